@@ -1,0 +1,1 @@
+"""dpcheck: an exact probabilistic model checker for differential privacy."""

@@ -1,0 +1,86 @@
+"""Labelled Markov chains with a neighbor relation, as arrays.
+
+A chain has states `0 .. n_states-1`. The last states are the sinks: † (`stopped`), and, where
+some run goes silent forever, `diverged`; each has a self-loop. Row s of the transition matrix is
+
+    P(s, targets[j]) = numerators[j] / denominators[s]   for indptr[s] <= j < indptr[s+1],
+
+targets strictly increasing within a row. Numerators and denominators are whole: int64 while every
+denominator is below 2^62 (a probability is at most 1, so a numerator never exceeds its
+denominator), else Python integers, or elements of ℤ[e^r] (`exact.ExpPolynomial`) in object arrays.
+Invariant: the numerators of a row sum to its denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+WeightArray = NDArray[np.int64] | NDArray[np.object_]
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborRelation:
+    """Unordered pairs of neighboring states, without self-pairs or repeats.
+
+    pairs: [n_pairs, 2], each row (s, t) with s < t, sorted lexicographically.
+    `later` [n_later, 2] are the pairs of later states (mechanisms with nested D only): states
+    that runs from neighboring inputs reach at one program point with equal outputs and equal
+    results of every `~`.
+    """
+
+    pairs: IntArray
+    later: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A finite labelled Markov chain (see the module's first lines for the arrays).
+
+    indptr [n_states+1], targets [n_transitions], numerators [n_transitions],
+    denominators [n_states]; initial [n_initial] state numbers in input order;
+    observation [n_states]: a code >= 0 of what entering the state shows, -1 if nothing
+    (`observation_text` writes a code out); labelling: label -> [n_states] Booleans;
+    `state_text` describes a state for people (`x = pos` for an initial state of a mechanism).
+    """
+
+    indptr: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    denominators: WeightArray
+    initial: IntArray
+    neighbors: NeighborRelation
+    observation: IntArray
+    labelling: Mapping[str, BoolArray]
+    stopped: int
+    diverged: int | None
+    state_text: Callable[[int], str]
+    observation_text: Callable[[int], str]
+
+    @property
+    def n_states(self) -> int:
+        """The number of states, sinks included."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_sinks(self) -> int:
+        """† alone, or † and `diverged`."""
+        return 1 if self.diverged is None else 2
+
+    @property
+    def n_reported_states(self) -> int:
+        """The number of states as reported: the sinks are left out."""
+        return self.n_states - self.n_sinks
+
+    @property
+    def n_reported_transitions(self) -> int:
+        """The number of transitions as reported: those into the sinks are left out."""
+        into_sinks = self.targets == self.stopped
+        if self.diverged is not None:
+            into_sinks = into_sinks | (self.targets == self.diverged)
+        return int(len(self.targets) - np.count_nonzero(into_sinks))

@@ -1,0 +1,59 @@
+"""The base of every diagnostic: a mistake in the user's text as typed, frozen data.
+
+A concrete mistake is a frozen dataclass that derives from `Mistake`, carries the values involved,
+and says in properties what to show; `report` draws it. Codes never change their meaning:
+
+    DP0xx files and command line     DP1xx syntax        DP2xx probabilities and numbers
+    DP3xx names                      DP4xx kinds         DP5xx mechanisms and chains
+    DP6xx claims and formulas        DP7xx imports and composition
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Words beside a place."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake: where, and through its class which. The first label is the primary place.
+
+    `code` and `explanation` (what it means, why it matters, a wrong and a right example; shown by
+    `dpcheck explain`) belong to the class. `title` is lower case, stands alone, shows values.
+    """
+
+    span: Span | None
+
+    code: ClassVar[str]
+    explanation: ClassVar[str]
+    severity: ClassVar[Literal["error", "warning"]] = "error"
+
+    @property
+    def title(self) -> str:
+        """One line that says what is wrong, with the values."""
+        raise NotImplementedError
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The places to show, the primary one first."""
+        return () if self.span is None else (Label(self.span, ""),)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Further facts, such as the run that leads there."""
+        return ()
+
+    @property
+    def help(self) -> str | None:
+        """One concrete edit, or nothing."""
+        return None

@@ -1,0 +1,97 @@
+"""Claims: what a `check`, `refute` or `compute` asks about a target, names and numbers resolved.
+
+Every claim carries `text`, the claim as the user wrote it with loop variables filled in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dpcheck.exact import Budget, Number
+from dpcheck.logic.formulas import PathFormula, StateFormula
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaClaim:
+    """A state formula that must hold at every initial state (or where `at` says)."""
+
+    formula: StateFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyClaim:
+    """`dp(epsilon, delta)`: event-level differential privacy of complete output sequences."""
+
+    epsilon: Budget
+    delta: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class TightEpsilon:
+    """`epsilon` or `epsilon(delta)`: the least ε >= 0 for which dp(ε, delta) holds."""
+
+    delta: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class TightDelta:
+    """`delta(epsilon)`: the least δ for which dp(epsilon, δ) holds."""
+
+    epsilon: Budget
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PathProbability:
+    """`P=? [ path ]` at exactly one state."""
+
+    path: PathFormula
+    span: Span
+
+
+Quantity = TightEpsilon | TightDelta | PathProbability
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityClaim:
+    """`quantity comparison bound`; an infinite bound is None (`epsilon = inf`)."""
+
+    quantity: Quantity
+    comparison: Literal["=", "!=", "<", "<=", ">", ">="]
+    bound: Budget | Number | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityValue:
+    """A quantity to report, as `compute` asks."""
+
+    quantity: Quantity
+    span: Span
+
+
+Claim = FormulaClaim | PrivacyClaim | QuantityClaim | QuantityValue
+
+
+@dataclass(frozen=True, slots=True)
+class AtCondition:
+    """`at condition`: the initial states where a state formula holds."""
+
+    condition: StateFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AtState:
+    """`at s[3]` on an explicit chain: that state, initial or not (`key` is its label)."""
+
+    key: str
+    span: Span
+
+
+At = AtCondition | AtState

@@ -1,0 +1,189 @@
+"""Formulas of dpCTL*: state formulas and path formulas over atoms.
+
+Source: Liu, Wang, Zhang, "Model Checking Differentially Private Properties" (APLAS 2018), with
+the derived operators of PCTL* (F, G, W, R, bounded forms). Atoms are opaque here: a key that the
+chain's labelling knows. Binary Booleans take any number of arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dpcheck.exact import Budget, Number
+from dpcheck.source import Span
+
+Comparison = Literal[">=", ">", "<=", "<", "="]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`true` or `false`."""
+
+    value: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """An atomic proposition; `key` names it in the chain's labelling, and prints it."""
+
+    key: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """`! argument`."""
+
+    argument: StateFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All arguments hold."""
+
+    arguments: tuple[StateFormula, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some argument holds."""
+
+    arguments: tuple[StateFormula, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityIs:
+    """`P comparison bound [ path ]`; the comparison is exact."""
+
+    comparison: Comparison
+    bound: Number
+    path: PathFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityIn:
+    """`P in [low, high] [ path ]`, both ends included."""
+
+    low: Number
+    high: Number
+    path: PathFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """`D{epsilon, delta} [ path ]`: for every neighbor t of s, both inequalities hold."""
+
+    epsilon: Budget
+    delta: Number
+    path: PathFormula
+    span: Span
+
+
+StateFormula = Truth | Atom | Not | And | Or | ProbabilityIs | ProbabilityIn | Private
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """A state formula, of the first state of the path."""
+
+    state: StateFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PathNot:
+    """The path does not satisfy the argument."""
+
+    argument: PathFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PathAnd:
+    """All arguments hold of the path."""
+
+    arguments: tuple[PathFormula, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PathOr:
+    """Some argument holds of the path."""
+
+    arguments: tuple[PathFormula, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """`X argument`."""
+
+    argument: PathFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Finally:
+    """`F argument`, or `F<=bound argument` (within that many steps)."""
+
+    argument: PathFormula
+    bound: int | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Globally:
+    """`G argument`, or `G<=bound argument`."""
+
+    argument: PathFormula
+    bound: int | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """`left U right`, or `left U<=bound right`."""
+
+    left: PathFormula
+    right: PathFormula
+    bound: int | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class WeakUntil:
+    """`left W right`: `(left U right) | G left`."""
+
+    left: PathFormula
+    right: PathFormula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """`left R right`: `!(!left U !right)`."""
+
+    left: PathFormula
+    right: PathFormula
+    span: Span
+
+
+PathFormula = (
+    Holds
+    | PathNot
+    | PathAnd
+    | PathOr
+    | Next
+    | Finally
+    | Globally
+    | Until
+    | WeakUntil
+    | Release
+)

@@ -1,0 +1,167 @@
+"""Core expressions: what the text means once every name is known.
+
+A core expression reads *variables* (columns of the explorer, each holding one value per state).
+Functions of the file are gone: a call is a chain of `Let`. Constants and parameters are folded
+into `Const`. Binders bind variables of their own; every bound name is unique in its mechanism.
+Arrays are a family of variables, one a cell, so that liveness and merging see each cell.
+
+Semantics of evaluation are strict, left to right, except `Logic`, `If` and the `where` of a
+`Binder`, which evaluate only what they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from dpcheck.model.values import Value
+from dpcheck.source import Span
+
+Operator = Literal[
+    # arithmetic: args are numbers (int, rational, K-number) or budgets where they make sense
+    "+", "-", "*", "/", "div", "mod", "^", "neg", "ln", "exp",
+    "abs", "floor", "ceil", "clamp", "sum", "min", "max", "count", "argmax", "argmin", "len",
+    # comparison and membership; "=" and "!=" take any two values
+    "=", "!=", "<", "<=", ">", ">=", "in",
+    # Booleans
+    "not",
+    # structure
+    "tuple", "array", "set", "range", "product", "index", "component",
+    # distances of arrays or tuples of equal length
+    "hamming", "l1", "linf",
+    # the i-th element of a set in its order, from 0 (loops over sets use it)
+    "element",
+]  # fmt: skip
+
+BinderKind = Literal["forall", "exists", "sum", "max", "min", "count", "argmax", "argmin", "set"]
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A value known before exploration."""
+
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """The current value of a variable (input, local, or bound by `Let` or `Binder`).
+
+    `output` names what was output at the state, in atoms of formulas only; a primed input
+    (`x'`) is the neighbor's value, in adjacency only.
+    """
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayVar:
+    """A whole array variable as a value: cell `lo + i` is the variable `cells[i]`."""
+
+    name: str
+    lo: int
+    cells: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A strict operator or built-in function.
+
+    Shapes: `index` (array or tuple of arrays, integer), `component` (tuple, integer from 1),
+    `array` (lo, items...), `sum/min/max/count/argmax/argmin` over one array, set or tuple, or
+    over several arguments; comparisons are binary (chains are conjunctions by now).
+    """
+
+    op: Operator
+    args: tuple[Expr, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """`and`, `or`, `implies`: lazy from left to right; `implies` has two arguments."""
+
+    op: Literal["and", "or", "implies"]
+    args: tuple[Expr, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`if condition then then else orelse`; only one branch is evaluated."""
+
+    condition: Expr
+    then: Expr
+    orelse: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Evaluate `value` once, bind it to `name` in `body`."""
+
+    name: str
+    value: Expr
+    body: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """`kind(name in domain where condition : body)`; `set` builds a set of the bodies.
+
+    `argmax` and `argmin` return the first element of the domain that attains the best body;
+    `count` counts the elements whose (Boolean) body is true.
+    """
+
+    kind: BinderKind
+    name: str
+    domain: Expr
+    where: Expr | None
+    body: Expr
+    span: Span
+
+
+Expr = Const | Var | ArrayVar | Apply | Logic | If | Let | Binder
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Return the direct subexpressions, in evaluation order."""
+    match expr:
+        case Const() | Var() | ArrayVar():
+            return ()
+        case Apply(args=args) | Logic(args=args):
+            return args
+        case If():
+            return (expr.condition, expr.then, expr.orelse)
+        case Let():
+            return (expr.value, expr.body)
+        case Binder(where=None):
+            return (expr.domain, expr.body)
+        case Binder(where=where):
+            return (expr.domain, where, expr.body)
+
+
+def reads(expr: Expr) -> Iterator[str]:
+    """Yield the free variables of the expression, array cells included, with repeats."""
+    match expr:
+        case Const():
+            return
+        case Var(name=name):
+            yield name
+        case ArrayVar(cells=cells):
+            yield from cells
+        case Apply(op="index", args=(ArrayVar(lo=lo, cells=cells), Const(value=int(i)))) if (
+            0 <= i - lo < len(cells)
+        ):
+            yield cells[i - lo]
+        case Let(name=name) | Binder(name=name):
+            for child in children(expr):
+                yield from (free for free in reads(child) if free != name)
+        case _:
+            for child in children(expr):
+                yield from reads(child)

@@ -1,0 +1,391 @@
+"""The core model: mechanisms as control-flow graphs, explicit chains as families and rows.
+
+`resolve` makes these from the surface tree for one *target*: parameters have their values, names
+are resolved, called mechanisms are inlined, `for` loops over constant sets are unrolled where
+that is small. `explore` turns them into a `Chain`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dpcheck.model.expressions import Expr
+from dpcheck.model.values import Value
+from dpcheck.source import Span
+
+# --- distributions -------------------------------------------------------------------------
+
+PolicyKind = Literal["clamped", "conditioned", "folded", "wrapped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What happens to a result outside `lo..hi`; both ends are inclusive."""
+
+    kind: PolicyKind
+    lo: Expr
+    hi: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Bernoulli:
+    """`true` with probability p."""
+
+    probability: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Every element of a non-empty set alike."""
+
+    domain: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """`{value: weight, ...}`; without `normalized` the weights must sum to 1."""
+
+    branches: tuple[tuple[Expr, Expr], ...]
+    normalized: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """`{value: weight for name in domain where condition}`."""
+
+    name: str
+    domain: Expr
+    where: Expr | None
+    value: Expr
+    weight: Expr
+    normalized: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Binomial:
+    """The number of successes in n trials of probability p."""
+
+    trials: Expr
+    probability: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """Two-sided: `(1-α)/(1+α)·α^|z|` around an integer center, under a policy."""
+
+    center: Expr
+    alpha: Expr
+    policy: Policy
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricPositive:
+    """One-sided: `(1-α)·α^z` for z >= 0, under a policy."""
+
+    alpha: Expr
+    policy: Policy
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Weights `base^((z-center)²)` on `lo..hi`, renormalized (policy `conditioned`)."""
+
+    center: Expr
+    base: Expr
+    policy: Policy
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LetDistribution:
+    """Evaluate `value` once, bind it to `name` in `body` (a `dist` of the file, applied)."""
+
+    name: str
+    value: Expr
+    body: Distribution
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseDistribution:
+    """`if condition then then else orelse` between distributions."""
+
+    condition: Expr
+    then: Distribution
+    orelse: Distribution
+    span: Span
+
+
+Distribution = (
+    Bernoulli
+    | Uniform
+    | Branches
+    | Weighted
+    | Binomial
+    | Geometric
+    | GeometricPositive
+    | Gaussian
+    | LetDistribution
+    | ChooseDistribution
+)
+
+# --- mechanisms ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target := value`; with `within`, a value outside that set is the user's mistake."""
+
+    target: str
+    value: Expr
+    within: Expr | None
+    next: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AssignCell:
+    """`array[index] := value`, where cell `lo + i` of the array is the variable `cells[i]`."""
+
+    array: str
+    lo: int
+    cells: tuple[str, ...]
+    index: Expr
+    value: Expr
+    within: Expr | None
+    next: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unpack:
+    """`(a, b) := value`: the value must be a tuple of that many components."""
+
+    targets: tuple[str, ...]
+    value: Expr
+    next: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`target ~ distribution`; with `within`, a result outside that set is a mistake."""
+
+    target: str
+    distribution: Distribution
+    within: Expr | None
+    next: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Go to `then` or `orelse`. `is_loop_head` marks the test of a `while`.
+
+    A run without output can only go on forever through such a head, so the explorer cuts there.
+    """
+
+    condition: Expr
+    then: int
+    orelse: int
+    is_loop_head: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Show the value to the adversary, then go on."""
+
+    value: Expr
+    next: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The run ends: †."""
+
+    span: Span
+
+
+Node = Assign | AssignCell | Unpack | Sample | Branch | Output | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One declared input or public; scalar if `lo` is None, else an array from index `lo`.
+
+    Variables: `name` itself for a scalar, `cells` for an array (cell `lo + i` is `cells[i]`).
+    `where` restricts the values; it reads this and earlier inputs only.
+    """
+
+    name: str
+    lo: int | None
+    cells: tuple[str, ...]
+    domain: Expr
+    where: Expr | None
+    is_public: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentWhere:
+    """Neighbors satisfy the condition; a primed variable is the neighbor's value."""
+
+    condition: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentPairs:
+    """`adjacent (v, w), ...` for the one input of the mechanism."""
+
+    pairs: tuple[tuple[Value, Value], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentAll:
+    """Any two inputs are neighbors."""
+
+    span: Span
+
+
+Adjacency = AdjacentWhere | AdjacentPairs | AdjacentAll
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """A mechanism with its parameters filled in, as a control-flow graph.
+
+    `nodes[entry]` is where a run starts. `title` is how messages call it: `rr(k = 4)`.
+    The neighbor relation is the symmetric closure of the union of `adjacency`, without
+    self-pairs, restricted to pairs that agree on every public input; a private input that no
+    clause mentions may change freely.
+    """
+
+    title: str
+    inputs: tuple[Input, ...]
+    adjacency: tuple[Adjacency, ...]
+    nodes: tuple[Node, ...]
+    entry: int
+    span: Span
+
+
+# --- explicit chains -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """`state name[i in S, j in T] : labels`; a single state has no indices.
+
+    `indices` holds, per index, its name and the set it ranges over.
+    """
+
+    name: str
+    indices: tuple[tuple[str, Expr], ...]
+    labels: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StateReference:
+    """A member of a family: `name[e1, e2]`. Without indices: the state, or the whole family."""
+
+    name: str
+    indices: tuple[Expr, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RowBranch:
+    """`probability: target`."""
+
+    probability: Expr
+    target: StateReference
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RowDraw:
+    """`name ~ distribution : target`, where the target may read the drawn name."""
+
+    name: str
+    distribution: Distribution
+    target: StateReference
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`source -> branch + branch ...`."""
+
+    source: StateReference
+    branches: tuple[RowBranch | RowDraw, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RowsFor:
+    """`for name in domain { ... }` around rows."""
+
+    name: str
+    domain: Expr
+    body: tuple[RowStatement, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RowsIf:
+    """`if condition { ... } else { ... }` around rows."""
+
+    condition: Expr
+    then: tuple[RowStatement, ...]
+    orelse: tuple[RowStatement, ...]
+    span: Span
+
+
+RowStatement = Row | RowsFor | RowsIf
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentStates:
+    """`adjacent left ~ right where condition`.
+
+    `fresh` are the index names the clause introduces, each with the set it ranges over (the
+    index set of the family at the position where the name stands alone).
+    """
+
+    left: StateReference
+    right: StateReference
+    fresh: tuple[tuple[str, Expr], ...]
+    where: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitChain:
+    """A chain as declared. `initial` and `observed` are None where the text is silent.
+
+    `observed` are names of labels, families or states.
+    """
+
+    title: str
+    families: tuple[Family, ...]
+    rows: tuple[RowStatement, ...]
+    adjacency: tuple[AdjacentStates, ...]
+    initial: tuple[StateReference, ...] | None
+    observed: tuple[str, ...] | None
+    span: Span
+
+
+Target = Mechanism | ExplicitChain

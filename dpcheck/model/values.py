@@ -1,0 +1,73 @@
+"""Values of the language: what a variable holds, what an output shows.
+
+Numbers are `int`, non-integral rationals (`fmpq`), or elements of ℚ(e^r) outside ℚ (`ExpNumber`);
+`dpcheck.exact` makes them and keeps them in this normal form, so equal numbers are equal objects.
+Python's `True == 1` must never leak: compare values with `same_value` and key them by `value_key`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from dpcheck.exact import Budget, ExpNumber, Rational
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name that stands for itself, such as `Y` or `top`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayValue:
+    """An array with a declared index range: item `i` has index `lo + i`."""
+
+    lo: int
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetValue:
+    """A finite set in a fixed order without repeats; integer ranges stay `range` objects."""
+
+    items: tuple[Value, ...] | range
+
+    def __iter__(self) -> Iterator[Value]:
+        """Iterate in order."""
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        """Return the number of elements."""
+        return len(self.items)
+
+
+Number = int | Rational | ExpNumber
+Value = (
+    bool | int | Rational | ExpNumber | Budget | Symbol | tuple["Value", ...] | ArrayValue | SetValue
+)
+
+
+def value_key(value: Value) -> Hashable:
+    """Return a key that is equal exactly for equal values, Booleans kept apart from numbers.
+
+    >>> value_key(True) == value_key(1), value_key((1, 2)) == value_key((1, 2))
+    (False, True)
+    """
+    match value:
+        case bool():
+            return (bool, value)
+        case tuple():
+            return (tuple, tuple(value_key(item) for item in value))
+        case ArrayValue():
+            return (ArrayValue, value.lo, tuple(value_key(item) for item in value.items))
+        case SetValue():
+            return (SetValue, frozenset(value_key(item) for item in value.items))
+        case _:
+            return value
+
+
+def same_value(left: Value, right: Value) -> bool:
+    """Tell whether two values are equal; values of different kinds never are."""
+    return value_key(left) == value_key(right)

@@ -1,0 +1,1 @@
+"""The parse room."""

@@ -1,0 +1,84 @@
+"""The user's text and places in it.
+
+Every later stage points back here: a `Span` is a half-open range of character offsets in one
+`SourceText`, and lines and columns (both counted from 1) are derived when somebody looks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """One text a user wrote: the name shown in messages, and the characters."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def line_starts(self) -> tuple[int, ...]:
+        """The offset at which each line begins."""
+        starts = [0]
+        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
+        return tuple(starts)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        r"""Return the line and column of an offset, both counted from 1.
+
+        >>> SourceText("a.dpm", "one\ntwo").position(5)
+        (2, 2)
+        """
+        line = bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """Return a line as written, without its line break; lines count from 1."""
+        start = self.line_starts[number - 1]
+        end = self.line_starts[number] if number < len(self.line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The characters `start <= offset < end` of a source text."""
+
+    source: SourceText
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """The line the span starts on, from 1."""
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        """The column the span starts at, from 1."""
+        return self.source.position(self.start)[1]
+
+    @property
+    def text(self) -> str:
+        """The characters the span covers."""
+        return self.source.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """Return the smallest span that covers this one and the other.
+
+        >>> source = SourceText("a.dpm", "one two")
+        >>> Span(source, 0, 3).to(Span(source, 4, 7)).text
+        'one two'
+        """
+        if other.source is not self.source:
+            return self
+        return Span(self.source, min(self.start, other.start), max(self.end, other.end))
+
+    def __contains__(self, other: Span) -> bool:
+        """Tell whether the other span lies within this one, in the same text."""
+        return self.source == other.source and self.start <= other.start and other.end <= self.end
+
+    def __repr__(self) -> str:
+        """Show the place and the text, short enough for a failing test."""
+        return f"<{self.source.name}:{self.line}:{self.column} {self.text[:30]!r}>"
