@@ -1,1 +1,3 @@
-"""dpcheck: an exact probabilistic model checker for differential privacy."""
+"""dpcheck decides, exactly, whether a randomized program is differentially private."""
+
+__version__ = "0.1.0"

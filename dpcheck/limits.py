@@ -42,4 +42,6 @@ class Limits:
     def check_time(self, progress: str) -> None:
         """Raise `LimitReached` after the deadline; `progress` says how far the work got."""
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise LimitReached(f"the time limit of {self.timeout:g} s passed ({progress})", "--timeout")
+            raise LimitReached(
+                f"the time limit of {self.timeout:g} s passed ({progress})", "--timeout"
+            )

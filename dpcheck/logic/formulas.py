@@ -176,14 +176,5 @@ class Release:
 
 
 PathFormula = (
-    Holds
-    | PathNot
-    | PathAnd
-    | PathOr
-    | Next
-    | Finally
-    | Globally
-    | Until
-    | WeakUntil
-    | Release
+    Holds | PathNot | PathAnd | PathOr | Next | Finally | Globally | Until | WeakUntil | Release
 )

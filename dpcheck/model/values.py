@@ -45,7 +45,15 @@ class SetValue:
 
 Number = int | Rational | ExpNumber
 Value = (
-    bool | int | Rational | ExpNumber | Budget | Symbol | tuple["Value", ...] | ArrayValue | SetValue
+    bool
+    | int
+    | Rational
+    | ExpNumber
+    | Budget
+    | Symbol
+    | tuple["Value", ...]
+    | ArrayValue
+    | SetValue
 )
 
 
