@@ -217,7 +217,19 @@ class Stop:
     span: Span
 
 
-Node = Assign | AssignCell | Unpack | Sample | Branch | Output | Stop
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """A run that gets here is the user's mistake, shown with the run that leads here.
+
+    `reason` is a lower-case sentence: "coin_flip outputs a second time", for a mechanism that is
+    sampled and must output exactly once on every run.
+    """
+
+    reason: str
+    span: Span
+
+
+Node = Assign | AssignCell | Unpack | Sample | Branch | Output | Stop | Fail
 
 
 @dataclass(frozen=True, slots=True)
