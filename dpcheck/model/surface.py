@@ -1,0 +1,843 @@
+"""The surface tree: a model file exactly as written, before any name means anything.
+
+How things are represented (read this before you write against it; import the module, not its
+names: `from dpcheck.model import surface`, because the core model uses some of the same words):
+
+- Every node is a frozen dataclass with a `span`. Spans take no part in `==`, `hash` and `repr`:
+  two trees are equal when they say the same thing.
+- A declared name is an `Identifier` (it has a span of its own); a name that is *used* in an
+  expression is a `Name`, whether it is a constant, parameter, input, local, symbol, label,
+  family, quantity (`epsilon`), `inf`, `stopped`, `diverged` or the keyword `output`. `x'` is
+  `Name("x", primed=True)`. `"R"` is `Name("R", quoted=True)`: a symbol or label for certain.
+- Expressions, distributions and formulas share one union, `Expression`, since claims mix them.
+  Parentheses leave no trace. `a & b & c` is one `Junction`, `0 <= x < 3` one `Comparison`.
+  `exp(x)`, `abs(x)`, `geometric(x, a)`, `survey(x = b)`, `dp(e)`, `delta(e)` are all `Call`.
+  `ln x` is `Logarithm` (also `ln(x)`). `S * T` is `Arithmetic("*")`: sets or numbers.
+  `a[i]` and `t[1]` and a member `s[3]` or `g[1, 2]` of a family are all `Index`.
+- `{v: w, ...}` is `Branches`; `{v: w for x in S where c}` is `WeightedBranches`;
+  `geometric(...) clamped lo..hi` is `WithPolicy` around the `Call`.
+- `sum(i in S : e)` is `Binder`; `sum(a)` and `max(a, b)` are `Call`; `count(x in S)` (no colon)
+  is a `Call` with a Boolean argument.
+- Numbers are exact: `Number` holds numerator and denominator of the literal (`0.1` is 1/10,
+  `1e-6` too) and the text as written. `3/4` is the division of two literals, and `-1` is
+  `Negative(Number)`.
+- The union of expressions is at most `MAX_NESTING` levels deep (the parser reports deeper text),
+  so recursion over it is safe; `Junction`, `Comparison` and `If.branches` are flat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from dpcheck.source import SourceText, Span
+
+MAX_NESTING = 150
+"""Levels of nesting the parser accepts, in brackets and in the tree below one top-level item."""
+
+
+# --- names -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A name at the place that declares it, or a label; `quoted` if written in quotes."""
+
+    name: str
+    quoted: bool = False
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+# --- expressions -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal: exactly `numerator / denominator`, in lowest terms; `text` as written."""
+
+    numerator: int
+    denominator: int
+    text: str
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """`true` or `false`."""
+
+    value: bool
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that is used: `x`, `x'` (primed), `"R"` (quoted), `output`."""
+
+    name: str
+    primed: bool = False
+    quoted: bool = False
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call or target: `value`, or `name = value`."""
+
+    name: Identifier | None
+    value: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(arguments)`.
+
+    Every argument of the form `NAME = e` is a named one here. Where the function takes no named
+    arguments (everything but mechanisms and targets), `=` is equality: `positional(argument)`
+    gives the comparison back, and every other argument as it is.
+    """
+
+    function: Identifier
+    arguments: tuple[Argument, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`base[indices]`: array element, tuple component, member of a family of states."""
+
+    base: Expression
+    indices: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """`-operand`."""
+
+    operand: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Logarithm:
+    """`ln operand`, the natural logarithm."""
+
+    operand: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+ArithmeticOperator = Literal["+", "-", "*", "/", "div", "mod", "^"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left operator right`."""
+
+    operator: ArithmeticOperator
+    left: Expression
+    right: Expression
+    operator_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`low..high`, both ends included."""
+
+    low: Expression
+    high: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">=", "in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A chain `e0 op1 e1 op2 e2 ...`: every neighboring pair compares.
+
+    `len(operands) == len(operators) + 1 >= 2`, and `operator_spans` go with `operators`.
+    """
+
+    operands: tuple[Expression, ...]
+    operators: tuple[ComparisonOperator, ...]
+    operator_spans: tuple[Span, ...] = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """`! operand`."""
+
+    operand: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """`a & b & ...` or `a | b | ...`: at least two operands, lazy from left to right."""
+
+    operator: Literal["&", "|"]
+    operands: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Implication:
+    """`left => right`."""
+
+    left: Expression
+    right: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`if condition then then else otherwise`, of values or of distributions."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """`(a, b, ...)`: at least two items."""
+
+    items: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SetLiteral:
+    """`{a, b, ...}`, possibly empty."""
+
+    items: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SetComprehension:
+    """`{element for variable in domain where condition}`."""
+
+    element: Expression
+    variable: Identifier
+    domain: Expression
+    where: Expression | None
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+BinderKind = Literal["forall", "exists", "sum", "max", "min", "count", "argmax", "argmin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """`kind(variable in domain where condition : body)`."""
+
+    kind: BinderKind
+    variable: Identifier
+    domain: Expression
+    where: Expression | None
+    body: Expression
+    kind_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+# --- distributions ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """`value: weight` in a distribution literal."""
+
+    value: Expression
+    weight: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """`{value: weight, ...}`, with `normalized` after it or not."""
+
+    branches: tuple[Branch, ...]
+    normalized: bool
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedBranches:
+    """`{value: weight for variable in domain where condition}`, `normalized` or not."""
+
+    value: Expression
+    weight: Expression
+    variable: Identifier
+    domain: Expression
+    where: Expression | None
+    normalized: bool
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+PolicyKind = Literal["clamped", "conditioned", "folded", "wrapped"]
+
+
+@dataclass(frozen=True, slots=True)
+class WithPolicy:
+    """`distribution policy low..high`; `policy_span` covers from the policy's word to the end."""
+
+    distribution: Expression
+    policy: PolicyKind
+    low: Expression
+    high: Expression
+    policy_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+# --- formulas --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalPrefix:
+    """`X operand`, `F operand`, `G operand`; `F` and `G` may have a `bound` of steps."""
+
+    operator: Literal["X", "F", "G"]
+    bound: Expression | None
+    operand: Expression
+    operator_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalInfix:
+    """`left U right` (may have a `bound` of steps), `left W right`, `left R right`."""
+
+    operator: Literal["U", "W", "R"]
+    bound: Expression | None
+    left: Expression
+    right: Expression
+    operator_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityIs:
+    """`P comparison bound [ path ]`."""
+
+    comparison: Literal[">=", ">", "<=", "<", "="]
+    bound: Expression
+    path: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityIn:
+    """`P in [low, high] [ path ]`."""
+
+    low: Expression
+    high: Expression
+    path: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityOf:
+    """`P=? [ path ]`: a quantity, to compare or to report."""
+
+    path: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """`D{epsilon} [ path ]` or `D{epsilon, delta} [ path ]`."""
+
+    epsilon: Expression
+    delta: Expression | None
+    path: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+Formula = TemporalPrefix | TemporalInfix | ProbabilityIs | ProbabilityIn | ProbabilityOf | Private
+"""The expressions that only formulas may contain."""
+
+Expression = (
+    Number
+    | Boolean
+    | Name
+    | Call
+    | Index
+    | Negative
+    | Logarithm
+    | Arithmetic
+    | Range
+    | Comparison
+    | Not
+    | Junction
+    | Implication
+    | Conditional
+    | Tuple
+    | SetLiteral
+    | SetComprehension
+    | Binder
+    | Branches
+    | WeightedBranches
+    | WithPolicy
+    | TemporalPrefix
+    | TemporalInfix
+    | ProbabilityIs
+    | ProbabilityIn
+    | ProbabilityOf
+    | Private
+)
+
+
+def positional(argument: Argument) -> Expression:
+    """Return the argument as an expression: in `f(x = e)`, the comparison it spells.
+
+    A named value extends as far as it can, a comparison binds tighter than `&`: `x = a & b` is
+    `(x = a) & b` here. Spans tell where the user wrote parentheses, which nothing moves into.
+    """
+    name, value = argument.name, argument.value
+    if name is None:
+        return value
+    left = Name(name.name, span=name.span)
+    if value.span.end < argument.span.end:
+        return _equality(left, value)
+    return _compared_first(left, value)
+
+
+def _compared_first(left: Name, value: Expression) -> Expression:
+    """Return `left = value` with `=` binding tighter than what is loose in `value`."""
+    span = left.span.to(value.span)
+    match value:
+        case Junction(operands=(first, *rest)) if first.span.start == value.span.start:
+            return replace(value, operands=(_compared_first(left, first), *rest), span=span)
+        case Implication(left=first) if first.span.start == value.span.start:
+            return replace(value, left=_compared_first(left, first), span=span)
+        case TemporalInfix(left=first) if first.span.start == value.span.start:
+            return replace(value, left=_compared_first(left, first), span=span)
+        case Comparison():
+            return replace(
+                value,
+                operands=(left, *value.operands),
+                operators=("=", *value.operators),
+                operator_spans=(span, *value.operator_spans),
+                span=span,
+            )
+        case _:
+            return _equality(left, value)
+
+
+def _equality(left: Name, right: Expression) -> Comparison:
+    span = left.span.to(right.span)
+    return Comparison((left, right), ("=",), operator_spans=(span,), span=span)
+
+
+# --- statements of mechanisms ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`name[index]` on the left of `:=` or `~`."""
+
+    name: Identifier
+    index: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """`(a, b, ...)` on the left of `:=` or `~`: at least two names."""
+
+    names: tuple[Identifier, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+Place = Identifier | Cell | Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`place := value`."""
+
+    place: Place
+    value: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`place ~ distribution`, where the distribution may be a call of another mechanism."""
+
+    place: Place
+    distribution: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """`var name[range] in domain := value`; each of the three parts may be missing (None)."""
+
+    name: Identifier
+    indices: Range | None
+    domain: Expression | None
+    value: Expression | None
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`if c { } else if d { } else { }`: conditions with their blocks in order, flat."""
+
+    branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
+    otherwise: tuple[Statement, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for variable in domain { body }`."""
+
+    variable: Identifier
+    domain: Expression
+    body: tuple[Statement, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """`while condition { body }`."""
+
+    condition: Expression
+    body: tuple[Statement, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`repeat times { body }`."""
+
+    times: Expression
+    body: tuple[Statement, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """`output value`."""
+
+    value: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """`stop`."""
+
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`run mechanism(arguments)`."""
+
+    mechanism: Identifier
+    arguments: tuple[Argument, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+Statement = Assign | Sample | Var | If | For | While | Repeat | Output | Stop | Run
+
+
+# --- mechanisms ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`name = default` of a mechanism or chain, or `name` alone."""
+
+    name: Identifier
+    default: Expression | None
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """`input name[range] in domain where condition`, or `public ...`; a scalar has no range."""
+
+    name: Identifier
+    indices: Range | None
+    domain: Expression
+    where: Expression | None
+    is_public: bool
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentWhere:
+    """`adjacent condition`, over inputs and primed inputs."""
+
+    condition: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentPairs:
+    """`adjacent (v, w), (v, w), ...`."""
+
+    pairs: tuple[tuple[Expression, Expression], ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentAll:
+    """`adjacent all`."""
+
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+Adjacent = AdjacentWhere | AdjacentPairs | AdjacentAll
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """`mechanism name(parameters) { inputs adjacency body }`, each kind in source order."""
+
+    name: Identifier
+    parameters: tuple[Parameter, ...]
+    inputs: tuple[Input, ...]
+    adjacency: tuple[Adjacent, ...]
+    body: tuple[Statement, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+# --- explicit chains -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StateIndex:
+    """`variable in domain` between the brackets of a family."""
+
+    variable: Identifier
+    domain: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """`state name[indices] : labels`; a single state has no indices."""
+
+    name: Identifier
+    indices: tuple[StateIndex, ...]
+    labels: tuple[Identifier, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StateReference:
+    """`name` or `name[e1, e2]`: a state, a member of a family, a family, or a label."""
+
+    name: Identifier
+    indices: tuple[Expression, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RowBranch:
+    """`probability: target`."""
+
+    probability: Expression
+    target: StateReference
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RowDraw:
+    """`variable ~ distribution : target`."""
+
+    variable: Identifier
+    distribution: Expression
+    target: StateReference
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`origin -> branch + branch + ...`."""
+
+    origin: StateReference
+    branches: tuple[RowBranch | RowDraw, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsFor:
+    """`for variable in domain { rows }`."""
+
+    variable: Identifier
+    domain: Expression
+    body: tuple[RowStatement, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsIf:
+    """`if c { rows } else if d { rows } else { rows }`, flat."""
+
+    branches: tuple[tuple[Expression, tuple[RowStatement, ...]], ...]
+    otherwise: tuple[RowStatement, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+RowStatement = Row | RowsFor | RowsIf
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentStates:
+    """`adjacent left ~ right where condition`."""
+
+    left: StateReference
+    right: StateReference
+    where: Expression | None
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """`init s, t[0], ...`."""
+
+    states: tuple[StateReference, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Observe:
+    """`observe Y, t, s[3], ...`."""
+
+    names: tuple[StateReference, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`chain name(parameters) { ... }`, each kind of declaration in source order."""
+
+    name: Identifier
+    parameters: tuple[Parameter, ...]
+    families: tuple[Family, ...]
+    rows: tuple[RowStatement, ...]
+    adjacency: tuple[AdjacentStates, ...]
+    inits: tuple[Init, ...]
+    observes: tuple[Observe, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+# --- top level -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`const name = value`."""
+
+    name: Identifier
+    value: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`fun name(parameters) = body`."""
+
+    name: Identifier
+    parameters: tuple[Identifier, ...]
+    body: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionFunction:
+    """`dist name(parameters) = body`; without parentheses there are no parameters."""
+
+    name: Identifier
+    parameters: tuple[Identifier, ...]
+    body: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFile:
+    """`import "path"`; `path` as between the quotes, `path_span` with the quotes."""
+
+    path: str
+    path_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportStandard:
+    """`import std.name`; `module` is what follows `std.`."""
+
+    module: str
+    module_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`name(arguments)` or `name`: what a question is about."""
+
+    name: Identifier
+    arguments: tuple[Argument, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+QuestionKind = Literal["check", "refute", "compute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`check "title" target at condition : claim`, or `refute`, or `compute`.
+
+    `kind_span` is the word. The claim is a formula, a call of `dp`, a quantity, or a comparison
+    with a quantity; `at` is a state formula or a member of a family.
+    """
+
+    kind: QuestionKind
+    title: str | None
+    target: Target
+    at: Expression | None
+    claim: Expression
+    kind_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsFor:
+    """`for variable in domain { questions }`."""
+
+    variable: Identifier
+    domain: Expression
+    body: tuple[Question | QuestionsFor, ...]
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+Item = (
+    ImportFile
+    | ImportStandard
+    | Constant
+    | Function
+    | DistributionFunction
+    | Mechanism
+    | Chain
+    | Question
+    | QuestionsFor
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceModel:
+    """One file: its items in source order (without the ones that have syntax errors)."""
+
+    source: SourceText = field(compare=False, repr=False)
+    items: tuple[Item, ...]
