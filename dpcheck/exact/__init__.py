@@ -1,1 +1,66 @@
-"""The exact room."""
+"""Exact numbers: ℚ, ℚ(e^r), budgets r' + Σ m_i ln a_i, and decided comparisons between them."""
+
+from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, log
+from dpcheck.exact.errors import IrrationalExponential, TooLarge
+from dpcheck.exact.number import (
+    ExpNumber,
+    Number,
+    Rational,
+    absolute,
+    add,
+    as_fraction_parts,
+    ceil,
+    compare,
+    divide,
+    exponential,
+    floor,
+    from_parts,
+    multiply,
+    negate,
+    number,
+    power,
+    rational,
+    sign,
+    subtract,
+)
+from dpcheck.exact.polynomial import (
+    ExpPolynomial,
+    Whole,
+    exact_quotient,
+    whole_gcd,
+    whole_lcm,
+)
+
+__all__ = [
+    "Budget",
+    "Epsilon",
+    "ExpNumber",
+    "ExpPolynomial",
+    "IrrationalExponential",
+    "LogOf",
+    "Number",
+    "Rational",
+    "TooLarge",
+    "Whole",
+    "absolute",
+    "add",
+    "as_fraction_parts",
+    "ceil",
+    "compare",
+    "compare_epsilon",
+    "divide",
+    "exact_quotient",
+    "exponential",
+    "floor",
+    "from_parts",
+    "log",
+    "multiply",
+    "negate",
+    "number",
+    "power",
+    "rational",
+    "sign",
+    "subtract",
+    "whole_gcd",
+    "whole_lcm",
+]
