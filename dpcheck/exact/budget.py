@@ -1,8 +1,8 @@
 """Privacy budgets: the real numbers r' + Σ m_i ln a_i with rational r', m_i and a_i > 0.
 
 Equality. r' + ln c = s' + ln c' with c = Π a_i^m_i and c' algebraic forces e^(r'-s') to be
-algebraic, so r' = s' (Lindemann 1882) and c = c'. A radical c ≠ 1 has a unique form (u/v)^(1/N) with
-N >= 1 least and u/v rational: that is the canonical form kept here, so equal budgets are equal
+algebraic, so r' = s' (Lindemann 1882) and c = c'. A radical c ≠ 1 has a unique form (u/v)^(1/N)
+with N >= 1 least and u/v rational: that is the canonical form kept here, so equal budgets are equal
 objects (`ln 4 = 2 ln 2`, `ln 2 + ln 3 = ln 6`). To find it, the bases are refined to pairwise
 coprime ones by gcds (Bach, Driscoll, Shallit, "Factor refinement", J. Algorithms 1993); nothing is
 ever factored. Only when u and v together have more than `LARGE_BITS` bits (10^9 · ln 3) do the
@@ -46,7 +46,7 @@ class Budget:
 
     >>> Budget.ln(4) == 2 * Budget.ln(2), Budget.ln(3) + Budget.ln(3) == Budget.ln(9)
     (True, True)
-    >>> Budget.ln(2) + number(1, 2) < Budget.ln(4), (Budget.ln(6) - Budget.ln(2)).exp()
+    >>> Budget.ln(2) + fmpq(1, 2) < Budget.ln(4), (Budget.ln(6) - Budget.ln(2)).exp()
     (True, 3)
     """
 
@@ -229,7 +229,7 @@ ZERO = Budget(0, ())
 def log(argument: Number) -> Epsilon:
     """Return ln of a positive number: a `Budget` when the number is c·e^s, else a `LogOf`.
 
-    >>> log(divide(3, exponential(number(-1, 2)))) == Budget.ln(3) + number(1, 2)
+    >>> log(multiply(3, exponential(fmpq(1, 2)))) == Budget.ln(3) + fmpq(1, 2)
     True
     """
     if sign(argument) <= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TooLarge(ArithmeticError):
-    """A number would have more bits (or a polynomial more terms) than allowed; nothing was computed.
+    """A number would have more bits, or a polynomial more terms, than allowed; it is not computed.
 
     `what` describes the number in words, `bits` is its estimated size, `limit` the allowed size.
     """

@@ -2,8 +2,8 @@
 
 e^r is transcendental (Lindemann 1882), so a polynomial in it is zero exactly if all its
 coefficients are: equality is an identity of coefficients, and the sign of any other element is
-found by refining an enclosure, which ends. Chains over ℚ(e^r) keep their weights in this ring, as whole numerators
-over a whole denominator, so that `Whole = int | ExpPolynomial` is what a transition carries.
+found by refining an enclosure, which ends. Chains over ℚ(e^r) keep their weights in this ring, as
+whole numerators over a whole denominator: a transition carries a `Whole = int | ExpPolynomial`.
 """
 
 from __future__ import annotations
