@@ -44,6 +44,11 @@ class Mistake:
         raise NotImplementedError
 
     @property
+    def file(self) -> str | None:
+        """The name of the file the mistake is in, where there is one."""
+        return None if self.span is None else self.span.source.name
+
+    @property
     def labels(self) -> tuple[Label, ...]:
         """The places to show, the primary one first."""
         return () if self.span is None else (Label(self.span, ""),)

@@ -183,9 +183,7 @@ def _draw_line(
     shown = _Shown(source.line(number))
     left, text = shown.clipped(marks, [b.end for b in brackets if b.last == number])
     gutter = _gutter(brackets, slots, number, is_text=True)
-    yield line(
-        Piece(f"{number:>{margin}} | ", "other_mark"), *gutter, text if text.strip() else ""
-    )
+    yield line(Piece(f"{number:>{margin}} | ", "other_mark"), *gutter, text if text.strip() else "")
     below = _gutter(brackets, slots, number, is_text=False)
     for row in _mark_rows([_shifted(mark, left) for mark in marks]):
         yield line(Piece(" " * margin + " | ", "other_mark"), *below, *row)
@@ -208,9 +206,7 @@ def _shifted(mark: _Mark, left: int) -> _Mark:
 # --- brackets ------------------------------------------------------------------------------
 
 
-def _gutter(
-    brackets: Sequence[_Bracket], slots: int, number: int, *, is_text: bool
-) -> list[Piece]:
+def _gutter(brackets: Sequence[_Bracket], slots: int, number: int, *, is_text: bool) -> list[Piece]:
     """Return the margin before a line: `/` where a bracket begins, `|` where it goes on."""
     pieces = [Piece("  ")] * slots
     for bracket in brackets:

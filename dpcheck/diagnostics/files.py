@@ -1,0 +1,246 @@
+"""Mistakes about files and the command line (DP0xx): what is seen before any text is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+
+
+@dataclass(frozen=True)
+class FileMistake(Mistake):
+    """A mistake about a whole file or directory, named by `path`."""
+
+    path: str
+
+    @property
+    def file(self) -> str | None:
+        """The path as the user gave it."""
+        return self.path
+
+
+@dataclass(frozen=True)
+class NoSuchFile(FileMistake):
+    """The path names nothing; `similar` is a name nearby that looks like it."""
+
+    similar: str | None
+
+    code: ClassVar[str] = "DP001"
+    explanation: ClassVar[str] = """\
+A file or directory named on the command line does not exist. Paths are taken from the
+directory in which dpcheck was started.
+
+Wrong: dpcheck check models/surveys.dpm
+Right: dpcheck check models/survey.dpm
+"""
+
+    @property
+    def title(self) -> str:
+        """Which path."""
+        return f"there is no file or directory `{self.path}`"
+
+    @property
+    def help(self) -> str | None:
+        """A name nearby."""
+        return None if self.similar is None else f"did you mean `{self.similar}`?"
+
+
+@dataclass(frozen=True)
+class NotUtf8(FileMistake):
+    """A byte that is not part of UTF-8 text; the span is where it stands."""
+
+    byte: int
+    offset: int
+
+    code: ClassVar[str] = "DP002"
+    explanation: ClassVar[str] = """\
+Model files are UTF-8 text. A byte in this file does not belong to any UTF-8 character, which
+usually means that the file was saved in another encoding (Latin-1, UTF-16), or is not text.
+
+Right: save the file as UTF-8; for example  iconv -f latin1 -t utf-8 old.dpm > new.dpm
+"""
+
+    @property
+    def title(self) -> str:
+        """Which byte, where."""
+        return f"the file is not UTF-8 text: byte 0x{self.byte:02x} at offset {self.offset}"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The place of the byte."""
+        return () if self.span is None else (Label(self.span, f"byte 0x{self.byte:02x}"),)
+
+
+@dataclass(frozen=True)
+class HoldsNul(FileMistake):
+    """The text holds a NUL character."""
+
+    code: ClassVar[str] = "DP003"
+    explanation: ClassVar[str] = """\
+A model file is text, and text has no NUL characters (bytes of value zero). A file that holds one
+is a binary file, was damaged, or was saved as UTF-16.
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "the file holds a NUL character, so it is not text"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The place of the first one."""
+        return () if self.span is None else (Label(self.span, "here"),)
+
+
+@dataclass(frozen=True)
+class EmptyFile(FileMistake):
+    """The file declares nothing."""
+
+    code: ClassVar[str] = "DP004"
+    explanation: ClassVar[str] = """\
+The file declares nothing: it is empty, or holds only spaces and comments. Checking it would
+succeed without having checked anything, so dpcheck says so instead.
+
+Right: mechanism survey { ... }
+       check survey: dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which file."""
+        return f"`{self.path}` is empty: it declares nothing"
+
+
+@dataclass(frozen=True)
+class NoModels(FileMistake):
+    """A directory without model files."""
+
+    code: ClassVar[str] = "DP005"
+    explanation: ClassVar[str] = """\
+A directory stands for all `.dpm` files in it and below it (hidden directories left out). This one
+has none, so nothing would be checked.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which directory."""
+        return f"there is no `.dpm` file in the directory `{self.path}`"
+
+
+@dataclass(frozen=True)
+class CannotRead(FileMistake):
+    """The operating system refuses to read the file; `reason` in its words."""
+
+    reason: str
+
+    code: ClassVar[str] = "DP006"
+    explanation: ClassVar[str] = """\
+The file exists, but the operating system does not let dpcheck read it: often a matter of
+permissions, or the path names something that is not a file.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which file, and why."""
+        return f"cannot read `{self.path}`: {self.reason}"
+
+
+@dataclass(frozen=True)
+class UndeclaredDefinition(Mistake):
+    """`-D name=value`, and no file given declares that constant."""
+
+    name: str
+    similar: str | None
+
+    code: ClassVar[str] = "DP007"
+    explanation: ClassVar[str] = """\
+`-D NAME=VALUE` gives a constant of the files another value. No file on the command line, nor a
+file they import, declares a constant of that name, so the option would do nothing.
+
+Wrong: dpcheck check survey.dpm -D m=5     (the file declares `const n = 3`)
+Right: dpcheck check survey.dpm -D n=5
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"no file declares a constant `{self.name}`, which -D sets"
+
+    @property
+    def help(self) -> str | None:
+        """A constant that looks like it."""
+        return None if self.similar is None else f"did you mean `{self.similar}`?"
+
+
+@dataclass(frozen=True)
+class MalformedDefinition(Mistake):
+    """What follows `-D` is not `NAME=VALUE`."""
+
+    text: str
+
+    code: ClassVar[str] = "DP008"
+    explanation: ClassVar[str] = """\
+`-D` takes a name, `=`, and an expression of the language without spaces around `=`.
+
+Wrong: -D n          -D 5=n
+Right: -D n=8        -D 'eps=ln 3 + 1/2'
+"""
+
+    @property
+    def title(self) -> str:
+        """The text as given."""
+        return f"`-D {self.text}` is not of the form NAME=VALUE"
+
+    @property
+    def help(self) -> str | None:
+        """The form."""
+        return "write, for example, `-D n=8`"
+
+
+@dataclass(frozen=True)
+class NothingSelected(Mistake):
+    """`--select` matches no claim."""
+
+    pattern: str
+    n_claims: int
+
+    code: ClassVar[str] = "DP009"
+    explanation: ClassVar[str] = """\
+`--select GLOB` keeps the claims whose name, target or claim matches the pattern (`*` stands for
+any characters, `?` for one). None does, so nothing would be checked.
+
+Right: --select survey       --select 'rr(k = *)'       --select 'epsilon*'
+"""
+
+    @property
+    def title(self) -> str:
+        """The pattern, and how many claims there were."""
+        claims = "1 claim" if self.n_claims == 1 else f"{self.n_claims} claims"
+        return f"`--select {self.pattern}` matches none of {claims}"
+
+
+@dataclass(frozen=True)
+class NoSuchCode(Mistake):
+    """`dpcheck explain CODE` for a code that does not exist."""
+
+    name: str
+    similar: str | None
+
+    code: ClassVar[str] = "DP010"
+    explanation: ClassVar[str] = """\
+`dpcheck explain CODE` explains one mistake; codes look like DP203. Without a code it lists all of
+them.
+"""
+
+    @property
+    def title(self) -> str:
+        """The code as given."""
+        return f"there is no mistake with the code `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """A code that looks like it."""
+        if self.similar is None:
+            return "`dpcheck explain` alone lists every code"
+        return f"did you mean `{self.similar}`?"

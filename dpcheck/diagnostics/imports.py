@@ -1,0 +1,134 @@
+"""Mistakes about imports of files (DP70x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+
+
+@dataclass(frozen=True)
+class ImportNotFound(Mistake):
+    """`import "path"` names nothing that can be read; `reason` says why."""
+
+    path: str
+    reason: str
+    similar: str | None
+
+    code: ClassVar[str] = "DP701"
+    explanation: ClassVar[str] = """\
+An imported file cannot be read. The path is taken from the folder of the file that imports it.
+
+Wrong: import "niose.dpm"
+Right: import "noise.dpm"
+"""
+
+    @property
+    def title(self) -> str:
+        """Which file, and why."""
+        return f"cannot import `{self.path}`: {self.reason}"
+
+    @property
+    def help(self) -> str | None:
+        """A file nearby."""
+        return None if self.similar is None else f'did you mean "{self.similar}"?'
+
+
+@dataclass(frozen=True)
+class ImportOutsideRoot(Mistake):
+    """The imported path leads out of the root directory."""
+
+    path: str
+    root: str
+
+    code: ClassVar[str] = "DP702"
+    explanation: ClassVar[str] = """\
+Imports stay inside the root: the directory given on the command line; for a file, the working
+directory if it contains the file, else the file's own folder. A model from a stranger can
+therefore not read files elsewhere on your machine. Links are followed before this is decided.
+
+Wrong: import "../../secrets.dpm"
+Right: start dpcheck in, or give it, a directory that contains both files.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which path, which root."""
+        return f"the import `{self.path}` leads outside of `{self.root}`"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The path."""
+        return () if self.span is None else (Label(self.span, "not inside the root"),)
+
+
+@dataclass(frozen=True)
+class ImportCycle(Mistake):
+    """Files import each other; `cycle` lists them, the first again at the end."""
+
+    cycle: tuple[str, ...]
+
+    code: ClassVar[str] = "DP703"
+    explanation: ClassVar[str] = """\
+Files that import each other in a circle cannot be read in any order. Move what both need to a
+third file.
+
+Wrong: a.dpm imports b.dpm, which imports a.dpm
+"""
+
+    @property
+    def title(self) -> str:
+        """The circle."""
+        return "imports go in a circle: " + " imports ".join(f"`{name}`" for name in self.cycle)
+
+
+@dataclass(frozen=True)
+class UnknownStandardModule(Mistake):
+    """`import std.name`, and the package ships no such library."""
+
+    name: str
+    similar: str | None
+    known: tuple[str, ...]
+
+    code: ClassVar[str] = "DP704"
+    explanation: ClassVar[str] = """\
+`import std.NAME` brings in one of the libraries that ship with dpcheck. There is none of this
+name.
+
+Wrong: import std.surveys
+Right: import std.survey
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"the standard library has no `{self.name}`"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All names."""
+        return ("it has " + ", ".join(self.known),)
+
+    @property
+    def help(self) -> str | None:
+        """A name that looks like it."""
+        return None if self.similar is None else f"did you mean `std.{self.similar}`?"
+
+
+@dataclass(frozen=True)
+class ImportedFileHasMistakes(Mistake):
+    """The imported file has mistakes of its own, shown beside this one."""
+
+    path: str
+
+    code: ClassVar[str] = "DP705"
+    explanation: ClassVar[str] = """\
+The imported file has mistakes, so its names are not known here. Mend that file first: its own
+mistakes are reported too.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which file."""
+        return f"`{self.path}` has mistakes, so this import brings nothing in"

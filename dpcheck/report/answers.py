@@ -1,0 +1,107 @@
+"""What a run of dpcheck has to say: one answer a claim, and the mistakes found on the way.
+
+These are what the pipeline hands over; the other modules of this room draw them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from dpcheck.check.verdicts import Holds, Outcome, Undecided, Value, Violated
+from dpcheck.diagnostics.mistakes import Mistake
+
+Kind = Literal["check", "refute", "compute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One claim and its outcome.
+
+    `target` and `claim` have parameters and loop variables filled in. `covers` says for which
+    inputs and neighbors the outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
+    States and transitions leave the sinks out; they are None where no chain was finished.
+    """
+
+    file: str
+    line: int
+    name: str | None
+    kind: Kind
+    target: str
+    claim: str
+    outcome: Outcome
+    covers: tuple[str, ...]
+    n_states: int | None
+    n_transitions: int | None
+    seconds: float
+
+    @property
+    def is_ok(self) -> bool:
+        """Tell whether the outcome is what the claim's word asks for."""
+        match self.outcome.verdict:
+            case Holds():
+                return self.kind == "check"
+            case Violated():
+                return self.kind == "refute"
+            case Value():
+                return self.kind == "compute"
+            case Undecided():
+                return False
+            case _ as never:
+                assert_never(never)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Tell whether a limit stopped the work on this claim."""
+        return isinstance(self.outcome.verdict, Undecided)
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A bug in dpcheck: where it showed, and what Python said."""
+
+    where: str
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything one run found; the exit status follows from it."""
+
+    answers: tuple[Answer, ...]
+    mistakes: tuple[Mistake, ...]
+    crashes: tuple[Crash, ...] = ()
+    is_interrupted: bool = False
+
+    @property
+    def errors(self) -> tuple[Mistake, ...]:
+        """The mistakes that are not mere warnings."""
+        return tuple(m for m in self.mistakes if m.severity == "error")
+
+    @property
+    def exit_status(self) -> int:
+        """0 as claimed, 1 something is not so, 2 bad input, 3 undecided, 70 bug, 130 interrupted.
+
+        What leaves the most unknown wins: 130, 70, 2, 1, 3, 0.
+        """
+        if self.is_interrupted:
+            return 130
+        if self.crashes:
+            return 70
+        if self.errors:
+            return 2
+        if any(not answer.is_ok and not answer.is_undecided for answer in self.answers):
+            return 1
+        return 3 if any(answer.is_undecided for answer in self.answers) else 0
+
+
+def in_reading_order(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
+    """Return the mistakes without repeats: by file as first met, then by place."""
+    distinct = list(dict.fromkeys(mistakes))
+    files: dict[str | None, int] = {}
+    for mistake in distinct:
+        files.setdefault(mistake.file, len(files))
+    return tuple(
+        sorted(distinct, key=lambda m: (files[m.file], m.span.start if m.span else -1, m.code))
+    )

@@ -1,0 +1,135 @@
+"""The machine-readable answer: one JSON object, described by `schema/results-1.json`.
+
+Numbers stand in full, as text, because a float would not be the value. Keys may be added within
+schema 1; none changes its meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, assert_never
+
+from dpcheck.check.verdicts import Amount, Counterexample, Holds, Undecided, Value, Violated
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.report.answers import Answer, Summary
+
+SCHEMA = 1
+
+
+def json_text(summary: Summary, version: str) -> str:
+    """Return the JSON object of a run, indented, without a final line break."""
+    return json.dumps(json_object(summary, version), indent=2, ensure_ascii=False)
+
+
+def json_object(summary: Summary, version: str) -> dict[str, Any]:
+    """Return the JSON object of a run as dictionaries and lists."""
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "dpcheck": version,
+        "ok": summary.exit_status == 0,
+        "results": [_result(answer) for answer in summary.answers],
+    }
+    if summary.errors:
+        found["errors"] = [_mistake(mistake) for mistake in summary.errors]
+    warnings = [m for m in summary.mistakes if m.severity == "warning"]
+    if warnings:
+        found["warnings"] = [_mistake(mistake) for mistake in warnings]
+    if summary.crashes:
+        found["crashes"] = [
+            {"where": crash.where, "traceback": crash.traceback} for crash in summary.crashes
+        ]
+    if summary.is_interrupted:
+        found["interrupted"] = True
+    return found
+
+
+def _result(answer: Answer) -> dict[str, Any]:
+    outcome = answer.outcome
+    result: dict[str, Any] = {
+        "file": answer.file,
+        "line": answer.line,
+        "name": answer.name,
+        "kind": answer.kind,
+        "target": answer.target,
+        "claim": answer.claim,
+        "verdict": _verdict_word(answer),
+        "ok": answer.is_ok,
+        "states": answer.n_states,
+        "transitions": answer.n_transitions,
+        "neighbor_pairs": outcome.neighbor_pairs,
+        "seconds": round(answer.seconds, 4),
+        "vacuous": outcome.is_vacuous,
+        "covers": list(answer.covers),
+    }
+    if outcome.vacuity:
+        result["vacuity"] = [{"kind": v.kind, "text": v.text} for v in outcome.vacuity]
+    match outcome.verdict:
+        case Violated(counterexample=counterexample):
+            result["counterexample"] = _counterexample(counterexample)
+        case Undecided(reason=reason, progress=progress, option=option):
+            result["reason"] = {"text": reason, "progress": progress, "option": option}
+        case Value(amount=amount):
+            result["value"] = _amount(amount)
+        case Holds():
+            pass
+        case _ as never:
+            assert_never(never)
+    if outcome.value is not None:
+        result.setdefault("value", _amount(outcome.value))
+    return result
+
+
+def _verdict_word(answer: Answer) -> str:
+    match answer.outcome.verdict:
+        case Holds():
+            return "holds"
+        case Violated():
+            return "violated"
+        case Undecided():
+            return "undecided"
+        case Value():
+            return "value"
+        case _ as never:
+            assert_never(never)
+
+
+def _counterexample(found: Counterexample) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "states": list(found.states),
+        "event": list(found.event),
+        "probabilities": [amount.exact for amount in found.probabilities],
+        "decimals": [amount.decimal for amount in found.probabilities],
+        "requirement": found.requirement,
+    }
+    if found.ratio is not None:
+        made["ratio"] = found.ratio.exact
+    if found.excess is not None:
+        made["excess"] = _amount(found.excess)
+    if found.n_sequences is not None:
+        made["event_sequences"] = found.n_sequences
+    if found.runs:
+        made["runs"] = [
+            {"run": run.text, "probabilities": [amount.exact for amount in run.probabilities]}
+            for run in found.runs
+        ]
+    return made
+
+
+def _amount(amount: Amount) -> dict[str, str]:
+    made = {"exact": amount.exact}
+    if amount.exp is not None:
+        made["exp"] = amount.exp
+    return {**made, "decimal": amount.decimal}
+
+
+def _mistake(mistake: Mistake) -> dict[str, Any]:
+    span = mistake.span
+    return {
+        "code": mistake.code,
+        "message": mistake.title,
+        "file": mistake.file,
+        "line": None if span is None else span.line,
+        "column": None if span is None else span.column,
+        "help": mistake.help,
+        "notes": list(mistake.notes),
+    }
