@@ -140,10 +140,9 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (expr.condition, expr.then, expr.orelse)
         case Let():
             return (expr.value, expr.body)
-        case Binder(where=None):
-            return (expr.domain, expr.body)
-        case Binder(where=where):
-            return (expr.domain, where, expr.body)
+        case Binder():
+            condition = () if expr.where is None else (expr.where,)
+            return (expr.domain, *condition, expr.body)
 
 
 def reads(expr: Expr) -> Iterator[str]:

@@ -7,7 +7,7 @@ Python's `True == 1` must never leak: compare values with `same_value` and key t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from dpcheck.exact import Budget, ExpNumber, Rational
@@ -79,3 +79,32 @@ def value_key(value: Value) -> Hashable:
 def same_value(left: Value, right: Value) -> bool:
     """Tell whether two values are equal; values of different kinds never are."""
     return value_key(left) == value_key(right)
+
+
+def value_text(value: Value) -> str:
+    """Return a value as the language writes it.
+
+    >>> value_text((Symbol("top"), True)), value_text(SetValue(range(0, 4)))
+    ('(top, true)', '0..3')
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Symbol(name=name):
+            return name
+        case tuple():
+            return f"({_listed(value)})"
+        case ArrayValue(items=items):
+            return f"[{_listed(items)}]"
+        case SetValue(items=range() as items) if len(items) > 0:
+            return f"{value_text(items[0])}..{value_text(items[-1])}"
+        case SetValue(items=items):
+            return f"{{{_listed(items)}}}"
+        case int():
+            return str(Rational(value))  # unlike Python's own, without a limit on the digits
+        case _:
+            return str(value)
+
+
+def _listed(values: Iterable[Value]) -> str:
+    return ", ".join(value_text(value) for value in values)

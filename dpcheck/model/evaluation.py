@@ -1,0 +1,621 @@
+"""The meaning of every operator on values, in one place.
+
+`apply` gives an operator's result, `evaluate` an expression's, by plain recursion. The resolver
+folds constants with them, and the explorer takes them wherever its vectorised path has no proof
+that it is exact; so the language has one arithmetic, and it is this one. An operation without a
+result raises `Fault`, which says what kind of fault it is and names the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Literal, assert_never
+
+from dpcheck import exact
+from dpcheck.exact import Budget, ExpNumber, Rational
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Operator,
+    Var,
+)
+from dpcheck.model.values import (
+    ArrayValue,
+    Number,
+    SetValue,
+    Symbol,
+    Value,
+    same_value,
+    value_key,
+    value_text,
+)
+from dpcheck.source import Span
+
+FaultKind = Literal[
+    "division by zero",
+    "not an integer exponent",
+    "index out of range",
+    "wrong kind",
+    "empty",
+    "lengths differ",
+    "too large",
+    "no exact value",
+]
+
+MAX_BITS = 4_000_000
+"""A number with more bits than this (about 1.2 million digits) is "too large"."""
+
+MAX_ELEMENTS = 10_000_000
+"""A set with more elements than this is "too large" to be written out."""
+
+Quantity = int | Rational | ExpNumber | Budget
+
+
+class Fault(Exception):
+    """An operation that has no result on these values.
+
+    `title` is a lower-case sentence with the values in it; `span` is the place of the operation,
+    filled in by `evaluate`.
+    """
+
+    def __init__(
+        self, kind: FaultKind, title: str, values: Sequence[Value], span: Span | None = None
+    ) -> None:
+        """Keep what happened."""
+        super().__init__(title)
+        self.kind = kind
+        self.title = title
+        self.values = tuple(values)
+        self.span = span
+
+    def at(self, span: Span) -> Fault:
+        """Return the fault with a place, unless it has one already (the innermost counts)."""
+        return self if self.span is not None else Fault(self.kind, self.title, self.values, span)
+
+
+def apply(op: Operator, args: Sequence[Value]) -> Value:
+    """Return the value of a strict operator or built-in function.
+
+    Raises `Fault`; the resolver guarantees the number of arguments.
+
+    >>> apply("^", (2, -1)), apply("div", (-7, 2)), apply("=", (True, 1))
+    (1/2, -4, False)
+    """
+    return _OPERATIONS[op](args)
+
+
+def evaluate(expr: Expr, environment: Mapping[str, Value]) -> Value:
+    """Return the value of an expression; every variable it reads must be in the environment.
+
+    Raises `Fault` with the place of the innermost operation that has no result.
+    """
+    match expr:
+        case Const(value=value):
+            return value
+        case Var(name=name):
+            return environment[name]
+        case ArrayVar(lo=lo, cells=cells):
+            return ArrayValue(lo, tuple(environment[cell] for cell in cells))
+        case Apply(op=op, args=args, span=span):
+            values = [evaluate(arg, environment) for arg in args]
+            try:
+                return apply(op, values)
+            except Fault as fault:
+                raise fault.at(span) from None
+        case Logic():
+            return _logic(expr, environment)
+        case If(condition=condition, then=then, orelse=orelse):
+            chosen = then if truth(condition, environment) else orelse
+            return evaluate(chosen, environment)
+        case Let(name=name, value=bound, body=body):
+            return evaluate(body, {**environment, name: evaluate(bound, environment)})
+        case Binder():
+            try:
+                return _binder(expr, environment)
+            except Fault as fault:
+                raise fault.at(expr.span) from None
+    assert_never(expr)
+
+
+def truth(condition: Expr, environment: Mapping[str, Value]) -> bool:
+    """Return the Boolean an expression yields; another kind of value is a fault."""
+    value = evaluate(condition, environment)
+    if not isinstance(value, bool):
+        title = f"a condition must be true or false, not {described(value)}"
+        raise Fault("wrong kind", title, (value,), condition.span)
+    return value
+
+
+def _logic(expr: Logic, environment: Mapping[str, Value]) -> bool:
+    """Evaluate from left to right, no further than needed."""
+    match expr.op:
+        case "and":
+            return all(truth(arg, environment) for arg in expr.args)
+        case "or":
+            return any(truth(arg, environment) for arg in expr.args)
+        case "implies":
+            left, right = expr.args
+            return not truth(left, environment) or truth(right, environment)
+    assert_never(expr.op)
+
+
+def _binder(expr: Binder, environment: Mapping[str, Value]) -> Value:
+    """Evaluate a binder over the elements of its domain that satisfy its condition."""
+    bodies = _bodies(expr, environment)
+    match expr.kind:
+        case "forall":
+            return all(_boolean(body, "forall") for _, body in bodies)
+        case "exists":
+            return any(_boolean(body, "exists") for _, body in bodies)
+        case "count":
+            return sum(_boolean(body, "count") for _, body in bodies)
+        case "set":
+            return set_of(body for _, body in bodies)
+        case "sum":
+            return _sum([body for _, body in bodies])
+        case "max" | "min":
+            return _best(expr.kind, [body for _, body in bodies])
+        case "argmax" | "argmin":
+            pairs = list(bodies)
+            best = _best_position(expr.kind, [body for _, body in pairs])
+            return pairs[best][0]
+    assert_never(expr.kind)
+
+
+def _bodies(expr: Binder, environment: Mapping[str, Value]) -> Iterator[tuple[Value, Value]]:
+    """Yield each element that satisfies the condition, with the value of the body."""
+    for element in elements_of(evaluate(expr.domain, environment), expr.domain.span):
+        inner = {**environment, expr.name: element}
+        if expr.where is None or truth(expr.where, inner):
+            yield element, evaluate(expr.body, inner)
+
+
+# --- kinds ---------------------------------------------------------------------------------
+
+Kind = Literal["number", "budget", "Boolean", "symbol", "tuple", "array", "set"]
+
+
+def kind_of(value: Value) -> Kind:
+    """Return what kind of value it is; a budget without logarithms is a number.
+
+    >>> kind_of(True), kind_of(1), kind_of((1, 2))
+    ('Boolean', 'number', 'tuple')
+    """
+    match value:
+        case bool():
+            return "Boolean"
+        case Symbol():
+            return "symbol"
+        case tuple():
+            return "tuple"
+        case ArrayValue():
+            return "array"
+        case SetValue():
+            return "set"
+        case Budget():
+            return "budget"
+        case _:
+            return "number"
+
+
+def described(value: Value) -> str:
+    """Return a value with its kind, for messages.
+
+    >>> described(True), described(Symbol("Y"))
+    ('the Boolean true', 'the symbol Y')
+    """
+    return f"the {kind_of(value)} {value_text(value)}"
+
+
+def elements_of(value: Value, span: Span | None = None) -> SetValue:
+    """Return the value as a set; another kind of value is a fault."""
+    if not isinstance(value, SetValue):
+        raise Fault("wrong kind", f"a set is needed, not {described(value)}", (value,), span)
+    return value
+
+
+def set_of(values: Iterable[Value]) -> SetValue:
+    """Return the set of the values, in the order in which each comes first."""
+    kept = {value_key(value): value for value in _first_of_each(values)}
+    return SetValue(tuple(kept.values()))
+
+
+def _first_of_each(values: Iterable[Value]) -> Iterator[Value]:
+    seen: set[Hashable] = set()
+    for value in values:
+        key = value_key(value)
+        if key not in seen:
+            if len(seen) >= MAX_ELEMENTS:
+                raise _too_many(len(seen) + 1)
+            seen.add(key)
+            yield value
+
+
+def _wrong(symbol: str, needed: str, value: Value) -> Fault:
+    return Fault("wrong kind", f"{symbol} needs {needed}, not {described(value)}", (value,))
+
+
+def _boolean(value: Value, symbol: str) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(f"`{symbol}`", "true or false", value)
+    return value
+
+
+def _number(value: Value, symbol: str) -> Number:
+    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
+        raise _wrong(f"`{symbol}`", "a number", value)
+    return value
+
+
+def _rational(value: Value, symbol: str) -> int | Rational:
+    number = _number(value, symbol)
+    if isinstance(number, ExpNumber):
+        raise _wrong(f"`{symbol}`", "a rational number", value)
+    return number
+
+
+def _quantity(value: Value, symbol: str) -> Quantity:
+    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber | Budget):
+        raise _wrong(f"`{symbol}`", "a number", value)
+    return value
+
+
+def _integer(value: Value, symbol: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(f"`{symbol}`", "an integer", value)
+    return value
+
+
+# --- arithmetic ----------------------------------------------------------------------------
+
+
+def _bits(number: Quantity) -> int:
+    """Return the bits of numerator and denominator together; 0 where nobody counts them."""
+    match number:
+        case int():
+            return number.bit_length()
+        case Rational():
+            return int(number.p).bit_length() + int(number.q).bit_length()
+        case _:
+            return 0
+
+
+def _arithmetic(symbol: str, left: Value, right: Value) -> Value:
+    """Return `left symbol right` for `+ - *` on numbers and budgets."""
+    a, b = _quantity(left, symbol), _quantity(right, symbol)
+    if type(a) is int and type(b) is int and symbol != "*":
+        return a + b if symbol == "+" else a - b
+    if isinstance(a, Budget) or isinstance(b, Budget):
+        return _budget_arithmetic(symbol, a, b)
+    if symbol == "*":
+        if _bits(a) + _bits(b) > MAX_BITS:
+            raise Fault("too large", "the product has too many digits to write down", ())
+        return exact.multiply(a, b)
+    return exact.add(a, b) if symbol == "+" else exact.subtract(a, b)
+
+
+def _budget_arithmetic(symbol: str, a: Quantity, b: Quantity) -> Value:
+    """Return the sum, difference or multiple where at least one operand has a logarithm."""
+    if symbol == "*":
+        budget, factor = (a, b) if isinstance(a, Budget) else (b, a)
+        if isinstance(factor, Budget | ExpNumber):
+            title = f"a budget is multiplied by rational numbers only, not by {described(factor)}"
+            raise Fault("wrong kind", title, (a, b))
+        return simplest(_budget(budget, "`*`") * factor)
+    first, second = _budget(a, f"`{symbol}` on a budget"), _budget(b, f"`{symbol}` on a budget")
+    return simplest(first + second if symbol == "+" else first - second)
+
+
+def _budget(quantity: Quantity, what: str) -> Budget:
+    match quantity:
+        case ExpNumber():
+            raise _wrong(what, "a rational number or a budget", quantity)
+        case Budget():
+            return quantity
+        case _:
+            return Budget.of(quantity)
+
+
+def simplest(budget: Budget) -> Value:
+    """Return a budget as a value: a rational number where it has no logarithm.
+
+    >>> simplest(Budget.ln(6) - Budget.ln(3) - Budget.ln(2))
+    0
+    """
+    number = budget.as_number()
+    return budget if number is None else number
+
+
+def _divide(symbol: str, left: Value, right: Value) -> Value:
+    """Return the exact quotient; a budget is divided by rational numbers only."""
+    a, b = _quantity(left, symbol), _number(right, symbol)
+    if b == 0:
+        title = f"division by zero: {value_text(a)} / 0"
+        raise Fault("division by zero", title, (left, right))
+    if isinstance(a, Budget):
+        return simplest(a / _rational(b, symbol))
+    return exact.divide(a, b)
+
+
+def _floored(symbol: str, left: Value, right: Value) -> Value:
+    """Return `left div right` (the floor of the quotient) or `left mod right`."""
+    a, b = _rational(left, symbol), _rational(right, symbol)
+    if b == 0:
+        title = f"division by zero: {value_text(a)} {symbol} {value_text(b)}"
+        raise Fault("division by zero", title, (a, b))
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b if symbol == "div" else a % b
+    quotient = exact.floor(exact.divide(a, b))
+    if symbol == "div":
+        return quotient
+    return exact.subtract(a, exact.multiply(quotient, b))
+
+
+def _power(base: Value, exponent: Value) -> Value:
+    """Return `base ^ exponent`, for an integer exponent of a reasonable size."""
+    b = _number(base, "^")
+    if isinstance(exponent, bool) or not isinstance(exponent, int):
+        title = f"the exponent of `^` must be an integer, not {described(exponent)}"
+        raise Fault("not an integer exponent", title, (base, exponent))
+    if b == 0 and exponent < 0:
+        title = f"division by zero: 0^({exponent})"
+        raise Fault("division by zero", title, (base, exponent))
+    try:
+        return exact.power(b, exponent, MAX_BITS)
+    except exact.TooLarge:
+        title = f"{value_text(b)}^{value_text(exponent)} has too many digits to write down"
+        raise Fault("too large", title, (base, exponent)) from None
+
+
+def _negative(value: Value) -> Value:
+    quantity = _quantity(value, "-")
+    return -quantity if isinstance(quantity, Budget) else exact.negate(quantity)
+
+
+def _logarithm(value: Value) -> Value:
+    """Return `ln value`, a budget, for a positive number c·e^r with rational c and r."""
+    number = _number(value, "ln")
+    if exact.sign(number) <= 0:
+        title = f"`ln` needs a positive number, not {value_text(number)}"
+        raise Fault("no exact value", title, (value,))
+    result = exact.log(number)
+    if not isinstance(result, Budget):
+        title = f"ln({value_text(value)}) is not a sum of a rational number and logarithms of such"
+        raise Fault("no exact value", title, (value,))
+    return simplest(result)
+
+
+def _exponential(value: Value) -> Value:
+    """Return `exp value`, where it is c·e^r with rational c and r."""
+    quantity = _quantity(value, "exp")
+    try:
+        return _budget(quantity, "`exp`").exp()
+    except exact.IrrationalExponential:
+        title = f"exp({value_text(value)}) is not a rational multiple of a rational power of e"
+        raise Fault("no exact value", title, (value,)) from None
+    except exact.TooLarge:
+        title = f"exp({value_text(value)}) has too many digits to write down"
+        raise Fault("too large", title, (value,)) from None
+
+
+def _compare(left: Value, right: Value, symbol: str) -> int:
+    """Return the sign of `left - right` for two numbers or budgets."""
+    a, b = _quantity(left, symbol), _quantity(right, symbol)
+    if type(a) is int and type(b) is int:
+        return (a > b) - (a < b)
+    if isinstance(a, Budget) or isinstance(b, Budget):
+        what = f"comparing with a budget by `{symbol}`"
+        return _budget(a, what).compare(_budget(b, what))
+    return exact.compare(a, b)
+
+
+def _rounded(symbol: Literal["floor", "ceil"], value: Value) -> Value:
+    number = _number(value, symbol)
+    return exact.floor(number) if symbol == "floor" else exact.ceil(number)
+
+
+def _magnitude(value: Value) -> Value:
+    return _negative(value) if _compare(value, 0, "abs") < 0 else value
+
+
+def _clamp(value: Value, lo: Value, hi: Value) -> Value:
+    """Return the nearest value of `lo..hi`."""
+    if _compare(lo, hi, "clamp") > 0:
+        title = f"clamp needs lo <= hi, not {value_text(lo)} and {value_text(hi)}"
+        raise Fault("empty", title, (value, lo, hi))
+    if _compare(value, lo, "clamp") < 0:
+        return lo
+    return hi if _compare(value, hi, "clamp") > 0 else value
+
+
+# --- collections ---------------------------------------------------------------------------
+
+
+def _items(symbol: str, args: Sequence[Value]) -> Sequence[Value]:
+    """Return what a collecting function works on: its arguments, or the items of the only one."""
+    if len(args) != 1:
+        return args
+    return _members(symbol, args[0])
+
+
+def _members(symbol: str, value: Value) -> Sequence[Value]:
+    match value:
+        case ArrayValue(items=items) | SetValue(items=items):
+            return items
+        case tuple():
+            return value
+    raise _wrong(f"`{symbol}` of one argument", "an array, a set or a tuple", value)
+
+
+def _sum(values: Sequence[Value]) -> Value:
+    if isinstance(values, range):
+        return (values[0] + values[-1]) * len(values) // 2 if values else 0
+    if all(type(value) is int for value in values):
+        return sum(value for value in values if type(value) is int)
+    total: Value = 0
+    for value in values:
+        total = _arithmetic("+", total, value)
+    return total
+
+
+def _best_position(symbol: str, values: Sequence[Value]) -> int:
+    """Return the first position of the largest (`max`, `argmax`) or smallest value."""
+    if len(values) == 0:
+        raise Fault("empty", f"`{symbol}` of nothing", ())
+    sign = 1 if symbol.endswith("max") else -1
+    best = 0
+    for i in range(len(values)):
+        if sign * _compare(values[i], values[best], symbol) > 0:
+            best = i
+    return best
+
+
+def _best(symbol: str, values: Sequence[Value]) -> Value:
+    return values[_best_position(symbol, values)]
+
+
+def _argbest(symbol: str, args: Sequence[Value]) -> Value:
+    """Return the index of the best item: of an array its own index, else counted from 1."""
+    if len(args) == 1 and isinstance(args[0], SetValue):
+        raise _wrong(f"`{symbol}` of one argument", "an array or a tuple", args[0])
+    first = args[0].lo if len(args) == 1 and isinstance(args[0], ArrayValue) else 1
+    return first + _best_position(symbol, _items(symbol, args))
+
+
+def _count(args: Sequence[Value]) -> Value:
+    return sum(_boolean(value, "count") for value in _items("count", args))
+
+
+def _range(lo: Value, hi: Value) -> Value:
+    low, high = _integer(lo, ".."), _integer(hi, "..")
+    return SetValue(range(low, max(low, high + 1)))
+
+
+def _product(left: Value, right: Value) -> Value:
+    """Return `left * right` of two sets: the pairs, or of two numbers: the product."""
+    if not isinstance(left, SetValue) and not isinstance(right, SetValue):
+        return _arithmetic("*", left, right)
+    first, second = elements_of(left), elements_of(right)
+    if len(first) * len(second) > MAX_ELEMENTS:
+        raise _too_many(len(first) * len(second))
+    return SetValue(tuple(product(first.items, second.items)))
+
+
+def _too_many(n_elements: int) -> Fault:
+    return Fault("too large", f"a set of {n_elements} elements is too large to write out", ())
+
+
+def _contains(value: Value, domain: Value) -> bool:
+    elements = elements_of(domain)
+    if isinstance(elements.items, range):
+        return type(value) is int and value in elements.items
+    key = value_key(value)
+    return any(value_key(element) == key for element in elements.items)
+
+
+def _index(base: Value, index: Value) -> Value:
+    """Return an array's element, or a tuple's component (counted from 1)."""
+    match base:
+        case ArrayValue(lo=lo, items=items):
+            what = "array"
+        case tuple():
+            lo, items, what = 1, base, "tuple"
+        case _:
+            raise _wrong("`[ ]`", "an array or a tuple", base)
+    i = _integer(index, "[ ]")
+    if not lo <= i < lo + len(items):
+        bounds = f"{lo}..{lo + len(items) - 1}"
+        title = f"index {i} is outside {bounds}, the indices of this {what}"
+        raise Fault("index out of range", title, (base, index))
+    return items[i - lo]
+
+
+def _component(base: Value, index: Value) -> Value:
+    if not isinstance(base, tuple):
+        raise _wrong("a component", "a tuple", base)
+    return _index(base, index)
+
+
+def _element(domain: Value, position: Value) -> Value:
+    """Return an element of a set by its position from 0 (loops over sets use it)."""
+    return elements_of(domain).items[_integer(position, "element")]
+
+
+def _array(args: Sequence[Value]) -> Value:
+    return ArrayValue(_integer(args[0], "array"), tuple(args[1:]))
+
+
+def _distance_pairs(symbol: str, left: Value, right: Value) -> list[tuple[Value, Value]]:
+    for operand in (left, right):
+        if not isinstance(operand, ArrayValue | tuple):
+            raise _wrong(f"`{symbol}`", "arrays or tuples", operand)
+    a, b = _members(symbol, left), _members(symbol, right)
+    if len(a) != len(b):
+        title = f"`{symbol}` needs two of equal length, not {len(a)} and {len(b)} items"
+        raise Fault("lengths differ", title, (left, right))
+    return list(zip(a, b, strict=True))
+
+
+def _hamming(left: Value, right: Value) -> Value:
+    return sum(not same_value(a, b) for a, b in _distance_pairs("hamming", left, right))
+
+
+def _distances(symbol: str, left: Value, right: Value) -> list[Value]:
+    pairs = _distance_pairs(symbol, left, right)
+    return [_magnitude(_arithmetic("-", a, b)) for a, b in pairs]
+
+
+def _linf(left: Value, right: Value) -> Value:
+    distances = _distances("linf", left, right)
+    return _best("max", distances) if distances else 0
+
+
+_OPERATIONS: Mapping[Operator, Callable[[Sequence[Value]], Value]] = {
+    "+": lambda args: _arithmetic("+", args[0], args[1]),
+    "-": lambda args: _arithmetic("-", args[0], args[1]),
+    "*": lambda args: _product(args[0], args[1]),
+    "/": lambda args: _divide("/", args[0], args[1]),
+    "div": lambda args: _floored("div", args[0], args[1]),
+    "mod": lambda args: _floored("mod", args[0], args[1]),
+    "^": lambda args: _power(args[0], args[1]),
+    "neg": lambda args: _negative(args[0]),
+    "ln": lambda args: _logarithm(args[0]),
+    "exp": lambda args: _exponential(args[0]),
+    "abs": lambda args: _magnitude(args[0]),
+    "floor": lambda args: _rounded("floor", args[0]),
+    "ceil": lambda args: _rounded("ceil", args[0]),
+    "clamp": lambda args: _clamp(args[0], args[1], args[2]),
+    "sum": lambda args: _sum(_items("sum", args)),
+    "min": lambda args: _best("min", _items("min", args)),
+    "max": lambda args: _best("max", _items("max", args)),
+    "count": _count,
+    "argmax": lambda args: _argbest("argmax", args),
+    "argmin": lambda args: _argbest("argmin", args),
+    "len": lambda args: len(_members("len", args[0])),
+    "=": lambda args: same_value(args[0], args[1]),
+    "!=": lambda args: not same_value(args[0], args[1]),
+    "<": lambda args: _compare(args[0], args[1], "<") < 0,
+    "<=": lambda args: _compare(args[0], args[1], "<=") <= 0,
+    ">": lambda args: _compare(args[0], args[1], ">") > 0,
+    ">=": lambda args: _compare(args[0], args[1], ">=") >= 0,
+    "in": lambda args: _contains(args[0], args[1]),
+    "not": lambda args: not _boolean(args[0], "!"),
+    "tuple": tuple,
+    "array": _array,
+    "set": set_of,
+    "range": lambda args: _range(args[0], args[1]),
+    "product": lambda args: _product(args[0], args[1]),
+    "index": lambda args: _index(args[0], args[1]),
+    "component": lambda args: _component(args[0], args[1]),
+    "hamming": lambda args: _hamming(args[0], args[1]),
+    "l1": lambda args: _sum(_distances("l1", args[0], args[1])),
+    "linf": lambda args: _linf(args[0], args[1]),
+    "element": lambda args: _element(args[0], args[1]),
+}
