@@ -1,6 +1,15 @@
 """Exact numbers: ℚ, ℚ(e^r), budgets r' + Σ m_i ln a_i, and decided comparisons between them."""
 
 from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, log
+from dpcheck.exact.comparison import (
+    Excess,
+    compare_ratio,
+    compare_values,
+    excess,
+    excess_sign,
+    exp_bounds,
+    within,
+)
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
 from dpcheck.exact.number import (
     ExpNumber,
@@ -30,10 +39,12 @@ from dpcheck.exact.polynomial import (
     whole_gcd,
     whole_lcm,
 )
+from dpcheck.exact.text import decimal, decimal_17, enclosure, exact_text, exp_text
 
 __all__ = [
     "Budget",
     "Epsilon",
+    "Excess",
     "ExpNumber",
     "ExpPolynomial",
     "IrrationalExponential",
@@ -48,8 +59,18 @@ __all__ = [
     "ceil",
     "compare",
     "compare_epsilon",
+    "compare_ratio",
+    "compare_values",
+    "decimal",
+    "decimal_17",
     "divide",
+    "enclosure",
     "exact_quotient",
+    "exact_text",
+    "excess",
+    "excess_sign",
+    "exp_bounds",
+    "exp_text",
     "exponential",
     "floor",
     "from_parts",
@@ -63,4 +84,5 @@ __all__ = [
     "subtract",
     "whole_gcd",
     "whole_lcm",
+    "within",
 ]

@@ -22,8 +22,10 @@ from dataclasses import dataclass
 
 from flint import arb, ctx, fmpq, fmpz
 
-from dpcheck.exact.errors import IrrationalExponential
+from dpcheck.exact.errors import IrrationalExponential, TooLarge
 from dpcheck.exact.number import (
+    MAX_BITS,
+    MAX_EXPONENT,
     ExpNumber,
     Number,
     compare,
@@ -108,9 +110,15 @@ class Budget:
             return total
 
     def exp_ball(self, bits: int) -> arb:
-        """Return an enclosure of e^budget computed with `bits` bits."""
+        """Return an enclosure of e^budget computed with `bits` bits.
+
+        Raises `TooLarge` when |budget| > 2^30: e^budget has over 400 million digits.
+        """
         with ctx.workprec(bits):
-            return self.ball(bits).exp()
+            around = self.ball(bits)
+            if not abs(around) < MAX_EXPONENT:
+                raise TooLarge("e to the power of this budget", MAX_BITS + 1, MAX_BITS)
+            return around.exp()
 
     def sign(self) -> int:
         """Return -1, 0 or 1, decided."""
