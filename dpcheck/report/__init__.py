@@ -1,1 +1,40 @@
-"""The report room."""
+"""Verdicts and mistakes as people and programs read them: text, terminal, JSON."""
+
+from dpcheck.report.answers import (
+    Answer,
+    Collector,
+    Crash,
+    Event,
+    FileDone,
+    Started,
+    Summary,
+    in_reading_order,
+)
+from dpcheck.report.drawing import draw_mistake
+from dpcheck.report.explanations import explanation_lines, index_lines
+from dpcheck.report.json_output import json_object, json_text
+from dpcheck.report.live import TextReport
+from dpcheck.report.styled import plain, writer
+from dpcheck.report.text import answer_lines, closing_lines, crash_lines
+
+__all__ = [
+    "Answer",
+    "Collector",
+    "Crash",
+    "Event",
+    "FileDone",
+    "Started",
+    "Summary",
+    "TextReport",
+    "answer_lines",
+    "closing_lines",
+    "crash_lines",
+    "draw_mistake",
+    "explanation_lines",
+    "in_reading_order",
+    "index_lines",
+    "json_object",
+    "json_text",
+    "plain",
+    "writer",
+]

@@ -6,7 +6,7 @@ These are what the pipeline hands over; the other modules of this room draw them
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from dpcheck.check.verdicts import Holds, Outcome, Undecided, Value, Violated
@@ -66,6 +66,25 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """Work on a claim begins: `what` names it, for people who wait."""
+
+    file: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileDone:
+    """No more answers of this file will come."""
+
+    file: str
+
+
+Event = Started | Answer | Mistake | Crash | FileDone
+"""What the pipeline tells while it works, in this order for each file."""
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Everything one run found; the exit status follows from it."""
 
@@ -96,12 +115,46 @@ class Summary:
         return 3 if any(answer.is_undecided for answer in self.answers) else 0
 
 
+@dataclass
+class Collector:
+    """Gathers the events of a run; the summary may be asked for at any time."""
+
+    answers: list[Answer] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    crashes: list[Crash] = field(default_factory=list)
+    is_interrupted: bool = False
+
+    def add(self, event: Event) -> None:
+        """Keep an event; a mistake that was met before counts once."""
+        match event:
+            case Answer():
+                self.answers.append(event)
+            case Crash():
+                self.crashes.append(event)
+            case Mistake():
+                if event not in self.mistakes:
+                    self.mistakes.append(event)
+            case Started() | FileDone():
+                pass
+            case _ as never:
+                assert_never(never)
+
+    def summary(self) -> Summary:
+        """Return what was found so far, mistakes in reading order."""
+        return Summary(
+            tuple(self.answers),
+            in_reading_order(self.mistakes),
+            tuple(self.crashes),
+            is_interrupted=self.is_interrupted,
+        )
+
+
 def in_reading_order(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """Return the mistakes without repeats: by file as first met, then by place."""
-    distinct = list(dict.fromkeys(mistakes))
+    """Return the mistakes by file as first met, then by place."""
+    found = list(mistakes)
     files: dict[str | None, int] = {}
-    for mistake in distinct:
+    for mistake in found:
         files.setdefault(mistake.file, len(files))
     return tuple(
-        sorted(distinct, key=lambda m: (files[m.file], m.span.start if m.span else -1, m.code))
+        sorted(found, key=lambda m: (files[m.file], m.span.start if m.span else -1, m.code))
     )

@@ -66,4 +66,4 @@ def _is_same(exact: str, short: str) -> bool:
     if not isinstance(exponent, int) or exponent > 0:
         return False
     scaled = int("".join(map(str, digits))) * (-1 if sign else 1)
-    return scaled * int(denominator or "1") == int(numerator) * 10**-exponent
+    return bool(scaled * int(denominator or "1") == int(numerator) * 10**-exponent)

@@ -71,6 +71,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
     gap = " " * max(2, column - width(claim) + 2)
     lead: tuple[Piece | str, ...] = ("    ", Piece(symbol, role), " ", claim, gap)
     verdict = answer.outcome.verdict
+    is_set = _is_about_sequences(answer)
     match verdict:
         case Holds():
             word = "holds" if answer.is_ok else "holds, yet it is to be refuted"
@@ -78,11 +79,11 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
         case Value(amount=amount):
             yield line(*lead, Piece(amount_text(amount), "number"))
         case Violated(counterexample=counterexample) if answer.is_ok:
-            said = f": {_in_short(counterexample)}"
+            said = f": {_in_short(counterexample, is_set=is_set)}"
             yield line(*lead, Piece("violated, as claimed", role), *_quantity(answer), said)
         case Violated(counterexample=counterexample):
             yield line(*lead, Piece("violated", role), *_quantity(answer))
-            yield from _in_full(counterexample)
+            yield from _in_full(counterexample, is_set=is_set)
         case Undecided():
             yield line(*lead, Piece("undecided", role), f": {visible(verdict.reason)}")
             yield from _undecided(verdict)
@@ -118,7 +119,7 @@ def _undecided(verdict: Undecided) -> Iterator[Line]:
 # --- counterexamples -----------------------------------------------------------------------
 
 
-def _in_short(found: Counterexample) -> str:
+def _in_short(found: Counterexample, *, is_set: bool) -> str:
     """Return a counterexample in one line, for a claim that was to be refuted."""
     sides = [
         f"{amount_text(amount)} from {visible(state)}"
@@ -126,12 +127,12 @@ def _in_short(found: Counterexample) -> str:
     ]
     if not sides:
         return shortened(visible(found.requirement)) or " and ".join(map(visible, found.states))
-    return f"{_event(found)} has {', '.join(sides)}"
+    return f"{_event(found, is_set=is_set)} has {', '.join(sides)}"
 
 
-def _in_full(found: Counterexample) -> Iterator[Line]:
+def _in_full(found: Counterexample, *, is_set: bool) -> Iterator[Line]:
     """Yield a counterexample in full: states, event, probabilities, ratio, excess, runs."""
-    rows: list[tuple[str, str, Role]] = [("event", _event(found), "plain")]
+    rows: list[tuple[str, str, Role]] = [("event", _event(found, is_set=is_set), "plain")]
     if found.probabilities:
         for state, amount in zip(found.states, found.probabilities, strict=False):
             rows.append((f"from {visible(state)}", amount_text(amount), "number"))
@@ -173,23 +174,21 @@ def _short_amount(amount: Amount) -> str:
     return shortened(amount.exact)
 
 
-def _event(found: Counterexample) -> str:
+def _event(found: Counterexample, *, is_set: bool) -> str:
     """Return the event: a path formula as it is, output sequences in braces."""
     shown = [_clipped(shortened(visible(text))) for text in found.event[:_EVENT_SHOWN]]
     n_hidden = (found.n_sequences or len(found.event)) - len(shown)
     if found.n_sequences is not None and len(found.event) == 1 and found.n_sequences > 1:
         return f"{shown[0]} ({_counted(found.n_sequences, 'sequence')})"
-    if len(found.event) == 1 and _is_formula(found.event[0]):
-        return shown[0]
+    if not is_set:
+        return " and ".join(shown)
     more = [f"... {n_hidden} more"] if n_hidden > 0 else []
     return "{" + "; ".join(shown + more) + "}"
 
 
-def _is_formula(text: str) -> bool:
-    """Tell whether an event reads as a path formula rather than as outputs."""
-    return text.split(" ", 1)[0].split("<=", 1)[0] in {"X", "F", "G", "P", "D", "!"} or (
-        any(f" {word} " in f" {text} " for word in ("U", "W", "R", "X", "F", "G"))
-    )
+def _is_about_sequences(answer: Answer) -> bool:
+    """Tell whether the claim is about sets of output sequences, not about a path formula."""
+    return answer.claim.startswith(("dp", "epsilon", "delta"))
 
 
 def _clipped(text: str) -> str:

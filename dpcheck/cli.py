@@ -1,0 +1,215 @@
+"""The command line: arguments in, text or JSON out, an exit status at the end.
+
+Only this module talks to the world. It imports no other room before a command needs it, so that
+`dpcheck --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from dpcheck import __version__
+
+if TYPE_CHECKING:
+    from dpcheck.diagnostics.mistakes import Mistake
+    from dpcheck.pipeline import Options
+    from dpcheck.report.answers import Event, Summary
+
+EXIT_STATUS = """\
+\b
+Exit status:
+  0    every check holds and every refute is violated
+  1    one of them is not so
+  2    the input or the call is wrong (other files are still checked)
+  3    something is undecided, and nothing else is wrong
+  70   a bug in dpcheck
+  130  interrupted
+"""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Return the exit status of a call of `dpcheck`."""
+    try:
+        status = dpcheck.main(list(arguments), prog_name="dpcheck", standalone_mode=False)
+    except click.ClickException as mistake:
+        mistake.show()
+        return mistake.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted")
+        return 130
+    except Exception:  # noqa: BLE001 - the one place that turns any bug into exit status 70
+        return _crashed()
+    return status if isinstance(status, int) else 0
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"dpcheck: {text}\n")
+
+
+def _crashed() -> int:
+    import traceback
+
+    from dpcheck.report import Crash, crash_lines, writer
+
+    writer(sys.stderr)(crash_lines([Crash("the command line", traceback.format_exc())]))
+    return 70
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="dpcheck")
+def dpcheck() -> None:
+    """Decide exactly whether randomized programs are differentially private.
+
+    A model file describes a mechanism and what is claimed of it; `check` proves every claim or
+    shows a counterexample.
+    """
+
+
+# --- check ---------------------------------------------------------------------------------
+
+
+@dpcheck.command(epilog=EXIT_STATUS, short_help="Check every claim of model files.")
+@click.argument("paths", metavar="FILE_OR_DIR...", nargs=-1, required=True)
+@click.option(
+    "-D",
+    "definitions",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Give a constant of the files another value; an expression of the language.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the results.",
+)
+@click.option(
+    "--select",
+    metavar="GLOB",
+    help="Check only the claims whose name, target or claim matches.",
+)
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    default=10_000_000,
+    show_default=True,
+    metavar="N",
+    help="Stop a claim that needs more states: it is undecided.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Stop each claim after so many seconds: it is undecided.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is not as claimed.")
+def check(
+    paths: tuple[str, ...],
+    definitions: tuple[str, ...],
+    form: str,
+    select: str | None,
+    max_states: int,
+    timeout: float | None,
+    quiet: bool,
+) -> int:
+    """Check every claim of model files, or of all `.dpm` files below a directory."""
+    from dpcheck.pipeline import Options
+
+    if timeout is not None and timeout != timeout:
+        raise click.BadParameter("nan is not a number of seconds.", param_hint="'--timeout'")
+    options = Options(definitions, select, max_states, timeout)
+    if form == "json":
+        return _check_as_json(paths, options)
+    return _check_as_text(paths, options, is_quiet=quiet)
+
+
+def _check_as_json(paths: Sequence[str], options: Options) -> int:
+    from dpcheck.pipeline import check_paths
+    from dpcheck.report import crash_lines, json_text, writer
+
+    summary = _collected(check_paths(paths, options), lambda _event: None)
+    sys.stdout.write(json_text(summary, __version__) + "\n")
+    sys.stdout.flush()
+    if summary.crashes:
+        writer(sys.stderr)(crash_lines(summary.crashes))
+    return _ended(summary)
+
+
+def _check_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool) -> int:
+    from dpcheck.pipeline import check_paths
+    from dpcheck.report import TextReport, closing_lines, crash_lines, writer
+
+    started = time.monotonic()
+    write, complain = writer(sys.stdout), writer(sys.stderr)
+    with TextReport(write, complain, _progress(is_quiet=is_quiet), only_wrong=is_quiet) as report:
+        summary = _collected(check_paths(paths, options), report.add)
+    if summary.crashes:
+        complain(crash_lines(summary.crashes))
+    if not is_quiet:
+        write(closing_lines(summary, time.monotonic() - started))
+    return _ended(summary)
+
+
+def _collected(events: Iterable[Event], hear: Callable[[Event], None]) -> Summary:
+    """Return the summary of a run; what was found before an interruption is kept."""
+    from dpcheck.report import Collector
+
+    collector = Collector()
+    try:
+        for event in events:
+            collector.add(event)
+            hear(event)
+    except KeyboardInterrupt:
+        collector.is_interrupted = True
+    return collector.summary()
+
+
+def _ended(summary: Summary) -> int:
+    if summary.is_interrupted:
+        _say("interrupted; the results above are complete as far as they go")
+    return summary.exit_status
+
+
+def _progress(*, is_quiet: bool) -> TextIO | None:
+    """Return where progress may be shown: standard error, if a person is looking."""
+    return sys.stderr if sys.stderr.isatty() and not is_quiet else None
+
+
+# --- explain -------------------------------------------------------------------------------
+
+
+@dpcheck.command(short_help="Explain the code of a mistake.")
+@click.argument("code", required=False)
+def explain(code: str | None) -> int:
+    """Explain the code of a mistake, such as DP203; without a code, list them all."""
+    from dpcheck.diagnostics.registry import mistakes_by_code
+    from dpcheck.report import explanation_lines, index_lines, writer
+
+    known = mistakes_by_code()
+    if code is None:
+        writer(sys.stdout)(index_lines(known))
+        return 0
+    kind = known.get(code.upper())
+    if kind is None:
+        return _no_such_code(code, known)
+    writer(sys.stdout)(explanation_lines(kind))
+    return 0
+
+
+def _no_such_code(code: str, known: dict[str, type[Mistake]]) -> int:
+    from difflib import get_close_matches
+
+    from dpcheck.diagnostics.files import NoSuchCode
+    from dpcheck.report import draw_mistake, writer
+
+    similar = get_close_matches(code.upper(), known, n=1)
+    mistake = NoSuchCode(None, code, similar[0] if similar else None)
+    writer(sys.stderr)(draw_mistake(mistake))
+    return 2

@@ -1,0 +1,183 @@
+"""A model file together with everything it imports.
+
+Every file is read and parsed once a run, however many files import it. Imports are followed
+depth first, so whatever a file imports comes before it; a circle is a mistake, and so is a path
+that leads outside of the root.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from dpcheck.diagnostics.files import EmptyFile
+from dpcheck.diagnostics.imports import (
+    ImportCycle,
+    ImportedFileHasMistakes,
+    ImportNotFound,
+    ImportOutsideRoot,
+    UnknownStandardModule,
+)
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.model import surface
+from dpcheck.parse import parse_model
+from dpcheck.pipeline.files import SUFFIX, ModelPath, read_source, similar_path
+
+STANDARD = Path(__file__).resolve().parent.parent / "std"
+"""Where the libraries that ship with the package are."""
+
+Import = surface.ImportFile | surface.ImportStandard
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A file as parsed; without a model if it could not be read at all."""
+
+    path: ModelPath
+    model: surface.SurfaceModel | None
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Tell whether there is a model, and no mistake worse than a warning."""
+        return self.model is not None and all(m.severity == "warning" for m in self.mistakes)
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The import items, in source order."""
+        if self.model is None:
+            return ()
+        return tuple(item for item in self.model.items if isinstance(item, Import))
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A file, the models it imports (directly or not, dependencies first), and all mistakes."""
+
+    file: ParsedFile
+    imported: tuple[surface.SurfaceModel, ...]
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Tell whether the file and everything it imports can be given to the next stage."""
+        return self.file.is_sound and all(m.severity == "warning" for m in self.mistakes)
+
+
+@dataclass
+class Library:
+    """The files parsed in this run, by where they really are."""
+
+    _parsed: dict[Path, ParsedFile] = field(default_factory=dict)
+
+    def parsed(self, path: ModelPath) -> ParsedFile:
+        """Return the file as parsed, reading it the first time."""
+        known = self._parsed.get(path.real)
+        if known is None:
+            known = self._parsed[path.real] = _parse(path)
+        return known
+
+    def closure(self, path: ModelPath) -> Closure:
+        """Return the file with everything it imports."""
+        walk = _Walk(self)
+        file = walk.visit(path)
+        return Closure(file, tuple(walk.models[:-1]), tuple(walk.mistakes))
+
+
+def _parse(path: ModelPath) -> ParsedFile:
+    source = read_source(path.shown, path.real)
+    if isinstance(source, Mistake):
+        return ParsedFile(path, None, (source,))
+    model, mistakes = parse_model(source)
+    if not model.items and not mistakes:
+        mistakes = (EmptyFile(None, path.shown),)
+    return ParsedFile(path, model, tuple(mistakes))
+
+
+@dataclass
+class _Walk:
+    """One depth-first walk over imports; `trail` is the way from the first file to this one."""
+
+    library: Library
+    models: list[surface.SurfaceModel] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    trail: list[ModelPath] = field(default_factory=list)
+    done: dict[Path, bool] = field(default_factory=dict)
+
+    def visit(self, path: ModelPath) -> ParsedFile:
+        """Add the models that a file needs, then its own; `done` says whether all were sound."""
+        file = self.library.parsed(path)
+        self.mistakes.extend(file.mistakes)
+        self.trail.append(path)
+        imports_sound = [self._follow(path, item) for item in file.imports]
+        self.trail.pop()
+        if file.model is not None:
+            self.models.append(file.model)
+        self.done[path.real] = file.is_sound and all(imports_sound)
+        return file
+
+    def _follow(self, importer: ModelPath, item: Import) -> bool:
+        """Visit what an import names, if it may; tell whether it is sound."""
+        path = _imported_path(importer, item)
+        if isinstance(path, Mistake):
+            self.mistakes.append(path)
+            return False
+        for position, ancestor in enumerate(self.trail):
+            if ancestor.real == path.real:
+                names = [step.shown for step in self.trail[position:]]
+                self.mistakes.append(ImportCycle(item.span, (*names, names[0])))
+                return False
+        if path.real not in self.done:
+            self.visit(path)
+        if not self.done[path.real]:
+            self.mistakes.append(ImportedFileHasMistakes(item.span, path.shown))
+        return self.done[path.real]
+
+
+def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
+    """Return the file an import names, or why it names none."""
+    if isinstance(item, surface.ImportStandard):
+        return _standard_path(item)
+    shown = os.path.normpath(Path(importer.shown).parent / item.path)
+    try:
+        real = (importer.real.parent / item.path).resolve()
+        if not real.is_relative_to(importer.root):
+            return ImportOutsideRoot(item.path_span, item.path, str(importer.root))
+        if real.is_file():
+            return ModelPath(shown, real, importer.root)
+        reason = "it is not a file" if real.exists() else "there is no such file"
+    except (OSError, ValueError, RuntimeError):
+        return ImportNotFound(item.path_span, item.path, "it cannot be read", None)
+    return ImportNotFound(item.path_span, item.path, reason, _similar_import(importer, item.path))
+
+
+def _similar_import(importer: ModelPath, path: str) -> str | None:
+    """Return a path as it would be written in the import, to a file with a similar name."""
+    close = similar_path(importer.real.parent / path)
+    if close is None or not Path(close).resolve().is_relative_to(importer.root):
+        return None
+    return Path(os.path.relpath(close, importer.real.parent)).as_posix()
+
+
+def _standard_path(item: surface.ImportStandard) -> ModelPath | Mistake:
+    known = standard_modules()
+    if item.module in known:
+        return standard_path(item.module)
+    close = get_close_matches(item.module, known, n=1)
+    return UnknownStandardModule(item.module_span, item.module, close[0] if close else None, known)
+
+
+def standard_modules() -> tuple[str, ...]:
+    """Return the names of the libraries that ship with the package.
+
+    >>> "survey" in standard_modules()
+    True
+    """
+    return tuple(sorted(path.stem for path in STANDARD.glob(f"*{SUFFIX}")))
+
+
+def standard_path(module: str) -> ModelPath:
+    """Return where the library `std.module` is."""
+    return ModelPath(f"std.{module}", (STANDARD / f"{module}{SUFFIX}").resolve(), STANDARD)
