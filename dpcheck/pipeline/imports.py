@@ -83,7 +83,8 @@ class Library:
         """Return the file with everything it imports."""
         walk = _Walk(self)
         file = walk.visit(path)
-        return Closure(file, tuple(walk.models[:-1]), tuple(walk.mistakes))
+        imported = tuple(model for model in walk.models if model is not file.model)
+        return Closure(file, imported, tuple(walk.mistakes))
 
 
 def _parse(path: ModelPath) -> ParsedFile:

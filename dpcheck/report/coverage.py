@@ -1,0 +1,90 @@
+"""What a verdict about a target covers, in words: the inputs and who is whose neighbor."""
+
+from __future__ import annotations
+
+from dpcheck.model.expressions import Apply, Const, Expr
+from dpcheck.model.program import (
+    AdjacentAll,
+    AdjacentPairs,
+    AdjacentWhere,
+    ExplicitChain,
+    Input,
+    Mechanism,
+    Target,
+)
+from dpcheck.model.values import value_text
+
+_ENDS_SHOWN = 3
+_PAIRS_SHOWN = 4
+
+
+def covered_by(target: Target) -> tuple[str, ...]:
+    """Return the facts to put beside every verdict: the box of inputs, then the adjacency."""
+    if isinstance(target, Mechanism):
+        return (*_inputs(target), *_adjacency(target))
+    return _chain_facts(target)
+
+
+def _inputs(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return `for x in 0..5, public t in 0..3`."""
+    inputs = ", ".join(_input_text(declared) for declared in mechanism.inputs)
+    return (f"for {inputs}",) if inputs else ()
+
+
+def _input_text(declared: Input) -> str:
+    public = "public " if declared.is_public else ""
+    index = ""
+    if declared.lo is not None:
+        index = f"[{declared.lo}..{declared.lo + len(declared.cells) - 1}]"
+    where = "" if declared.where is None else f" where {_source_text(declared.where)}"
+    return f"{public}{declared.name}{index} in {_set_text(declared.domain)}{where}"
+
+
+def _set_text(domain: Expr) -> str:
+    """Return a set with the values its parameters have, where that is short, else as written."""
+    match domain:
+        case Const(value=value):
+            return value_text(value)
+        case Apply(op="range", args=(Const(value=lo), Const(value=hi))):
+            return f"{value_text(lo)}..{value_text(hi)}"
+        case Apply(op="set", args=args) if all(isinstance(arg, Const) for arg in args):
+            return "{" + ", ".join(_set_text(arg) for arg in args) + "}"
+        case _:
+            return _source_text(domain)
+
+
+def _source_text(expr: Expr) -> str:
+    """Return an expression as the user wrote it, in one line."""
+    return " ".join(expr.span.text.split())
+
+
+def _adjacency(mechanism: Mechanism) -> tuple[str, ...]:
+    texts: list[str] = []
+    for clause in mechanism.adjacency:
+        match clause:
+            case AdjacentAll():
+                texts.append("all")
+            case AdjacentWhere(condition=condition):
+                texts.append(_source_text(condition))
+            case AdjacentPairs(pairs=pairs):
+                shown = [f"({value_text(v)}, {value_text(w)})" for v, w in pairs[:_PAIRS_SHOWN]]
+                more = ["..."] if len(pairs) > _PAIRS_SHOWN else []
+                texts.append(", ".join(shown + more))
+    return ("adjacent " + " or ".join(texts),) if texts else ()
+
+
+def _chain_facts(chain: ExplicitChain) -> tuple[str, ...]:
+    """Return the initial states and the adjacency of an explicit chain, as written."""
+    facts = []
+    if chain.initial is not None:
+        states = [" ".join(state.span.text.split()) for state in chain.initial]
+        facts.append("from " + ", ".join(states[:_ENDS_SHOWN]) + (", ..." * (len(states) > 3)))
+    clauses = [_clause(" ".join(clause.span.text.split())) for clause in chain.adjacency]
+    if clauses:
+        more = ", ..." if len(clauses) > _PAIRS_SHOWN else ""
+        facts.append("adjacent " + ", ".join(clauses[:_PAIRS_SHOWN]) + more)
+    return tuple(facts)
+
+
+def _clause(text: str) -> str:
+    return text.removeprefix("adjacent").strip()

@@ -1,0 +1,72 @@
+"""What dpcheck prints, word for word: a golden file a mistake, and a few verdicts.
+
+`tests/golden/NAME.dpm` is checked as `dpcheck check NAME.dpm` from within that directory; a
+first line `# args: ...` adds arguments. `NAME.args` holds the arguments of any other call. What
+was printed, and the exit status, stand in `NAME.txt`. To write them anew:
+
+    python -m pytest tests/test_golden.py --update-golden
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dpcheck.cli import run
+from dpcheck.diagnostics.registry import mistakes_by_code
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES = sorted([*GOLDEN.glob("*.dpm"), *GOLDEN.glob("*.args")])
+
+
+def arguments_of(case: Path) -> list[str]:
+    if case.suffix == ".args":
+        return shlex.split(case.read_text("utf-8"))
+    first = case.read_bytes().split(b"\n", 1)[0].decode("utf-8", "replace")
+    extra = re.match(r"# args: (.*)", first)
+    return ["check", case.name, *shlex.split(extra[1] if extra else "")]
+
+
+def printed(case: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the call, both streams and the exit status, with times left out."""
+    arguments = arguments_of(case)
+    status = run(arguments)
+    out, err = capsys.readouterr()
+    text = f"$ dpcheck {shlex.join(arguments)}\n{out}--- stderr\n{err}--- exit {status}\n"
+    text = re.sub(r"\(\d+\.\d\d s\)", "(0.00 s)", text)
+    text = re.sub(r'"seconds": [0-9.]+', '"seconds": 0', text)
+    return text.replace(str(GOLDEN), "GOLDEN")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_prints_what_the_golden_file_says(case, capsys, monkeypatch, pytestconfig):
+    monkeypatch.chdir(GOLDEN)
+    text = printed(case, capsys)
+    golden = case.with_suffix(".txt")
+    if pytestconfig.getoption("update_golden"):
+        golden.write_text(text, "utf-8")
+    assert golden.exists(), "no golden file yet; --update-golden writes it"
+    assert text == golden.read_text("utf-8")
+
+
+def test_every_code_of_a_mistake_has_a_golden_file():
+    shown = {
+        code
+        for golden in GOLDEN.glob("*.txt")
+        for code in re.findall(r"(?:error|warning)\[(DP\d+)\]", golden.read_text("utf-8"))
+    }
+    assert sorted(set(mistakes_by_code()) - shown) == []
+
+
+def test_every_golden_file_belongs_to_a_case():
+    stems = {case.stem for case in CASES}
+    assert len(stems) == len(CASES)
+    assert {golden.stem for golden in GOLDEN.glob("*.txt")} == stems
+
+
+def test_golden_files_show_no_stack_trace():
+    for golden in GOLDEN.glob("*.txt"):
+        assert "Traceback" not in golden.read_text("utf-8"), golden.name
