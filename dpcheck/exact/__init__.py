@@ -11,6 +11,7 @@ from dpcheck.exact.comparison import (
     within,
 )
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
+from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.exact.number import (
     ExpNumber,
     Number,
@@ -57,6 +58,7 @@ __all__ = [
     "add",
     "as_fraction_parts",
     "ceil",
+    "common_row",
     "compare",
     "compare_epsilon",
     "compare_ratio",
@@ -81,6 +83,7 @@ __all__ = [
     "power",
     "rational",
     "sign",
+    "solve_linear",
     "subtract",
     "whole_gcd",
     "whole_lcm",
