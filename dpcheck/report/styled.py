@@ -74,9 +74,20 @@ def writer(stream: TextIO) -> Writer:
     return TerminalWriter(Console(file=stream, highlight=False, soft_wrap=True))
 
 
+_IN_ASCII = str.maketrans(
+    {
+        "✓": "+", "✗": "x", "·": "-", "…": "...", "≈": "~", "ε": "epsilon", "δ": "delta",
+        "†": "stopped", "α": "alpha", "ℚ": "Q", "≤": "<=", "≥": ">=",
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class PlainWriter:
-    """Writes characters only; what the stream's encoding lacks becomes `?`."""
+    """Writes characters only, in words where the stream's encoding lacks our symbols.
+
+    Characters of the user's that the encoding lacks become `?`.
+    """
 
     stream: TextIO
 
@@ -84,9 +95,19 @@ class PlainWriter:
         """Write the lines and flush."""
         encoding = self.stream.encoding or "utf-8"
         for styled in lines:
-            text = plain(styled).encode(encoding, "replace").decode(encoding)
+            text = plain(styled)
+            if not _can_write(text, encoding):
+                text = text.translate(_IN_ASCII).encode(encoding, "replace").decode(encoding)
             self.stream.write(text + "\n")
         self.stream.flush()
+
+
+def _can_write(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,355 @@
+"""The command as a process: streams, exit status, speed, and what happens when things go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+SURVEY = """\
+mechanism survey(truth = 3/4) {
+  input x in {pos, neg}
+  adjacent all
+  y ~ {Y: if x = pos then truth else 1 - truth, N: if x = pos then 1 - truth else truth}
+  output y
+}
+"""
+TRUE_CLAIM = SURVEY + "check survey: dp(ln 3)\n"
+FALSE_CLAIM = SURVEY + "check survey: dp(ln 2)\n"
+ENDLESS = """\
+mechanism walk {
+  input x in {0, 1}
+  adjacent all
+  n := x
+  while n < 3000000 { c ~ bernoulli(1/2); if c { n := n + 1 } output c }
+}
+check walk: P>=0 [ F stopped ]
+"""
+SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
+
+
+def command(*arguments, cwd=None, **options):
+    """Run dpcheck in a process of its own, as a user would."""
+    return subprocess.run(
+        [sys.executable, "-m", "dpcheck", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **options,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "good.dpm").write_text(TRUE_CLAIM, "utf-8")
+    (tmp_path / "wrong.dpm").write_text(FALSE_CLAIM, "utf-8")
+    (tmp_path / "broken.dpm").write_text("mechanism {", "utf-8")
+    return tmp_path
+
+
+def json_of(run):
+    report = json.loads(run.stdout)
+    jsonschema.validate(report, SCHEMA)
+    return report
+
+
+# --- exit status ---------------------------------------------------------------------------
+
+
+def test_all_as_claimed_ends_with_0(folder):
+    run = command("check", "good.dpm", cwd=folder)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "holds" in run.stdout
+
+
+def test_a_violated_check_ends_with_1(folder):
+    run = command("check", "wrong.dpm", "good.dpm", cwd=folder)
+    assert run.returncode == 1
+    assert "violated" in run.stdout
+
+
+def test_bad_input_ends_with_2_and_other_files_are_still_checked(folder):
+    run = command("check", folder)
+    assert run.returncode == 2
+    assert "broken.dpm" in run.stderr
+    assert "good.dpm" in run.stdout
+    assert "wrong.dpm" in run.stdout
+
+
+def test_a_limit_ends_with_3(folder):
+    (folder / "endless.dpm").write_text(ENDLESS, "utf-8")
+    run = command("check", "endless.dpm", "--max-states", "1000", cwd=folder)
+    assert run.returncode == 3
+    assert "undecided" in run.stdout
+    assert "--max-states" in run.stdout
+
+
+def test_a_violation_outweighs_a_limit(folder):
+    (folder / "endless.dpm").write_text(ENDLESS, "utf-8")
+    run = command("check", "endless.dpm", "wrong.dpm", "--max-states", "1000", cwd=folder)
+    assert run.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check",),
+        ("check", "--no-such-option", "good.dpm"),
+        ("check", "good.dpm", "--max-states", "0"),
+        ("check", "good.dpm", "--max-states", "many"),
+        ("check", "good.dpm", "--timeout", "0"),
+        ("check", "good.dpm", "--timeout", "nan"),
+        ("check", "good.dpm", "--format", "xml"),
+        ("check", "good.dpm", "-D", "n"),
+        ("check", "good.dpm", "-D", "n=1"),
+        ("check", "good.dpm", "--select", "nothing"),
+        ("check", "good.dpm", "no_such.dpm"),
+        ("explain", "DP000"),
+        ("no-such-command",),
+    ],
+)
+def test_a_wrong_call_ends_with_2_and_words(folder, arguments):
+    run = command(*arguments, cwd=folder)
+    assert run.returncode == 2
+    assert run.stderr.strip()
+    assert "Traceback" not in run.stderr
+
+
+# --- options -------------------------------------------------------------------------------
+
+
+def test_select_matches_names_targets_and_claims(folder):
+    (folder / "many.dpm").write_text(
+        SURVEY
+        + 'check "first one" survey: dp(ln 3)\n'
+        + "for k in 2..3 { check survey(truth = k/(k + 1)): epsilon = ln k }\n",
+        "utf-8",
+    )
+
+    def claims(pattern):
+        run = command("check", "many.dpm", "--format", "json", "--select", pattern, cwd=folder)
+        return [result["claim"] for result in json_of(run)["results"]]
+
+    assert claims("first*") == ["dp(ln 3)"]
+    assert len(claims("survey")) == 3
+    assert len(claims("survey(*")) == 2
+    assert len(claims("epsilon*")) == 2
+    assert claims("epsilon = ln 2") == ["epsilon = ln 2"]
+
+
+def test_constants_come_from_the_command_line(folder):
+    (folder / "const.dpm").write_text(
+        "const t = 3/4\n" + SURVEY + "compute survey(truth = t): epsilon\n", "utf-8"
+    )
+
+    def value(*arguments):
+        run = command("check", "const.dpm", "--format", "json", *arguments, cwd=folder)
+        return json_of(run)["results"][0]["value"]["exact"]
+
+    assert value() == "ln(3)"
+    assert value("-D", "t=4/5") == "ln(4)"
+    assert value("-D", "t = 2/3") == "ln(2)"
+
+
+def test_quiet_prints_only_what_is_not_as_claimed(folder):
+    assert command("check", "-q", "good.dpm", cwd=folder).stdout == ""
+    assert "violated" in command("check", "-q", "wrong.dpm", cwd=folder).stdout
+
+
+def test_a_file_named_twice_is_checked_once(folder):
+    run = command("check", "good.dpm", folder / "good.dpm", "--format", "json", cwd=folder)
+    assert len(json_of(run)["results"]) == 1
+
+
+def test_timeout_is_for_each_claim(folder):
+    (folder / "slow.dpm").write_text(ENDLESS + TRUE_CLAIM, "utf-8")
+    started = time.monotonic()
+    run = command("check", "slow.dpm", "--timeout", "1", "--format", "json", cwd=folder)
+    assert time.monotonic() - started < 20
+    verdicts = {result["target"]: result["verdict"] for result in json_of(run)["results"]}
+    assert verdicts == {"walk": "undecided", "survey": "holds"}
+    assert run.returncode == 3
+
+
+# --- JSON ----------------------------------------------------------------------------------
+
+
+def test_json_follows_its_schema_and_the_language_page(folder):
+    run = command("check", "wrong.dpm", "--format", "json", cwd=folder)
+    report = json_of(run)
+    assert (report["schema"], report["ok"]) == (1, False)
+    (result,) = report["results"]
+    assert {key: result[key] for key in ("file", "line", "name", "kind", "target", "claim")} == {
+        "file": "wrong.dpm",
+        "line": 7,
+        "name": None,
+        "kind": "check",
+        "target": "survey",
+        "claim": "dp(ln 2)",
+    }
+    assert (result["verdict"], result["ok"], result["vacuous"]) == ("violated", False, False)
+    assert (result["states"], result["transitions"], result["neighbor_pairs"]) == (4, 4, 1)
+    found = result["counterexample"]
+    assert (found["states"], found["event"]) == (["x = pos", "x = neg"], ["Y"])
+    assert (found["probabilities"], found["ratio"]) == (["3/4", "1/4"], "3")
+    assert found["excess"] == {"exact": "1/4", "decimal": "0.25"}
+
+
+def test_json_lists_mistakes_beside_results(folder):
+    run = command("check", folder, "--format", "json")
+    report = json_of(run)
+    assert run.returncode == 2
+    assert not report["ok"]
+    assert len(report["results"]) == 2
+    error = report["errors"][0]
+    assert error["code"].startswith("DP")
+    assert error["file"].endswith("broken.dpm")
+    assert (error["line"], error["column"]) == (1, 11)
+
+
+# --- streams -------------------------------------------------------------------------------
+
+
+def test_without_a_terminal_there_is_no_color_and_no_progress(folder):
+    run = command("check", folder)
+    assert "\x1b" not in run.stdout + run.stderr
+    assert "\r" not in run.stdout + run.stderr
+
+
+def test_an_ascii_terminal_gets_ascii(folder):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    run = command("check", "wrong.dpm", cwd=folder, env=environment)
+    assert run.returncode == 1
+    assert run.stdout.isascii()
+    assert "?" not in run.stdout
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="no such signal here")
+def test_a_reader_that_goes_away_is_no_drama(folder):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpcheck", "check", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    stderr = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == -signal.SIGPIPE
+    assert "Traceback" not in stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends an interrupt")
+def test_an_interrupt_keeps_the_results_and_ends_with_130(folder):
+    (folder / "later.dpm").write_text(ENDLESS, "utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpcheck", "check", "good.dpm", "later.dpm"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line = process.stdout.readline()
+    while "holds" not in line:
+        line = process.stdout.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert stderr.strip().count("\n") == 0
+    assert "interrupted" in stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="changes permissions")
+def test_a_read_only_directory_is_fine(folder):
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert command("check", "good.dpm", cwd=folder).returncode == 0
+    finally:
+        folder.chmod(stat.S_IRWXU)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("no_color", [False, True])
+def test_a_terminal_gets_color_unless_the_user_says_no(folder, no_color):
+    import pty
+
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("NO_COLOR", None)
+    if no_color:
+        environment["NO_COLOR"] = "1"
+    primary, secondary = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpcheck", "check", "good.dpm"],
+        cwd=folder,
+        stdout=secondary,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    os.close(secondary)
+    shown = b""
+    while True:
+        try:
+            part = os.read(primary, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(primary)
+    assert process.wait() == 0
+    assert (b"\x1b[32m" in shown) is not no_color
+
+
+# --- bugs ----------------------------------------------------------------------------------
+
+
+def test_a_bug_ends_with_70_and_loses_no_result(folder, monkeypatch, capsys):
+    from dpcheck import cli, pipeline
+
+    def broken(*arguments, **options):
+        raise AssertionError("an invariant is broken")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(pipeline.questions, "decide", broken)
+    status = cli.run(["check", "good.dpm", "broken.dpm"])
+    out, err = capsys.readouterr()
+    assert status == 70
+    assert "an invariant is broken" in err
+    assert "report" in err
+    assert "error[DP" in err
+
+
+# --- speed ---------------------------------------------------------------------------------
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys; from dpcheck.cli import run; run(['--help']);"
+        "heavy = {'numpy', 'flint', 'scipy', 'networkx', 'sympy', 'rich', 'lark'};"
+        "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
+def test_a_verdict_imports_nothing_it_does_not_need(folder):
+    program = (
+        "import sys; from dpcheck.cli import run; run(['check', 'good.dpm']);"
+        "heavy = {'scipy', 'networkx', 'sympy', 'rich', 'lark', 'jsonschema'};"
+        "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, b"")
