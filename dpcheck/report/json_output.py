@@ -18,7 +18,7 @@ SCHEMA = 1
 
 def json_text(summary: Summary, version: str) -> str:
     """Return the JSON object of a run, indented, without a final line break."""
-    return json.dumps(json_object(summary, version), indent=2, ensure_ascii=False)
+    return json.dumps(json_object(summary, version), indent=2)
 
 
 def json_object(summary: Summary, version: str) -> dict[str, Any]:

@@ -323,7 +323,7 @@ def test_a_bug_ends_with_70_and_loses_no_result(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(pipeline.questions, "decide", broken)
     status = cli.run(["check", "good.dpm", "broken.dpm"])
-    out, err = capsys.readouterr()
+    _, err = capsys.readouterr()
     assert status == 70
     assert "an invariant is broken" in err
     assert "report" in err
