@@ -473,3 +473,62 @@ def separated(lines):
         line + ";" if after.lstrip().startswith("(") and line[-1] not in "{}" else line
         for line, after in zip(lines, following, strict=True)
     ]
+
+
+def atom(writer, scope):
+    """Return an atom about the output or the inputs."""
+    kind = writer.number(0, 7)
+    if kind <= 2:
+        operator = writer.pick(["=", "=", "!=", "<", ">="])
+        return f"output {operator} {writer.number(-1, 3)}"
+    if kind == 3:
+        return f"output = {writer.pick(['true', 'false', 'red', '(red, 1)', '1/2'])}"
+    if kind == 4:
+        return f"output[{writer.number(1, 2)}] = {writer.pick(['1', 'red', '0'])}"
+    if kind == 5:
+        return writer.pick(["stopped", "diverged", "true", "stopped"])
+    if kind == 6 and scope.integers:
+        return f"output {writer.pick(['=', '>', '!='])} {writer.pick(scope.integers)}"
+    return f"({writer.boolean(scope, 1)})"
+
+
+def path_formula(writer, scope, depth):
+    """Return a path formula without nested probabilities, in parentheses where it needs them."""
+    kind = writer.number(0, 11)
+    if depth == 0 or kind == 0:
+        return f"({atom(writer, scope)})"
+    inner = path_formula(writer, scope, depth - 1)
+    if kind <= 3:
+        return f"X {inner}"
+    if kind == 4:
+        return f"F {inner}"
+    if kind == 5:
+        return f"F<={writer.number(0, 3)} {inner}"
+    if kind == 6:
+        return f"!{inner}"
+    other = path_formula(writer, scope, depth - 1)
+    if kind == 7:
+        return f"({inner} U {other})"
+    if kind == 8:
+        return f"({inner} U<={writer.number(0, 3)} {other})"
+    return f"({inner} {writer.pick(['&', '|', '=>'])} {other})"
+
+
+@st.composite
+def programs_with_formulas(draw):
+    """Draw a program and a path formula about its inputs and outputs."""
+    text = draw(programs())
+    scope = Scope()
+    for line in text[text.index("mechanism m(") :].splitlines():
+        words = line.split()
+        if words and words[0] in ("input", "public"):
+            name = words[1]
+            if "[" in name:
+                scope.arrays.append((name.split("[")[0], 1, 2))
+            elif "red" in line:
+                scope.symbols.append(name)
+            elif "true" in line:
+                scope.booleans.append(name)
+            else:
+                scope.integers.append(name)
+    return text, path_formula(Writer(draw), scope, 3)

@@ -1,0 +1,289 @@
+"""Programs written to break an explorer, each judged by the interpreter beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcheck.parse import parse_model
+from dpcheck.source import SourceText
+from tests.chains import built_chain, chain_rows, initial_pairs
+from tests.oracle.expressions import File
+from tests.oracle.runs import neighbor_pairs, output_rows
+from tests.oracle.values import as_text
+
+PROGRAMS = {
+    "numbers beyond 64 bits stay apart": """
+        mechanism m { input x in 0..2 adjacent all
+          y := 2^80 + x
+          z := y * y
+          output z mod 7
+          output z - 2^160 }""",
+    "products leave 64 bits on the way and come back": """
+        mechanism m { input x in 0..3 adjacent all
+          y := (x * 10^12 + 1) * (10^12 + x)
+          output y mod 97
+          output (y - 1) div 10^20 }""",
+    "integers at the edge of the codes": """
+        mechanism m { input x in {2^61 - 1, 2^61, 2^62, -2^61, -2^63, 2^63} adjacent all
+          y := x + 1
+          output y
+          output x - 1
+          output y = x + 1 & abs(x) > 5 }""",
+    "true is no number and no symbol": """
+        mechanism m { input x in {0, 1, true, false} adjacent all
+          y := x = 1
+          output (y, x = true)
+          if x = 1 | x = 0 { output x + 1 } else { output if x then a else b } }""",
+    "rationals keep their values": """
+        mechanism m { input x in {1/2, 2/4, 0.25, 1} adjacent all
+          y ~ uniform({x, 1/2})
+          output y * 2
+          output floor(y * 3) + y }""",
+    "the untaken side is not evaluated": """
+        mechanism m { input x in 0..2 adjacent all
+          a := x != 0 & 1/x > 1/2
+          b := x = 0 | 6 mod x = 0
+          c := x = 0 => 1/(1 - x) = 1
+          d := if x = 0 then 7 else 1/x
+          e := sum(i in -1..1 where i != 0 : x/i)
+          output (a, b, c, d, e) }""",
+    "arrays may begin anywhere": """
+        mechanism m { input q[-1..1] in 0..1 adjacent hamming(q, q') <= 1
+          var a[0..1] := 9
+          a[q[0]] := q[-1]
+          a[1 - q[0]] ~ uniform(0..1)
+          output a[0] + argmax(q)
+          output a
+          output q }""",
+    "a whole array is copied, not shared": """
+        mechanism m { input x in 0..1 adjacent all
+          var a[1..2] := x
+          var b[1..2] := 0
+          b[1] := a[2]
+          a[2] := 5
+          output (a[1], a[2], b[1], b[2])
+          output sum(a) }""",
+    "loops over nothing do nothing": """
+        mechanism m { input x in 0..1 adjacent all
+          for i in 1..0 { output never }
+          for i in 1..x { output i }
+          repeat 0 { output never }
+          repeat x { output again } }""",
+    "the order of a set literal is the order of the loop": """
+        mechanism m { input x in {3, 1, 2} adjacent abs(x - x') <= 1
+          for i in {2, 3, 1} { if i >= x { output i } } }""",
+    "a set without repeats is drawn from uniformly": """
+        mechanism m { input x in 0..2 adjacent all
+          y ~ uniform({x, 1, x * x})
+          z ~ uniform({i mod 2 for i in 0..x})
+          output y + 10 * z }""",
+    "stop ends the mechanism that is run, not its caller": """
+        mechanism inner(k = 2) { input z in 0..2 adjacent all
+          for i in 1..k {
+            b ~ bernoulli(1/(1 + z))
+            if b { output i; stop }
+          }
+          output none }
+        mechanism m { input x in 0..2 adjacent all
+          repeat 2 { run inner(z = x) }
+          y ~ inner(k = 1, z = x)
+          if y = none { output end; stop }
+          output y
+          stop }""",
+    "mechanisms call mechanisms that call mechanisms": """
+        mechanism a { input z in 0..1 adjacent all
+          y ~ bernoulli(1/(2 + z))
+          output if y then 1 else 0 }
+        mechanism b(n = 2) { input z in 0..1 adjacent all
+          total := 0
+          repeat n { y ~ a(z = z) total := total + y }
+          output total }
+        mechanism m { input x in 0..1 adjacent all
+          y ~ b(n = 3, z = 1 - x)
+          z ~ b(z = clamp(y, 0, 1))
+          output (y, z)
+          run b(z = x) }""",
+    "a callee's names are its own": """
+        mechanism inner(x = 3) { input y in 0..9 adjacent all z := y + x output z }
+        mechanism m { input y in 0..2 adjacent all
+          z := 5
+          w ~ inner(x = z, y = y + 1)
+          output (w, z, y)
+          run inner(y = z) }""",
+    "if the callee diverges the caller does": """
+        mechanism inner { input z in 0..1 adjacent all
+          go := z = 1
+          while go { go ~ uniform({true}) }
+          output done }
+        mechanism m { input x in 0..1 adjacent all
+          coin ~ bernoulli(1/3)
+          output start
+          if coin { y ~ inner(z = x) output y } else { run inner(z = 0) } }""",
+    "silent loops nest": """
+        mechanism m { input x in 0..1 adjacent all
+          y := 0
+          while y < 2 {
+            z := 0
+            while z = 0 { z ~ {0: 1/2, 1: 1/4, 2: 1/4} }
+            y ~ uniform({0, z, 2 * x})
+          }
+          output y
+          while x = 1 & y = 2 { y ~ {2: 9/10, 3: 1/10} }
+          output y }""",
+    "a random walk between two walls": """
+        mechanism m { input x in 1..5 adjacent abs(x - x') <= 1
+          y := x
+          while 0 < y < 6 { up ~ bernoulli(2/5) y := if up then y + 1 else y - 1 }
+          output y }""",
+    "some of the probability goes silent forever": """
+        mechanism m { input x in 0..2 adjacent all
+          y := x
+          output start
+          while y != 3 {
+            if y = 2 { y ~ {2: 1/3, 3: 1/3, 4: 1/3} } else if y < 2 { y ~ uniform(0..4) }
+          }
+          output end }""",
+    "going silent before the first output": """
+        mechanism m { input x in 0..1 adjacent all
+          while x = 1 { y := 0 }
+          output x }""",
+    "no output at all": """
+        mechanism m { input x in 0..1 adjacent all
+          y ~ bernoulli(1/2)
+          if y & x = 1 { stop } }""",
+    "probabilities zero and one are no branches": """
+        mechanism m { input x in 0..1 adjacent all
+          a ~ bernoulli(x)
+          b ~ {0: 0, 1: 1, 2: 0}
+          c ~ binomial(3, 1 - x)
+          d ~ binomial(0, 1/2)
+          output (a, b, c, d) }""",
+    "outputs in both branches and after": """
+        mechanism m { input x in 0..1 adjacent all
+          c ~ bernoulli(1/2)
+          if c { output x } else { output 1 - x; output x }
+          output c }""",
+    "what was output is remembered, the memory is not": """
+        mechanism m { input x in 0..3 adjacent all
+          a := x mod 2
+          output a
+          b := x div 2
+          output b
+          output go
+          output go
+          c ~ bernoulli(if b = 1 then 1/3 else 2/3)
+          output c }""",
+    "tuples are compared and taken apart": """
+        mechanism m { input p in {0, 1} * {a, b} adjacent all
+          (n, s) := p
+          t := (n, (s, n + 1))
+          (u, v) ~ uniform({(n, 2), (7, 7)})
+          output t
+          output (t[2][1] = a, p = (1, b), u + v)
+          output p in {(0, a), (1, b)} }""",
+    "names of constants win over symbols": """
+        const top = 3
+        mechanism m(bot = 4) { input x in {0, 1} adjacent all
+          output if x = 0 then top else bot
+          output (top, side) }""",
+    "wide denominators": """
+        mechanism m { input x in 0..1 adjacent all
+          a ~ bernoulli(1e-30)
+          b ~ {0: 1/3^40, 1: 1 - 1/3^40}
+          c ~ geometric(x, 1/10^9) clamped -1..2
+          output (a, b)
+          output c }""",
+    "many factors of one loop": """
+        mechanism m { input x in 0..1 adjacent all
+          count1 := 0
+          repeat 40 {
+            b ~ bernoulli(if x = 1 then 12345/99991 else 54321/99991)
+            count1 := min(3, count1 + (if b then 1 else 0))
+          }
+          output count1 }""",
+    "distributions choose and call each other": """
+        dist base(p) = {0: p, 1: 1 - p}
+        dist pick(c, p) = if c then base(p) else uniform({5, 6})
+        dist noise(center) = geometric(center, 1/2) clamped 0..2
+        mechanism m { input x in 0..1 adjacent all
+          y ~ pick(x = 0, 1/3)
+          z ~ noise(x + 1)
+          w ~ if y = 0 then noise(0) else base(1/5)
+          output (y, z, w) }""",
+    "every policy where the center is far outside": """
+        mechanism m { input x in {-7, 0, 9} adjacent all
+          a ~ geometric(x, 1/3) clamped 0..2
+          output a
+          b ~ geometric(x, 1/3) conditioned 0..2
+          output b
+          c ~ geometric(x, 1/3) folded 0..2
+          output c
+          d ~ geometric(x, 1/3) wrapped 0..2
+          output d }""",
+    "every policy on a single point": """
+        mechanism m { input x in 0..1 adjacent all
+          a ~ geometric(x, 1/3) clamped 1..1
+          b ~ geometric(x, 1/3) conditioned 1..1
+          c ~ geometric(x, 1/3) wrapped 1..1
+          output (a, b, c) }""",
+    "one-sided noise below and above its support": """
+        mechanism m { input x in 1..2 adjacent all
+          a ~ geometric_positive(x/3) clamped -2..-1
+          b ~ geometric_positive(x/3) folded -2..1
+          c ~ geometric_positive(x/3) wrapped 3..5
+          d ~ geometric_positive(x/3) conditioned 2..3
+          output (a, b, c, d) }""",
+    "a condition on earlier inputs": """
+        mechanism m { input x in 0..2 input y in 0..2 where y <= x
+          public z[1..2] in 0..1 where z[1] <= z[2]
+          adjacent abs(x - x') + abs(y - y') <= 1
+          output (x + y) * z[1] }""",
+    "adjacency by pairs of symbols": """
+        mechanism m { input x in {a, b, c} adjacent (a, b), (c, b), (b, a) output x }""",
+    "an adjacency that nobody wrote symmetrically": """
+        mechanism m { input x[1..2] in 0..2 adjacent x[1] < x'[1] & x[2] = x'[2] output sum(x) }""",
+    "binders shadow and nest": """
+        mechanism m { input x in 0..2 adjacent all
+          output sum(i in 0..x : sum(j in i..2 where j != x : i * j))
+          output argmax(i in -2..2 : -(i - x)^2)
+          output exists(i in 0..2 : forall(j in 0..i : j <= x & i > 0))
+          output max(i in {x, 1} : if i = x then i else -i)
+          output count(i in {j * j for j in -2..2} : i > x) }""",
+    "a while loop that counts": """
+        mechanism m { input x in 0..3 adjacent abs(x - x') <= 1
+          i := 0
+          total := 0
+          while i < x { i := i + 1  c ~ bernoulli(i/4)  if c { total := total + i; output total } }
+          output total }""",
+    "outputs of equal text and different kinds": """
+        mechanism m { input x in 0..1 adjacent all
+          output if x = 0 then (1, 2) else (1, 3)
+          output ((x, 1), {x, 2} = {2, x}) }""",
+    "a checked range that holds": """
+        mechanism m { input x in 0..3 adjacent all
+          var c in 0..9 := x
+          var d[1..2] in {0, 1, 4, 9} := 0
+          c := c * 3
+          d[1 + x mod 2] := x^2
+          c ~ uniform({c, 0})
+          output (c, d[1], d[2]) }""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_chain_agrees_with_the_runs(name):
+    text = PROGRAMS[name]
+    model, mistakes = parse_model(SourceText("corner.dpm", text))
+    assert all(mistake.severity == "warning" for mistake in mistakes), mistakes
+    file = File(model)
+    rows = output_rows(file.mechanisms["m"], {}, file)
+    expected = []
+    for row in rows.values():
+        texts = {}
+        for (outputs, status), p in row.items():
+            key = tuple(as_text(shown) for shown in outputs), status
+            texts[key] = texts.get(key, 0) + p
+        expected.append(texts)
+    chain = built_chain(text, "m")
+    assert chain_rows(chain, 10) == expected
+    assert initial_pairs(chain) == neighbor_pairs(file.mechanisms["m"], {}, file)

@@ -1,0 +1,231 @@
+"""Random programs: the chain that is built says the same as the interpreter beside it."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from dpcheck.parse import parse_model
+from dpcheck.source import SourceText
+from tests.chains import built_chain, chain_rows, initial_pairs
+from tests.checking import check_text
+from tests.oracle import privacy
+from tests.oracle.expressions import File
+from tests.oracle.programs import programs, programs_with_formulas
+from tests.oracle.runs import neighbor_pairs, output_rows
+from tests.oracle.values import NotCovered, OracleError, as_text
+from tests.oracle.words import path_probability
+
+random_programs = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+        HealthCheck.data_too_large,
+    ],
+)
+MOST = 6
+
+
+def parsed(text):
+    """Return the declarations of a text that has no mistakes."""
+    model, mistakes = parse_model(SourceText("random.dpm", text))
+    assert all(mistake.severity == "warning" for mistake in mistakes), mistakes
+    return File(model)
+
+
+def oracle_rows(file, most=MOST):
+    """Return the rows of `m` in the order of its inputs; discard what the oracle cannot follow."""
+    try:
+        return list(output_rows(file.mechanisms["m"], {}, file, most).items())
+    except (OracleError, NotCovered):
+        assume(condition=False)
+
+
+def as_texts(row):
+    """Return a row with its outputs written out."""
+    texts = {}
+    for (outputs, status), p in row.items():
+        key = tuple(as_text(shown) for shown in outputs), status
+        texts[key] = texts.get(key, 0) + p
+    return texts
+
+
+def is_complete(rows):
+    """Tell whether every run ends within the outputs that were followed."""
+    return all(status != "cut" for _, row in rows for _, status in row)
+
+
+@random_programs
+@given(programs())
+def test_every_input_has_the_output_distribution_of_its_runs(text):
+    file = parsed(text)
+    rows = oracle_rows(file)
+    assume(rows)
+    chain = built_chain(text, "m")
+    expected = [as_texts(row) for _, row in rows]
+    assert chain_rows(chain, MOST) == expected
+    assert initial_pairs(chain) == neighbor_pairs(file.mechanisms["m"], {}, file)
+
+
+@random_programs
+@given(programs())
+def test_tight_quantities_are_those_of_the_definition(text):
+    file = parsed(text)
+    rows = oracle_rows(file)
+    assume(rows and is_complete(rows))
+    report = check_text(
+        text
+        + "compute m: epsilon compute m: delta(0) compute m: delta(ln 2) compute m: delta(ln(5/3))"
+    )
+    assert not report.get("errors"), report["errors"]
+    by_place = dict(enumerate(row for _, row in rows))
+    pairs = neighbor_pairs(file.mechanisms["m"], {}, file)
+    values = [result["value"] for result in report["results"]]
+    least = privacy.e_epsilon(by_place, pairs)
+    if least == privacy.INFINITE:
+        assert values[0]["exact"] == "inf"
+    else:
+        assert Fraction(values[0]["exp"]) == least
+    for value, e_epsilon in zip(values[1:], (1, 2, Fraction(5, 3)), strict=True):
+        assert Fraction(value["exact"]) == privacy.delta(by_place, pairs, e_epsilon)
+    assert all(result["vacuous"] == (not pairs) for result in report["results"][:1])
+
+
+@random_programs
+@given(programs_with_formulas())
+def test_path_formulas_have_the_probability_of_the_runs_that_satisfy_them(drawn):
+    text, formula = drawn
+    file = parsed(text + f"check m: P>=0 [ {formula} ]")
+    rows = oracle_rows(file)
+    assume(rows and is_complete(rows))
+    model, _ = parse_model(SourceText("random.dpm", text + f"compute m: P=? [ {formula} ]"))
+    path = model.items[-1].claim.path
+    expected = [path_probability(path, row, inputs, file) for inputs, row in rows]
+    claims = [
+        f"check m at {same_input(inputs)} : P=? [ {formula} ] = {p}\n"
+        for (inputs, _), p in zip(rows, expected, strict=True)
+    ]
+    report = check_text(text + "".join(claims))
+    assert not report.get("errors"), report["errors"]
+    assert [result["verdict"] for result in report["results"]] == ["holds"] * len(claims), report
+    pairs = neighbor_pairs(file.mechanisms["m"], {}, file)
+    excess = max(
+        (max(expected[s] - 2 * expected[t], expected[t] - 2 * expected[s]) for s, t in pairs),
+        default=Fraction(0),
+    )
+    excess = max(excess, Fraction(0))
+    private = f"check m: D{{ln 2, {excess}}} [ {formula} ]\n"
+    if excess > 0:
+        private += f"refute m: D{{ln 2, {excess} - 1e-20}} [ {formula} ]\n"
+    report = check_text(text + private)
+    assert report["ok"], report
+
+
+def same_input(inputs):
+    """Return the condition that the inputs have these values."""
+    conditions = []
+    for name, value in inputs:
+        if hasattr(value, "items"):
+            conditions += [
+                f"{name}[{value.lo + i}] = {as_text(item)}" for i, item in enumerate(value.items)
+            ]
+        else:
+            conditions.append(f"{name} = {as_text(value)}")
+    return " & ".join(conditions)
+
+
+# --- changes that must not matter ------------------------------------------------------------
+
+
+def measured(chain):
+    """Return what must not change: the sizes, the rows and the pairs."""
+    return (
+        chain.n_reported_states,
+        chain.n_reported_transitions,
+        chain_rows(chain, MOST),
+        initial_pairs(chain),
+    )
+
+
+@random_programs
+@given(programs())
+def test_renaming_locals_changes_nothing(text):
+    oracle_rows(parsed(text), most=1)
+    renamed = re.sub(r"\b([vriwab])(\d+)\b", r"another_\1_\2", text)
+    assert measured(built_chain(text, "m")) == measured(built_chain(renamed, "m"))
+
+
+@random_programs
+@given(programs(), st.data())
+def test_dead_code_changes_nothing(text, data):
+    oracle_rows(parsed(text), most=1)
+    head, body = text.split("mechanism m(k = 2) {\n")
+    lines = body.splitlines()
+    start = max(
+        i
+        for i, line in enumerate(lines)
+        if line.lstrip().startswith(("input", "public", "adjacent"))
+    )
+    place = data.draw(st.integers(start + 1, len(lines) - 1))
+    dead = data.draw(
+        st.sampled_from(
+            [
+                "dead := 7",
+                "dead ~ uniform(1..3)",
+                "if false { output never; stop }",
+                "if k = 3 { output never }",
+                "repeat 0 { output never }",
+                "while k > 2 { output never }",
+                "var dead[1..3] := k; dead[k] ~ bernoulli(1/3)",
+            ]
+        )
+    )
+    changed = (
+        head + "mechanism m(k = 2) {\n" + "\n".join([*lines[:place], f";{dead};", *lines[place:]])
+    )
+    assert measured(built_chain(text, "m")) == measured(built_chain(changed, "m"))
+
+
+@random_programs
+@given(programs())
+def test_showing_less_never_raises_epsilon_or_delta(text):
+    file = parsed(text)
+    rows = oracle_rows(file)
+    assume(rows and is_complete(rows))
+    # `quiet` is the same program with every output replaced by whether it is an integer at most 1.
+    _, body = text.split("mechanism m(k = 2) {\n")
+    quiet = "mechanism quiet(k = 2) {\n" + re.sub(
+        r"^(\s*)output (.*?)(;?)$", r"\1output (\2) = 0\3", body, flags=re.MULTILINE
+    )
+    claims = "".join(
+        f"compute {name}: {quantity}\n"
+        for quantity in ("epsilon", "delta(ln 2)")
+        for name in ("m", "quiet")
+    )
+    report = check_text(text + quiet + claims)
+    assert not report.get("errors"), report["errors"]
+    epsilon, less, delta, smaller = (result["value"] for result in report["results"])
+    if epsilon["exact"] != "inf":
+        assert less["exact"] != "inf"
+        assert Fraction(less["exp"]) <= Fraction(epsilon["exp"])
+    assert Fraction(smaller["exact"]) <= Fraction(delta["exact"])
+
+
+@random_programs
+@given(programs())
+def test_the_order_of_claims_does_not_matter(text):
+    oracle_rows(parsed(text), most=1)
+    claims = ["compute m: epsilon", "compute m: delta(0)", "check m: P>=1/2 [ F stopped ]"]
+    forward = check_text(text + "\n".join(claims))["results"]
+    backward = check_text("\n".join(reversed(claims)) + text)["results"]
+    kept = ("claim", "verdict", "states", "transitions", "neighbor_pairs", "vacuous", "value")
+
+    def comparable(results):
+        return [{key: result.get(key) for key in kept} for result in results]
+
+    assert comparable(forward) == list(reversed(comparable(backward)))
