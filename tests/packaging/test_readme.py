@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands are the ones CI runs, its examples print what it says."""
+"""The README tells the truth: CI runs its commands, and its examples print what it says."""
 
 from __future__ import annotations
 

@@ -1,0 +1,68 @@
+"""ARCHITECTURE.md names things that exist, and the house keeps its own rules."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+SOURCES = sorted((ROOT / "dpcheck").rglob("*.py"))
+MAP = re.findall(r"^\| (.+?) \| `(dpcheck\.[\w.]+)` \|$", PAGE, flags=re.MULTILINE)
+
+
+def test_the_map_from_paper_to_code_is_not_empty():
+    assert len(MAP) >= 15
+
+
+@pytest.mark.parametrize("dotted", [dotted for _, dotted in MAP])
+def test_every_name_of_the_map_can_be_imported(dotted):
+    module, _, name = dotted.rpartition(".")
+    assert getattr(import_module(module), name) is not None
+
+
+def test_every_room_has_its_paragraph():
+    rooms = {
+        path.name if path.is_dir() else path.stem
+        for path in (ROOT / "dpcheck").iterdir()
+        if (path / "__init__.py").exists() or (path.suffix == ".py" and path.stem[0] != "_")
+    }
+    described = set(re.findall(r"\*\*(\w+)\*\*", PAGE))
+    assert rooms - described == set()
+
+
+def float_uses(tree):
+    """Yield the lines that make a float: a literal with a point, or a call of `float`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            yield node.lineno
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "float":
+            yield node.lineno
+
+
+@pytest.mark.parametrize("room", ["exact", "model", "logic", "chain", "resolve", "parse", "check"])
+def test_no_float_is_made_where_evidence_is_made(room):
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in (ROOT / "dpcheck" / room).rglob("*.py")
+        for line in float_uses(ast.parse(path.read_text("utf-8")))
+    ]
+    assert found == []
+
+
+def test_nothing_prints_outside_of_the_command_line():
+    for path in SOURCES:
+        tree = ast.parse(path.read_text("utf-8"))
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        assert not any(getattr(call.func, "id", "") == "print" for call in calls) or (
+            path.name == "generate.py"
+        ), path
+
+
+def test_no_room_is_called_after_nothing():
+    banned = {"utils", "helpers", "common", "misc"}
+    assert not [path for path in SOURCES if path.stem in banned or path.parent.name in banned]
