@@ -91,5 +91,5 @@ def test_models_in_the_documents_come_out_as_written(text, tmp_path):
         text=True,
         check=False,
     )
-    is_known_wrong = "# not as claimed" in text
+    is_known_wrong = "(one claim is false)" in text
     assert run.returncode == (1 if is_known_wrong else 0), run.stderr + run.stdout
