@@ -218,6 +218,26 @@ def test_showing_less_never_raises_epsilon_or_delta(text):
 
 @random_programs
 @given(programs())
+def test_announcing_every_output_changes_neither_epsilon_nor_delta(text):
+    file = parsed(text)
+    rows = oracle_rows(file)
+    assume(rows and is_complete(rows))
+    _, body = text.split("mechanism m(k = 2) {\n")
+    announced = re.sub(r"^(\s*)output ", r"\1output now; output ", body, flags=re.MULTILINE)
+    claims = "".join(
+        f"compute {name}: {quantity}\n"
+        for quantity in ("epsilon", "delta(ln 2)")
+        for name in ("m", "announced")
+    )
+    report = check_text(text + "mechanism announced(k = 2) {\n" + announced + claims)
+    assert not report.get("errors"), report["errors"]
+    values = [result["value"] for result in report["results"]]
+    assert values[0] == values[1]
+    assert values[2] == values[3]
+
+
+@random_programs
+@given(programs())
 def test_the_order_of_claims_does_not_matter(text):
     oracle_rows(parsed(text), most=1)
     claims = ["compute m: epsilon", "compute m: delta(0)", "check m: P>=1/2 [ F stopped ]"]
