@@ -1,0 +1,554 @@
+"""Mistakes of syntax (DP1xx): text that is not a model, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.source import Span
+
+
+def _listed(parts: tuple[str, ...]) -> str:
+    """Join words as a sentence does: `a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+@dataclass(frozen=True)
+class Unexpected(Mistake):
+    """Something stands where the grammar wants something else; both in words."""
+
+    expected: tuple[str, ...]
+    found: str
+    edit: str | None = None
+
+    code: ClassVar[str] = "DP101"
+    explanation: ClassVar[str] = """\
+The text stops making sense at this place: what was read so far can only go on with what the
+message lists. Often the real slip is just before: a missing `,`, `:` or bracket.
+
+Wrong: check survey dp(ln 3)
+Right: check survey: dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """Expected and found."""
+        return f"expected {_listed(self.expected)}, found {self.found}"
+
+    @property
+    def help(self) -> str | None:
+        """An edit, if the case is a known one."""
+        return self.edit
+
+
+@dataclass(frozen=True)
+class UnclosedBracket(Mistake):
+    """A bracket is still open where something else begins; `what` names what it opened."""
+
+    opener: Span
+    closer: str
+    what: str
+    found: str
+
+    code: ClassVar[str] = "DP102"
+    explanation: ClassVar[str] = """\
+A bracket was opened and not closed before the text goes on with something that cannot stand
+inside it, or ends.
+
+Wrong: mechanism survey { output top
+       check survey: dp(0)
+Right: mechanism survey { output top }
+       check survey: dp(0)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which bracket of what, and what came instead."""
+        place = f"{self.what} opened at line {self.opener.line}"
+        return f"expected `{self.closer}` to close the {place}, found {self.found}"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Where it should have closed, and where it opened."""
+        if self.span is None:
+            return ()
+        return (
+            Label(self.span, f"`{self.closer}` must come before this"),
+            Label(self.opener, "opened here"),
+        )
+
+
+@dataclass(frozen=True)
+class UnmatchedBracket(Mistake):
+    """A closing bracket that closes nothing."""
+
+    closer: str
+
+    code: ClassVar[str] = "DP103"
+    explanation: ClassVar[str] = """\
+A closing bracket has no opening one: either it is one too many, or the opening one is missing.
+
+Wrong: output (x + 1))
+Right: output (x + 1)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which bracket."""
+        return f"`{self.closer}` closes nothing"
+
+
+@dataclass(frozen=True)
+class WrongEqualsSign(Mistake):
+    """`=` where `:=` is meant, or the other way round."""
+
+    found: str
+
+    code: ClassVar[str] = "DP104"
+    explanation: ClassVar[str] = """\
+`=` compares (and defines constants, functions and parameters); `:=` assigns to a variable.
+
+Wrong: x = x + 1        const n := 5
+Right: x := x + 1       const n = 5
+"""
+
+    @property
+    def title(self) -> str:
+        """What the sign does, and which one to take."""
+        if self.found == "=":
+            return "`=` compares; assign with `:=`"
+        return "`:=` assigns to a variable; here `=` is meant"
+
+    @property
+    def help(self) -> str | None:
+        """The other sign."""
+        return "write `:=`" if self.found == "=" else "write `=`"
+
+
+@dataclass(frozen=True)
+class KeywordAsName(Mistake):
+    """A word of the language stands where a name is meant."""
+
+    word: str
+    meaning: str
+    can_quote: bool
+
+    code: ClassVar[str] = "DP105"
+    explanation: ClassVar[str] = """\
+Keywords, and the operator words P D X F G U W R, are reserved everywhere. A variable, constant or
+mechanism needs another name; a symbol or label of that name is written in quotes.
+
+Wrong: output R               state U
+Right: output "R"             state "U"
+"""
+
+    @property
+    def title(self) -> str:
+        """Which word, and what it is."""
+        return f"`{self.word}` is {self.meaning} and cannot be a name"
+
+    @property
+    def help(self) -> str | None:
+        """Quotes, or another name."""
+        if self.can_quote:
+            return f'a symbol or label of this name is written `"{self.word}"`'
+        return "choose another name"
+
+
+@dataclass(frozen=True)
+class ReservedWord(Mistake):
+    """A word kept for later versions of the language."""
+
+    word: str
+
+    code: ClassVar[str] = "DP106"
+    explanation: ClassVar[str] = """\
+`param`, `query`, `prior` and `unbounded` are reserved for what the language will be able to say
+later: claims for all values of a parameter, adaptive queries, priors, noise without bounds. This
+version does nothing with them, and they cannot be names.
+
+Wrong: param a in (0, 1)
+Right: const a = 1/2
+"""
+
+    @property
+    def title(self) -> str:
+        """Which word."""
+        return f"`{self.word}` is reserved for a later version of the language"
+
+
+@dataclass(frozen=True)
+class ForeignSpelling(Mistake):
+    """A spelling from another language whose meaning is plain."""
+
+    found: str
+    meant: str
+
+    code: ClassVar[str] = "DP107"
+    explanation: ClassVar[str] = """\
+Other languages spell this operator so; this one does not.
+
+Wrong: x == 1 && y != 2       x % 2       x ≤ 3       output 'R'
+Right: x = 1 & y != 2         x mod 2     x <= 3      output "R"
+"""
+
+    @property
+    def title(self) -> str:
+        """Both spellings."""
+        return f"`{self.found}` is written `{self.meant}`"
+
+    @property
+    def help(self) -> str | None:
+        """The spelling here."""
+        return f"write `{self.meant}`"
+
+
+@dataclass(frozen=True)
+class StrayCharacters(Mistake):
+    """Characters that begin nothing in the language."""
+
+    characters: str
+
+    code: ClassVar[str] = "DP108"
+    explanation: ClassVar[str] = """\
+These characters have no meaning in a model file outside of comments and quoted names.
+
+Wrong: output x @ 2
+Right: output x * 2
+"""
+
+    @property
+    def title(self) -> str:
+        """The characters; those one cannot see by their number."""
+        plural = "s" if len(self.characters) > 1 else ""
+        shown = self.characters if len(self.characters) <= 20 else self.characters[:20] + "..."
+        if not shown.isprintable():
+            shown = shown.encode("unicode_escape").decode("ascii")
+        return f"stray character{plural} `{shown}`"
+
+
+@dataclass(frozen=True)
+class UnclosedQuote(Mistake):
+    """A quoted name that does not end on its line."""
+
+    quote: str
+
+    code: ClassVar[str] = "DP109"
+    explanation: ClassVar[str] = """\
+A quoted name ends on the line on which it begins.
+
+Wrong: check "first answer survey: dp(ln 3)
+Right: check "first answer" survey: dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "this quote is not closed before the end of the line"
+
+    @property
+    def help(self) -> str | None:
+        """The missing quote."""
+        return 'add the closing `"`'
+
+
+@dataclass(frozen=True)
+class SlashComment(Mistake):
+    """A comment in the style of C."""
+
+    found: str
+
+    code: ClassVar[str] = "DP110"
+    explanation: ClassVar[str] = """\
+Comments start with `#` and end with the line. Division without remainder is `div`.
+
+Wrong: x := 1   // one       y := x // 2
+Right: x := 1   # one        y := x div 2
+"""
+
+    @property
+    def title(self) -> str:
+        """What the sign is not."""
+        return f"`{self.found}` means nothing here: comments start with `#`"
+
+    @property
+    def help(self) -> str | None:
+        """The sign here."""
+        if self.found == "//":
+            return "write `#` for a comment, `div` for division rounded down"
+        return "write `#` at the start of every line of the comment"
+
+
+@dataclass(frozen=True)
+class MalformedNumber(Mistake):
+    """Digits followed by letters."""
+
+    text: str
+    product: str
+
+    code: ClassVar[str] = "DP111"
+    explanation: ClassVar[str] = """\
+A number is digits, perhaps with a fraction and an exponent: `5`, `0.25`, `1e-6`. A name cannot
+begin with a digit, and a product needs its `*`.
+
+Wrong: 2x        1_000        0x10
+Right: 2 * x     1000         16
+"""
+
+    @property
+    def title(self) -> str:
+        """The text."""
+        return f"`{self.text}` is neither a number nor a name"
+
+    @property
+    def help(self) -> str | None:
+        """The product, if there can be one."""
+        return None if "_" in self.text else f"for a product write `{self.product}`"
+
+
+@dataclass(frozen=True)
+class NumberTooLong(Mistake):
+    """A literal whose exact value has too many digits to write down."""
+
+    text: str
+    n_digits: int
+    limit: int
+
+    code: ClassVar[str] = "DP112"
+    explanation: ClassVar[str] = """\
+Numbers are exact here, and this one has more digits than can be written down, let alone computed
+with. `1e-1000000000` is a fraction whose denominator has a billion digits.
+
+Wrong: const delta = 1e-1000000000
+Right: const delta = 1e-100
+"""
+
+    @property
+    def title(self) -> str:
+        """The literal, its size and the limit."""
+        shown = self.text if len(self.text) <= 30 else self.text[:20] + "..."
+        return (
+            f"`{shown}` is too large to write down: {self.n_digits:,} digits, limit {self.limit:,}"
+        )
+
+
+@dataclass(frozen=True)
+class NestedTooDeeply(Mistake):
+    """Brackets, blocks or operators nested beyond the limit."""
+
+    limit: int
+
+    code: ClassVar[str] = "DP113"
+    explanation: ClassVar[str] = """\
+Brackets, blocks and operators may be nested to a fixed depth, far beyond what a person writes. A
+chain of `+`, `*`, `=>`, or of conditions `if ... else if ...` inside an expression nests once for
+every link; chains of `&`, `|` and of comparisons do not.
+
+Wrong: x1 + x2 + ... + x10000
+Right: sum(i in 1..10000 : x[i])
+"""
+
+    @property
+    def title(self) -> str:
+        """The limit."""
+        return f"nested too deeply: more than {self.limit} levels"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The place at which the limit is passed."""
+        return () if self.span is None else (Label(self.span, f"level {self.limit + 1}"),)
+
+
+@dataclass(frozen=True)
+class PolicyWithoutRange(Mistake):
+    """What follows `clamped`, `conditioned`, `folded`, `wrapped` is not a range."""
+
+    policy: str
+
+    code: ClassVar[str] = "DP114"
+    explanation: ClassVar[str] = """\
+A policy says what happens to results outside of a range, so the range `lo..hi` stands after it.
+
+Wrong: geometric(x, 1/2) clamped 5
+Right: geometric(x, 1/2) clamped 0..5
+"""
+
+    @property
+    def title(self) -> str:
+        """Which policy."""
+        return f"`{self.policy}` needs a range `lo..hi` after it"
+
+
+@dataclass(frozen=True)
+class ArrayWithoutRange(Mistake):
+    """The brackets of an array declaration do not hold a range."""
+
+    name: str
+    size: str
+
+    code: ClassVar[str] = "DP115"
+    explanation: ClassVar[str] = """\
+An array is declared with the range of its indices, both ends included.
+
+Wrong: var a[5] := 0
+Right: var a[1..5] := 0
+"""
+
+    @property
+    def title(self) -> str:
+        """Which array."""
+        return f"the array `{self.name}` needs a range of indices, such as `{self.name}[1..n]`"
+
+    @property
+    def help(self) -> str | None:
+        """Indices from 1."""
+        return f"write `{self.name}[1..{self.size}]` for indices from 1"
+
+
+@dataclass(frozen=True)
+class MalformedBinder(Mistake):
+    """`f(e1 : e2)` where e1 is not `name in set`, or f binds nothing."""
+
+    function: str
+    binds: bool
+
+    code: ClassVar[str] = "DP116"
+    explanation: ClassVar[str] = """\
+`forall`, `exists`, `sum`, `max`, `min`, `count`, `argmax` and `argmin` bind one variable that
+ranges over a set: `sum(i in 1..3 : a[i])`, perhaps with a condition, as in
+`sum(i in 1..3 where i != j : a[i])`. For two variables, nest two of them.
+
+Wrong: forall(1..3 : a[i] = 0)               sum(i in S, j in S : e)
+Right: forall(i in 1..3 : a[i] = 0)          sum(i in S : sum(j in S : e))
+"""
+
+    @property
+    def title(self) -> str:
+        """What is wrong."""
+        if self.binds:
+            return f"`{self.function}` needs `name in set` before the `:`"
+        return f"`{self.function}` does not bind a variable, so no `:` can stand in its parentheses"
+
+
+@dataclass(frozen=True)
+class NotAPair(Mistake):
+    """One of several things after `adjacent` is not a pair."""
+
+    code: ClassVar[str] = "DP117"
+    explanation: ClassVar[str] = """\
+After `adjacent` stands one condition over inputs and primed inputs, or `all`, or pairs of values
+`(v, w)` of the only input. Several conditions are several clauses: their union counts.
+
+Wrong: adjacent abs(a - a') <= 1, abs(b - b') <= 1
+Right: adjacent abs(a - a') <= 1 | abs(b - b') <= 1
+"""
+
+    @property
+    def title(self) -> str:
+        """What is wrong."""
+        return "several things after `adjacent` must be pairs `(v, w)`"
+
+    @property
+    def help(self) -> str | None:
+        """The two right ways."""
+        return "join conditions with `|` or `&`, or write one `adjacent` for each"
+
+
+@dataclass(frozen=True)
+class UnknownLibrary(Mistake):
+    """`import name.other` where name is not `std`."""
+
+    name: str
+    module: str
+
+    code: ClassVar[str] = "DP118"
+    explanation: ClassVar[str] = """\
+`import std.NAME` brings in a library that ships with dpcheck. A file of your own is imported by its
+path in quotes.
+
+Wrong: import noise.laplace
+Right: import "noise/laplace.dpm"
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"only `std` has libraries, not `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """A path."""
+        return f'import a file by its path: `import "{self.name}/{self.module}.dpm"`'
+
+
+@dataclass(frozen=True)
+class LogarithmOfQuotient(Mistake):
+    """`ln a/b` is (ln a)/b: right, but rarely meant."""
+
+    argument: str
+    divisor: str
+
+    code: ClassVar[str] = "DP119"
+    severity: ClassVar = "warning"
+    explanation: ClassVar[str] = """\
+`ln` binds tighter than `/`: `ln 3/2` is (ln 3)/2 = 0.549..., not ln(3/2) = 0.405... The two are
+different budgets, so say which one is meant.
+
+Unclear: dp(ln 3/2)
+Clear:   dp(ln(3/2))        dp((ln 3)/2)
+"""
+
+    @property
+    def title(self) -> str:
+        """Both readings."""
+        return f"`ln {self.argument}/{self.divisor}` means (ln {self.argument})/{self.divisor}"
+
+    @property
+    def help(self) -> str | None:
+        """The two clear ways."""
+        left, right = self.argument, self.divisor
+        return f"write `ln({left}/{right})` or `(ln {left})/{right}`"
+
+
+@dataclass(frozen=True)
+class Misplaced(Mistake):
+    """A statement or declaration that belongs inside something else."""
+
+    word: str
+    home: str
+
+    code: ClassVar[str] = "DP120"
+    explanation: ClassVar[str] = """\
+Statements, inputs and adjacency belong inside of a mechanism, states and rows inside of a chain;
+checks, constants and functions stand at the top level of the file. Often a `}` too many, or one
+too few, has ended a block early or late.
+
+Wrong: mechanism m { input x in 0..1 } output x
+Right: mechanism m { input x in 0..1  output x }
+"""
+
+    @property
+    def title(self) -> str:
+        """What belongs where."""
+        return f"`{self.word}` belongs {self.home}"
+
+
+@dataclass(frozen=True)
+class QuotedPrime(Mistake):
+    """A keyword with a prime."""
+
+    word: str
+
+    code: ClassVar[str] = "DP121"
+    explanation: ClassVar[str] = """\
+`x'` is the neighbor's value of the input x. A keyword cannot be an input, so it has no primed form.
+
+Wrong: adjacent output' = output
+Right: adjacent x' = x + 1
+"""
+
+    @property
+    def title(self) -> str:
+        """Which word."""
+        return f"`{self.word}` is a word of the language, so `{self.word}'` names nothing"

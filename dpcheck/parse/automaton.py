@@ -1,0 +1,245 @@
+"""The LALR(1) machine: tokens in, the surface tree out, and recovery from syntax errors.
+
+The machine is the textbook one (Aho, Lam, Sethi, Ullman, Compilers, 2006, section 4.5): a stack of
+states, one table lookup for each shift or reduction, no recursion, so no depth of text can
+exhaust Python's stack. Steps `A -> B` that build nothing only change the topmost state.
+
+Recovery is panic mode. Where no action is possible the mistake is described, the stack is cut back
+to the nearest list (of statements, rows, questions, items) that can go on with the next token
+that looks like the start of an element or the end of a block, and what lies between is skipped.
+A list is cut back to only if it accepts that token, so every recovery makes progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from dpcheck.parse import generated_tables as tables
+from dpcheck.parse.build import Builder
+from dpcheck.parse.explain import mistake_at
+from dpcheck.parse.tokens import BAD, END, ITEM_WORDS, Token
+from dpcheck.source import SourceText, Span
+
+LISTS = ("items", "questions", "mechanism_items", "statements", "chain_items", "rows")
+"""The rules to whose elements recovery returns."""
+
+STATEMENT_WORDS = frozenset(
+    {
+        *("VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT", "IF", "FOR"),
+        *("INPUT", "PUBLIC", "ADJACENT", "STATE", "INIT", "OBSERVE", "PATTERN_OPEN"),
+    }
+)
+
+AFTER_PLACE = frozenset({"ASSIGN", "TILDE", "EQ", "OPEN_BRACKET", "ARROW"})
+
+
+class Rule(NamedTuple):
+    """One rule: its name, its length, what builds its value, and the positions that it reads."""
+
+    origin: str
+    length: int
+    function: str
+    kept: tuple[int, ...]
+
+
+class Automaton(NamedTuple):
+    """The tables in the form the machine uses."""
+
+    rows: tuple[dict[str, int], ...]
+    rules: tuple[Rule, ...]
+    list_states: frozenset[int]
+
+
+@cache
+def automaton() -> Automaton:
+    """Return the tables, read once."""
+    rows = []
+    for line in tables.ROWS.split("\n"):
+        parts = line.split()
+        rows.append(dict(zip(parts[::2], map(int, parts[1::2]), strict=True)))
+    rules = []
+    for line in tables.RULES.split("\n"):
+        origin, length, function, *kept = line.split(" ")
+        rules.append(Rule(origin, int(length), function, tuple(map(int, kept))))
+    list_states = frozenset(row[name] for row in rows for name in LISTS if name in row)
+    return Automaton(tuple(rows), tuple(rules), list_states)
+
+
+class Machine:
+    """One run of the automaton over the tokens of one text."""
+
+    def __init__(self, tokens: list[Token], source: SourceText, start: str) -> None:
+        """Stand before the first token."""
+        self.tokens = tokens
+        self.source = source
+        self.builder = Builder(source)
+        self.rows, self.rules, self.list_states = automaton()
+        self.end_state = tables.END_STATES[start]
+        self.states = [tables.START_STATES[start]]
+        self.values: list[object] = []
+        self.firsts: list[int] = []  # of each value, the index of its first token
+        self.position = 0
+        self.recovered_at = -1
+
+    def run(self) -> object | None:
+        """Return the value of the start symbol, or None if nothing could be saved."""
+        builders = self._builders()
+        tokens, rows, source = self.tokens, self.rows, self.source
+        states, values, firsts = self.states, self.values, self.firsts
+        while True:
+            token = tokens[self.position]
+            action = rows[states[-1]].get(token.type)
+            if action is None:
+                if not self._recover():
+                    return None
+            elif action >= 0:
+                states.append(action)
+                values.append(token)
+                firsts.append(self.position)
+                self.position += 1
+            else:
+                (origin, length, _, kept), build = builders[-action - 1]
+                if length == 1 and build is None:
+                    states[-1] = rows[states[-2]][origin]
+                else:
+                    first = firsts[-length] if length else self.position
+                    if build is None:
+                        value = values[kept[0] - length]
+                    else:
+                        start = tokens[first].start
+                        end = tokens[self.position - 1].end if length else start
+                        span = Span(source, start, end)
+                        value = build(span, *[values[i - length] for i in kept])
+                    if length:
+                        del states[-length:], values[-length:], firsts[-length:]
+                    states.append(rows[states[-1]][origin])
+                    values.append(value)
+                    firsts.append(first)
+                if states[-1] == self.end_state and token.type == END:
+                    return values[0]
+
+    def _builders(self) -> list[tuple[Rule, Callable[..., object] | None]]:
+        """Return every rule with the method that builds its value."""
+        return [
+            (rule, None if rule.function == "-" else getattr(self.builder, rule.function))
+            for rule in self.rules
+        ]
+
+    # --- recovery ----------------------------------------------------------------------------
+
+    def _recover(self) -> bool:
+        """Report the mistake at this token and find a way on; False if there is none."""
+        token = self.tokens[self.position]
+        self.builder.spoil(token.start)
+        if token.type != BAD and self.position != self.recovered_at:
+            found = mistake_at(self.tokens, self.position, self.source, self._accepted)
+            self.builder.mistakes.append(found.mistake)
+            if found.substitute is not None:
+                self.tokens[self.position] = token._replace(type=found.substitute)
+                return True
+        lists = self._lists()
+        if not lists:
+            return False
+        opened = 0  # braces opened since
+        inherited = self._open_braces(lists[0][0])
+        start = self.position + (self.position == self.recovered_at)
+        for i in range(start, len(self.tokens)):
+            kind = self.tokens[i].type
+            may = kind == END or self._is_item(i) or (not opened and self._may_resume(i, inherited))
+            if may and self._resume(i, lists):
+                return True
+            if kind == "OPEN_BRACE":
+                opened += 1
+            elif kind == "CLOSE_BRACE" and opened:
+                opened -= 1
+            elif kind == "CLOSE_BRACE":
+                inherited = max(0, inherited - 1)
+        return False
+
+    def _accepted(self, kind: str) -> bool:
+        """Tell whether a token of that type could come next (a reduction alone is no proof)."""
+        states = list(self.states)
+        while True:
+            action = self.rows[states[-1]].get(kind)
+            if action is None or action >= 0:
+                return action is not None
+            origin, length, _, _ = self.rules[-action - 1]
+            if length:
+                del states[-length:]
+            states.append(self.rows[states[-1]][origin])
+            if kind == END and states[-1] == self.end_state:
+                return True
+
+    def _lists(self) -> list[tuple[int, int]]:
+        """Return the lists to which the stack can be cut back, innermost first.
+
+        Each as the number of states to keep, and the state in which the list stands: the topmost
+        one kept, or one to add for a list that has no elements yet.
+        """
+        found = []
+        for size in range(len(self.states), 0, -1):
+            state = self.states[size - 1]
+            if state in self.list_states:
+                found.append((size, state))
+            else:
+                row = self.rows[state]
+                found += [(size, row[name]) for name in LISTS if name in row]
+        return found
+
+    def _resume(self, i: int, lists: list[tuple[int, int]]) -> bool:
+        """Cut back to the innermost list that can go on with token i, if there is one."""
+        kind = self.tokens[i].type
+        for size, state in lists:
+            if kind not in self.rows[state]:
+                continue
+            self._note_lost_items(size)
+            empty = self.states[size - 1] != state
+            del self.states[size:], self.values[size - 1 :], self.firsts[size - 1 :]
+            if empty:
+                self.states.append(state)
+                self.values.append([])
+                self.firsts.append(i)
+            self.position = self.recovered_at = i
+            self.builder.spoil(self.tokens[i - 1].start if i else 0)
+            return True
+        return False
+
+    def _note_lost_items(self, size: int) -> None:
+        """Remember the name of the top-level item that is cut away, if it had one."""
+        if size > 2 or len(self.firsts) < size:
+            return
+        first = self.firsts[size - 1]
+        name = self.tokens[first + 1] if first + 1 < len(self.tokens) else None
+        if name is not None and name.type == "NAME":
+            self.builder.broken_names.add(name.text)
+
+    def _open_braces(self, size: int) -> int:
+        """Return how many `{` stand open between the innermost list and this token."""
+        first = self.firsts[size - 1] if size - 1 < len(self.firsts) else self.position
+        kinds = [token.type for token in self.tokens[first : self.position]]
+        return max(0, kinds.count("OPEN_BRACE") - kinds.count("CLOSE_BRACE"))
+
+    def _may_resume(self, i: int, inherited: int) -> bool:
+        """Tell whether token i looks like the start of an element, or the end of a block."""
+        kind = self.tokens[i].type
+        if kind == "SEMICOLON" or (kind == "CLOSE_BRACE" and inherited == 0):
+            return True
+        if not self._begins_line(i):
+            return False
+        if kind in STATEMENT_WORDS:
+            return True
+        return kind in ("NAME", "STRING") and self.tokens[i + 1].type in AFTER_PLACE
+
+    def _is_item(self, i: int) -> bool:
+        """Tell whether token i begins a top-level item, and so ends whatever was open."""
+        if self.tokens[i].type not in ITEM_WORDS:
+            return False
+        return self._begins_line(i) or self.tokens[i - 1].type in ("SEMICOLON", "CLOSE_BRACE")
+
+    def _begins_line(self, i: int) -> bool:
+        if i == 0:
+            return True
+        before, here = self.tokens[i - 1].end, self.tokens[i].start
+        return "\n" in self.source.text[before:here]

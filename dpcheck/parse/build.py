@@ -1,0 +1,795 @@
+"""From the rules of the grammar to the surface tree.
+
+One method of `Builder` for every `-> name` of `grammar/dpm.lark`; it receives the place of what
+was reduced, and what the rule keeps. Lists are built in place and frozen where a node takes them.
+What the grammar lets through and the language does not is reported here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.syntax import (
+    ArrayWithoutRange,
+    LogarithmOfQuotient,
+    MalformedBinder,
+    NestedTooDeeply,
+    NotAPair,
+    NumberTooLong,
+    PolicyWithoutRange,
+    QuotedPrime,
+    UnknownLibrary,
+)
+from dpcheck.model import surface as s
+from dpcheck.parse.depth import too_deep_place
+from dpcheck.parse.generated_tables import WORDS
+from dpcheck.parse.tokens import Token
+from dpcheck.source import SourceText, Span
+
+MAX_DIGITS = 100_000
+"""Digits of the numerator or denominator of a literal; more is a mistake."""
+
+DECLARATIONS = (s.Constant, s.Function, s.DistributionFunction, s.Mechanism, s.Chain)
+BINDERS = frozenset({"forall", "exists", "sum", "max", "min", "count", "argmax", "argmin"})
+
+
+class Builder:
+    """Makes nodes; collects mistakes, and the names of items that a mistake spoiled."""
+
+    def __init__(self, source: SourceText) -> None:
+        """Start with no mistakes."""
+        self.source = source
+        self.mistakes: list[Mistake] = []
+        self.broken_names: set[str] = set()
+        self._spoiled_from = -1
+
+    def spoil(self, offset: int) -> None:
+        """Remember that the item around this place cannot be used."""
+        self._spoiled_from = max(self._spoiled_from, offset)
+
+    def _report(self, mistake: Mistake) -> None:
+        """Report a mistake that spoils the item it stands in."""
+        self.mistakes.append(mistake)
+        if mistake.severity == "error" and mistake.span is not None:
+            self.spoil(mistake.span.start)
+
+    def _place(self, token: Token) -> Span:
+        return Span(self.source, token.start, token.end)
+
+    def _identifier(self, token: Token) -> s.Identifier:
+        return s.Identifier(token.text, span=self._place(token))
+
+    def _range(self, name: Token, indices: s.Expression | None) -> s.Range | None:
+        """Return the range of an array declaration, or report that it is none."""
+        if indices is None or isinstance(indices, s.Range):
+            return indices
+        self._report(ArrayWithoutRange(indices.span, name.text, indices.span.text))
+        return None
+
+    # --- lists and options -------------------------------------------------------------------
+
+    def none(self, _: Span) -> None:
+        """Return the missing part."""
+        return
+
+    def yes(self, _: Span) -> bool:
+        """Return that the word is there."""
+        return True
+
+    def no(self, _: Span) -> bool:
+        """Return that the word is missing."""
+        return False
+
+    def empty(self, _: Span) -> list[object]:
+        """Return a list to append to."""
+        return []
+
+    def one(self, _: Span, first: object) -> list[object]:
+        """Return a list of one thing."""
+        return [first]
+
+    def two(self, _: Span, first: object, second: object) -> list[object]:
+        """Return a list of two things."""
+        return [first, second]
+
+    def append(self, _: Span, items: list[object], item: object) -> list[object]:
+        """Return the list, one longer."""
+        items.append(item)
+        return items
+
+    # --- top level ---------------------------------------------------------------------------
+
+    def add_item(self, span: Span, items: list[s.Item], item: s.Item) -> list[s.Item]:
+        """Keep the item unless a mistake spoiled it."""
+        deep = too_deep_place(item, s.MAX_NESTING)
+        if deep is not None:
+            self._report(NestedTooDeeply(deep, s.MAX_NESTING))
+            self.spoil(span.end)
+        if self._spoiled_from < item.span.start:
+            items.append(item)
+        elif isinstance(item, DECLARATIONS):
+            self.broken_names.add(item.name.name)
+        return items
+
+    def import_file(self, span: Span, path: Token) -> s.ImportFile:
+        """`import "path"`."""
+        return s.ImportFile(path.text[1:-1], path_span=self._place(path), span=span)
+
+    def import_standard(self, span: Span, library: Token, module: Token) -> s.ImportStandard:
+        """`import std.name`."""
+        if library.text != "std":
+            self._report(UnknownLibrary(self._place(library), library.text, module.text))
+        return s.ImportStandard(module.text, module_span=self._place(module), span=span)
+
+    def constant(self, span: Span, name: Token, value: s.Expression) -> s.Constant:
+        """`const name = value`."""
+        return s.Constant(self._identifier(name), value, span=span)
+
+    def function(
+        self, span: Span, name: Token, parameters: list[Token], body: s.Expression
+    ) -> s.Function:
+        """`fun name(parameters) = body`."""
+        names = tuple(self._identifier(parameter) for parameter in parameters)
+        return s.Function(self._identifier(name), names, body, span=span)
+
+    def distribution_function(
+        self, span: Span, name: Token, parameters: list[Token], body: s.Expression
+    ) -> s.DistributionFunction:
+        """`dist name(parameters) = body`."""
+        names = tuple(self._identifier(parameter) for parameter in parameters)
+        return s.DistributionFunction(self._identifier(name), names, body, span=span)
+
+    def plain_distribution(
+        self, span: Span, name: Token, body: s.Expression
+    ) -> s.DistributionFunction:
+        """`dist name = body`."""
+        return self.distribution_function(span, name, [], body)
+
+    def question(
+        self,
+        span: Span,
+        kind: Token,
+        title: Token | None,
+        target: s.Target,
+        at: s.Expression | None,
+        claim: s.Expression,
+    ) -> s.Question:
+        """`check "title" target at condition : claim`."""
+        return s.Question(
+            cast(s.QuestionKind, kind.text),
+            None if title is None else title.text[1:-1],
+            target,
+            at,
+            claim,
+            kind_span=self._place(kind),
+            span=span,
+        )
+
+    def plain_target(self, span: Span, name: Token) -> s.Target:
+        """Return the target without arguments."""
+        return s.Target(self._identifier(name), (), span=span)
+
+    def target(self, span: Span, name: Token, arguments: list[s.Argument]) -> s.Target:
+        """Return the target with its arguments."""
+        return s.Target(self._identifier(name), tuple(arguments), span=span)
+
+    def at(self, _: Span, word: Token, condition: s.Expression) -> s.Expression:
+        """`at condition`."""
+        del word
+        return condition
+
+    def questions_for(
+        self,
+        span: Span,
+        variable: Token,
+        domain: s.Expression,
+        body: list[s.Question | s.QuestionsFor],
+    ) -> s.QuestionsFor:
+        """`for variable in domain { questions }`."""
+        return s.QuestionsFor(self._identifier(variable), domain, tuple(body), span=span)
+
+    def plain_parameter(self, span: Span, name: Token) -> s.Parameter:
+        """Return the parameter without a default."""
+        return s.Parameter(self._identifier(name), None, span=span)
+
+    def parameter(self, span: Span, name: Token, default: s.Expression) -> s.Parameter:
+        """`name = default`."""
+        return s.Parameter(self._identifier(name), default, span=span)
+
+    # --- mechanisms --------------------------------------------------------------------------
+
+    def mechanism(
+        self,
+        span: Span,
+        name: Token,
+        parameters: list[s.Parameter],
+        items: list[s.Input | s.Adjacent | s.Statement],
+    ) -> s.Mechanism:
+        """`mechanism name(parameters) { ... }`, its items sorted by kind."""
+        inputs: list[s.Input] = []
+        adjacency: list[s.Adjacent] = []
+        body: list[s.Statement] = []
+        for item in items:
+            match item:
+                case s.Input():
+                    inputs.append(item)
+                case s.AdjacentWhere() | s.AdjacentPairs() | s.AdjacentAll():
+                    adjacency.append(item)
+                case _:
+                    body.append(item)
+        return s.Mechanism(
+            self._identifier(name),
+            tuple(parameters),
+            tuple(inputs),
+            tuple(adjacency),
+            tuple(body),
+            span=span,
+        )
+
+    def input_declaration(
+        self,
+        span: Span,
+        kind: Token,
+        name: Token,
+        indices: s.Expression | None,
+        domain: s.Expression,
+        where: s.Expression | None,
+    ) -> s.Input:
+        """`input name[range] in domain where condition`, or `public ...`."""
+        return s.Input(
+            self._identifier(name),
+            self._range(name, indices),
+            domain,
+            where,
+            kind.text == "public",
+            span=span,
+        )
+
+    def adjacent(self, span: Span, parts: list[s.Expression]) -> s.Adjacent:
+        """`adjacent condition`, `adjacent all`, or `adjacent (v, w), ...`."""
+        pairs = []
+        for part in parts:
+            match part:
+                case s.Tuple(items=(left, right)):
+                    pairs.append((left, right))
+                case s.Name(name="all", primed=False, quoted=False) if len(parts) == 1:
+                    return s.AdjacentAll(span=span)
+                case _ if len(parts) == 1:
+                    return s.AdjacentWhere(part, span=span)
+                case _:
+                    self._report(NotAPair(part.span))
+        return s.AdjacentPairs(tuple(pairs), span=span)
+
+    def place_name(self, _: Span, name: Token) -> s.Identifier:
+        """Return the name on the left of `:=` or `~`."""
+        return self._identifier(name)
+
+    def cell(self, span: Span, name: Token, index: s.Expression) -> s.Cell:
+        """`name[index]` on the left of `:=` or `~`."""
+        return s.Cell(self._identifier(name), index, span=span)
+
+    def pattern(self, span: Span, _: Token, names: list[Token]) -> s.Pattern:
+        """Return `(a, b)` on the left of `:=` or `~`."""
+        return s.Pattern(tuple(self._identifier(name) for name in names), span=span)
+
+    def assign(self, span: Span, place: s.Place, value: s.Expression) -> s.Assign:
+        """`place := value`."""
+        return s.Assign(place, value, span=span)
+
+    def sample(self, span: Span, place: s.Place, distribution: s.Expression) -> s.Sample:
+        """`place ~ distribution`."""
+        return s.Sample(place, distribution, span=span)
+
+    def var(
+        self,
+        span: Span,
+        name: Token,
+        indices: s.Expression | None,
+        domain: s.Expression | None,
+        value: s.Expression | None,
+    ) -> s.Var:
+        """`var name[range] in domain := value`."""
+        return s.Var(self._identifier(name), self._range(name, indices), domain, value, span=span)
+
+    def if_first(self, _: Span, condition: s.Expression, block: list[object]) -> list[object]:
+        """`if condition { ... }`."""
+        return [(condition, tuple(block))]
+
+    def if_next(
+        self, _: Span, chain: list[object], condition: s.Expression, block: list[object]
+    ) -> list[object]:
+        """`... else if condition { ... }`."""
+        chain.append((condition, tuple(block)))
+        return chain
+
+    def if_only(
+        self, span: Span, chain: list[tuple[s.Expression, tuple[s.Statement, ...]]]
+    ) -> s.If:
+        """Return the statement without `else`."""
+        return s.If(tuple(chain), (), span=span)
+
+    def if_else(
+        self,
+        span: Span,
+        chain: list[tuple[s.Expression, tuple[s.Statement, ...]]],
+        otherwise: list[s.Statement],
+    ) -> s.If:
+        """Return the statement with `else`."""
+        return s.If(tuple(chain), tuple(otherwise), span=span)
+
+    def for_loop(
+        self, span: Span, variable: Token, domain: s.Expression, body: list[s.Statement]
+    ) -> s.For:
+        """`for variable in domain { ... }`."""
+        return s.For(self._identifier(variable), domain, tuple(body), span=span)
+
+    def while_loop(self, span: Span, condition: s.Expression, body: list[s.Statement]) -> s.While:
+        """`while condition { ... }`."""
+        return s.While(condition, tuple(body), span=span)
+
+    def repeat_loop(self, span: Span, times: s.Expression, body: list[s.Statement]) -> s.Repeat:
+        """`repeat times { ... }`."""
+        return s.Repeat(times, tuple(body), span=span)
+
+    def output(self, span: Span, value: s.Expression) -> s.Output:
+        """`output value`."""
+        return s.Output(value, span=span)
+
+    def stop(self, span: Span) -> s.Stop:
+        """`stop`."""
+        return s.Stop(span=span)
+
+    def plain_run(self, span: Span, mechanism: Token) -> s.Run:
+        """`run mechanism`."""
+        return s.Run(self._identifier(mechanism), (), span=span)
+
+    def run(self, span: Span, mechanism: Token, arguments: list[s.Argument]) -> s.Run:
+        """`run mechanism(arguments)`."""
+        return s.Run(self._identifier(mechanism), tuple(arguments), span=span)
+
+    # --- explicit chains ---------------------------------------------------------------------
+
+    def chain(
+        self,
+        span: Span,
+        name: Token,
+        parameters: list[s.Parameter],
+        items: list[s.Family | s.AdjacentStates | s.Init | s.Observe | s.RowStatement],
+    ) -> s.Chain:
+        """`chain name(parameters) { ... }`, its items sorted by kind."""
+        families: list[s.Family] = []
+        rows: list[s.RowStatement] = []
+        adjacency: list[s.AdjacentStates] = []
+        inits: list[s.Init] = []
+        observes: list[s.Observe] = []
+        for item in items:
+            match item:
+                case s.Family():
+                    families.append(item)
+                case s.AdjacentStates():
+                    adjacency.append(item)
+                case s.Init():
+                    inits.append(item)
+                case s.Observe():
+                    observes.append(item)
+                case _:
+                    rows.append(item)
+        return s.Chain(
+            self._identifier(name),
+            tuple(parameters),
+            tuple(families),
+            tuple(rows),
+            tuple(adjacency),
+            tuple(inits),
+            tuple(observes),
+            span=span,
+        )
+
+    def label(self, _: Span, name: Token) -> s.Identifier:
+        """Return the name of a state or label."""
+        return self._identifier(name)
+
+    def quoted_label(self, span: Span, name: Token) -> s.Identifier:
+        """Return the quoted name of a state or label."""
+        return s.Identifier(name.text[1:-1], quoted=True, span=span)
+
+    def state_index(self, span: Span, variable: Token, domain: s.Expression) -> s.StateIndex:
+        """`variable in domain` in the brackets of a family."""
+        return s.StateIndex(self._identifier(variable), domain, span=span)
+
+    def family(
+        self,
+        span: Span,
+        name: s.Identifier,
+        indices: list[s.StateIndex],
+        labels: list[s.Identifier],
+    ) -> s.Family:
+        """`state name[indices] : labels`."""
+        return s.Family(name, tuple(indices), tuple(labels), span=span)
+
+    def plain_reference(self, span: Span, name: s.Identifier) -> s.StateReference:
+        """Return a state, family or label by its name."""
+        return s.StateReference(name, (), span=span)
+
+    def reference(
+        self, span: Span, name: s.Identifier, indices: list[s.Expression]
+    ) -> s.StateReference:
+        """`name[indices]`."""
+        return s.StateReference(name, tuple(indices), span=span)
+
+    def adjacent_states(
+        self,
+        span: Span,
+        left: s.StateReference,
+        right: s.StateReference,
+        where: s.Expression | None,
+    ) -> s.AdjacentStates:
+        """`adjacent left ~ right where condition`."""
+        return s.AdjacentStates(left, right, where, span=span)
+
+    def init(self, span: Span, states: list[s.StateReference]) -> s.Init:
+        """`init states`."""
+        return s.Init(tuple(states), span=span)
+
+    def observe(self, span: Span, names: list[s.StateReference]) -> s.Observe:
+        """`observe names`."""
+        return s.Observe(tuple(names), span=span)
+
+    def row(
+        self, span: Span, origin: s.StateReference, branches: list[s.RowBranch | s.RowDraw]
+    ) -> s.Row:
+        """`origin -> branches`."""
+        return s.Row(origin, tuple(branches), span=span)
+
+    def rows_for(
+        self, span: Span, variable: Token, domain: s.Expression, body: list[s.RowStatement]
+    ) -> s.RowsFor:
+        """`for variable in domain { rows }`."""
+        return s.RowsFor(self._identifier(variable), domain, tuple(body), span=span)
+
+    def rows_if_only(
+        self, span: Span, chain: list[tuple[s.Expression, tuple[s.RowStatement, ...]]]
+    ) -> s.RowsIf:
+        """Return the rows under conditions, without `else`."""
+        return s.RowsIf(tuple(chain), (), span=span)
+
+    def rows_if_else(
+        self,
+        span: Span,
+        chain: list[tuple[s.Expression, tuple[s.RowStatement, ...]]],
+        otherwise: list[s.RowStatement],
+    ) -> s.RowsIf:
+        """Return the rows under conditions, with `else`."""
+        return s.RowsIf(tuple(chain), tuple(otherwise), span=span)
+
+    def row_branch(
+        self, span: Span, probability: s.Expression, target: s.StateReference
+    ) -> s.RowBranch:
+        """`probability: target`."""
+        return s.RowBranch(probability, target, span=span)
+
+    def row_draw(
+        self, span: Span, variable: Token, distribution: s.Expression, target: s.StateReference
+    ) -> s.RowDraw:
+        """`variable ~ distribution : target`."""
+        return s.RowDraw(self._identifier(variable), distribution, target, span=span)
+
+    # --- expressions -------------------------------------------------------------------------
+
+    def number(self, span: Span, token: Token) -> s.Number:
+        """Return the exact value of a literal."""
+        text = token.text
+        mantissa, _, exponent_text = text.lower().partition("e")
+        whole, _, fraction = mantissa.partition(".")
+        # Few digits are enough to see that an exponent is out of bounds.
+        exponent = int(exponent_text[:12] or "0") if exponent_text else 0
+        n_digits = len(whole) + len(fraction) + abs(exponent)
+        if n_digits > MAX_DIGITS:
+            self._report(NumberTooLong(span, text, n_digits, MAX_DIGITS))
+            return s.Number(0, 1, "0", span=span)
+        numerator = _integer(whole + fraction) * 10 ** max(0, exponent)
+        denominator = 10 ** (len(fraction) + max(0, -exponent))
+        common = math.gcd(numerator, denominator)
+        return s.Number(numerator // common, denominator // common, text, span=span)
+
+    def true(self, span: Span) -> s.Boolean:
+        """Return `true`."""
+        return s.Boolean(True, span=span)
+
+    def false(self, span: Span) -> s.Boolean:
+        """Return `false`."""
+        return s.Boolean(False, span=span)
+
+    def name(self, span: Span, token: Token) -> s.Name:
+        """Return a name that is used."""
+        return s.Name(token.text, span=span)
+
+    def primed(self, span: Span, token: Token) -> s.Name:
+        """`x'`."""
+        word = token.text[:-1]
+        if word in WORDS:
+            self._report(QuotedPrime(span, word))
+        return s.Name(word, primed=True, span=span)
+
+    def quoted(self, span: Span, token: Token) -> s.Name:
+        """`"R"`."""
+        return s.Name(token.text[1:-1], quoted=True, span=span)
+
+    def conditional(
+        self, span: Span, condition: s.Expression, then: s.Expression, otherwise: s.Expression
+    ) -> s.Conditional:
+        """`if condition then then else otherwise`."""
+        return s.Conditional(condition, then, otherwise, span=span)
+
+    def with_policy(
+        self, span: Span, distribution: s.Expression, policy: Token, bounds: s.Expression
+    ) -> s.Expression:
+        """`distribution policy low..high`."""
+        if not isinstance(bounds, s.Range):
+            self._report(PolicyWithoutRange(bounds.span, policy.text))
+            return distribution
+        return s.WithPolicy(
+            distribution,
+            cast(s.PolicyKind, policy.text),
+            bounds.low,
+            bounds.high,
+            policy_span=Span(self.source, policy.start, span.end),
+            span=span,
+        )
+
+    def implication(self, span: Span, left: s.Expression, right: s.Expression) -> s.Implication:
+        """`left => right`."""
+        return s.Implication(left, right, span=span)
+
+    def disjunction(self, span: Span, operands: list[s.Expression]) -> s.Junction:
+        """Return `a | b | ...`."""
+        return s.Junction("|", tuple(operands), span=span)
+
+    def conjunction(self, span: Span, operands: list[s.Expression]) -> s.Junction:
+        """Return `a & b & ...`."""
+        return s.Junction("&", tuple(operands), span=span)
+
+    def negation(self, span: Span, operand: s.Expression) -> s.Not:
+        """`! operand`."""
+        return s.Not(operand, span=span)
+
+    def compare(
+        self, _: Span, left: s.Expression, operator: Token, right: s.Expression
+    ) -> list[s.Expression | Token]:
+        """Begin a chain of comparisons: operands and operators in turn."""
+        return [left, operator, right]
+
+    def compare_more(
+        self, _: Span, chain: list[s.Expression | Token], operator: Token, right: s.Expression
+    ) -> list[s.Expression | Token]:
+        """Go on with a chain of comparisons."""
+        chain += (operator, right)
+        return chain
+
+    def comparison(self, span: Span, chain: list[s.Expression | Token]) -> s.Comparison:
+        """Return the whole chain of comparisons."""
+        operands = cast(list[s.Expression], chain[::2])
+        operators = cast(list[Token], chain[1::2])
+        return s.Comparison(
+            tuple(operands),
+            tuple(cast(s.ComparisonOperator, token.text) for token in operators),
+            operator_spans=tuple(self._place(token) for token in operators),
+            span=span,
+        )
+
+    def range_literal(self, span: Span, low: s.Expression, high: s.Expression) -> s.Range:
+        """`low..high`."""
+        return s.Range(low, high, span=span)
+
+    def arithmetic(
+        self, span: Span, left: s.Expression, operator: Token, right: s.Expression
+    ) -> s.Arithmetic:
+        """`left operator right`."""
+        return s.Arithmetic(
+            cast(s.ArithmeticOperator, operator.text),
+            left,
+            right,
+            operator_span=self._place(operator),
+            span=span,
+        )
+
+    def quotient(
+        self, span: Span, left: s.Expression, operator: Token, right: s.Expression
+    ) -> s.Arithmetic:
+        """`left / right`; `ln a/b` is right but rarely meant."""
+        if (
+            isinstance(left, s.Logarithm)
+            and left.span.start == span.start
+            and left.operand.span.end == left.span.end
+        ):
+            argument, divisor = left.operand.span.text, right.span.text
+            self._report(LogarithmOfQuotient(span, argument, divisor))
+        return self.arithmetic(span, left, operator, right)
+
+    def negative(self, span: Span, operand: s.Expression) -> s.Negative:
+        """`-operand`."""
+        return s.Negative(operand, span=span)
+
+    def logarithm(self, span: Span, operand: s.Expression) -> s.Logarithm:
+        """`ln operand`."""
+        return s.Logarithm(operand, span=span)
+
+    def index(self, span: Span, base: s.Expression, indices: list[s.Expression]) -> s.Index:
+        """`base[indices]`."""
+        return s.Index(base, tuple(indices), span=span)
+
+    def tuple_literal(self, span: Span, first: s.Expression, rest: list[s.Expression]) -> s.Tuple:
+        """Return `(a, b, ...)`."""
+        return s.Tuple((first, *rest), span=span)
+
+    def argument(self, span: Span, value: s.Expression) -> s.Argument:
+        """Return an argument by position."""
+        return s.Argument(None, value, span=span)
+
+    def named_argument(self, span: Span, name: Token, value: s.Expression) -> s.Argument:
+        """`name = value`."""
+        return s.Argument(self._identifier(name), value, span=span)
+
+    def call(self, span: Span, function: Token, arguments: list[s.Argument]) -> s.Call:
+        """`function(arguments)`."""
+        return s.Call(self._identifier(function), tuple(arguments), span=span)
+
+    def binder(
+        self,
+        span: Span,
+        kind: Token,
+        membership: s.Expression,
+        where: s.Expression | None,
+        body: s.Expression,
+    ) -> s.Expression:
+        """`kind(variable in domain where condition : body)`."""
+        match membership:
+            case s.Comparison(
+                operands=(s.Name(primed=False, quoted=False) as variable, domain),
+                operators=("in",),
+            ) if kind.text in BINDERS:
+                return s.Binder(
+                    cast(s.BinderKind, kind.text),
+                    s.Identifier(variable.name, span=variable.span),
+                    domain,
+                    where,
+                    body,
+                    kind_span=self._place(kind),
+                    span=span,
+                )
+            case _:
+                binds = kind.text in BINDERS
+                place = membership.span if binds else self._place(kind)
+                self._report(MalformedBinder(place, kind.text, binds))
+                return body
+
+    def empty_set(self, span: Span) -> s.SetLiteral:
+        """`{}`."""
+        return s.SetLiteral((), span=span)
+
+    def set_literal(self, span: Span, items: list[s.Expression]) -> s.SetLiteral:
+        """Return `{a, b, ...}`."""
+        return s.SetLiteral(tuple(items), span=span)
+
+    def set_comprehension(
+        self,
+        span: Span,
+        element: s.Expression,
+        variable: Token,
+        domain: s.Expression,
+        where: s.Expression | None,
+    ) -> s.SetComprehension:
+        """`{element for variable in domain where condition}`."""
+        return s.SetComprehension(element, self._identifier(variable), domain, where, span=span)
+
+    # --- distributions -----------------------------------------------------------------------
+
+    def branch(self, span: Span, value: s.Expression, weight: s.Expression) -> s.Branch:
+        """`value: weight`."""
+        return s.Branch(value, weight, span=span)
+
+    def branches(self, span: Span, branches: list[s.Branch], normalized: bool) -> s.Branches:
+        """`{value: weight, ...}`, `normalized` or not."""
+        return s.Branches(tuple(branches), normalized, span=span)
+
+    def weighted_branches(
+        self,
+        span: Span,
+        branch: s.Branch,
+        variable: Token,
+        domain: s.Expression,
+        where: s.Expression | None,
+        normalized: bool,
+    ) -> s.WeightedBranches:
+        """`{value: weight for variable in domain where condition}`, `normalized` or not."""
+        return s.WeightedBranches(
+            branch.value,
+            branch.weight,
+            self._identifier(variable),
+            domain,
+            where,
+            normalized,
+            span=span,
+        )
+
+    # --- formulas ----------------------------------------------------------------------------
+
+    def prefix(self, span: Span, operator: Token, operand: s.Expression) -> s.TemporalPrefix:
+        """`X operand`, `F operand`, `G operand`."""
+        return self._prefix(span, operator, None, operand)
+
+    def bounded_prefix(
+        self, span: Span, operator: Token, bound: s.Expression, operand: s.Expression
+    ) -> s.TemporalPrefix:
+        """`F<=bound operand`, `G<=bound operand`."""
+        return self._prefix(span, operator, bound, operand)
+
+    def _prefix(
+        self, span: Span, operator: Token, bound: s.Expression | None, operand: s.Expression
+    ) -> s.TemporalPrefix:
+        match operator.text:
+            case "X" | "F" | "G" as word:
+                place = self._place(operator)
+                return s.TemporalPrefix(word, bound, operand, operator_span=place, span=span)
+            case word:
+                raise AssertionError(f"{word} is no temporal prefix of the grammar")
+
+    def infix(
+        self, span: Span, left: s.Expression, operator: Token, right: s.Expression
+    ) -> s.TemporalInfix:
+        """`left U right`, `left W right`, `left R right`."""
+        return self.bounded_infix(span, left, operator, None, right)
+
+    def bounded_infix(
+        self,
+        span: Span,
+        left: s.Expression,
+        operator: Token,
+        bound: s.Expression | None,
+        right: s.Expression,
+    ) -> s.TemporalInfix:
+        """`left U<=bound right`."""
+        match operator.text:
+            case "U" | "W" | "R" as word:
+                place = self._place(operator)
+                return s.TemporalInfix(word, bound, left, right, operator_span=place, span=span)
+            case word:
+                raise AssertionError(f"{word} is no temporal infix of the grammar")
+
+    def probability_is(
+        self, span: Span, _: Token, comparison: Token, bound: s.Expression, path: s.Expression
+    ) -> s.ProbabilityIs:
+        """`P comparison bound [ path ]`."""
+        match comparison.text:
+            case ">=" | ">" | "<=" | "<" | "=" as sign:
+                return s.ProbabilityIs(sign, bound, path, span=span)
+            case sign:
+                raise AssertionError(f"{sign} does not compare probabilities in the grammar")
+
+    def probability_in(
+        self, span: Span, _: Token, low: s.Expression, high: s.Expression, path: s.Expression
+    ) -> s.ProbabilityIn:
+        """`P in [low, high] [ path ]`."""
+        return s.ProbabilityIn(low, high, path, span=span)
+
+    def probability_of(self, span: Span, _: Token, path: s.Expression) -> s.ProbabilityOf:
+        """`P=? [ path ]`."""
+        return s.ProbabilityOf(path, span=span)
+
+    def private(
+        self, span: Span, _: Token, epsilon: s.Expression, *rest: s.Expression
+    ) -> s.Private:
+        """`D{epsilon} [ path ]`, `D{epsilon, delta} [ path ]`."""
+        *deltas, path = rest
+        return s.Private(epsilon, deltas[0] if deltas else None, path, span=span)
+
+
+def _integer(digits: str) -> int:
+    """Return the value of decimal digits, of any number (Python alone stops at 4,300)."""
+    if len(digits) <= 4000:
+        return int(digits)
+    half = len(digits) // 2
+    shift: int = 10**half
+    return _integer(digits[:-half]) * shift + _integer(digits[-half:])

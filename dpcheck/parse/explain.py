@@ -1,0 +1,280 @@
+"""Which mistake a syntax error is, in words, from the tokens around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.syntax import (
+    KeywordAsName,
+    Misplaced,
+    UnclosedBracket,
+    Unexpected,
+    UnmatchedBracket,
+    WrongEqualsSign,
+)
+from dpcheck.parse.generated_tables import OPERATORS, WORDS
+from dpcheck.parse.tokens import BAD, CLOSER_OF, END, ITEM_WORDS, Token
+from dpcheck.source import SourceText, Span
+
+
+class Explained(NamedTuple):
+    """A mistake, and the type of token to read in place of the one found, if that is plain."""
+
+    mistake: Mistake
+    substitute: str | None = None
+
+
+Accepts = Callable[[str], bool]
+
+TEXT_OF = {kind: text for texts in (WORDS, OPERATORS) for text, kind in texts.items()}
+TEXT_OF["PATTERN_OPEN"] = "("
+
+STATEMENT_STARTS = frozenset(
+    {"VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT", "IF", "FOR", "PATTERN_OPEN"}
+)
+DECLARATION_STARTS = frozenset({"INPUT", "PUBLIC", "ADJACENT"})
+CHAIN_STARTS = frozenset({"STATE", "ADJACENT", "INIT", "OBSERVE"})
+OPERATOR_STARTS = frozenset(
+    {
+        *("PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS"),
+        *("EQ", "NE", "LT", "LE", "GT", "GE", "IN", "AND", "OR", "IMPLIES", "U", "W", "R"),
+        *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"),
+    }
+)
+EXPRESSION_STARTS = frozenset(
+    {
+        *("NUMBER", "NAME", "PRIMED", "STRING", "TRUE", "FALSE", "OPEN", "OPEN_BRACE", "OUTPUT"),
+        *("P", "D", "FORALL", "EXISTS", "MINUS", "LN", "NOT", "X", "F", "G", "IF", "ARG_NAME"),
+    }
+)
+OPERATOR_WORDS = {
+    "P": "the probability operator",
+    "D": "the privacy operator",
+    "X": "the operator 'next'",
+    "F": "the operator 'finally'",
+    "G": "the operator 'globally'",
+    "U": "the operator 'until'",
+    "W": "the operator 'weak until'",
+    "R": "the operator 'release'",
+}
+FOREIGN_WORDS = {
+    "and": "write `&` for `and`",
+    "or": "write `|` for `or`",
+    "not": "write `!` for `not`",
+    "implies": "write `=>` for `implies`",
+    "elif": "write `else if` for `elif`",
+    "elseif": "write `else if` for `elseif`",
+    "return": "write `output e`, then `stop` if the run ends there",
+    "print": "write `output` to show a value to the adversary",
+    "let": "a local needs no word: write `x := e`",
+    "def": "write `fun f(x) = e` for a function",
+    "function": "write `fun f(x) = e` for a function",
+    "True": "write `true`",
+    "False": "write `false`",
+    "module": "write `mechanism`",
+}
+HOMES = {
+    **dict.fromkeys(["VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT"], "inside a mechanism"),
+    **dict.fromkeys(["INPUT", "PUBLIC"], "at the level of the mechanism's braces"),
+    **dict.fromkeys(["STATE", "INIT", "OBSERVE"], "at the level of a chain's braces"),
+    "ADJACENT": "at the level of the braces of a mechanism or chain",
+    "IF": "inside a mechanism or a chain",
+}
+BLOCK_WORDS = frozenset({"MECHANISM", "CHAIN", "IF", "ELSE", "FOR", "WHILE", "REPEAT"})
+
+
+def mistake_at(tokens: list[Token], i: int, source: SourceText, accepts: Accepts) -> Explained:
+    """Return the mistake at token i, which the grammar does not accept there."""
+    token = tokens[i]
+    span = Span(source, token.start, token.end)
+    for explain in (_equals_sign, _name, _operator_alone, _misplaced):
+        found = explain(tokens, i, span, accepts)
+        if found is not None:
+            return found
+    opener = _innermost_opener(tokens, i)
+    bracket = _bracket(tokens, i, span, opener, accepts)
+    if bracket is not None:
+        return Explained(bracket)
+    edit = _edit(tokens, i, accepts)
+    return Explained(Unexpected(span, tuple(_expected(accepts)), _shown(token), edit))
+
+
+def _equals_sign(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+    match tokens[i].type:
+        case "EQ" if accepts("ASSIGN"):
+            return Explained(WrongEqualsSign(span, "="), "ASSIGN")
+        case "ASSIGN" if accepts("EQ"):
+            return Explained(WrongEqualsSign(span, ":="), "EQ")
+        case _:
+            return None
+
+
+def _name(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+    """Explain a keyword where a name is meant; reading goes on as if it were one."""
+    token = tokens[i]
+    if WORDS.get(token.text) != token.type or not accepts("NAME"):
+        return None
+    wants_expression = accepts("NUMBER")
+    is_operator_word = token.type in OPERATOR_WORDS
+    if wants_expression and not is_operator_word:
+        return None
+    if not is_operator_word and _begins_line(tokens, i, span.source):
+        return None
+    meaning = OPERATOR_WORDS.get(token.type, "a word of the language")
+    can_quote = accepts("STRING") and (wants_expression or not accepts("OPEN_BRACE"))
+    return Explained(KeywordAsName(span, token.text, meaning, can_quote), "NAME")
+
+
+def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Explained | None:
+    """Explain an operator word just before, which was probably meant as a symbol."""
+    before = tokens[i - 1] if i else None
+    if before is None or before.type not in OPERATOR_WORDS:
+        return None
+    kind = tokens[i].type
+    if kind in EXPRESSION_STARTS or (kind == "OPEN_BRACKET" and before.type in ("P", "D")):
+        return None
+    place = Span(span.source, before.start, before.end)
+    return Explained(KeywordAsName(place, before.text, OPERATOR_WORDS[before.type], True))
+
+
+def _misplaced(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+    """Explain a statement or declaration at the start of a line of the wrong kind of block."""
+    token = tokens[i]
+    home = HOMES.get(token.type)
+    in_a_list = accepts("SEMICOLON") and not accepts("PLUS")
+    if home is None or not in_a_list:
+        return None
+    return Explained(Misplaced(span, token.text, home))
+
+
+def _bracket(
+    tokens: list[Token], i: int, span: Span, opener: int | None, accepts: Accepts
+) -> Mistake | None:
+    """Explain a bracket that is not closed, or closes nothing."""
+    token = tokens[i]
+    is_closer = token.type in CLOSER_OF.values()
+    if opener is None:
+        return UnmatchedBracket(span, token.text) if is_closer else None
+    bracket = tokens[opener]
+    closer = CLOSER_OF["OPEN" if bracket.type == "PATTERN_OPEN" else bracket.type]
+    ends = token.type == END or (is_closer and token.type != closer)
+    if token.type in ITEM_WORDS or token.type in HOMES:
+        ends = ends or (_begins_line(tokens, i, span.source) and closer != "CLOSE_BRACE")
+        ends = ends or token.type in ITEM_WORDS
+    if not ends or not (accepts(closer) or token.type == END):
+        return None
+    what = _block(tokens, opener) if closer == "CLOSE_BRACE" else f"`{bracket.text}`"
+    place = Span(span.source, bracket.start, bracket.end)
+    return UnclosedBracket(span, place, TEXT_OF[closer], what, _shown(token))
+
+
+def _innermost_opener(tokens: list[Token], i: int) -> int | None:
+    """Return the index of the innermost bracket that is open before token i."""
+    depth = 0
+    for j in range(i - 1, -1, -1):
+        kind = tokens[j].type
+        if kind in CLOSER_OF.values():
+            depth += 1
+        elif kind in CLOSER_OF or kind == "PATTERN_OPEN":
+            if depth == 0:
+                return j
+            depth -= 1
+        elif kind in ("MECHANISM", "CHAIN", "CONST", "FUN", "DIST", "IMPORT"):
+            return None
+    return None
+
+
+def _block(tokens: list[Token], opener: int) -> str:
+    """Return what a `{` opens: `mechanism`, `if`, or the brace itself for a set."""
+    if tokens[opener - 1].type in (
+        "NAME",
+        "CLOSE",
+        "CLOSE_BRACE",
+        "CLOSE_BRACKET",
+        "NUMBER",
+        "ELSE",
+    ):
+        for j in range(opener - 1, -1, -1):
+            kind = tokens[j].type
+            if kind in BLOCK_WORDS:
+                return (
+                    f"`{tokens[j].text}`" if kind not in ("MECHANISM", "CHAIN") else tokens[j].text
+                )
+            if kind in ("OPEN_BRACE", "SEMICOLON", "ASSIGN"):
+                break
+    return "`{`"
+
+
+def _begins_line(tokens: list[Token], i: int, source: SourceText) -> bool:
+    return i == 0 or "\n" in source.text[tokens[i - 1].end : tokens[i].start]
+
+
+def _shown(token: Token) -> str:
+    """Return a token as a message shows it."""
+    match token.type:
+        case "$END":
+            return "the end of the text"
+        case "NUMBER" | "NAME" | "STRING" | "PRIMED":
+            shown = token.text if len(token.text) <= 40 else token.text[:37] + "..."
+            return f"`{shown}`"
+        case _:
+            return f"`{token.text}`"
+
+
+def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
+    """Return the edit for a few well-known slips."""
+    token = tokens[i]
+    before = tokens[i - 1] if i else Token(BAD, "", 0, 0)
+    for near in (token, before):
+        if near.type == "NAME" and near.text in FOREIGN_WORDS:
+            return FOREIGN_WORDS[near.text]
+    wants_operand = accepts("NUMBER")
+    match before.type, token.type:
+        case _, "DOT" if tokens[i + 1].type == "NUMBER" and wants_operand:
+            return f"write `0.{tokens[i + 1].text}`"
+        case "NUMBER", "DOT":
+            return f"write `{before.text}` or `{before.text}.0`; ranges have two dots"
+        case _, "IF" | "NOT" | "X" | "F" | "G" if wants_operand:
+            return f"put parentheses around what begins with `{token.text}`"
+        case "D", "OPEN_BRACKET":
+            return "give the budget: `D{ln 2} [ ... ]`"
+        case "P", "OPEN_BRACKET":
+            return "give the bound: `P>=1/2 [ ... ]`, or ask for the value: `P=? [ ... ]`"
+        case "X", "LE":
+            return "`X` is one step; nest it, or use `F<=k`"
+        case _:
+            return None
+
+
+def _expected(accepts: Accepts) -> Iterator[str]:
+    """Yield what can come next, in words, the general before the particular."""
+    kinds = {kind for kind in (*TEXT_OF, "NAME", "NUMBER", "STRING", "AT") if accepts(kind)}
+    if "PLUS" in kinds and "STAR" in kinds:
+        kinds -= OPERATOR_STARTS
+        if "WHILE" in kinds or "STATE" in kinds or "MECHANISM" in kinds or "ARROW" in kinds:
+            yield "an operator"
+    elif {"NUMBER", "OPEN", "OPEN_BRACE"} <= kinds:
+        yield "an expression"
+        kinds -= EXPRESSION_STARTS
+    if "MECHANISM" in kinds:
+        yield "a declaration or check (`mechanism`, `chain`, `const`, `check`, ...)"
+        kinds -= ITEM_WORDS | {"FOR", "SEMICOLON", "STRING"}
+    elif "WHILE" in kinds:
+        yield "a statement"
+        kinds -= STATEMENT_STARTS | DECLARATION_STARTS | {"NAME", "SEMICOLON", "OPEN"}
+    elif "STATE" in kinds:
+        yield "a state, a row (`s -> ...`), `adjacent`, `init` or `observe`"
+        kinds -= CHAIN_STARTS | {"NAME", "STRING", "IF", "FOR", "SEMICOLON"}
+    elif "CHECK" in kinds:
+        yield "`check`, `refute` or `compute`"
+        kinds -= {"CHECK", "REFUTE", "COMPUTE", "FOR", "SEMICOLON"}
+    if {"NAME", "STRING"} <= kinds:
+        yield "a name"
+        kinds -= {"NAME", "STRING"}
+    for kind, words in (("NAME", "a name"), ("NUMBER", "a number"), ("STRING", "a text in quotes")):
+        if kind in kinds:
+            yield words
+    for kind in sorted(kinds - {"NAME", "NUMBER", "STRING", "ARG_NAME", "PATTERN_OPEN"}):
+        yield f"`{TEXT_OF.get(kind, kind.lower())}`"

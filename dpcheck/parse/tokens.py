@@ -1,0 +1,254 @@
+"""From characters to tokens, with the look around that the grammar cannot do itself.
+
+Words, operators and patterns come from `grammar/dpm.lark`. What is no token of the language is
+reported at once; where the meaning is plain (`==`, `&&`, `≤`, 'R') the token that was meant takes
+its place, else a token of the type `BAD`, from which the parser recovers in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.syntax import (
+    ForeignSpelling,
+    MalformedNumber,
+    NestedTooDeeply,
+    ReservedWord,
+    SlashComment,
+    StrayCharacters,
+    UnclosedQuote,
+)
+from dpcheck.model.surface import MAX_NESTING
+from dpcheck.parse.generated_tables import OPERATORS, PATTERNS, WORDS
+from dpcheck.source import SourceText, Span
+
+
+class Token(NamedTuple):
+    """A terminal of the grammar, and the characters `start <= offset < end` it stands for."""
+
+    type: str
+    text: str
+    start: int
+    end: int
+
+
+BAD = "BAD"
+END = "$END"
+
+ITEM_WORDS = frozenset(
+    {
+        *("CONST", "FUN", "DIST", "IMPORT", "MECHANISM", "CHAIN"),
+        *("CHECK", "REFUTE", "COMPUTE"),
+    }
+)
+"""Terminals that begin a top-level item and occur nowhere else (in `for` blocks, questions)."""
+
+RESERVED_WORDS = frozenset({"param", "query", "prior", "unbounded"})
+
+CLOSER_OF = {"OPEN": "CLOSE", "OPEN_BRACKET": "CLOSE_BRACKET", "OPEN_BRACE": "CLOSE_BRACE"}
+
+# fmt: off
+FOREIGN = {
+    "==": "=", "===": "=", "&&": "&", "||": "|", "**": "^", "%": "mod", "=<": "<=", "<>": "!=",
+    "...": "..", "==>": "=>", "/\\": "&", "\\/": "|", "≔": ":=", "←": ":=", "≤": "<=", "≥": ">=",
+    "≠": "!=", "∧": "&", "∨": "|", "¬": "!", "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-",
+    "→": "->", "⇒": "=>", "∈": "in", "∀": "forall", "∃": "exists", "…": "..", "∼": "~",
+}
+# fmt: on
+"""Spellings from elsewhere, and what they are here."""
+
+
+def _alternatives(texts: dict[str, str]) -> str:
+    return "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+
+
+_TOKEN = re.compile(
+    rf"""
+      (?P<SPACE>(?:[\s\ufeff]|\#[^\n]*)+)
+    | (?P<PRIMED>{PATTERNS["PRIMED"]})
+    | (?P<NAME>{PATTERNS["NAME"]})
+    | (?P<NUMBER>{PATTERNS["NUMBER"]})(?P<TAIL>\w*)
+    | (?P<STRING>{PATTERNS["STRING"]})
+    | (?P<SLASHES>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))
+    | (?P<FOREIGN>{_alternatives(FOREIGN)})
+    | (?P<OPERATOR>{_alternatives(OPERATORS)})
+    | (?P<OTHER_QUOTE>'[^'"\n]*'|“[^”\n]*”|‘[^’\n]*’)
+    | (?P<UNCLOSED>["“][^\n]*)
+    | (?P<STRAY>.[^\w\s"'(){{}}\[\]\#;,:=&|<>+*/~^!.-]*)
+    """,
+    re.VERBOSE,
+)
+
+
+class Tokens(NamedTuple):
+    """The tokens of a text (the last is the end), and the mistakes seen so far."""
+
+    tokens: list[Token]
+    mistakes: list[Mistake]
+
+
+def tokens_of(source: SourceText) -> Tokens:
+    """Return the tokens of a text.
+
+    >>> [token.type for token in tokens_of(SourceText("a", "0..n # all")).tokens]
+    ['NUMBER', 'DOTS', 'NAME', '$END']
+    """
+    mistakes: list[Mistake] = []
+    tokens = list(_raw_tokens(source, mistakes))
+    tokens = _without_deep_brackets(tokens, source, mistakes)
+    _mark_contextual(tokens)
+    return Tokens(tokens, mistakes)
+
+
+def _raw_tokens(source: SourceText, mistakes: list[Mistake]) -> Iterator[Token]:
+    """Yield the tokens as the characters alone tell them."""
+    text = source.text
+    words, operators = WORDS, OPERATORS
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "SPACE":
+            continue
+        start, end = match.span()
+        word = match.group()
+        if kind == "NAME":
+            if word in RESERVED_WORDS:
+                mistakes.append(ReservedWord(Span(source, start, end), word))
+                yield Token(BAD, word, start, end)
+            else:
+                yield Token(words.get(word, "NAME"), word, start, end)
+        elif kind == "OPERATOR":
+            yield Token(operators[word], word, start, end)
+        elif kind == "TAIL" and not match.group("TAIL"):
+            yield Token("NUMBER", word, start, end)
+        elif kind in ("PRIMED", "STRING"):
+            yield Token(kind, word, start, end)
+        else:
+            yield from _odd_tokens(match, Span(source, start, end), mistakes)
+
+
+def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> Iterator[Token]:
+    """Report what is no token, and yield what it probably means, if that is plain."""
+    text, start, end = match.group(), span.start, span.end
+    match match.lastgroup:
+        case "TAIL":
+            tail = match.group("TAIL")
+            number_end = end - len(tail)
+            if tail in WORDS and tail not in "PDXFGUWR":
+                yield Token("NUMBER", text[: -len(tail)], start, number_end)
+                yield Token(WORDS[tail], tail, number_end, end)
+                return
+            mistakes.append(MalformedNumber(span, text, f"{text[: -len(tail)]} * {tail}"))
+            yield Token(BAD, text, start, end)
+        case "FOREIGN":
+            meant = FOREIGN[text]
+            mistakes.append(ForeignSpelling(span, text, meant))
+            yield Token(OPERATORS.get(meant) or WORDS.get(meant, BAD), meant, start, end)
+        case "OTHER_QUOTE":
+            meant = f'"{text[1:-1]}"'
+            mistakes.append(ForeignSpelling(span, text, meant))
+            yield Token("STRING", meant, start, end)
+        case "SLASHES":
+            mistakes.append(SlashComment(Span(span.source, start, start + 2), text[:2]))
+        case "UNCLOSED":
+            mistakes.append(UnclosedQuote(span, text[0]))
+            yield Token(BAD, text, start, end)
+        case _:
+            mistakes.append(StrayCharacters(span, text))
+            yield Token(BAD, text, start, end)
+
+
+def _without_deep_brackets(
+    tokens: list[Token], source: SourceText, mistakes: list[Mistake]
+) -> list[Token]:
+    """Append the end; put one BAD token in place of whatever is nested too deeply.
+
+    Nothing later can then be led into deep recursion by brackets.
+    """
+    kept: list[Token] = []
+    closers = frozenset(CLOSER_OF.values())
+    depth = 0
+    for token in tokens:
+        if token.type in CLOSER_OF:
+            depth += 1
+            if depth == MAX_NESTING + 1:
+                mistakes.append(NestedTooDeeply(Span(source, token.start, token.end), MAX_NESTING))
+                kept.append(token._replace(type=BAD))
+        elif token.type in closers:
+            depth = max(0, depth - 1)
+            if depth == MAX_NESTING:
+                continue
+        elif token.type in ITEM_WORDS and token.type not in ("CHECK", "REFUTE", "COMPUTE"):
+            depth = 0
+        if depth <= MAX_NESTING:
+            kept.append(token)
+    end = len(source.text)
+    kept.append(Token(END, "", end, end))
+    return kept
+
+
+def _mark_contextual(tokens: list[Token]) -> None:
+    """Tell apart, in place, what one token of lookahead cannot: see the head of the grammar."""
+    is_call: list[bool] = []  # for each open bracket: is it the `(` of a call?
+    previous = BAD
+    for i, token in enumerate(tokens):
+        kind = token.type
+        match kind:
+            case "NAME" if previous in ("OPEN", "COMMA"):
+                if is_call and is_call[-1] and tokens[i + 1].type == "EQ":
+                    tokens[i] = token._replace(type="ARG_NAME")
+            case "OPEN":
+                after_bound = previous == "NAME" and _ends_temporal_bound(tokens, i - 1)
+                is_call.append(previous == "NAME" and not after_bound)
+                if _is_pattern(tokens, i):
+                    tokens[i] = token._replace(type="PATTERN_OPEN")
+            case "OPEN_BRACKET" | "OPEN_BRACE":
+                is_call.append(False)
+            case "CLOSE" | "CLOSE_BRACKET" | "CLOSE_BRACE":
+                if is_call:
+                    is_call.pop()
+            case "CHECK" | "REFUTE" | "COMPUTE":
+                is_call.clear()
+                _mark_at(tokens, i)
+        previous = tokens[i].type
+
+
+def _ends_temporal_bound(tokens: list[Token], i: int) -> bool:
+    """Tell whether the name at i ends the bound of `F<=n` or `F<=n/m`."""
+    while i >= 2 and tokens[i - 1].type == "SLASH":
+        i -= 2
+    return i >= 2 and tokens[i - 1].type == "LE" and tokens[i - 2].type in ("F", "G", "U")
+
+
+def _is_pattern(tokens: list[Token], i: int) -> bool:
+    """Tell whether the `(` at i begins `(a, b) :=` or `(a, b) ~`."""
+    while tokens[i + 1].type == "NAME" and tokens[i + 2].type == "COMMA":
+        i += 2
+    return (
+        tokens[i].type == "COMMA"
+        and tokens[i + 1].type == "NAME"
+        and tokens[i + 2].type == "CLOSE"
+        and tokens[i + 3].type in ("ASSIGN", "TILDE")
+    )
+
+
+def _mark_at(tokens: list[Token], i: int) -> None:
+    """Mark the `at` after the target of the question whose word is at i."""
+    i += 2 if tokens[i + 1].type == "STRING" else 1
+    if tokens[i].type != "NAME":
+        return
+    i += 1
+    if tokens[i].type == "OPEN":
+        depth = 0
+        while True:
+            kind = tokens[i].type
+            depth += (kind == "OPEN") - (kind == "CLOSE")
+            if kind == END or kind in ITEM_WORDS:
+                return
+            i += 1
+            if depth == 0:
+                break
+    if tokens[i].type == "NAME" and tokens[i].text == "at":
+        tokens[i] = tokens[i]._replace(type="AT")
