@@ -1,1 +1,32 @@
-"""The check room."""
+"""Claims on chains: verdicts with evidence."""
+
+from dpcheck.check.decide import ClaimRejected, decide
+from dpcheck.check.verdicts import (
+    Amount,
+    Counterexample,
+    Coverage,
+    Holds,
+    Outcome,
+    Run,
+    Undecided,
+    Vacuity,
+    Value,
+    Verdict,
+    Violated,
+)
+
+__all__ = [
+    "Amount",
+    "ClaimRejected",
+    "Counterexample",
+    "Coverage",
+    "Holds",
+    "Outcome",
+    "Run",
+    "Undecided",
+    "Vacuity",
+    "Value",
+    "Verdict",
+    "Violated",
+    "decide",
+]

@@ -1,0 +1,154 @@
+"""Claims decided on a chain: the verdict, what was looked at, and why it may say little."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import numpy as np
+
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.check.amounts import number_amount
+from dpcheck.check.event_level import decide_on_sequences
+from dpcheck.check.privacy import as_number, holds
+from dpcheck.check.reasons import counterexample
+from dpcheck.check.truths import Truths
+from dpcheck.check.vacuity import formula_vacuity, path_vacuity
+from dpcheck.check.verdicts import (
+    Counterexample,
+    Coverage,
+    Holds,
+    Outcome,
+    Undecided,
+    Value,
+    Violated,
+)
+from dpcheck.check.wording import formula_text
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.selection import AtSelectsNothing, SeveralStates
+from dpcheck.exact import compare, exact_text
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.logic.claims import (
+    At,
+    AtCondition,
+    AtState,
+    Claim,
+    FormulaClaim,
+    PathProbability,
+    PrivacyClaim,
+    QuantityClaim,
+    QuantityValue,
+)
+
+
+class ClaimRejected(Exception):
+    """The claim cannot be asked of this chain: a mistake of the user."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        """Keep the mistake for the report."""
+        super().__init__(mistake.title)
+        self.mistake = mistake
+
+
+def decide(chain: Chain, claim: Claim, *, at: At | None, limits: Limits) -> Outcome:
+    """Return the outcome of a claim on a chain, restricted by `at` if there is one.
+
+    Raises `ClaimRejected` when `at` selects nothing, or `P=?` has no single state.
+    """
+    truths = Truths(chain, limits)
+    selected = chain.initial
+    try:
+        selected = _selected(truths, at)
+        return _decide(claim, selected, truths)
+    except LimitReached as limit:
+        coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
+        reason, progress = _reason_and_progress(limit.reason)
+        return Outcome(Undecided(reason, progress, limit.option), coverage)
+
+
+def _reason_and_progress(reason: str) -> tuple[str, str]:
+    """Return a limit's sentence as which limit it is and, in its parentheses, how far it got.
+
+    >>> _reason_and_progress("more than 10 states (11 so far)")
+    ('more than 10 states', '11 so far')
+    """
+    limit, bracket, progress = reason.partition(" (")
+    return (limit, progress.removesuffix(")")) if bracket else (reason, "")
+
+
+def _selected(truths: Truths, at: At | None) -> IntArray:
+    """Return the states a claim is about."""
+    chain = truths.chain
+    match at:
+        case None:
+            return chain.initial
+        case AtCondition(condition=condition, span=span):
+            found = chain.initial[truths.at(condition, chain.initial)]
+            if len(found) == 0:
+                raise ClaimRejected(AtSelectsNothing(span, formula_text(condition)))
+            return found
+        case AtState(key=key, span=span):
+            states = np.flatnonzero(chain.labelling[key])
+            if len(states) == 0:
+                raise ClaimRejected(AtSelectsNothing(span, key))
+            return states
+        case _:
+            assert_never(at)
+
+
+def _decide(claim: Claim, selected: IntArray, truths: Truths) -> Outcome:
+    """Return the outcome of a claim about the selected states."""
+    match claim:
+        case FormulaClaim():
+            return _decide_formula(claim, selected, truths)
+        case PrivacyClaim():
+            return decide_on_sequences(claim, truths.chain, selected, truths.limits)
+        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+            if isinstance(quantity, PathProbability):
+                return _decide_path_probability(claim, quantity, selected, truths)
+            return decide_on_sequences(claim, truths.chain, selected, truths.limits)
+        case _:
+            assert_never(claim)
+
+
+def _decide_formula(claim: FormulaClaim, selected: IntArray, truths: Truths) -> Outcome:
+    """Decide a state formula at every selected state."""
+    truth = truths.at(claim.formula, selected)
+    failing = selected[~truth]
+    return Outcome(
+        Violated(counterexample(claim.formula, failing, truths)) if len(failing) else Holds(),
+        Coverage(len(selected), len(truths.pairs_at(selected))),
+        formula_vacuity(claim.formula, selected, truths),
+    )
+
+
+def _decide_path_probability(
+    claim: QuantityClaim | QuantityValue,
+    quantity: PathProbability,
+    selected: IntArray,
+    truths: Truths,
+) -> Outcome:
+    """Report or compare the probability of a path formula at the one selected state."""
+    names = [truths.chain.state_text(int(s)) for s in selected]
+    if len(names) != 1:
+        raise ClaimRejected(SeveralStates(quantity.span, tuple(names)))
+    (p,) = truths.probabilities(quantity.path, selected)
+    amount = number_amount(p)
+    coverage = Coverage(1, len(truths.pairs_at(selected)))
+    vacuity = path_vacuity(quantity.path, selected, truths)
+    match claim:
+        case QuantityValue():
+            return Outcome(Value(amount), coverage, vacuity, amount)
+        case QuantityClaim(comparison=comparison, bound=bound):
+            sign = -1 if bound is None else compare(p, as_number(bound))
+            if holds(comparison, sign):
+                return Outcome(Holds(), coverage, vacuity, amount)
+            right = "inf" if bound is None else exact_text(bound)
+            example = Counterexample(
+                states=tuple(names),
+                event=(formula_text(quantity.path),),
+                probabilities=(amount,),
+                requirement=f"{amount.exact} {comparison} {right}",
+            )
+            return Outcome(Violated(example), coverage, vacuity, amount)
+        case _:
+            assert_never(claim)

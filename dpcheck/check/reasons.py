@@ -1,0 +1,191 @@
+"""Why a state formula is false: the neighbors or the state that show it, as a counterexample."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.check.amounts import number_amount, ratio_amount
+from dpcheck.check.factors import Factor, Gap
+from dpcheck.check.privacy import inequality_text
+from dpcheck.check.runs import heavy_runs
+from dpcheck.check.truths import Truths
+from dpcheck.check.verdicts import Counterexample, Run
+from dpcheck.check.wording import formula_text
+from dpcheck.exact import Number, compare, exact_text, excess, multiply, subtract
+from dpcheck.logic.formulas import (
+    And,
+    Atom,
+    Not,
+    Or,
+    PathFormula,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    StateFormula,
+    Truth,
+)
+
+
+def counterexample(formula: StateFormula, states: IntArray, truths: Truths) -> Counterexample:
+    """Return why a formula is false at the given states, at all of which it is.
+
+    Of a conjunction a false part is shown, of a disjunction the most telling part; of a D formula
+    the pair of neighbors furthest beyond the budget, of a P formula the state furthest from the
+    bound.
+    """
+    return _example(formula, states, truths, is_true=False)
+
+
+def _example(
+    formula: StateFormula, states: IntArray, truths: Truths, *, is_true: bool
+) -> Counterexample:
+    """Return why a formula is true, or false, at the given states."""
+    match formula:
+        case Not(argument=argument):
+            return _example(argument, states, truths, is_true=not is_true)
+        case And(arguments=arguments) | Or(arguments=arguments):
+            part, where = _telling_part(arguments, states, truths, is_true=is_true)
+            return _example(part, where, truths, is_true=is_true)
+        case ProbabilityIs() | ProbabilityIn():
+            return _probability_example(formula, states, truths, is_true=is_true)
+        case Private():
+            return _pair_example(formula, states, truths, is_true=is_true)
+        case Truth() | Atom():
+            name = truths.chain.state_text(int(states[0]))
+            text = formula_text(formula)
+            return Counterexample((name,), (text,), (), f"{'not ' if is_true else ''}{text}")
+        case _:
+            assert_never(formula)
+
+
+def _telling_part(
+    arguments: tuple[StateFormula, ...], states: IntArray, truths: Truths, *, is_true: bool
+) -> tuple[StateFormula, IntArray]:
+    """Return an argument with the wanted truth at some of the states, and those states.
+
+    Formulas about pairs come first, then those about probabilities.
+    """
+    found = [
+        (_rank(argument), k, argument, states[truths.at(argument, states) == is_true])
+        for k, argument in enumerate(arguments)
+    ]
+    _, _, argument, where = min((each for each in found if len(each[3])), key=lambda each: each[:2])
+    return argument, where
+
+
+def _rank(formula: StateFormula) -> int:
+    """Return how little a formula tells: 0 for pairs of neighbors, 1 for probabilities, 2 else."""
+    match formula:
+        case Private():
+            return 0
+        case ProbabilityIs() | ProbabilityIn():
+            return 1
+        case Not(argument=argument):
+            return _rank(argument)
+        case And(arguments=arguments) | Or(arguments=arguments):
+            return min(_rank(argument) for argument in arguments)
+        case Truth() | Atom():
+            return 2
+        case _:
+            assert_never(formula)
+
+
+def _pair_example(
+    formula: Private, states: IntArray, truths: Truths, *, is_true: bool
+) -> Counterexample:
+    """Return the pair furthest beyond the budget of a D formula (or closest to it, if it holds)."""
+    pairs = truths.pairs_at(states)
+    text = formula_text(formula)
+    if len(pairs) == 0:
+        name = truths.chain.state_text(int(states[0]))
+        return Counterexample((name,), (text,), (), f"not {text}: no state has a neighbor")
+    gap = _worst(formula, pairs, truths)
+    first, second = (int(s) for s in pairs[gap.pair])
+    if not gap.is_forward:
+        first, second = second, first
+    requirement = inequality_text(gap.p, gap.q, formula.epsilon, formula.delta)
+    over = excess(subtract(gap.p, formula.delta), gap.q, formula.epsilon)
+    return Counterexample(
+        states=(truths.chain.state_text(first), truths.chain.state_text(second)),
+        event=(formula_text(formula.path),),
+        probabilities=(number_amount(gap.p), number_amount(gap.q)),
+        requirement=f"not {requirement}" if is_true else requirement,
+        ratio=ratio_amount(gap),
+        excess=number_amount(over),
+        runs=_runs(formula.path, (first, second), truths, is_satisfying=True),
+    )
+
+
+def _worst(formula: Private, pairs: IntArray, truths: Truths) -> Gap:
+    """Return the pair with the largest gap at the budget; with δ = 0, with the largest ratio."""
+    factor = Factor.of(formula.epsilon)
+    worst: Gap | None = None
+    for gap in truths.gaps(formula.path, pairs):
+        if worst is None or _is_worse(gap, worst, factor, is_ratio=formula.delta == 0):
+            worst = gap
+    assert worst is not None, "there is a pair"
+    return worst
+
+
+def _is_worse(gap: Gap, other: Gap, factor: Factor, *, is_ratio: bool) -> bool:
+    """Tell whether a gap is larger, or its ratio p/q is; of infinite ratios the larger p counts."""
+    if not is_ratio:
+        return gap.exceeds(other, factor)
+    order = compare(multiply(gap.p, other.q), multiply(other.p, gap.q))
+    return order > 0 or (order == 0 and compare(gap.p, other.p) > 0)
+
+
+def _probability_example(
+    formula: ProbabilityIs | ProbabilityIn, states: IntArray, truths: Truths, *, is_true: bool
+) -> Counterexample:
+    """Return the state whose probability is furthest from what a P formula asks."""
+    probabilities = truths.probabilities(formula.path, states)
+    wants_less = isinstance(formula, ProbabilityIs) and formula.comparison in ("<=", "<")
+    k = _extreme(probabilities, is_largest=wants_less != is_true)
+    if isinstance(formula, ProbabilityIn) and compare(probabilities[k], formula.low) >= 0:
+        k = _extreme(probabilities, is_largest=True)
+    p, s = probabilities[k], int(states[k])
+    requirement = f"{'not ' if is_true else ''}{_comparison_text(p, formula)}"
+    return Counterexample(
+        states=(truths.chain.state_text(s),),
+        event=(formula_text(formula.path),),
+        probabilities=(number_amount(p),),
+        requirement=requirement,
+        runs=_runs(formula.path, (s,), truths, is_satisfying=wants_less != is_true),
+    )
+
+
+def _extreme(values: list[Number], *, is_largest: bool) -> int:
+    """Return the index of the largest or the least value."""
+    best = 0
+    for k, value in enumerate(values):
+        order = compare(value, values[best])
+        if (order > 0) if is_largest else (order < 0):
+            best = k
+    return best
+
+
+def _comparison_text(p: Number, formula: ProbabilityIs | ProbabilityIn) -> str:
+    """Return the comparison that a P formula makes of a probability."""
+    match formula:
+        case ProbabilityIs(comparison=comparison, bound=bound):
+            return f"{exact_text(p)} {comparison} {exact_text(bound)}"
+        case ProbabilityIn(low=low, high=high):
+            return f"{exact_text(low)} <= {exact_text(p)} <= {exact_text(high)}"
+        case _:
+            assert_never(formula)
+
+
+def _runs(
+    path: PathFormula, states: tuple[int, ...], truths: Truths, *, is_satisfying: bool
+) -> tuple[Run, ...]:
+    """Return the runs that carry most of the difference, or of one state's probability."""
+    found = heavy_runs(
+        truths.chain,
+        path,
+        states,
+        satisfying=truths.everywhere,
+        is_satisfying=is_satisfying,
+    )
+    return tuple(Run(text, tuple(number_amount(p) for p in each)) for text, each in found)

@@ -1,0 +1,251 @@
+"""The distribution of complete output sequences from each of some states, as one table.
+
+What an adversary sees of a run is the sequence of its outputs and whether it ended or went silent
+forever. In a chain with one transition per output the probability of a sequence is a sum over the
+runs that show it, so entries (departure, outputs so far, state, weight) are carried forward one
+output at a time and equal ones are merged: the forward algorithm of hidden Markov models, for all
+departures at once. Prefixes are interned in a tree. The weights of one departure are whole numbers
+over one denominator (`chain.scales`), so no gcd is taken on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
+from dpcheck.chain.rows import Entries, merged, ranges
+from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied
+from dpcheck.exact import Whole
+from dpcheck.limits import Limits
+
+STOPPED, DIVERGED, GOES_ON = 0, 1, 2
+_INT64_LIMIT = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceTable:
+    """For each departure the distribution of its output sequences.
+
+    `sources` [n_sources] are chain states. Entry j, `indptr[i] <= j < indptr[i+1]`, says that
+    from `sources[i]` sequence `sequences[j]` has probability `weights[j] / denominators[i]`; the
+    sequences of a row strictly increase, and every weight is positive.
+    Sequence k shows `prefix[k]` of the tree, then ends as `end[k]` says: `STOPPED`, `DIVERGED`,
+    or `GOES_ON`: every sequence that begins so. In the tree, prefix 0 is empty, and prefix n
+    shows `shown[n]` after `parent[n]`.
+    """
+
+    sources: IntArray
+    indptr: IntArray
+    sequences: IntArray
+    weights: WeightArray
+    denominators: tuple[Whole, ...]
+    prefix: IntArray
+    end: IntArray
+    parent: IntArray
+    shown: IntArray
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of different sequences in all rows."""
+        return len(self.prefix)
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether every sequence of the table is a complete one."""
+        return not bool((self.end == GOES_ON).any())
+
+    def outputs(self, sequence: int) -> tuple[int, ...]:
+        """Return the observation codes a sequence shows, in order."""
+        codes: list[int] = []
+        node = int(self.prefix[sequence])
+        while node != 0:
+            codes.append(int(self.shown[node]))
+            node = int(self.parent[node])
+        return tuple(reversed(codes))
+
+
+def sequence_table(
+    chain: Chain,
+    sources: IntArray,
+    *,
+    limits: Limits,
+    depth: int | None = None,
+    max_entries: int | None = None,
+) -> SequenceTable | None:
+    """Return the table of output sequences, or None when it needs more than `max_entries`.
+
+    The chain shows one output per transition (or ends). With `depth`, sequences are followed for
+    that many outputs, and longer ones are gathered under their first `depth` outputs; without,
+    the caller knows that sequences are finitely many.
+    """
+    scales = Scales()
+    row_scales = scales.codes(chain.denominators)
+    tree = _Tree()
+    level = _departures(sources)
+    finished: list[_Finished] = []
+    n_levels = n_entries = 0
+    while True:
+        level, complete = _split(chain, level)
+        finished.append(complete)
+        n_entries += len(complete.source)
+        if len(level.state) == 0:
+            break
+        if n_levels == depth:
+            finished.append(_as_finished(level, np.full(len(level.state), GOES_ON)))
+            break
+        limits.check_time(f"output sequences followed for {n_levels} outputs")
+        n_steps = int((chain.indptr[level.state + 1] - chain.indptr[level.state]).sum())
+        if max_entries is not None and n_entries + n_steps > max_entries:
+            return None
+        level = _step(chain, level, row_scales, scales, tree)
+        n_levels += 1
+    return _assembled(sources, finished, scales, tree)
+
+
+def is_end(chain: Chain, state: IntArray) -> BoolArray:
+    """Tell for each state whether a run is over there: † or silence forever."""
+    ends: BoolArray = state == chain.stopped
+    if chain.diverged is not None:
+        ends = ends | (state == chain.diverged)
+    return ends
+
+
+@dataclass
+class _Tree:
+    """The prefixes met so far, grown one level at a time."""
+
+    parents: list[IntArray] = field(default_factory=lambda: [np.zeros(1, np.int64)])
+    shown: list[IntArray] = field(default_factory=lambda: [np.full(1, -1, np.int64)])
+    size: int = 1
+
+    def extend(self, prefix: IntArray, observation: IntArray) -> IntArray:
+        """Return the prefixes that show the observations after the given ones, interned."""
+        base = int(observation.max()) + 1 if len(observation) else 1
+        keys, index = np.unique(prefix * base + observation, return_inverse=True)
+        self.parents.append(keys // base)
+        self.shown.append(keys % base)
+        first = self.size
+        self.size += len(keys)
+        return np.asarray(index, np.int64) + first
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Entries that have shown equally many outputs; `scale` is the denominator's code."""
+
+    source: IntArray
+    prefix: IntArray
+    state: IntArray
+    weight: WeightArray
+    scale: IntArray
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """Entries that are over, and how."""
+
+    source: IntArray
+    prefix: IntArray
+    end: IntArray
+    weight: WeightArray
+    scale: IntArray
+
+
+def _departures(sources: IntArray) -> _Level:
+    """Return the entries before any output: each source in its own state, with certainty."""
+    n = len(sources)
+    zero, one = np.zeros(n, np.int64), np.ones(n, np.int64)
+    return _Level(np.arange(n, dtype=np.int64), zero, sources, one, zero)
+
+
+def _split(chain: Chain, level: _Level) -> tuple[_Level, _Finished]:
+    """Part the entries into those that go on and those that are over."""
+    ended = is_end(chain, level.state)
+    end = np.where(level.state == chain.stopped, STOPPED, DIVERGED)
+    return _where(level, ~ended), _as_finished(_where(level, ended), end[ended])
+
+
+def _where(level: _Level, mask: BoolArray) -> _Level:
+    """Return some of the entries."""
+    return _Level(
+        level.source[mask],
+        level.prefix[mask],
+        level.state[mask],
+        level.weight[mask],
+        level.scale[mask],
+    )
+
+
+def _as_finished(level: _Level, end: IntArray) -> _Finished:
+    """Return the entries by what they showed, whatever state they are in."""
+    return _Finished(level.source, level.prefix, end, level.weight, level.scale)
+
+
+def _step(chain: Chain, level: _Level, row_scales: IntArray, scales: Scales, tree: _Tree) -> _Level:
+    """Return the entries after one more transition, equal ones merged.
+
+    A weight w over D becomes w · numerator over D · (denominator of the row), which bounds it.
+    """
+    widths = chain.indptr[level.state + 1] - chain.indptr[level.state]
+    edge = ranges(chain.indptr[level.state], widths)
+    products = scales.products(level.scale, row_scales[level.state])
+    before = np.repeat(np.arange(len(level.state)), widths)
+    weight = multiplied(level.weight[before], chain.numerators[edge], scales.bound(products))
+    prefix = np.repeat(level.prefix, widths)
+    state = chain.targets[edge]
+    ends = is_end(chain, state)
+    shown = chain.observation[state]
+    assert bool(np.all(ends | (shown >= 0))), "every transition shows an output or ends the run"
+    prefix[~ends] = tree.extend(prefix[~ends], shown[~ends])
+    keys, where = _interned(prefix, state, chain.n_states)
+    entries = Entries(np.repeat(level.source, widths), where, weight, np.repeat(products, widths))
+    n_sources = int(level.source.max()) + 1
+    source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
+    return _Level(
+        source,
+        keys[key] // chain.n_states,
+        keys[key] % chain.n_states,
+        weight,
+        source_scales[source],
+    )
+
+
+def _interned(prefix: IntArray, state: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct pairs as numbers `prefix · n_states + state`, and where each one is."""
+    keys, where = np.unique(prefix * n_states + state, return_inverse=True)
+    return keys, np.asarray(where, np.int64)
+
+
+def _assembled(
+    sources: IntArray, finished: Sequence[_Finished], scales: Scales, tree: _Tree
+) -> SequenceTable:
+    """Return the table: all finished entries, each row over one denominator, sorted."""
+    prefix = np.concatenate([part.prefix for part in finished])
+    end = np.concatenate([part.end for part in finished])
+    keys, where = np.unique(prefix * 3 + end, return_inverse=True)
+    entries = Entries(
+        np.concatenate([part.source for part in finished]),
+        np.asarray(where, np.int64),
+        concatenated([part.weight for part in finished]),
+        np.concatenate([part.scale for part in finished]),
+    )
+    source, sequence, weight, source_scales = merged(entries, len(sources), len(keys), scales)
+    indptr = np.zeros(len(sources) + 1, np.int64)
+    np.cumsum(np.bincount(source, minlength=len(sources)), out=indptr[1:])
+    denominators = tuple(scales.values[code] for code in source_scales.tolist())
+    if any(not isinstance(d, int) or d >= _INT64_LIMIT for d in denominators):
+        weight = as_objects(weight)
+    return SequenceTable(
+        sources=sources,
+        indptr=indptr,
+        sequences=sequence,
+        weights=weight,
+        denominators=denominators,
+        prefix=keys // 3,
+        end=keys % 3,
+        parent=np.concatenate(tree.parents),
+        shown=np.concatenate(tree.shown),
+    )

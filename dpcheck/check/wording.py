@@ -1,0 +1,119 @@
+"""Formulas as text that reads back as the same formula."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from dpcheck.exact import exact_text
+from dpcheck.logic.formulas import (
+    And,
+    Atom,
+    Finally,
+    Globally,
+    Holds,
+    Next,
+    Not,
+    Or,
+    PathAnd,
+    PathFormula,
+    PathNot,
+    PathOr,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    Release,
+    StateFormula,
+    Truth,
+    Until,
+    WeakUntil,
+)
+
+_OR, _AND, _UNTIL, _UNARY, _TIGHT = range(5)
+_PLAIN = re.compile(r"\w+(\[[^\[\]]*\])?|\"[^\"]*\"")
+
+
+def formula_text(formula: StateFormula | PathFormula) -> str:
+    """Return a formula as text, with as few parentheses as its operators need.
+
+    >>> from dpcheck.source import SourceText, Span
+    >>> span = Span(SourceText("", ""), 0, 0)
+    >>> top, bot = Holds(Atom("top", span), span), Holds(Atom("output = bot", span), span)
+    >>> formula_text(Next(PathAnd((bot, Next(top, span)), span), span))
+    'X (output = bot & X top)'
+    >>> formula_text(Until(PathNot(bot, span), PathOr((top, bot), span), 3, span))
+    '!(output = bot) U<=3 (top | output = bot)'
+    """
+    return _text(formula)[0]
+
+
+def _text(formula: StateFormula | PathFormula) -> tuple[str, int]:
+    """Return the text and how tightly its outermost operator binds."""
+    match formula:
+        case Truth(value=value):
+            return "true" if value else "false", _TIGHT
+        case Atom(key=key):
+            return key, _TIGHT if _PLAIN.fullmatch(key) else _UNARY
+        case Holds(state=state):
+            return _text(state)
+        case Not(argument=argument) | PathNot(argument=argument):
+            return _negation(argument), _UNARY
+        case And(arguments=arguments) | PathAnd(arguments=arguments):
+            return " & ".join(_within(each, _AND + 1) for each in arguments), _AND
+        case Or(arguments=arguments) | PathOr(arguments=arguments):
+            return " | ".join(_within(each, _OR + 1) for each in arguments), _OR
+        case ProbabilityIs() | ProbabilityIn() | Private():
+            return _operator_text(formula), _TIGHT
+        case Next(argument=argument):
+            return f"X {_within(argument, _UNARY)}", _UNARY
+        case Finally(argument=argument, bound=bound):
+            return f"F{_bound(bound)} {_within(argument, _UNARY)}", _UNARY
+        case Globally(argument=argument, bound=bound):
+            return f"G{_bound(bound)} {_within(argument, _UNARY)}", _UNARY
+        case Until(left=left, right=right, bound=bound):
+            return _binary(left, f"U{_bound(bound)}", right), _UNTIL
+        case WeakUntil(left=left, right=right):
+            return _binary(left, "W", right), _UNTIL
+        case Release(left=left, right=right):
+            return _binary(left, "R", right), _UNTIL
+        case _:
+            assert_never(formula)
+
+
+def _operator_text(formula: ProbabilityIs | ProbabilityIn | Private) -> str:
+    """Return P or D with its bound and path."""
+    path = f"[ {formula_text(formula.path)} ]"
+    match formula:
+        case ProbabilityIs(comparison=comparison, bound=bound):
+            return f"P{comparison}{exact_text(bound)} {path}"
+        case ProbabilityIn(low=low, high=high):
+            return f"P in [{exact_text(low)}, {exact_text(high)}] {path}"
+        case Private(epsilon=epsilon, delta=delta):
+            plus = "" if delta == 0 else f", {exact_text(delta)}"
+            return f"D{{{exact_text(epsilon)}{plus}}} {path}"
+        case _:
+            assert_never(formula)
+
+
+def _within(formula: StateFormula | PathFormula, least: int) -> str:
+    """Return the text, in parentheses if its operator binds less tightly than `least`."""
+    text, binding = _text(formula)
+    return text if binding >= least else f"({text})"
+
+
+def _negation(argument: StateFormula | PathFormula) -> str:
+    """Return `!argument`; an atom that is a comparison needs parentheses."""
+    while isinstance(argument, Holds):
+        argument = argument.state
+    is_loose_atom = isinstance(argument, Atom) and not _PLAIN.fullmatch(argument.key)
+    return f"!({formula_text(argument)})" if is_loose_atom else f"!{_within(argument, _UNARY)}"
+
+
+def _binary(left: PathFormula, operator: str, right: PathFormula) -> str:
+    """Return a binary temporal operator between arguments that bind more tightly."""
+    return f"{_within(left, _UNTIL + 1)} {operator} {_within(right, _UNTIL + 1)}"
+
+
+def _bound(bound: int | None) -> str:
+    """Return `<=bound`, or nothing."""
+    return "" if bound is None else f"<={bound}"

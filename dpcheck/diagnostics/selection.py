@@ -1,0 +1,65 @@
+"""Mistakes about the states a claim is for, seen once the chain is there (DP69x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Mistake
+
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class AtSelectsNothing(Mistake):
+    """The condition after `at` holds at no initial state."""
+
+    condition: str
+
+    code: ClassVar[str] = "DP691"
+    explanation: ClassVar[str] = """\
+`at` restricts a claim to the initial states where a condition holds. Here it holds at none, so the
+claim would be about nothing.
+
+Wrong: check survey at x = pos & x = neg : P>=3/4 [ F Y ]
+Right: check survey at x = pos : P>=3/4 [ F Y ]
+"""
+
+    @property
+    def title(self) -> str:
+        """Which condition."""
+        return f"no initial state satisfies `{self.condition}`"
+
+
+@dataclass(frozen=True)
+class SeveralStates(Mistake):
+    """`P=?` is asked where several states are possible; `states` lists them."""
+
+    states: tuple[str, ...]
+
+    code: ClassVar[str] = "DP692"
+    explanation: ClassVar[str] = """\
+`P=? [ path ]` is the probability of a path formula from one state. Where several states are
+initial, `at` says which one is meant.
+
+Wrong: compute survey: P=? [ F Y ]
+Right: compute survey at x = pos : P=? [ F Y ]
+"""
+
+    @property
+    def title(self) -> str:
+        """How many states."""
+        return f"`P=?` needs one state, but {len(self.states)} are possible"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The states."""
+        listed = [f"`{state}`" for state in self.states[:_LISTED]]
+        if len(self.states) > _LISTED:
+            listed.append(f"and {len(self.states) - _LISTED} more")
+        return (f"the states: {', '.join(listed)}",)
+
+    @property
+    def help(self) -> str | None:
+        """One of the states."""
+        return f"say which one, such as `at {self.states[0]}`"
