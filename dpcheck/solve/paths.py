@@ -1,0 +1,203 @@
+"""Exact probabilities of path formulas, for many states at once.
+
+One evaluation goes through these steps:
+
+1. State subformulas become literals, arrays of Booleans; Boolean combinations of them are merged.
+   The rest becomes a term in negation normal form (`terms`).
+2. An until or weak until over state formulas is reachability on the chain itself (`reach`), or,
+   with a bound, vector iteration (`bounded`): φ W ψ is the complement of an until.
+3. Any other formula is progressed along the paths (`progression`), with subterms that a state
+   decides replaced by constants (`decided`); this gives a product (`product`), in which almost
+   every path reaches true or false, so that what remains is reachability of true.
+
+Exactness: literals are Booleans, weights are whole, and no step rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, Chain, IntArray
+from dpcheck.chain.graph import graph_of, reachable
+from dpcheck.exact import Number, subtract
+from dpcheck.limits import Limits
+from dpcheck.logic.formulas import (
+    Finally,
+    Globally,
+    Holds,
+    Next,
+    PathAnd,
+    PathFormula,
+    PathNot,
+    PathOr,
+    Release,
+    StateFormula,
+    Until,
+    WeakUntil,
+)
+from dpcheck.solve.decided import decided, make_scene, progression_by_class
+from dpcheck.solve.product import product
+from dpcheck.solve.reach import bounded_reach_probabilities, reach_probabilities
+from dpcheck.solve.terms import FALSE, TRUE, Constant, Literal, LooseUntil, StrongUntil, Terms
+
+Satisfying = Callable[[StateFormula], BoolArray]
+
+
+def path_probabilities(
+    chain: Chain,
+    path: PathFormula,
+    *,
+    satisfying: Satisfying,
+    states: IntArray,
+    limits: Limits,
+) -> list[Number]:
+    """Return, for each of `states`, the probability of the paths from it that satisfy `path`.
+
+    `satisfying` gives the truth of a state formula at every state, [n_states]. Raises
+    `LimitReached`, with how far it got.
+    """
+    literals = Literals()
+    term = literals.term(literals.translated(path, satisfying))
+    return _term_probabilities(chain, literals, term, states, limits)
+
+
+class Literals:
+    """The state formulas of a path formula as arrays, and the terms over them."""
+
+    def __init__(self) -> None:
+        """Start without literals."""
+        self.terms = Terms()
+        self.arrays: list[BoolArray] = []
+        self._numbers: dict[bytes, int] = {}
+
+    def truth(self, term: int, n_states: int) -> BoolArray | None:
+        """Return where a constant or literal holds, [n_states]; None for other terms."""
+        match self.terms[term]:
+            case Constant(value):
+                return np.full(n_states, value, np.bool_)
+            case Literal(state, positive):
+                return self.arrays[state] if positive else ~self.arrays[state]
+            case _:
+                return None
+
+    def term(self, part: BoolArray | int) -> int:
+        """Return a term, making a literal of an array; equal and opposite arrays share theirs."""
+        if isinstance(part, int):
+            return part
+        if part.all():
+            return TRUE
+        if not part.any():
+            return FALSE
+        positive = not part[0]
+        base = part if positive else ~part
+        state = self._numbers.setdefault(np.packbits(base).tobytes(), len(self.arrays))
+        if state == len(self.arrays):
+            self.arrays.append(base)
+        return self.terms.literal(state, positive)
+
+    def translated(self, path: PathFormula, satisfying: Satisfying) -> BoolArray | int:
+        """Return a path formula as an array if it is a state formula, else as a term."""
+        terms = self.terms
+
+        def inner(argument: PathFormula) -> int:
+            return self.term(self.translated(argument, satisfying))
+
+        match path:
+            case Holds(state):
+                return satisfying(state)
+            case PathNot(argument):
+                part = self.translated(argument, satisfying)
+                return terms.negation(part) if isinstance(part, int) else ~part
+            case PathAnd(arguments):
+                return self._joined([self.translated(a, satisfying) for a in arguments], all_=True)
+            case PathOr(arguments):
+                return self._joined([self.translated(a, satisfying) for a in arguments], all_=False)
+            case Next(argument):
+                return terms.after(inner(argument))
+            case Finally(argument, bound):
+                return terms.until(TRUE, inner(argument), bound)
+            case Globally(argument, bound):
+                return terms.weak(inner(argument), FALSE, bound)
+            case Until(left, right, bound):
+                return terms.until(inner(left), inner(right), bound)
+            case WeakUntil(left, right):
+                return terms.weak(inner(left), inner(right))
+            case Release(left, right):
+                second = inner(right)
+                return terms.weak(second, terms.both(inner(left), second))
+            case _:
+                assert_never(path)
+
+    def _joined(self, parts: list[BoolArray | int], *, all_: bool) -> BoolArray | int:
+        """Return a conjunction or disjunction, of arrays pointwise."""
+        arrays = [part for part in parts if not isinstance(part, int)]
+        members = [part for part in parts if isinstance(part, int)]
+        if arrays:
+            merged: BoolArray = (
+                np.logical_and.reduce(arrays) if all_ else np.logical_or.reduce(arrays)
+            )
+            if not members:
+                return merged
+            members.append(self.term(merged))
+        return self.terms.both(*members) if all_ else self.terms.either(*members)
+
+
+def _term_probabilities(
+    chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits
+) -> list[Number]:
+    """Return the probability of a term from each of the states."""
+    truth = literals.truth(term, chain.n_states)
+    if truth is not None:
+        return [1 if holds else 0 for holds in truth[states].tolist()]
+    match literals.terms[term]:
+        case StrongUntil(left, right, bound):
+            allowed = literals.truth(left, chain.n_states)
+            target = literals.truth(right, chain.n_states)
+            if allowed is not None and target is not None:
+                weights = chain.numerators, chain.denominators
+                graph = graph_of(chain)
+                if bound is None:
+                    return reach_probabilities(graph, weights, target, allowed, states, limits)
+                return bounded_reach_probabilities(
+                    graph, weights, target, allowed, bound, states, limits
+                )
+        case LooseUntil():
+            complement = literals.terms[literals.terms.negation(term)]
+            if isinstance(complement, StrongUntil) and all(
+                literals.truth(part, 1) is not None for part in (complement.left, complement.right)
+            ):
+                opposite = _term_probabilities(
+                    chain, literals, literals.terms.negation(term), states, limits
+                )
+                return [subtract(1, p) for p in opposite]
+    return _product_probabilities(chain, literals, term, states, limits)
+
+
+def _product_probabilities(
+    chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits
+) -> list[Number]:
+    """Return the probability of any term, by reachability of true in the product."""
+    graph = graph_of(chain)
+    asked, back = np.unique(states, return_inverse=True)
+    region = reachable(graph, asked, np.ones(chain.n_states, np.bool_))
+    scene = make_scene(graph, literals.terms, literals.arrays, region, limits)
+    known = decided(scene, term)
+    progression, classes = progression_by_class(scene, term, known, region)
+    formulas = np.full(len(asked), progression.formula(term), np.int64)
+    found = product(graph, classes, progression, asked, formulas, limits)
+    n = found.graph.n_states
+    target, everywhere = np.zeros(n, np.bool_), np.ones(n, np.bool_)
+    ends = np.array([found.true, found.false])
+    assert reachable(found.graph.backward, ends, everywhere).all(), (
+        "almost every path of the product comes to true or false"
+    )
+    target[found.true] = True
+    weights = (
+        chain.numerators[found.edges],
+        np.append(chain.denominators[found.states], [1, 1]),
+    )
+    values = reach_probabilities(found.graph, weights, target, everywhere, found.starts, limits)
+    return [values[k] for k in back.tolist()]

@@ -1,0 +1,251 @@
+"""Path formulas as hash-consed terms in negation normal form.
+
+Every path formula is written with literals (state formulas or their negations), ∧, ∨, X, until
+and weak until, the latter two with an optional bound:
+
+    F φ = true U φ,   G φ = φ W false,   φ R ψ = ψ W (φ ∧ ψ),
+    ¬(φ U<=k ψ) = ¬ψ W<=k (¬φ ∧ ¬ψ),   ¬(φ W<=k ψ) = ¬ψ U<=k (¬φ ∧ ¬ψ),
+
+where φ W<=k ψ = (φ U<=k ψ) ∨ G<=k φ; k may be ∞ (Baier & Katoen, Principles of Model Checking,
+2008, §5.1.5). Equal terms are one number, so a term is compared and looked up in constant time.
+Construction applies laws that keep the product with a chain small: X moves inwards over ∧ and ∨,
+F F φ = F φ, F<=i F<=j φ = F<=i+j φ, F G F φ = G F φ and their duals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TRUE = 0
+FALSE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """True or false."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """State formula number `state`, or its negation, of the first state of the path."""
+
+    state: int
+    positive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The conjunction of two or more terms, sorted."""
+
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """The disjunction of two or more terms, sorted."""
+
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """X argument; the argument is neither a constant nor Boolean."""
+
+    argument: int
+
+
+@dataclass(frozen=True, slots=True)
+class StrongUntil:
+    """left U<=bound right, bound >= 1 or None for ∞."""
+
+    left: int
+    right: int
+    bound: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LooseUntil:
+    """left W<=bound right, bound >= 1 or None for ∞."""
+
+    left: int
+    right: int
+    bound: int | None
+
+
+Term = Constant | Literal | Both | Either | After | StrongUntil | LooseUntil
+
+
+class Terms:
+    """A table of terms; numbers 0 and 1 are true and false, subterms come before their terms."""
+
+    def __init__(self) -> None:
+        """Start with the two constants."""
+        self.table: list[Term] = [Constant(True), Constant(False)]
+        self._numbers: dict[Term, int] = {term: i for i, term in enumerate(self.table)}
+        self._negations: dict[int, int] = {TRUE: FALSE, FALSE: TRUE}
+
+    def __getitem__(self, number: int) -> Term:
+        """Return the term with this number."""
+        return self.table[number]
+
+    def __len__(self) -> int:
+        """Return how many terms there are."""
+        return len(self.table)
+
+    def _intern(self, term: Term) -> int:
+        number = self._numbers.get(term)
+        if number is None:
+            number = self._numbers[term] = len(self.table)
+            self.table.append(term)
+        return number
+
+    def literal(self, state: int, positive: bool = True) -> int:
+        """Return a literal."""
+        return self._intern(Literal(state, positive))
+
+    def both(self, *parts: int) -> int:
+        """Return a conjunction."""
+        members = self._members(parts, Both)
+        if FALSE in members or any(self._negations.get(part) in members for part in members):
+            return FALSE
+        members.discard(TRUE)
+        return self._joined(members, TRUE, Both)
+
+    def either(self, *parts: int) -> int:
+        """Return a disjunction."""
+        members = self._members(parts, Either)
+        if TRUE in members or any(self._negations.get(part) in members for part in members):
+            return TRUE
+        members.discard(FALSE)
+        return self._joined(members, FALSE, Either)
+
+    def _members(self, parts: tuple[int, ...], kind: type[Both | Either]) -> set[int]:
+        members: set[int] = set()
+        for part in parts:
+            term = self.table[part]
+            members.update(term.parts if isinstance(term, kind) else (part,))
+        return members
+
+    def _joined(self, members: set[int], empty: int, kind: type[Both | Either]) -> int:
+        if not members:
+            return empty
+        dual = Either if kind is Both else Both
+        for part in tuple(members):
+            # φ ∧ (φ ∨ ψ) = φ, and dually.
+            term = self.table[part]
+            if isinstance(term, dual) and not members.isdisjoint(term.parts):
+                members.discard(part)
+        if len(members) == 1:
+            return members.pop()
+        return self._intern(kind(tuple(sorted(members))))
+
+    def after(self, argument: int) -> int:
+        """Return X argument."""
+        match self.table[argument]:
+            case Constant():
+                return argument
+            case Both(parts):
+                return self.both(*(self.after(part) for part in parts))
+            case Either(parts):
+                return self.either(*(self.after(part) for part in parts))
+            case _:
+                return argument if self.is_tail(argument) else self._intern(After(argument))
+
+    def until(self, left: int, right: int, bound: int | None = None) -> int:
+        """Return left U<=bound right."""
+        if right in (TRUE, FALSE) or left in (FALSE, right) or bound == 0:
+            return right
+        match self.table[right]:
+            case StrongUntil(inner, goal, steps) if inner == left and (
+                left == TRUE or (bound is None and steps is None)
+            ):
+                if bound is None or steps is None:
+                    return self._intern(StrongUntil(left, goal, None))
+                return self._intern(StrongUntil(left, goal, bound + steps))
+            case _ if left == TRUE and self.is_tail(right):
+                return right
+        return self._intern(StrongUntil(left, right, bound))
+
+    def weak(self, left: int, right: int, bound: int | None = None) -> int:
+        """Return left W<=bound right."""
+        if right == TRUE or left == TRUE:
+            return TRUE
+        if left in (FALSE, right):
+            return right
+        if bound == 0:
+            return self.either(left, right)
+        if right == FALSE:
+            if self.is_tail(left):
+                return left
+            match self.table[left]:
+                case LooseUntil(inner, other, steps) if other == FALSE:
+                    if bound is None or steps is None:
+                        return self._intern(LooseUntil(inner, FALSE, None))
+                    return self._intern(LooseUntil(inner, FALSE, bound + steps))
+        return self._intern(LooseUntil(left, right, bound))
+
+    def is_tail(self, number: int) -> bool:
+        """Tell whether a term is a Boolean combination of G F φ and F G φ: all suffixes agree."""
+        match self.table[number]:
+            case Both(parts) | Either(parts):
+                return all(self.is_tail(part) for part in parts)
+            case LooseUntil(left, right, None) if right == FALSE:
+                inner = self.table[left]
+                return isinstance(inner, StrongUntil) and inner.left == TRUE and not inner.bound
+            case StrongUntil(left, right, None) if left == TRUE:
+                inner = self.table[right]
+                return isinstance(inner, LooseUntil) and inner.right == FALSE and not inner.bound
+            case _:
+                return False
+
+    def negation(self, number: int) -> int:
+        """Return the negation normal form of the negated term."""
+        found = self._negations.get(number)
+        if found is None:
+            found = self._negated(number)
+            self._negations[number], self._negations[found] = found, number
+        return found
+
+    def _negated(self, number: int) -> int:
+        match self.table[number]:
+            case Constant(value):
+                return FALSE if value else TRUE
+            case Literal(state, positive):
+                return self.literal(state, not positive)
+            case Both(parts):
+                return self.either(*(self.negation(part) for part in parts))
+            case Either(parts):
+                return self.both(*(self.negation(part) for part in parts))
+            case After(argument):
+                return self.after(self.negation(argument))
+            case StrongUntil(left, right, bound):
+                fails = self.negation(right)
+                return self.weak(fails, self.both(self.negation(left), fails), bound)
+            case LooseUntil(left, right, bound):
+                fails = self.negation(right)
+                return self.until(fails, self.both(self.negation(left), fails), bound)
+
+    def subterms(self, number: int) -> list[int]:
+        """Return the term and its subterms, each once, in increasing order."""
+        found = {number}
+        pending = [number]
+        while pending:
+            for part in self.parts(pending.pop()):
+                if part not in found:
+                    found.add(part)
+                    pending.append(part)
+        return sorted(found)
+
+    def parts(self, number: int) -> tuple[int, ...]:
+        """Return the direct subterms."""
+        match self.table[number]:
+            case Constant() | Literal():
+                return ()
+            case Both(parts) | Either(parts):
+                return parts
+            case After(argument):
+                return (argument,)
+            case StrongUntil(left, right, _) | LooseUntil(left, right, _):
+                return (left, right)
