@@ -37,12 +37,12 @@ def test_no_claim_of_a_model_is_vacuous(path):
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.stem)
 def test_a_library_file_declares_its_mechanism_and_makes_no_claims(path):
-    model, mistakes = parse_model(SourceText(path.name, path.read_text(encoding="utf-8")))
-    assert not mistakes
-    kinds = {type(item).__name__ for item in model.items}
+    result = parse_model(SourceText(path.name, path.read_text(encoding="utf-8")))
+    assert not result.mistakes
+    kinds = {type(item).__name__ for item in result.model.items}
     assert "Question" not in kinds
     assert "QuestionsFor" not in kinds
-    assert path.stem in {item.name.name for item in model.items}
+    assert path.stem in {item.name.name for item in result.model.items}
 
 
 @pytest.mark.parametrize("path", [*MODELS, *LIBRARY], ids=lambda path: path.stem)

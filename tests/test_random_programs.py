@@ -8,12 +8,10 @@ from fractions import Fraction
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from dpcheck.parse import parse_model
-from dpcheck.source import SourceText
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.checking import check_text
 from tests.oracle import privacy
-from tests.oracle.expressions import File
+from tests.oracle.expressions import File, parsed
 from tests.oracle.programs import programs, programs_with_formulas
 from tests.oracle.runs import neighbor_pairs, output_rows
 from tests.oracle.values import NotCovered, OracleError, as_text
@@ -29,13 +27,6 @@ random_programs = settings(
     ],
 )
 MOST = 6
-
-
-def parsed(text):
-    """Return the declarations of a text that has no mistakes."""
-    model, mistakes = parse_model(SourceText("random.dpm", text))
-    assert all(mistake.severity == "warning" for mistake in mistakes), mistakes
-    return File(model)
 
 
 def oracle_rows(file, most=MOST):
@@ -63,7 +54,7 @@ def is_complete(rows):
 @random_programs
 @given(programs())
 def test_every_input_has_the_output_distribution_of_its_runs(text):
-    file = parsed(text)
+    file = File(parsed(text))
     rows = oracle_rows(file)
     assume(rows)
     chain = built_chain(text, "m")
@@ -75,7 +66,7 @@ def test_every_input_has_the_output_distribution_of_its_runs(text):
 @random_programs
 @given(programs())
 def test_tight_quantities_are_those_of_the_definition(text):
-    file = parsed(text)
+    file = File(parsed(text))
     rows = oracle_rows(file)
     assume(rows and is_complete(rows))
     report = check_text(
@@ -100,10 +91,10 @@ def test_tight_quantities_are_those_of_the_definition(text):
 @given(programs_with_formulas())
 def test_path_formulas_have_the_probability_of_the_runs_that_satisfy_them(drawn):
     text, formula = drawn
-    file = parsed(text + f"check m: P>=0 [ {formula} ]")
+    file = File(parsed(text + f"check m: P>=0 [ {formula} ]"))
     rows = oracle_rows(file)
     assume(rows and is_complete(rows))
-    model, _ = parse_model(SourceText("random.dpm", text + f"compute m: P=? [ {formula} ]"))
+    model = parsed(text + f"compute m: P=? [ {formula} ]")
     path = model.items[-1].claim.path
     expected = [path_probability(path, row, inputs, file) for inputs, row in rows]
     claims = [
@@ -155,7 +146,7 @@ def measured(chain):
 @random_programs
 @given(programs())
 def test_renaming_locals_changes_nothing(text):
-    oracle_rows(parsed(text), most=1)
+    oracle_rows(File(parsed(text)), most=1)
     renamed = re.sub(r"\b([vriwab])(\d+)\b", r"another_\1_\2", text)
     assert measured(built_chain(text, "m")) == measured(built_chain(renamed, "m"))
 
@@ -163,7 +154,7 @@ def test_renaming_locals_changes_nothing(text):
 @random_programs
 @given(programs(), st.data())
 def test_dead_code_changes_nothing(text, data):
-    oracle_rows(parsed(text), most=1)
+    oracle_rows(File(parsed(text)), most=1)
     head, body = text.split("mechanism m(k = 2) {\n")
     lines = body.splitlines()
     start = max(
@@ -194,7 +185,7 @@ def test_dead_code_changes_nothing(text, data):
 @random_programs
 @given(programs())
 def test_showing_less_never_raises_epsilon_or_delta(text):
-    file = parsed(text)
+    file = File(parsed(text))
     rows = oracle_rows(file)
     assume(rows and is_complete(rows))
     # `quiet` is the same program with every output replaced by whether it is an integer at most 1.
@@ -219,7 +210,7 @@ def test_showing_less_never_raises_epsilon_or_delta(text):
 @random_programs
 @given(programs())
 def test_announcing_every_output_changes_neither_epsilon_nor_delta(text):
-    file = parsed(text)
+    file = File(parsed(text))
     rows = oracle_rows(file)
     assume(rows and is_complete(rows))
     _, body = text.split("mechanism m(k = 2) {\n")
@@ -239,7 +230,7 @@ def test_announcing_every_output_changes_neither_epsilon_nor_delta(text):
 @random_programs
 @given(programs())
 def test_the_order_of_claims_does_not_matter(text):
-    oracle_rows(parsed(text), most=1)
+    oracle_rows(File(parsed(text)), most=1)
     claims = ["compute m: epsilon", "compute m: delta(0)", "check m: P>=1/2 [ F stopped ]"]
     forward = check_text(text + "\n".join(claims))["results"]
     backward = check_text("\n".join(reversed(claims)) + text)["results"]

@@ -7,6 +7,8 @@ from itertools import pairwise
 from math import ceil, floor
 
 from dpcheck.model import surface
+from dpcheck.parse import parse_model
+from dpcheck.source import SourceText
 from tests.oracle.values import (
     Arr,
     FiniteSet,
@@ -254,3 +256,11 @@ def distance(name, left, right):
         return Fraction(sum(a != b for a, b in zip(left, right, strict=True)))
     gaps = [abs(number(a) - number(b)) for a, b in zip(left, right, strict=True)]
     return sum(gaps, Fraction(0)) if name == "l1" else max(gaps, default=Fraction(0))
+
+
+def parsed(text):
+    """Return the surface tree of a text without mistakes."""
+    result = parse_model(SourceText("oracle.dpm", text))
+    errors = [mistake for mistake in result.mistakes if mistake.severity == "error"]
+    assert not errors, [(mistake.span, mistake.title) for mistake in errors]
+    return result.model

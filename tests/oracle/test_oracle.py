@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.parse import parse_model
-from dpcheck.source import SourceText
 from tests.oracle import distributions, privacy
-from tests.oracle.expressions import File
+from tests.oracle.expressions import File, parsed
 from tests.oracle.runs import DIVERGED, STOPPED, neighbor_pairs, output_rows
 from tests.oracle.values import FALSE, TRUE, Sym
 
@@ -20,9 +18,7 @@ HALF = Fraction(1, 2)
 
 
 def file_of(text):
-    model, mistakes = parse_model(SourceText("m.dpm", text))
-    assert not mistakes, mistakes
-    return File(model)
+    return File(parsed(text))
 
 
 def quantities(text, name="m", **parameters):
