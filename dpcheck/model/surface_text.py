@@ -1,0 +1,339 @@
+"""Surface expressions as text: canonical, or in the user's own words with names filled in.
+
+`surface_text` writes the fewest parentheses with which the parser reads the same tree again.
+`written_text` quotes what the user wrote, on one line, which is what reports show of a claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar, assert_never
+
+from dpcheck.model.surface import (
+    Argument,
+    Arithmetic,
+    Binder,
+    Boolean,
+    Branches,
+    Call,
+    Comparison,
+    Conditional,
+    Expression,
+    Implication,
+    Index,
+    Junction,
+    Logarithm,
+    Name,
+    Negative,
+    Not,
+    Number,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    ProbabilityOf,
+    Range,
+    SetComprehension,
+    SetLiteral,
+    Target,
+    TemporalInfix,
+    TemporalPrefix,
+    Tuple,
+    WeightedBranches,
+    WithPolicy,
+)
+
+# How tight each kind of expression binds, as in the grammar: an operand that binds less tight
+# than its place demands stands in parentheses.
+_CONDITIONAL, _POLICY, _IMPLICATION, _OR, _AND, _UNTIL, _PREFIX, _COMPARISON, _RANGE = range(9)
+_SUM, _PRODUCT, _UNARY, _POWER, _POSTFIX, _ATOM = range(9, 15)
+
+Node = TypeVar("Node", bound=Expression | Argument | Target)
+
+
+def surface_text(node: Expression | Argument | Target) -> str:
+    """Return the text of an expression, argument or target, canonical and on one line.
+
+    >>> from dpcheck.source import SourceText, Span
+    >>> here = Span(SourceText("a", ""), 0, 0)
+    >>> total = Arithmetic("+", Name("a", span=here), Name("b", span=here),
+    ...                    operator_span=here, span=here)
+    >>> surface_text(Negative(total, span=here))
+    '-(a + b)'
+    """
+    match node:
+        case Target(arguments=()):
+            return node.name.name
+        case Target():
+            return f"{node.name.name}({_joined_arguments(node.arguments)})"
+        case Argument():
+            return _argument(node)
+        case _:
+            return _text(node, _CONDITIONAL)
+
+
+def filled(node: Node, values: Mapping[str, Expression]) -> Node:
+    """Return the tree with expressions in place of free names; bound names stay.
+
+    The values are meant to be closed (numbers, symbols): no care is taken that a binder does not
+    capture a name inside of one.
+    """
+    result: Node = _filled(node, values)
+    return result
+
+
+def written_text(node: Expression | Argument | Target, texts: Mapping[str, str]) -> str:
+    """Return what the user wrote, on one line without comments, with texts for free names.
+
+    A text that is more than one word or number gets parentheses unless it stands between
+    brackets, commas or relation signs.
+    """
+    source, start, end = node.span.source.text, node.span.start, node.span.end
+    parts = []
+    for name in sorted(_free_names(node), key=lambda name: name.span.start):
+        if name.name not in texts:
+            continue
+        text = texts[name.name]
+        before = source[: name.span.start].rstrip()[-1:] if start < name.span.start else ""
+        after = source[name.span.end :].lstrip()[:1] if name.span.end < end else ""
+        if not re.fullmatch(r'\w+|"[^"]*"', text) and not _stands_alone(before, after):
+            text = f"({text})"
+        parts += [_one_line(source[start : name.span.start]), text]
+        start = name.span.end
+    parts.append(_one_line(source[start:end]))
+    return "".join(parts)
+
+
+# --- canonical text --------------------------------------------------------------------------
+
+
+def _text(node: Expression, place: int) -> str:
+    """Return the text of an expression for a place that demands at least this tightness."""
+    level, text = _level_and_text(node)
+    return text if level >= place else f"({text})"
+
+
+def _level_and_text(node: Expression) -> tuple[int, str]:
+    """Return how tight an expression binds, and its text without parentheses around it."""
+    match node:
+        case Conditional(condition, then, otherwise):
+            parts = (_text(part, _CONDITIONAL) for part in (condition, then, otherwise))
+            return _CONDITIONAL, "if {} then {} else {}".format(*parts)
+        case WithPolicy(distribution, policy, low, high):
+            bounds = f"{_text(low, _SUM)}..{_text(high, _SUM)}"
+            return _POLICY, f"{_text(distribution, _IMPLICATION)} {policy} {bounds}"
+        case Implication(left, right):
+            return _IMPLICATION, f"{_text(left, _OR)} => {_text(right, _IMPLICATION)}"
+        case Junction(operator, operands):
+            level = _OR if operator == "|" else _AND
+            return level, f" {operator} ".join(_text(operand, level + 1) for operand in operands)
+        case Comparison(operands, operators):
+            texts = [_text(operand, _RANGE) for operand in operands]
+            pairs = zip(operators, texts[1:], strict=True)
+            return _COMPARISON, texts[0] + "".join(f" {sign} {text}" for sign, text in pairs)
+        case Range(low, high):
+            return _RANGE, f"{_text(low, _SUM)}..{_text(high, _SUM)}"
+        case Not(operand):
+            return _PREFIX, "!" + _text(operand, _PREFIX)
+        case Arithmetic():
+            return _arithmetic(node)
+        case Negative(operand):
+            return _UNARY, "-" + _text(operand, _UNARY)
+        case Logarithm(operand):
+            text = _text(operand, _UNARY)
+            return _UNARY, f"ln{text}" if text.startswith("(") else f"ln {text}"
+        case Index(base, indices):
+            return _POSTFIX, f"{_text(base, _POSTFIX)}[{_joined(indices)}]"
+        case TemporalInfix() | TemporalPrefix():
+            return _temporal(node)
+        case _:
+            return _ATOM, _atom(node)
+
+
+def _arithmetic(node: Arithmetic) -> tuple[int, str]:
+    operator, right = node.operator, node.right
+    if operator == "^":
+        signs = ""
+        while isinstance(right, Negative):  # an exponent may have signs without parentheses
+            signs, right = signs + "-", right.operand
+        return _POWER, f"{_text(node.left, _POSTFIX)}^{signs}{_text(right, _POWER)}"
+    level = _SUM if operator in ("+", "-") else _PRODUCT
+    left_text, right_text = _text(node.left, level), _text(right, level + 1)
+    if operator == "/" and isinstance(node.left, Logarithm):
+        left_text = f"({left_text})"  # never `ln a/b`, which looks like ln(a/b)
+    if operator == "/" and not _has_outer_space(left_text + right_text):
+        return level, f"{left_text}/{right_text}"
+    return level, f"{left_text} {operator} {right_text}"
+
+
+def _has_outer_space(text: str) -> bool:
+    """Tell whether there is a space outside of all brackets."""
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if char == " " and depth == 0:
+            return True
+    return False
+
+
+def _temporal(node: TemporalInfix | TemporalPrefix) -> tuple[int, str]:
+    bound = "" if node.bound is None else f"<={_bound(node.bound)}"
+    match node:
+        case TemporalPrefix():
+            return _PREFIX, f"{node.operator}{bound} {_text(node.operand, _PREFIX)}"
+        case TemporalInfix():
+            right = _text(node.right, _UNTIL)
+            return _UNTIL, f"{_text(node.left, _PREFIX)} {node.operator}{bound} {right}"
+
+
+def _atom(node: Expression) -> str:
+    match node:
+        case Number():
+            return node.text
+        case Boolean(value):
+            return "true" if value else "false"
+        case Name(name, primed, quoted):
+            return f'"{name}"' if quoted else name + "'" * primed
+        case Call():
+            return f"{node.function.name}({_joined_arguments(node.arguments)})"
+        case Tuple(items):
+            return f"({_joined(items)})"
+        case SetLiteral(items):
+            return f"{{{_joined(items)}}}"
+        case SetComprehension() | Binder() | Branches() | WeightedBranches():
+            return _with_variable(node)
+        case ProbabilityIs(sign, bound, path):
+            return f"P{sign}{_bound(bound)} [ {surface_text(path)} ]"
+        case ProbabilityIn(low, high, path):
+            return f"P in [{_joined((low, high))}] [ {surface_text(path)} ]"
+        case ProbabilityOf(path):
+            return f"P=? [ {surface_text(path)} ]"
+        case Private(epsilon, delta, path):
+            budget = (epsilon,) if delta is None else (epsilon, delta)
+            return f"D{{{_joined(budget)}}} [ {surface_text(path)} ]"
+        case _:
+            raise AssertionError(f"{type(node).__name__} binds less tight than an atom")
+
+
+def _with_variable(node: SetComprehension | Binder | Branches | WeightedBranches) -> str:
+    match node:
+        case Binder():
+            where = "" if node.where is None else f" where {surface_text(node.where)}"
+            member = f"{node.variable.name} in {_text(node.domain, _RANGE)}{where}"
+            return f"{node.kind}({member} : {surface_text(node.body)})"
+        case SetComprehension():
+            return f"{{{surface_text(node.element)}{_generator(node)}}}"
+        case Branches():
+            pairs = (
+                f"{surface_text(branch.value)}: {surface_text(branch.weight)}"
+                for branch in node.branches
+            )
+            return f"{{{', '.join(pairs)}}}" + " normalized" * node.normalized
+        case WeightedBranches():
+            branch = f"{surface_text(node.value)}: {surface_text(node.weight)}"
+            return f"{{{branch}{_generator(node)}}}" + " normalized" * node.normalized
+        case _:
+            assert_never(node)
+
+
+def _generator(node: SetComprehension | WeightedBranches) -> str:
+    where = "" if node.where is None else f" where {surface_text(node.where)}"
+    return f" for {node.variable.name} in {surface_text(node.domain)}{where}"
+
+
+def _bound(bound: Expression) -> str:
+    """Return the text of a bound: a number, a name, a quotient of these, or parentheses."""
+    match bound:
+        case Arithmetic(operator="/", left=left, right=right) if _is_bound_atom(
+            left
+        ) and _is_bound_atom(right):
+            return f"{surface_text(left)}/{surface_text(right)}"
+        case _ if _is_bound_atom(bound):
+            return surface_text(bound)
+        case _:
+            return f"({surface_text(bound)})"
+
+
+def _is_bound_atom(node: Expression) -> bool:
+    match node:
+        case Number():
+            return True
+        case Name(name, primed, quoted):
+            return not primed and not quoted and name != "output"
+        case _:
+            return False
+
+
+def _joined(items: tuple[Expression, ...]) -> str:
+    return ", ".join(surface_text(item) for item in items)
+
+
+def _joined_arguments(arguments: tuple[Argument, ...]) -> str:
+    return ", ".join(_argument(argument) for argument in arguments)
+
+
+def _argument(argument: Argument) -> str:
+    text = surface_text(argument.value)
+    if argument.name is not None:
+        return f"{argument.name.name} = {text}"
+    # A comparison `x = e` by position would read as the argument named x.
+    return f"({text})" if re.match(r"[^\W\d]\w* = ", text) else text
+
+
+# --- names filled in -------------------------------------------------------------------------
+
+
+def _filled(node: Any, values: Mapping[str, Expression]) -> Any:  # noqa: ANN401 (any part of a tree)
+    match node:
+        case tuple():
+            return tuple(_filled(item, values) for item in node)
+        case Name(name, primed=False, quoted=False):
+            return values.get(name, node)
+        case Binder() | SetComprehension() | WeightedBranches():
+            inner = {name: value for name, value in values.items() if name != node.variable.name}
+            parts = {name: _filled(getattr(node, name), inner) for name in _parts(node)}
+            return replace(node, **parts | {"domain": _filled(node.domain, values)})
+        case _ if hasattr(node, "span"):
+            return replace(node, **{p: _filled(getattr(node, p), values) for p in _parts(node)})
+        case _:
+            return node
+
+
+def _free_names(node: Any) -> Iterator[Name]:  # noqa: ANN401 (any part of a tree)
+    match node:
+        case tuple():
+            for item in node:
+                yield from _free_names(item)
+        case Name(primed=False, quoted=False):
+            yield node
+        case Binder() | SetComprehension() | WeightedBranches():
+            yield from _free_names(node.domain)
+            for name in _parts(node):
+                if name != "domain":
+                    bound = node.variable.name
+                    found = _free_names(getattr(node, name))
+                    yield from (free for free in found if free.name != bound)
+        case _ if hasattr(node, "span"):
+            for name in _parts(node):
+                yield from _free_names(getattr(node, name))
+        case _:
+            return
+
+
+def _parts(node: Any) -> list[str]:  # noqa: ANN401 (any node)
+    return [field.name for field in fields(node) if field.compare]
+
+
+def _stands_alone(before: str, after: str) -> bool:
+    """Tell whether the characters around a name separate it from everything."""
+    return (not before or before in "([{,:=<>") and (not after or after in ")]},:=<>")
+
+
+def _one_line(text: str) -> str:
+    """Return text without comments, every run of white space outside of quotes one space."""
+
+    def shown(match: re.Match[str]) -> str:
+        return match.group() if match.group().startswith('"') else " "
+
+    return re.sub(r'"[^"\n]*"|(?:\s|#[^\n]*)+', shown, text)
