@@ -192,6 +192,11 @@ class Budget:
         """Return the budget divided by a rational number."""
         return self * (1 / fmpq(divisor))
 
+    def __repr__(self) -> str:
+        """Show the canonical form through flint, which prints integers of any length."""
+        terms = [f"{fmpq(m).str()}*ln({fmpq(base).str()})" for base, m in self.powers]
+        return f"Budget({' + '.join([*terms, fmpq(self.offset).str()])})"
+
     def __lt__(self, other: Budget | int | fmpq) -> bool:
         """Compare, decided."""
         return self.compare(_as_budget(other)) < 0
@@ -299,9 +304,9 @@ def _is_radical(powers: tuple[tuple[int | fmpq, int | fmpq], ...]) -> bool:
 def _budget(offset: int | fmpq, powers: Iterable[tuple[int | fmpq, int | fmpq]]) -> Budget:
     """Return the canonical budget offset + Σ exponent·ln base."""
     pairs = [(fmpq(base), fmpq(exponent)) for base, exponent in powers]
-    if len(pairs) == 1 and pairs[0][1] == 1 and _bits(pairs[0][0]) <= LARGE_BITS:
-        base = pairs[0][0]
-        return Budget(offset, () if base == 1 else ((_rational(base), 1),))
+    if all(m.q == 1 for _, m in pairs) and sum(_bits(a) * abs(m) for a, m in pairs) <= LARGE_BITS:
+        product = math.prod((base ** int(m.p) for base, m in pairs), start=fmpq(1))
+        return Budget(offset, () if product == 1 else ((_rational(product), 1),))
     integers = [
         (part, weight)
         for base, exponent in pairs
@@ -314,8 +319,8 @@ def _budget(offset: int | fmpq, powers: Iterable[tuple[int | fmpq, int | fmpq]])
 def _coprime_powers(powers: Iterable[tuple[fmpz, fmpq]]) -> list[tuple[fmpz, fmpq]]:
     """Return powers with the same product, bases > 1 pairwise coprime, exponents not 0.
 
-    A common factor g of two bases is split off both; each split divides the product of all bases
-    still to be placed by g >= 2, so the work ends.
+    A common factor g of two bases is split off both with all its powers; each split divides the
+    product of all bases still to be placed by g >= 2, so the work ends.
     """
     placed: list[tuple[fmpz, fmpq]] = []
     waiting = list(powers)
@@ -327,13 +332,37 @@ def _coprime_powers(powers: Iterable[tuple[fmpz, fmpq]]) -> list[tuple[fmpz, fmp
             common = base.gcd(other)
             if common != 1:
                 del placed[position]
-                waiting.append((common, exponent + weight))
-                waiting.append((base // common, exponent))
-                waiting.append((other // common, weight))
+                (times, rest), (other_times, other_rest) = (
+                    _multiplicity(base, common),
+                    _multiplicity(other, common),
+                )
+                waiting.append((common, exponent * times + weight * other_times))
+                waiting.append((rest, exponent))
+                waiting.append((other_rest, weight))
                 break
         else:
             placed.append((base, exponent))
     return placed
+
+
+def _multiplicity(value: fmpz, divisor: fmpz) -> tuple[int, fmpz]:
+    """Return (k, rest) with value = divisor^k · rest and rest no multiple of the divisor.
+
+    Divides by divisor, divisor^2, divisor^4, ... and back: O(log k) divisions.
+    """
+    squares = [divisor]
+    times, rest = 0, value
+    while squares[-1].bit_length() <= rest.bit_length():
+        quotient, remainder = divmod(rest, squares[-1])
+        if remainder != 0:
+            break
+        times, rest = times + (1 << (len(squares) - 1)), quotient
+        squares.append(squares[-1] ** 2)
+    for index in reversed(range(len(squares))):
+        quotient, remainder = divmod(rest, squares[index])
+        if remainder == 0:
+            times, rest = times + (1 << index), quotient
+    return times, rest
 
 
 def _without_roots(base: fmpz, exponent: fmpq) -> tuple[fmpz, fmpq]:

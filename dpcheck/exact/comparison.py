@@ -152,6 +152,8 @@ def exp_bounds(epsilon: Epsilon, bits: int = FIRST_PRECISION) -> tuple[Rational,
     """
     for precision in precisions(bits + 32):
         enclosure = epsilon.exp_ball(precision)
-        if enclosure.is_finite() and enclosure.rel_accuracy_bits() >= bits:
-            return enclosure.lower().fmpq(), enclosure.upper().fmpq()
+        if enclosure.is_finite() and enclosure.rel_accuracy_bits() > bits + 1:
+            # The ends are rounded outwards to the working precision.
+            with ctx.workprec(precision):
+                return enclosure.lower().fmpq(), enclosure.upper().fmpq()
     raise AssertionError("precisions are unbounded")

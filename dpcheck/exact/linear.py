@@ -244,7 +244,7 @@ def _over_one_unit(rows: list[list[Whole]]) -> tuple[list[list[fmpz_poly]], fmpq
         for value in row
         if isinstance(value, ExpPolynomial) and not value.is_constant
     }
-    unit = units.pop()
+    unit = units.pop() if units else fmpq(1)
     for other in units:
         unit = unit.gcd(other)
     one = ExpPolynomial.exp(unit)

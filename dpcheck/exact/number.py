@@ -23,7 +23,6 @@ from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
 from dpcheck.exact.errors import TooLarge
 from dpcheck.exact.polynomial import (
-    MAX_DEGREE,
     ExpPolynomial,
     Whole,
     aligned,
@@ -342,12 +341,16 @@ def _exp_power(base: ExpNumber, exponent: int, limit_bits: int) -> Number:
         scaled = exponential(_normal(exponent_of_e * exponent))
         return multiply(power(factor, exponent, limit_bits), scaled)
     n, d = _parts(base) if exponent > 0 else _parts(base)[::-1]
-    degree = max(base.numerator.degree(), base.denominator.degree()) * abs(exponent)
-    bits = base.numerator.height_bits() + base.denominator.height_bits()
-    _refuse_power(exponent, bits, limit_bits)
-    if degree > MAX_DEGREE:
-        raise TooLarge(f"a polynomial of degree {degree}", degree, MAX_DEGREE)
+    # A coefficient of f^m is at most (the sum of f's coefficients)^m; there are m·deg f + 1.
+    bits = max(_sum_bits(part.coefficients) for part in (n, d))
+    n_coefficients = max(part.coefficients.degree() for part in (n, d)) * abs(exponent) + 1
+    _refuse_power(exponent, bits * n_coefficients, limit_bits)
     return _of_polynomials(n ** abs(exponent), d ** abs(exponent))
+
+
+def _sum_bits(polynomial: fmpz_poly) -> int:
+    """Return the bits of the sum of the absolute coefficients."""
+    return sum((abs(c) for c in polynomial.coeffs()), fmpz(0)).bit_length()
 
 
 def _refuse_power(exponent: int, bits: int, limit_bits: int) -> None:
@@ -411,10 +414,11 @@ def floor(value: Number) -> int:
 def _irrational_floor(value: ExpNumber) -> int:
     """Return the floor of an irrational number, refining until the enclosure has one floor."""
     for bits in precisions():
-        if bits > MAX_BITS:
-            raise TooLarge("the integer part of this number", bits, MAX_BITS)
+        around = value.ball(bits)
+        if around.abs_lower() > arb(2) ** MAX_BITS:
+            raise TooLarge("the integer part of this number", MAX_BITS + 1, MAX_BITS)
         with ctx.workprec(bits):
-            lowest = value.ball(bits).floor().unique_fmpz()
+            lowest = around.floor().unique_fmpz()
         if lowest is not None:
             return int(lowest)
     raise AssertionError("precisions are unbounded")

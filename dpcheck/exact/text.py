@@ -251,5 +251,7 @@ def enclosure(value: Value, digits: int = DIGITS) -> tuple[Rational, Rational]:
             raise TooLarge("an enclosure of this number", bits, MAX_BITS)
         around = ball(value, bits) if isinstance(value, ExpNumber) else value.ball(bits)
         if around.is_finite() and around.rel_accuracy_bits() > needed:
-            return around.lower().fmpq(), around.upper().fmpq()
+            # The ends are rounded outwards to the working precision.
+            with ctx.workprec(bits):
+                return around.lower().fmpq(), around.upper().fmpq()
     raise AssertionError("precisions are unbounded")
