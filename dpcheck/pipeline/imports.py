@@ -33,11 +33,15 @@ Import = surface.ImportFile | surface.ImportStandard
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A file as parsed; without a model if it could not be read at all."""
+    """A file as parsed; without a model if it could not be read at all.
+
+    `broken_names` are names that items with syntax errors would have declared.
+    """
 
     path: ModelPath
     model: surface.SurfaceModel | None
     mistakes: tuple[Mistake, ...]
+    broken_names: frozenset[str] = frozenset()
 
     @property
     def is_sound(self) -> bool:
@@ -91,10 +95,10 @@ def _parse(path: ModelPath) -> ParsedFile:
     source = read_source(path.shown, path.real)
     if isinstance(source, Mistake):
         return ParsedFile(path, None, (source,))
-    model, mistakes = parse_model(source)
-    if not model.items and not mistakes:
-        mistakes = (EmptyFile(None, path.shown),)
-    return ParsedFile(path, model, tuple(mistakes))
+    parsed = parse_model(source)
+    if not parsed.model.items and not parsed.mistakes:
+        return ParsedFile(path, parsed.model, (EmptyFile(None, path.shown),))
+    return ParsedFile(path, parsed.model, parsed.mistakes, parsed.broken_names)
 
 
 @dataclass
@@ -132,7 +136,7 @@ class _Walk:
                 return False
         if path.real not in self.done:
             self.visit(path)
-        if not self.done[path.real]:
+        if not self.done[path.real] and len(self.trail) == 1:
             self.mistakes.append(ImportedFileHasMistakes(item.span, path.shown))
         return self.done[path.real]
 

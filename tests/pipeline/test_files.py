@@ -1,0 +1,134 @@
+"""Which files a call names, and how far their imports may lead."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from dpcheck.diagnostics.files import CannotRead, EmptyFile, HoldsNul, NoModels, NoSuchFile, NotUtf8
+from dpcheck.diagnostics.imports import ImportCycle, ImportNotFound, ImportOutsideRoot
+from dpcheck.pipeline.files import decoded, model_paths
+from dpcheck.pipeline.imports import Library
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in ("a/one.dpm", "a/two.dpm", "a/deep/three.dpm", "b/four.dpm", "a/.hid/x.dpm"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("const n = 1\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def kinds(mistakes):
+    return [type(mistake) for mistake in mistakes]
+
+
+def closure_of(argument):
+    (path,), mistakes = model_paths([argument])
+    assert not mistakes
+    return Library().closure(path)
+
+
+def test_a_directory_stands_for_the_models_below_it_in_order(folder):
+    paths, mistakes = model_paths(["a"])
+    assert [path.shown for path in paths] == ["a/one.dpm", "a/two.dpm", "a/deep/three.dpm"]
+    assert not mistakes
+
+
+def test_every_file_counts_once(folder):
+    paths, _ = model_paths(["a/one.dpm", "./a", str(folder / "a" / "one.dpm")])
+    assert [path.shown for path in paths] == ["a/one.dpm", "a/two.dpm", "a/deep/three.dpm"]
+
+
+def test_what_names_no_model_is_a_mistake_and_the_rest_goes_on(folder):
+    (folder / "none").mkdir()
+    paths, mistakes = model_paths(["none", "a/on.dpm", "b", "nul\0"])
+    assert [path.shown for path in paths] == ["b/four.dpm"]
+    assert kinds(mistakes)[:2] == [NoModels, NoSuchFile]
+    assert len(mistakes) == 3
+    assert mistakes[1].similar == "a/one.dpm"
+
+
+def test_text_that_is_not_text_is_a_mistake_with_its_place():
+    found = decoded("x", b"ab\ncaf\xe9")
+    assert isinstance(found, NotUtf8)
+    assert (found.span.line, found.span.column, found.offset) == (2, 4, 6)
+    assert isinstance(decoded("x", b"a\0b"), HoldsNul)
+    assert isinstance(decoded("x", b" \n\t"), EmptyFile)
+    assert isinstance(decoded("x", "const n = 1".encode("utf-16")), NotUtf8 | HoldsNul)
+
+
+def test_a_byte_order_mark_is_not_text():
+    assert decoded("x", b"\xef\xbb\xbfconst n = 1").text == "const n = 1"
+    assert decoded("x", b"\xef\xbb\xbf\xff").offset == 3
+
+
+def test_a_file_given_itself_may_import_within_the_working_directory(folder):
+    (folder / "a" / "uses.dpm").write_text('import "../b/four.dpm"\n', "utf-8")
+    closure = closure_of("a/uses.dpm")
+    assert closure.is_sound
+    assert [model.source.name for model in closure.imported] == ["b/four.dpm"]
+
+
+def test_a_directory_bounds_the_imports_of_its_files(folder):
+    (folder / "a" / "uses.dpm").write_text('import "../b/four.dpm"\n', "utf-8")
+    (path,) = [path for path in model_paths(["a"])[0] if path.shown == "a/uses.dpm"]
+    assert kinds(Library().closure(path).mistakes) == [ImportOutsideRoot]
+
+
+def test_a_file_outside_of_the_working_directory_is_bound_by_its_folder(folder, monkeypatch):
+    (folder / "a" / "uses.dpm").write_text('import "../b/four.dpm"\n', "utf-8")
+    (folder / "a" / "near.dpm").write_text('import "deep/three.dpm"\n', "utf-8")
+    monkeypatch.chdir(folder / "b")
+    assert kinds(closure_of("../a/uses.dpm").mistakes) == [ImportOutsideRoot]
+    assert closure_of("../a/near.dpm").is_sound
+
+
+@pytest.mark.skipif(os.name != "posix", reason="makes a link")
+def test_a_link_does_not_lead_out_of_the_root(folder):
+    (folder / "a" / "link.dpm").symlink_to(folder / "b" / "four.dpm")
+    (folder / "a" / "uses.dpm").write_text('import "link.dpm"\n', "utf-8")
+    (path,) = [path for path in model_paths(["a"])[0] if path.shown == "a/uses.dpm"]
+    assert kinds(Library().closure(path).mistakes) == [ImportOutsideRoot]
+
+
+def test_an_absolute_import_inside_of_the_root_is_fine(folder):
+    text = f'import "{(folder / "b" / "four.dpm").as_posix()}"\n'
+    (folder / "a" / "uses.dpm").write_text(text, "utf-8")
+    assert closure_of("a/uses.dpm").is_sound
+
+
+def test_a_directory_cannot_be_imported(folder):
+    (folder / "a" / "uses.dpm").write_text('import "deep"\n', "utf-8")
+    assert kinds(closure_of("a/uses.dpm").mistakes) == [ImportNotFound]
+
+
+def test_a_file_that_imports_itself_is_a_circle(folder):
+    (folder / "self.dpm").write_text('import "self.dpm"\n', "utf-8")
+    closure = closure_of("self.dpm")
+    assert kinds(closure.mistakes) == [ImportCycle]
+    assert closure.mistakes[0].cycle == ("self.dpm", "self.dpm")
+
+
+def test_two_ways_to_one_file_are_no_circle(folder):
+    (folder / "base.dpm").write_text("const base = 1\n", "utf-8")
+    (folder / "left.dpm").write_text('import "base.dpm"\n', "utf-8")
+    (folder / "right.dpm").write_text('import "base.dpm"\n', "utf-8")
+    (folder / "top.dpm").write_text('import "left.dpm"\nimport "right.dpm"\n', "utf-8")
+    closure = closure_of("top.dpm")
+    assert closure.is_sound
+    names = [model.source.name for model in closure.imported]
+    assert names == ["base.dpm", "left.dpm", "right.dpm"]
+
+
+def test_an_unreadable_file_is_a_mistake(folder, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    (mistake,) = closure_of("a/one.dpm").mistakes
+    assert isinstance(mistake, CannotRead)
+    assert mistake.title == "cannot read `a/one.dpm`: permission denied"
