@@ -9,6 +9,7 @@ interpreter beside this module can follow every run.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -40,10 +41,14 @@ class Scope:
 
 
 class Writer:
-    """Draws the pieces of one program; `draws_left` bounds the random choices of a run."""
+    """Writes the pieces of one program; `draws_left` bounds the random choices of a run.
 
-    def __init__(self, draw, draws_left=5, outputs_left=5):
-        self.draw = draw
+    `number(low, high)` makes every choice: hypothesis (whose examples shrink), or a seeded
+    generator (whose examples differ more from each other).
+    """
+
+    def __init__(self, number, draws_left=6, outputs_left=5):
+        self.number = number
         self.draws_left = draws_left
         self.outputs_left = outputs_left
         self.names = 0
@@ -54,13 +59,14 @@ class Writer:
         return f"{stem}{self.names}"
 
     def pick(self, items):
-        return self.draw(st.sampled_from(list(items)))
+        return items[self.number(0, len(items) - 1)]
 
     def chance(self, percent):
-        return self.draw(st.integers(0, 99)) < percent
+        return self.number(0, 99) >= 100 - percent
 
-    def number(self, low, high):
-        return self.draw(st.integers(low, high))
+    def variable(self, names):
+        """Return a name in scope; half of the time the newest, often a random result."""
+        return names[-1] if self.chance(50) else self.pick(names)
 
     # --- expressions -----------------------------------------------------------------------
 
@@ -70,8 +76,8 @@ class Writer:
         if leaf and scope.arrays and self.chance(25):
             return self.cell(scope, 0)
         if leaf:
-            if scope.integers and self.chance(75):
-                return self.pick(scope.integers)
+            if scope.integers and self.chance(80):
+                return self.variable(scope.integers)
             return str(self.number(0, 3))
         a = self.integer(scope, depth - 1)
         kind = self.number(0, 14)
@@ -127,7 +133,7 @@ class Writer:
     def boolean(self, scope, depth=2):
         """Return a Boolean expression."""
         if scope.booleans and self.chance(30):
-            return self.pick(scope.booleans)
+            return self.variable(scope.booleans)
         if depth == 0:
             return self.pick(["true", "false"])
         kind = self.number(0, 9)
@@ -154,8 +160,8 @@ class Writer:
         return f"({self.boolean(scope, depth - 1)} {operator} {self.boolean(scope, depth - 1)})"
 
     def symbol(self, scope):
-        if scope.symbols and self.chance(50):
-            return self.pick(scope.symbols)
+        if scope.symbols and self.chance(70):
+            return self.variable(scope.symbols)
         return self.pick(SYMBOLS)
 
     def small(self, scope, depth=2):
@@ -165,11 +171,16 @@ class Writer:
 
     def shown(self, scope):
         """Return an expression to output: of any kind, perhaps a tuple."""
-        kind = self.number(0, 7)
-        if kind <= 2:
+        kind = self.number(0, 9)
+        newest = scope.integers[-3:] + scope.booleans[-1:] + scope.symbols[-1:]
+        if kind <= 1:
             return self.small(scope)
-        if kind == 3:
+        if kind == 2:
             return self.boolean(scope)
+        if kind == 3:
+            return self.pick(newest)
+        if kind >= 8:
+            return f"({self.pick(newest)}, {self.pick(newest)})"
         if kind == 4:
             return self.symbol(scope)
         if kind == 5:
@@ -233,7 +244,7 @@ class Writer:
 
     def statement(self, scope, depth, indent):
         kind = self.number(0, 15)
-        if kind <= 3:
+        if kind <= 1:
             return [indent + line for line in self.assignment(scope)]
         if kind <= 6 and self.draws_left > 0:
             return [indent + line for line in self.sample(scope)]
@@ -417,10 +428,22 @@ mechanism speaker(last = 2) {
 """
 
 
+def choices(draw):
+    """Return the function that makes the choices of one example."""
+    seed = draw(st.none() | st.integers(0, 2**32))
+    if seed is None:
+        return lambda low, high: draw(st.integers(low, high))
+    return Random(seed).randint
+
+
 @st.composite
 def programs(draw):
     """Draw the text of a model with a mechanism `m`."""
-    writer = Writer(draw)
+    return program(Writer(choices(draw)))
+
+
+def program(writer):
+    """Return the text of a model with a mechanism `m`."""
     scope = Scope()
     lines = ["mechanism m(k = 2) {"]
     scope.constant.append("k")
@@ -460,7 +483,11 @@ def programs(draw):
         lines += [f"  adjacent {writer.pick(clauses)}" for _ in range(writer.number(1, 2))]
         if writer.chance(25):
             lines[-1] += f" & {writer.pick(clauses)}"
-    lines += writer.block(scope, 6, 2, "  ")
+    lines += ["  " + line for line in writer.sample(scope)]
+    for _ in range(writer.number(1, 3)):
+        lines += writer.block(scope, 3, 2, "  ")
+    if writer.draws_left:
+        lines += ["  " + line for line in writer.sample(scope)]
     if writer.outputs_left:
         lines.append(f"  output {writer.shown(scope)}")
     return PRELUDE + "\n".join([*separated(lines), "}"]) + "\n"
@@ -517,7 +544,13 @@ def path_formula(writer, scope, depth):
 @st.composite
 def programs_with_formulas(draw):
     """Draw a program and a path formula about its inputs and outputs."""
-    text = draw(programs())
+    number = choices(draw)
+    text = program(Writer(number))
+    return text, path_formula(Writer(number), inputs_of(text), 3)
+
+
+def inputs_of(text):
+    """Return the scope of a formula: the inputs of `m` by their kinds."""
     scope = Scope()
     for line in text[text.index("mechanism m(") :].splitlines():
         words = line.split()
@@ -531,4 +564,4 @@ def programs_with_formulas(draw):
                 scope.booleans.append(name)
             else:
                 scope.integers.append(name)
-    return text, path_formula(Writer(draw), scope, 3)
+    return scope
