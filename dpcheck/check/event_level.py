@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
+from dpcheck.check.paired_rows import PairedRows
 from dpcheck.check.privacy import (
     Decision,
     EventClaim,
@@ -25,6 +27,8 @@ from dpcheck.limits import Limits
 
 _MAX_PREFIX_ENTRIES = 200_000
 _MAX_DEPTH = 1024
+
+_complete: WeakKeyDictionary[Chain, dict[bytes, PairedRows]] = WeakKeyDictionary()
 
 SURE = Vacuity(
     "trivial probability", "one and the same output sequence is certain on both sides of every pair"
@@ -80,11 +84,8 @@ def _has_output_cycle(chain: Chain, sources: IntArray) -> bool:
 
 def _decided_completely(question: _Question, n_initial: int) -> Outcome:
     """Decide a claim on all complete output sequences."""
-    table = sequence_table(question.chain, question.sources, limits=question.limits)
-    assert table is not None, "no number of entries was too large"
-    evidence = TableEvidence(
-        table, question.pairs, question.chain.observation_text, question.limits
-    )
+    rows = _complete_rows(question)
+    evidence = TableEvidence(rows, question.chain.observation_text, question.limits)
     decision = _decision(question, evidence, is_complete=True)
     assert decision.verdict is not None, "complete evidence decides"
     return Outcome(
@@ -93,6 +94,17 @@ def _decided_completely(question: _Question, n_initial: int) -> Outcome:
         _vacuity(evidence, len(question.pairs)),
         decision.value,
     )
+
+
+def _complete_rows(question: _Question) -> PairedRows:
+    """Return the rows of complete sequences: made once for all claims about the same pairs."""
+    known = _complete.setdefault(question.chain, {})
+    key = question.sources[question.pairs].tobytes()
+    if key not in known:
+        table = sequence_table(question.chain, question.sources, limits=question.limits)
+        assert table is not None, "no number of entries is too large"
+        known[key] = PairedRows(table, question.pairs)
+    return known[key]
 
 
 def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
@@ -112,9 +124,8 @@ def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
         )
         if table is None:
             break
-        evidence = TableEvidence(
-            table, question.pairs, question.chain.observation_text, question.limits
-        )
+        rows = PairedRows(table, question.pairs)
+        evidence = TableEvidence(rows, question.chain.observation_text, question.limits)
         last = _decision(question, evidence, is_complete=False)
         if last.verdict is not None:
             return Outcome(last.verdict, coverage, (), last.value)

@@ -85,10 +85,11 @@ def sequence_table(
     row_scales = scales.codes(chain.denominators)
     tree = _Tree()
     level = _departures(sources)
+    ends = _certain_ends(chain)
     finished: list[_Finished] = []
     n_levels = n_entries = 0
     while True:
-        level, complete = _split(chain, level)
+        level, complete = _split(level, ends)
         finished.append(complete)
         n_entries += len(complete.source)
         if len(level.state) == 0:
@@ -113,6 +114,17 @@ def is_end(chain: Chain, state: IntArray) -> BoolArray:
     return ends
 
 
+def _certain_ends(chain: Chain) -> IntArray:
+    """Return how a run that is in a state ends without another output, -1 if it may go on."""
+    ends = np.full(chain.n_states, -1, np.int64)
+    single = np.flatnonzero(np.diff(chain.indptr) == 1)
+    only = chain.targets[chain.indptr[single]]
+    ends[single[only == chain.stopped]] = STOPPED
+    if chain.diverged is not None:
+        ends[single[only == chain.diverged]] = DIVERGED
+    return ends
+
+
 @dataclass
 class _Tree:
     """The prefixes met so far, grown one level at a time."""
@@ -124,12 +136,12 @@ class _Tree:
     def extend(self, prefix: IntArray, observation: IntArray) -> IntArray:
         """Return the prefixes that show the observations after the given ones, interned."""
         base = int(observation.max()) + 1 if len(observation) else 1
-        keys, index = np.unique(prefix * base + observation, return_inverse=True)
+        keys, index = _distinct(prefix * base + observation)
         self.parents.append(keys // base)
         self.shown.append(keys % base)
         first = self.size
         self.size += len(keys)
-        return np.asarray(index, np.int64) + first
+        return index + first
 
 
 @dataclass(frozen=True)
@@ -161,11 +173,13 @@ def _departures(sources: IntArray) -> _Level:
     return _Level(np.arange(n, dtype=np.int64), zero, sources, one, zero)
 
 
-def _split(chain: Chain, level: _Level) -> tuple[_Level, _Finished]:
+def _split(level: _Level, ends: IntArray) -> tuple[_Level, _Finished]:
     """Part the entries into those that go on and those that are over."""
-    ended = is_end(chain, level.state)
-    end = np.where(level.state == chain.stopped, STOPPED, DIVERGED)
-    return _where(level, ~ended), _as_finished(_where(level, ended), end[ended])
+    end = ends[level.state]
+    goes_on = end < 0
+    if not goes_on.any():
+        return _where(level, goes_on), _as_finished(level, end)
+    return _where(level, goes_on), _as_finished(_where(level, ~goes_on), end[~goes_on])
 
 
 def _where(level: _Level, mask: BoolArray) -> _Level:
@@ -200,7 +214,7 @@ def _step(chain: Chain, level: _Level, row_scales: IntArray, scales: Scales, tre
     shown = chain.observation[state]
     assert bool(np.all(ends | (shown >= 0))), "every transition shows an output or ends the run"
     prefix[~ends] = tree.extend(prefix[~ends], shown[~ends])
-    keys, where = _interned(prefix, state, chain.n_states)
+    keys, where = _distinct(prefix * chain.n_states + state)
     entries = Entries(np.repeat(level.source, widths), where, weight, np.repeat(products, widths))
     n_sources = int(level.source.max()) + 1
     source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
@@ -213,10 +227,16 @@ def _step(chain: Chain, level: _Level, row_scales: IntArray, scales: Scales, tre
     )
 
 
-def _interned(prefix: IntArray, state: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
-    """Return the distinct pairs as numbers `prefix · n_states + state`, and where each one is."""
-    keys, where = np.unique(prefix * n_states + state, return_inverse=True)
-    return keys, np.asarray(where, np.int64)
+def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct keys >= 0 in order, and the index of each key among them."""
+    top = int(keys.max(initial=0)) + 1
+    if top > 4 * len(keys):
+        values, where = np.unique(keys, return_inverse=True)
+        return values, np.asarray(where, np.int64)
+    is_present = np.zeros(top, np.bool_)
+    is_present[keys] = True
+    place = np.cumsum(is_present) - 1
+    return np.flatnonzero(is_present), place[keys]
 
 
 def _assembled(
@@ -225,10 +245,10 @@ def _assembled(
     """Return the table: all finished entries, each row over one denominator, sorted."""
     prefix = np.concatenate([part.prefix for part in finished])
     end = np.concatenate([part.end for part in finished])
-    keys, where = np.unique(prefix * 3 + end, return_inverse=True)
+    keys, where = _distinct(prefix * 3 + end)
     entries = Entries(
         np.concatenate([part.source for part in finished]),
-        np.asarray(where, np.int64),
+        where,
         concatenated([part.weight for part in finished]),
         np.concatenate([part.scale for part in finished]),
     )

@@ -1,0 +1,354 @@
+"""Event-level privacy from a table of output sequences: worst events and ratios of pairs of rows.
+
+For one pair of rows p, q and a factor E the worst event is {o : p_o > E q_o}, so the least δ is
+Σ max(0, p_o - E q_o), the hockey-stick divergence (Barthe, Olmedo, ICALP 2013), and the least E for
+δ = 0 is max p_o / q_o. Sources with equal rows are one class, and pairs of classes are compared
+once. Weights stay whole numbers over the denominators of their rows: with E = a/b,
+
+    p/D > E q/D'   exactly if   p X > q Y   with X : Y = D' b : a D in lowest terms,
+
+in int64 where D X and D' Y are below 2^62 (p <= D and q <= D'), in Python integers or ℤ[e^r] else.
+An irrational E is first replaced by a lower and an upper rational bound; only outputs between the
+two are decided one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+from typing import Any, cast
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.rows import ranges
+from dpcheck.chain.scales import as_objects, weight_array
+from dpcheck.check.factors import Factor, Gap
+from dpcheck.check.sequences import SequenceTable
+from dpcheck.exact import (
+    ExpPolynomial,
+    Number,
+    Whole,
+    as_fraction_parts,
+    divide,
+    exact_quotient,
+    excess_sign,
+    number,
+    whole_gcd,
+)
+from dpcheck.limits import Limits
+
+_INT64_LIMIT = 2**62
+_BLOCK = 1 << 20
+_KEPT = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRows:
+    """The rows of a sequence table, and pairs of them.
+
+    pairs [n_pairs, 2] are indices into the table's sources.
+    """
+
+    table: SequenceTable
+    pairs: IntArray
+
+    @property
+    def has_different_rows(self) -> bool:
+        """Tell whether some pair has different rows."""
+        return len(self._class_pairs) > 0
+
+    def blocks(self, limits: Limits) -> Iterator[Block]:
+        """Pairs of rows side by side, both directions; kept where all of them are not many."""
+        if self._n_compared > _KEPT:
+            return self._made_blocks(limits)
+        return iter(self._kept_blocks)
+
+    def block_of(self, gap: Gap) -> Block:
+        """Return the one pair of rows a gap is about, in its direction."""
+        block = self._block(np.array([gap.pair], np.int64))
+        return block if gap.is_forward else block.reversed()
+
+    @cached_property
+    def _rows(self) -> tuple[WeightArray, tuple[Whole, ...]]:
+        """Weights and denominators with each integer row in lowest terms."""
+        return _in_lowest_terms(self.table)
+
+    @cached_property
+    def _classes(self) -> IntArray:
+        """The number of each source's class of equal rows, [n_sources]."""
+        weights, denominators = self._rows
+        indptr, sequences = self.table.indptr.tolist(), self.table.sequences
+        found: dict[Any, int] = {}
+        classes = np.empty(len(denominators), np.int64)
+        for i, denominator in enumerate(denominators):
+            row = slice(indptr[i], indptr[i + 1])
+            part = weights[row]
+            content = part.tobytes() if part.dtype == np.int64 else tuple(part.tolist())
+            key = (sequences[row].tobytes(), content, denominator)
+            classes[i] = found.setdefault(key, len(found))
+        return classes
+
+    @cached_property
+    def _class_pairs(self) -> IntArray:
+        """One representative pair for each pair of different classes: rows of `pairs`."""
+        classes = self._classes[self.pairs]
+        different = np.flatnonzero(classes[:, 0] != classes[:, 1])
+        low, high = classes[different].min(axis=1), classes[different].max(axis=1)
+        _, first = np.unique(low * (int(self._classes.max()) + 1) + high, return_index=True)
+        return different[first]
+
+    @cached_property
+    def _kept_blocks(self) -> list[Block]:
+        """All blocks."""
+        return list(self._made_blocks(Limits()))
+
+    @property
+    def _n_compared(self) -> int:
+        """The number of entries in all pairs of rows."""
+        widths = np.diff(self.table.indptr)
+        return int(widths[self.pairs[self._class_pairs]].sum())
+
+    def _made_blocks(self, limits: Limits) -> Iterator[Block]:
+        """Make pairs of rows side by side, both directions, in blocks of bounded size."""
+        widths = np.diff(self.table.indptr)
+        sizes = widths[self.pairs[self._class_pairs]].sum(axis=1)
+        chunk = np.cumsum(sizes) // _BLOCK
+        bounds = np.flatnonzero(np.diff(chunk, prepend=-1))
+        for k, start in enumerate(bounds.tolist()):
+            stop = bounds[k + 1] if k + 1 < len(bounds) else len(sizes)
+            limits.check_time(f"{start} of {len(sizes)} pairs of rows compared")
+            forward = self._block(self._class_pairs[start:stop])
+            yield forward
+            yield forward.reversed()
+
+    def _block(self, chosen: IntArray) -> Block:
+        """Return rows side by side for the chosen rows of `pairs`."""
+        weights, denominators = self._rows
+        left, right = self.pairs[chosen].T
+        (segment_p, at_p), (segment_q, at_q) = self._entries(left), self._entries(right)
+        keys_p = segment_p * self.table.n_sequences + self.table.sequences[at_p]
+        keys_q = segment_q * self.table.n_sequences + self.table.sequences[at_q]
+        if np.array_equal(keys_p, keys_q):
+            keys, p, q = keys_p, weights[at_p], weights[at_q]
+        else:
+            keys, where = np.unique(np.concatenate([keys_p, keys_q]), return_inverse=True)
+            p = _placed(weights[at_p], where[: len(keys_p)], len(keys))
+            q = _placed(weights[at_q], where[len(keys_p) :], len(keys))
+        segment = keys // self.table.n_sequences
+        return Block(
+            pair=chosen,
+            is_forward=True,
+            starts=np.flatnonzero(np.diff(segment, prepend=-1)),
+            segment=segment,
+            sequence=keys % self.table.n_sequences,
+            p=p,
+            q=q,
+            p_scales=[denominators[i] for i in left.tolist()],
+            q_scales=[denominators[i] for i in right.tolist()],
+        )
+
+    def _entries(self, sources: IntArray) -> tuple[IntArray, IntArray]:
+        """Return for all entries of the given rows: which of them, and where in the table."""
+        starts = self.table.indptr[sources]
+        widths = self.table.indptr[sources + 1] - starts
+        return np.repeat(np.arange(len(sources)), widths), ranges(starts, widths)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some pairs of rows side by side, on the union of their sequences.
+
+    pair [n_segments] rows of the evidence's pairs; segment k holds the entries from `starts[k]`.
+    segment, sequence, p, q [n_entries]; p is over `p_scales[segment]`, q over `q_scales[segment]`.
+    """
+
+    pair: IntArray
+    is_forward: bool
+    starts: IntArray
+    segment: IntArray
+    sequence: IntArray
+    p: WeightArray
+    q: WeightArray
+    p_scales: list[Whole]
+    q_scales: list[Whole]
+
+    def reversed(self) -> Block:
+        """Return the same rows with p and q exchanged."""
+        return Block(
+            self.pair,
+            not self.is_forward,
+            self.starts,
+            self.segment,
+            self.sequence,
+            self.q,
+            self.p,
+            self.q_scales,
+            self.p_scales,
+        )
+
+    def exceeding(self, factor: Factor) -> BoolArray:
+        """Return where p > E q, [n_entries]."""
+        if factor.value is not None and (factor.is_rational or self._has_powers):
+            return self._exceeding_at(factor.value, None)
+        low, high = factor.bounds()
+        sure = self.without_counterpart() if high is None else self._exceeding_at(high, None)
+        for j in np.flatnonzero(self._exceeding_at(low, None) & ~sure).tolist():
+            sure[j] = excess_sign(*self.probabilities(j), factor.epsilon) > 0
+        return sure
+
+    def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
+        """Return where p > value · q among some entries (all of them if None)."""
+        p, q = self._cross_multiplied(value, entries)
+        above: BoolArray = np.asarray(p > q, np.bool_)
+        return above
+
+    def equal_ratio(self, value: Number) -> BoolArray:
+        """Return where p = value · q and p is not 0, [n_entries]."""
+        p, q = self._cross_multiplied(value, None)
+        return np.asarray((p == q) & (self.p != 0), np.bool_)
+
+    def _cross_multiplied(
+        self, value: Number, entries: IntArray | None
+    ) -> tuple[WeightArray, WeightArray]:
+        """Return p X and q Y, whole, whose comparison is that of p/D and value · q/D'."""
+        p, q = self.p, self.q
+        segment = self.segment
+        if entries is not None:
+            p, q, segment = p[entries], q[entries], segment[entries]
+        p_factors, q_factors, fits = self._factors(value)
+        if fits and p.dtype == np.int64:
+            return p * p_factors[segment], q * q_factors[segment]
+        return _scaled(p, p_factors, segment), _scaled(q, q_factors, segment)
+
+    def _factors(self, value: Number) -> tuple[WeightArray, WeightArray, bool]:
+        """Return X and Y per segment, and whether all products with them fit int64."""
+        above, below = as_fraction_parts(value)
+        known: dict[tuple[Whole, Whole], tuple[Whole, Whole]] = {}
+        p_factors: list[Whole] = []
+        q_factors: list[Whole] = []
+        fits = True
+        for scales in zip(self.p_scales, self.q_scales, strict=True):
+            if scales not in known:
+                x, y = below * scales[1], above * scales[0]
+                divisor = whole_gcd(x, y)
+                x, y = exact_quotient(x, divisor), exact_quotient(y, divisor)
+                known[scales] = x, y
+                fits = fits and _is_small(scales[0] * x) and _is_small(scales[1] * y)
+            x, y = known[scales]
+            p_factors.append(x)
+            q_factors.append(y)
+        return weight_array(p_factors), weight_array(q_factors), fits
+
+    def sums(self, mask: BoolArray) -> tuple[WeightArray, WeightArray]:
+        """Return the sums of p and of q over the masked entries of each segment."""
+        zero = np.zeros(1, self.p.dtype)
+        p, q = np.where(mask, self.p, zero), np.where(mask, self.q, zero)
+        return np.add.reduceat(p, self.starts), np.add.reduceat(q, self.starts)
+
+    def segments_with(self, mask: BoolArray) -> list[int]:
+        """Return the segments with some masked entry."""
+        return [int(k) for k in np.unique(self.segment[mask])]
+
+    def gap(self, k: int, p: Whole, q: Whole) -> Gap:
+        """Return p - E q for whole sums over the scales of segment k."""
+        return Gap(
+            number(_whole(p), self.p_scales[k]),
+            number(_whole(q), self.q_scales[k]),
+            int(self.pair[k]),
+            self.is_forward,
+        )
+
+    def probabilities(self, j: int) -> tuple[Number, Number]:
+        """Return p and q of one entry."""
+        gap = self.gap(int(self.segment[j]), self.p[j], self.q[j])
+        return gap.p, gap.q
+
+    def event(self, gap: Gap, factor: Factor | None) -> BoolArray:
+        """Return where p > E q; without a factor, where p/q is the ratio of the gap."""
+        if factor is not None:
+            return self.exceeding(factor)
+        if gap.q == 0:
+            return self.without_counterpart()
+        return self.equal_ratio(divide(gap.p, gap.q))
+
+    def heaviest(self, entries: IntArray) -> list[int]:
+        """Return some entries of one segment by falling p - q."""
+        p, q = self._cross_multiplied(1, entries)
+        order = np.argsort(q - p, kind="stable")
+        return [int(j) for j in entries[order]]
+
+    def without_counterpart(self) -> BoolArray:
+        """Return where q is 0 and p is not, [n_entries]."""
+        return np.asarray((self.q == 0) & (self.p != 0), np.bool_)
+
+    def largest_ratio(self, least: Number) -> tuple[Number, int] | None:
+        """Return the largest p/q above `least` where q is not 0, and its segment; None without.
+
+        Quickselect: an entry in the middle of those above the best so far becomes the best.
+        """
+        best: tuple[Number, int] | None = None
+        above = np.flatnonzero(self._exceeding_at(least, None) & (self.q != 0))
+        while len(above):
+            j = int(above[len(above) // 2])
+            p, q = self.probabilities(j)
+            best = divide(p, q), int(self.segment[j])
+            above = above[self._exceeding_at(best[0], above)]
+        return best
+
+    @cached_property
+    def _has_powers(self) -> bool:
+        """Tell whether some weight or scale lies outside the integers."""
+        if self.p.dtype != object:
+            return False
+        weights = (*self.p_scales, *self.q_scales, *self.p.tolist(), *self.q.tolist())
+        return any(isinstance(weight, ExpPolynomial) for weight in weights)
+
+
+def _in_lowest_terms(table: SequenceTable) -> tuple[WeightArray, tuple[Whole, ...]]:
+    """Return weights and denominators, each row of integers divided by its gcd."""
+    weights = table.weights.copy()
+    denominators = list(table.denominators)
+    indptr = table.indptr.tolist()
+    for i, denominator in enumerate(denominators):
+        row = weights[indptr[i] : indptr[i + 1]]
+        divisor = _common_divisor(denominator, row)
+        if divisor > 1:
+            row //= divisor
+            denominators[i] = exact_quotient(denominator, divisor)
+    return weights, tuple(denominators)
+
+
+def _common_divisor(denominator: Whole, row: WeightArray) -> int:
+    """Return the gcd of a row of integers with its denominator, 1 for a row with powers of e."""
+    try:
+        return gcd(cast("int", denominator), *row.tolist())
+    except TypeError:
+        return 1
+
+
+def _placed(weights: WeightArray, where: IntArray, size: int) -> WeightArray:
+    """Return an array of that size with the weights at the given places and 0 elsewhere."""
+    placed: WeightArray = np.zeros(size, np.int64)
+    placed = as_objects(placed) if weights.dtype == object else placed
+    placed[where] = weights
+    return placed
+
+
+def _scaled(weights: WeightArray, factors: WeightArray, segment: IntArray) -> WeightArray:
+    """Return exact products, without multiplying by 1."""
+    if bool(np.all(factors == 1)):
+        return weights
+    return as_objects(weights) * as_objects(factors)[segment]
+
+
+def _is_small(value: Whole) -> bool:
+    """Tell whether a non-negative weight of at most this size fits int64."""
+    return isinstance(value, int) and value < _INT64_LIMIT
+
+
+def _whole(value: Whole) -> Whole:
+    """Return a numpy integer as a Python one, other weights as they are."""
+    return value if isinstance(value, ExpPolynomial) else int(value)
