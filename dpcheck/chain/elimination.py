@@ -1,0 +1,552 @@
+"""Eliminating silent states, so that one transition per output remains.
+
+A silent state shows nothing to the adversary. `eliminated` returns, for every other state, the
+distribution of the first non-silent state after it; runs that stay silent forever go to `diverged`.
+
+1. A strongly connected component C of silent states is replaced by its exits: with Q the steps
+   within C and B those out of it, the first exit from C is distributed as (I - Q)^-1 B. A component
+   without exit is left with probability 0; one with an exit is left with probability 1, since
+   every state of C reaches it (the standard fact on finite absorbing chains; Kemeny and Snell,
+   Finite Markov Chains, 1960, chapter 3). A self-loop alone is a division by 1 - P(s, s).
+2. What is left is acyclic. Backward: levels of silent states from the last, row(s) = Σ_t P(s,t)
+   row(t). Forward: levels from the sources, the mass of each source pushed along. Backward costs
+   about one output row per silent transition and is shared by all sources; forward costs one
+   transition per source that gets there. Both are estimated by counting, and the cheaper is taken.
+
+Everything is exact; see `scales` for why int64 products are safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.rows import Entries, Rows, merged, ranges, rows_of
+from dpcheck.chain.scales import (
+    Scales,
+    as_objects,
+    concatenated,
+    multiplied,
+    repeated,
+    weight_array,
+)
+from dpcheck.exact import (
+    Number,
+    Whole,
+    add,
+    as_fraction_parts,
+    divide,
+    exact_quotient,
+    from_parts,
+    multiply,
+    subtract,
+    whole_lcm,
+)
+
+MAX_ENTRIES = 1 << 22
+"""How many temporary entries are expanded at once."""
+
+Tick = Callable[[str], None]
+"""Called with a progress report about every 0.1 s of work; raises when a limit is reached."""
+
+
+def eliminated(
+    rows: Rows, *, silent: BoolArray, wanted: IntArray, diverged: int, tick: Tick
+) -> Rows:
+    """Return the rows of the `wanted` states over non-silent states and `diverged`, in that order.
+
+    silent, [n_states]; wanted, [n_wanted] distinct states, silent or not; `diverged` is a
+    state number that is not silent (it may equal n_states where no such state exists yet).
+
+    >>> half = Rows(np.array([0, 2, 4, 5]), np.array([1, 2, 1, 2, 2]),
+    ...             np.array([1, 1, 1, 2, 1]), np.array([2, 3, 1]))
+    >>> first = eliminated(half, silent=np.array([False, True, False]), wanted=np.array([0]),
+    ...                    diverged=3, tick=lambda progress: None)
+    >>> first.targets.tolist(), first.numerators.tolist(), first.denominators.tolist()
+    ([2], [1], [1])
+    """
+    graph = _acyclic(_Graph.of(rows, silent, diverged), tick)
+    levels = _levels(graph)
+    if _forward_is_cheaper(graph, wanted, levels):
+        return _forward(graph, wanted, levels, tick)
+    return _backward(graph, wanted, levels, tick)
+
+
+@dataclass(frozen=True, eq=False)
+class _Graph:
+    """The rows, with denominators as codes of `scales` [n_states], and who is silent."""
+
+    indptr: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    scale: IntArray
+    silent: BoolArray
+    diverged: int
+    scales: Scales
+
+    @staticmethod
+    def of(rows: Rows, silent: BoolArray, diverged: int) -> _Graph:
+        scales = Scales()
+        scale = scales.codes(rows.denominators)
+        padded = np.append(silent, np.False_)
+        return _Graph(rows.indptr, rows.targets, rows.numerators, scale, padded, diverged, scales)
+
+    @property
+    def n_targets(self) -> int:
+        return len(self.silent)
+
+    @property
+    def sources(self) -> IntArray:
+        """The source of every entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+
+# --- cycles --------------------------------------------------------------------------------
+
+
+def _acyclic(graph: _Graph, tick: Tick) -> _Graph:
+    """Return the graph with the silent components replaced by their exits."""
+    if not np.any(graph.silent):
+        return graph
+    sources = graph.sources
+    inner = graph.silent[sources] & graph.silent[graph.targets]
+    loops = sources[graph.targets == sources]
+    loops = loops[graph.silent[loops]]
+    component = _components(graph, sources[inner], graph.targets[inner])
+    replaced: dict[int, _Exit] = {}
+    for states in _nontrivial(component, np.flatnonzero(graph.silent)):
+        tick("leaving loops without output")
+        replaced |= _exits(graph, states)
+    single = np.setdiff1d(loops, np.fromiter(replaced, np.int64, len(replaced)))
+    for s in single.tolist():
+        replaced |= _exits(graph, np.array([s]))
+    return _with_rows(graph, replaced) if replaced else graph
+
+
+def _components(graph: _Graph, sources: IntArray, targets: IntArray) -> IntArray | None:
+    """Return the component of every state, or None if the silent states have no cycle but loops."""
+    proper = sources != targets
+    sources, targets = sources[proper], targets[proper]
+    if not _has_cycle(sources, targets, graph.n_targets):
+        return None
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    shape = (graph.n_targets, graph.n_targets)
+    steps = coo_array((np.ones(len(sources), np.int8), (sources, targets)), shape=shape)
+    _, component = connected_components(steps.tocsr(), directed=True, connection="strong")
+    return np.asarray(component, np.int64)
+
+
+def _has_cycle(sources: IntArray, targets: IntArray, n_states: int) -> bool:
+    """Tell whether states remain when those without successor are removed again and again."""
+    return bool(np.any(_peeling(sources, targets, n_states) < 0))
+
+
+def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
+    """Return [n_states] the length of the longest path from each state; -1 where there is none."""
+    order = np.argsort(targets, kind="stable")
+    before = sources[order]
+    starts = np.searchsorted(targets[order], np.arange(n_states + 1))
+    remaining = np.bincount(sources, minlength=n_states)
+    level = np.full(n_states, -1, np.int64)
+    ready, depth = np.flatnonzero(remaining == 0), 0
+    while len(ready):
+        level[ready] = depth
+        predecessors = before[ranges(starts[ready], starts[ready + 1] - starts[ready])]
+        if len(predecessors) * 8 > n_states:
+            remaining -= np.bincount(predecessors, minlength=n_states)
+            ready = np.flatnonzero((remaining == 0) & (level < 0))
+        else:
+            touched, counts = np.unique(predecessors, return_counts=True)
+            remaining[touched] -= counts
+            ready = touched[remaining[touched] == 0]
+        depth += 1
+    return level
+
+
+def _nontrivial(component: IntArray | None, silent: IntArray) -> list[IntArray]:
+    """Return the components with at least two silent states."""
+    if component is None:
+        return []
+    own = component[silent]
+    order = np.argsort(own, kind="stable")
+    parts = np.split(silent[order], np.flatnonzero(np.diff(own[order])) + 1)
+    return [part for part in parts if len(part) > 1]
+
+
+def _exits(graph: _Graph, states: IntArray) -> dict[int, _Exit]:
+    """Return for each state of a silent component where its runs leave it."""
+    lengths = graph.indptr[states + 1] - graph.indptr[states]
+    entries = ranges(graph.indptr[states], lengths)
+    sources, targets = np.repeat(states, lengths), graph.targets[entries]
+    if np.all(np.isin(targets, states)):
+        bottom = _Exit(np.array([graph.diverged]), np.ones(1, np.int64), 1)
+        return dict.fromkeys(states.tolist(), bottom)
+    steps: dict[int, dict[int, Number]] = {s: {} for s in states.tolist()}
+    scale = [graph.scales.values[code] for code in graph.scale[sources].tolist()]
+    weights = graph.numerators[entries].tolist()
+    for s, t, w, d in zip(sources.tolist(), targets.tolist(), weights, scale, strict=True):
+        steps[s][t] = add(steps[s].get(t, 0), from_parts(w, d))
+    return {s: _exit_of(row) for s, row in first_exits(steps).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Exit:
+    targets: IntArray
+    numerators: WeightArray
+    denominator: Whole
+
+
+def _exit_of(row: dict[int, Number]) -> _Exit:
+    """Return a distribution over its least common denominator."""
+    targets = sorted(row)
+    parts = [as_fraction_parts(row[t]) for t in targets]
+    common: Whole = 1
+    for _, denominator in parts:
+        common = whole_lcm(common, denominator)
+    numerators = [n * exact_quotient(common, d) for n, d in parts]
+    return _Exit(np.array(targets, np.int64), weight_array(numerators), common)
+
+
+def first_exits(steps: dict[int, dict[int, Number]]) -> dict[int, dict[int, Number]]:
+    """Return for each state (a key) the distribution of the first target that is no key.
+
+    States are eliminated one by one, the ones with the fewest detours first: with k gone, a step
+    i → k → j becomes a step i → j, and a loop at k a factor 1/(1 - P(k, k)). Every key must
+    reach a target outside, so no divisor is 0.
+
+    >>> from dpcheck.exact import rational
+    >>> half = rational("0.5")
+    >>> first_exits({0: {1: half, 9: half}, 1: {0: half, 8: half}})[0]
+    {8: 1/3, 9: 2/3}
+    """
+    rows = {s: dict(row) for s, row in steps.items()}
+    into: dict[int, set[int]] = {s: set() for s in rows}
+    for s, row in rows.items():
+        for t in row:
+            if t in into:
+                into[t].add(s)
+    remaining, order = set(rows), []
+    queue = [(len(into[s]) * len(rows[s]), s) for s in rows]
+    heapify(queue)
+    while queue:
+        cost, k = heappop(queue)
+        if k not in remaining:
+            continue
+        now = len(into[k]) * len(rows[k])
+        if now > cost:
+            heappush(queue, (now, k))
+            continue
+        remaining.discard(k)
+        order.append(k)
+        _bypass(k, rows, into, remaining)
+    for k in reversed(order):
+        rows[k] = _substituted(rows[k], rows)
+    return rows
+
+
+def _bypass(
+    k: int, rows: dict[int, dict[int, Number]], into: dict[int, set[int]], remaining: set[int]
+) -> None:
+    """Lead every remaining predecessor of k directly to what follows k."""
+    row = rows[k]
+    loop = row.pop(k, 0)
+    if loop != 0:
+        factor = divide(1, subtract(1, loop))
+        row.update({t: multiply(p, factor) for t, p in row.items()})
+    for t in row:
+        if t in into:
+            into[t].discard(k)
+    for i in into[k] & remaining:
+        weight = rows[i].pop(k)
+        for t, p in row.items():
+            rows[i][t] = add(rows[i].get(t, 0), multiply(weight, p))
+            if t in into:
+                into[t].add(i)
+
+
+def _substituted(row: dict[int, Number], rows: dict[int, dict[int, Number]]) -> dict[int, Number]:
+    """Return the row with the targets that are keys of `rows` replaced by their finished rows."""
+    result: dict[int, Number] = {}
+    for t, p in row.items():
+        if t not in rows:
+            result[t] = add(result.get(t, 0), p)
+            continue
+        for u, q in rows[t].items():
+            result[u] = add(result.get(u, 0), multiply(p, q))
+    return result
+
+
+def _with_rows(graph: _Graph, replaced: dict[int, _Exit]) -> _Graph:
+    """Return the graph with some rows replaced."""
+    states = np.fromiter(sorted(replaced), np.int64, len(replaced))
+    keep = ~np.isin(graph.sources, states)
+    new = [replaced[s] for s in states.tolist()]
+    new_sources = np.repeat(states, [len(exit_.targets) for exit_ in new])
+    sources = np.concatenate([graph.sources[keep], new_sources])
+    order = np.argsort(sources, kind="stable")
+    targets = np.concatenate([graph.targets[keep], *(exit_.targets for exit_ in new)])
+    numerators = concatenated([graph.numerators[keep], *(exit_.numerators for exit_ in new)])
+    scale = graph.scale.copy()
+    scale[states] = [graph.scales.code(exit_.denominator) for exit_ in new]
+    indptr = np.searchsorted(sources[order], np.arange(len(graph.indptr)))
+    return replace(
+        graph, indptr=indptr, targets=targets[order], numerators=numerators[order], scale=scale
+    )
+
+
+# --- acyclic elimination -------------------------------------------------------------------
+
+
+def _levels(graph: _Graph) -> list[IntArray]:
+    """Return the silent states by the length of their longest silent path, shortest first."""
+    sources = graph.sources
+    inner = graph.silent[sources] & graph.silent[graph.targets]
+    level = _peeling(sources[inner], graph.targets[inner], graph.n_targets)
+    silent = np.flatnonzero(graph.silent)
+    order = np.argsort(level[silent], kind="stable")
+    by_level = silent[order]
+    return np.split(by_level, np.flatnonzero(np.diff(level[by_level])) + 1) if len(silent) else []
+
+
+def _forward_is_cheaper(graph: _Graph, wanted: IntArray, levels: list[IntArray]) -> bool:
+    """Estimate both costs by counting paths, capped where nothing more can be met."""
+    if len(levels) < 2 or len(wanted) == 0:
+        return False
+    lengths = np.diff(graph.indptr)
+    n_outputs = len(np.unique(graph.targets[~graph.silent[graph.targets]]))
+    out = np.zeros(graph.n_targets)
+    backward = 0.0
+    for states in levels:
+        entries = ranges(graph.indptr[states], lengths[states])
+        targets = graph.targets[entries]
+        cost = np.where(graph.silent[targets], out[targets], 1.0)
+        starts = np.cumsum(lengths[states]) - lengths[states]
+        costs = np.add.reduceat(cost, starts)
+        backward += float(costs.sum())
+        out[states] = np.minimum(costs, n_outputs)
+    reach = np.bincount(wanted, minlength=graph.n_targets).astype(float)
+    forward = 0.0
+    starting = wanted[~graph.silent[wanted]]
+    for states in [starting, *reversed(levels)]:
+        if not len(states):
+            continue
+        entries = ranges(graph.indptr[states], lengths[states])
+        many = np.repeat(np.minimum(reach[states], len(wanted)), lengths[states])
+        forward += float(many.sum())
+        reach += np.bincount(graph.targets[entries], many, graph.n_targets)
+    return forward < backward
+
+
+def _backward(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows:
+    """Build the rows of the silent states level by level, then those of the wanted ones."""
+    store = _Store(graph)
+    for states in levels:
+        for block in _blocks(store.costs(states)):
+            tick(f"{int(store.length.astype(bool).sum())} states without output summed")
+            store.keep(states[block])
+    parts = []
+    for block in _blocks(store.costs(wanted)):
+        tick("summing what leads to the outputs")
+        parts.append(store.combined(wanted[block]))
+    return _stacked(parts)
+
+
+def _blocks(costs: IntArray) -> list[slice]:
+    """Cut rows of the given costs into runs of at most `MAX_ENTRIES`, one row at least."""
+    if not len(costs):
+        return []
+    marks = np.flatnonzero(np.diff(np.cumsum(costs) // MAX_ENTRIES)) + 1
+    edges = [0, *marks.tolist(), len(costs)]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def _stacked(parts: list[Rows]) -> Rows:
+    """Return the rows of all parts one after the other."""
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return Rows(np.zeros(1, np.int64), nothing, nothing, nothing)
+    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+    return Rows(
+        np.concatenate(([0], np.cumsum(lengths))),
+        np.concatenate([part.targets for part in parts]),
+        concatenated([part.numerators for part in parts]),
+        concatenated([part.denominators for part in parts]),
+    )
+
+
+class _Store:
+    """Rows of silent states found so far: `length`, `start` [n] index one growing table."""
+
+    def __init__(self, graph: _Graph) -> None:
+        self.graph = graph
+        self.length = np.zeros(graph.n_targets, np.int64)
+        self.start = np.zeros(graph.n_targets, np.int64)
+        self.scale = np.zeros(graph.n_targets, np.int64)
+        self.targets = np.empty(0, np.int64)
+        self.numerators: WeightArray = np.empty(0, np.int64)
+        self.n_entries = 0
+
+    def costs(self, states: IntArray) -> IntArray:
+        """Return how many entries each state's row expands to."""
+        graph = self.graph
+        lengths = graph.indptr[states + 1] - graph.indptr[states]
+        targets = graph.targets[ranges(graph.indptr[states], lengths)]
+        each = np.where(graph.silent[targets], self.length[targets], 1)
+        total = np.concatenate(([0], np.cumsum(each)))
+        ends = np.cumsum(lengths)
+        return np.asarray(total[ends] - total[ends - lengths], np.int64)
+
+    def expanded(self, states: IntArray) -> Entries:
+        """Return the rows of the states with silent targets replaced by their rows."""
+        graph = self.graph
+        lengths = graph.indptr[states + 1] - graph.indptr[states]
+        entries = ranges(graph.indptr[states], lengths)
+        rows = np.repeat(np.arange(len(states)), lengths)
+        targets, weights = graph.targets[entries], graph.numerators[entries]
+        own = graph.scale[states][rows]
+        inner = graph.silent[targets]
+        if not np.any(inner):
+            return Entries(rows, targets, weights, own)
+        via = targets[inner]
+        reach = self.length[via]
+        picked = ranges(self.start[via], reach)
+        total = graph.scales.products(own[inner], self.scale[via])
+        product = multiplied(
+            self.numerators[picked],
+            repeated(weights[inner], reach),
+            graph.scales.bound(total),
+        )
+        return Entries(
+            np.concatenate([rows[~inner], np.repeat(rows[inner], reach)]),
+            np.concatenate([targets[~inner], self.targets[picked]]),
+            concatenated([weights[~inner], product]),
+            np.concatenate([own[~inner], np.repeat(total, reach)]),
+        )
+
+    def combined(self, states: IntArray) -> Rows:
+        """Return the finished rows of the states."""
+        graph = self.graph
+        return rows_of(self.expanded(states), len(states), graph.n_targets, graph.scales)
+
+    def keep(self, states: IntArray) -> None:
+        """Add the rows of silent states whose silent successors are there already."""
+        rows = self.combined(states)
+        n_new = len(rows.targets)
+        if self.n_entries + n_new > len(self.targets):
+            self._grow(self.n_entries + n_new)
+        if rows.numerators.dtype != np.int64:
+            self.numerators = as_objects(self.numerators)
+        place = slice(self.n_entries, self.n_entries + n_new)
+        self.targets[place] = rows.targets
+        self.numerators[place] = rows.numerators
+        self.length[states] = np.diff(rows.indptr)
+        self.start[states] = rows.indptr[:-1] + self.n_entries
+        self.scale[states] = self.graph.scales.codes(rows.denominators)
+        self.n_entries += n_new
+
+    def _grow(self, n_entries: int) -> None:
+        size = max(1024, 2 * len(self.targets), n_entries)
+        targets = np.empty(size, np.int64)
+        targets[: self.n_entries] = self.targets[: self.n_entries]
+        numerators = concatenated(
+            [self.numerators[: self.n_entries], np.zeros(size - self.n_entries, np.int64)]
+        )
+        self.targets, self.numerators = targets, numerators
+
+
+def _forward(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows:
+    """Push the mass of every wanted state along, level by level, many sources at a time."""
+    parts: list[Rows] = []
+    pending = [slice(0, len(wanted))]
+    while pending:
+        block = pending.pop()
+        part = _pushed(graph, wanted[block], levels, tick)
+        if part is None:
+            middle = (block.start + block.stop) // 2
+            pending += [slice(middle, block.stop), slice(block.start, middle)]
+        else:
+            parts.append(part)
+    return _stacked(parts)
+
+
+def _pushed(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows | None:
+    """Return the rows of the wanted states, or None if they should be pushed in smaller groups."""
+    level = np.full(graph.n_targets, -1, np.int64)
+    for depth, states in enumerate(levels):
+        level[states] = depth
+    waiting: list[list[Entries]] = [[] for _ in levels]
+    done: list[Entries] = []
+    start = Entries(
+        np.arange(len(wanted)),
+        wanted,
+        np.ones(len(wanted), np.int64),
+        np.zeros(len(wanted), np.int64),
+    )
+    _sort_in(_steps(graph, start), level, waiting, done)
+    n_entries = 0
+    for depth in reversed(range(len(levels))):
+        if not waiting[depth]:
+            continue
+        tick("pushing probabilities along states without output")
+        here = _one_scale_per_target(_joined(waiting[depth]), len(wanted), graph)
+        waiting[depth] = []
+        cost = int((graph.indptr[here.targets + 1] - graph.indptr[here.targets]).sum())
+        n_entries += cost
+        if max(cost, n_entries // 16) > MAX_ENTRIES and len(wanted) > 1:
+            return None
+        _sort_in(_steps(graph, here), level, waiting, done)
+    return rows_of(_joined(done), len(wanted), graph.n_targets, graph.scales)
+
+
+def _joined(parts: list[Entries]) -> Entries:
+    return Entries(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.targets for part in parts]),
+        concatenated([part.numerators for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+    )
+
+
+def _one_scale_per_target(entries: Entries, n_rows: int, graph: _Graph) -> Entries:
+    """Add up entries at equal (row, target); equal targets get equal scales."""
+    places, inverse = np.unique(entries.targets, return_inverse=True)
+    turned = Entries(inverse, entries.rows, entries.numerators, entries.scales)
+    targets, rows, numerators, scale = merged(turned, len(places), n_rows, graph.scales)
+    return Entries(rows, places[targets], numerators, scale[targets])
+
+
+def _steps(graph: _Graph, entries: Entries) -> Entries:
+    """Return where one step leads from the entries' targets."""
+    at = entries.targets
+    lengths = graph.indptr[at + 1] - graph.indptr[at]
+    picked = ranges(graph.indptr[at], lengths)
+    total = graph.scales.products(entries.scales, graph.scale[at])
+    weights = multiplied(
+        graph.numerators[picked], repeated(entries.numerators, lengths), graph.scales.bound(total)
+    )
+    return Entries(
+        np.repeat(entries.rows, lengths), graph.targets[picked], weights, np.repeat(total, lengths)
+    )
+
+
+def _sort_in(
+    entries: Entries, level: IntArray, waiting: list[list[Entries]], done: list[Entries]
+) -> None:
+    """Put entries at silent states where their level is, the others with the finished ones."""
+    levels = level[entries.targets]
+    for depth in np.unique(levels).tolist():
+        chosen = np.flatnonzero(levels == depth)
+        part = Entries(
+            entries.rows[chosen],
+            entries.targets[chosen],
+            entries.numerators[chosen],
+            entries.scales[chosen],
+        )
+        (done if depth < 0 else waiting[depth]).append(part)

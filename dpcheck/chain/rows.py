@@ -1,0 +1,161 @@
+"""Sparse rows of exact weights, and their arithmetic on whole arrays.
+
+Row s of `Rows` is P(s, targets[j]) = numerators[j] / denominators[s] for
+indptr[s] <= j < indptr[s+1], as in `Chain`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied, summed
+
+SMALL_ENOUGH_TO_REDUCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """indptr [n+1], targets [n_entries], numerators [n_entries], denominators [n]."""
+
+    indptr: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    denominators: WeightArray
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Entries of some rows in any order: `numerators[i] / scale` at (`rows[i]`, `targets[i]`).
+
+    `scales` [n_entries] are codes of a `Scales`; a row may hold several scales and repeat targets.
+    """
+
+    rows: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    scales: IntArray
+
+
+def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return the concatenation of `starts[i], ..., starts[i] + lengths[i] - 1`.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    total = int(lengths.sum())
+    shifts = starts - np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(starts) else starts
+    return np.repeat(shifts, lengths) + np.arange(total, dtype=np.int64)
+
+
+def merged(
+    entries: Entries, n_rows: int, n_targets: int, scales: Scales
+) -> tuple[IntArray, IntArray, WeightArray, IntArray]:
+    """Return (row, target, numerator) in row-major order without repeats, and scales per row.
+
+    The scale of a row is the lcm of the scales of its entries, so equal targets just add up.
+    The sum of a row is at most 1, hence no numerator exceeds its row's scale.
+    """
+    row_scales = scales.segment_lcms(entries.rows, entries.scales, n_rows)
+    bound = scales.bound(row_scales)
+    factors = scales.quotients(row_scales[entries.rows], entries.scales)
+    numerators = multiplied(entries.numerators, factors, bound)
+    keys = entries.rows * n_targets + entries.targets
+    if np.all(keys[1:] > keys[:-1]):
+        return entries.rows, entries.targets, numerators, row_scales
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    sums = summed(numerators[order], starts, bound)
+    keys = keys[starts]
+    return keys // n_targets, keys % n_targets, sums, row_scales
+
+
+def rows_of(entries: Entries, n_rows: int, n_targets: int, scales: Scales) -> Rows:
+    """Return the entries as rows in lowest terms."""
+    rows, targets, numerators, row_scales = merged(entries, n_rows, n_targets, scales)
+    indptr = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
+    return in_lowest_terms(Rows(indptr, targets, numerators, scales.weights(row_scales)))
+
+
+def with_sinks(rows: Rows, number: IntArray, n_sinks: int) -> Rows:
+    """Return the rows of a chain's states with targets renumbered, and its sinks at the end.
+
+    `number` [n_targets] gives the new number of each target, in increasing order.
+    """
+    n = rows.n_rows
+    sinks = n + np.arange(n_sinks)
+    ones = np.ones(n_sinks, np.int64)
+    end = rows.indptr[-1]
+    numerators = concatenated([rows.numerators, ones])
+    denominators = concatenated([rows.denominators, ones])
+    if numerators.dtype != denominators.dtype:
+        numerators, denominators = as_objects(numerators), as_objects(denominators)
+    return Rows(
+        np.concatenate([rows.indptr, end + 1 + np.arange(n_sinks)]),
+        np.concatenate([number[rows.targets], sinks]),
+        numerators,
+        denominators,
+    )
+
+
+def in_lowest_terms(rows: Rows) -> Rows:
+    """Divide each row by the greatest common divisor of its numerators.
+
+    Cheap in int64; with large numbers only small tables are reduced, since rows may share them.
+    """
+    if rows.numerators.dtype == np.int64 and rows.denominators.dtype == np.int64:
+        return _divided(rows, _row_gcds(rows))
+    if len(rows.numerators) > SMALL_ENOUGH_TO_REDUCE or not _are_integers(rows):
+        return rows
+    divisors = np.ones(rows.n_rows, object)
+    for s in range(rows.n_rows):
+        row = rows.numerators[rows.indptr[s] : rows.indptr[s + 1]]
+        divisors[s] = gcd(*(int(w) for w in row)) or 1
+    return _in_int64_if_possible(_divided(rows, divisors))
+
+
+def _are_integers(rows: Rows) -> bool:
+    return all(isinstance(w, int) for w in as_objects(rows.numerators)) and all(
+        isinstance(w, int) for w in as_objects(rows.denominators)
+    )
+
+
+def _row_gcds(rows: Rows) -> IntArray:
+    divisors = np.ones(rows.n_rows, np.int64)
+    nonempty = np.flatnonzero(np.diff(rows.indptr))
+    if len(nonempty):
+        divisors[nonempty] = np.gcd.reduceat(rows.numerators, rows.indptr[nonempty])
+    return np.maximum(divisors, 1)
+
+
+def _divided(rows: Rows, divisors: WeightArray) -> Rows:
+    if np.all(divisors == 1):
+        return rows
+    lengths = np.diff(rows.indptr)
+    return Rows(
+        rows.indptr,
+        rows.targets,
+        rows.numerators // np.repeat(divisors, lengths),
+        rows.denominators // divisors,
+    )
+
+
+def _in_int64_if_possible(rows: Rows) -> Rows:
+    if not len(rows.denominators) or max(int(d) for d in rows.denominators) >= 2**62:
+        return rows
+    return Rows(
+        rows.indptr,
+        rows.targets,
+        rows.numerators.astype(np.int64),
+        rows.denominators.astype(np.int64),
+    )

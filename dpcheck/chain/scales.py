@@ -1,0 +1,214 @@
+"""Denominators and the arithmetic of rows of exact weights.
+
+A weight array is int64 or holds Python integers and `ExpPolynomial`s. A numerator never exceeds
+its denominator, so a product of numerators is safe in int64 as soon as the product of their
+denominators is below 2^62; whoever multiplies passes that bound. A chain has few different
+denominators: `Scales` numbers them, and an array of denominators is an array of small codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.exact import Whole, exact_quotient, whole_lcm
+
+INT64_LIMIT = 2**62
+
+
+class Scales:
+    """Numbers for denominators, with products, least common multiples and quotients remembered.
+
+    >>> scales = Scales()
+    >>> four, six = scales.code(4), scales.code(6)
+    >>> scales.values[scales.lcms(np.array([four]), np.array([six]))[0]]
+    12
+    """
+
+    def __init__(self) -> None:
+        """Start with code 0 for the denominator 1."""
+        self.values: list[Whole] = [1]
+        self._codes: dict[Whole, int] = {1: 0}
+        self._products: dict[tuple[int, int], int] = {}
+        self._lcms: dict[tuple[int, int], int] = {}
+        self._quotients: dict[tuple[int, int], Whole] = {}
+
+    def code(self, value: Whole) -> int:
+        """Return the code of one denominator."""
+        found = self._codes.get(value)
+        if found is None:
+            found = self._codes[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def codes(self, values: WeightArray) -> IntArray:
+        """Return the codes of an array of denominators."""
+        if values.dtype == np.int64:
+            distinct, inverse = np.unique(values, return_inverse=True)
+            return np.array([self.code(int(v)) for v in distinct], np.int64)[inverse]
+        return np.fromiter((self.code(v) for v in values), np.int64, len(values))
+
+    def weights(self, codes: IntArray) -> WeightArray:
+        """Return the denominators behind the codes."""
+        return gathered(self.values, codes)
+
+    def products(self, left: IntArray, right: IntArray) -> IntArray:
+        """Return the codes of the products, elementwise."""
+        return self._pairwise(left, right, self._product)
+
+    def lcms(self, left: IntArray, right: IntArray) -> IntArray:
+        """Return the codes of the least common multiples, elementwise."""
+        return self._pairwise(left, right, self._lcm)
+
+    def quotients(self, dividends: IntArray, divisors: IntArray) -> WeightArray:
+        """Return `dividend / divisor` elementwise; the caller knows the divisions are exact."""
+        pairs, inverse = distinct_pairs(dividends, divisors, len(self.values))
+        return gathered([self._quotient(a, b) for a, b in pairs], inverse)
+
+    def segment_lcms(self, segments: IntArray, codes: IntArray, n_segments: int) -> IntArray:
+        """Return per segment the code of the lcm of its denominators (1 for an empty one).
+
+        Rounds of pairwise merging: in each, every segment of m different codes keeps ⌈m/2⌉.
+        """
+        result = np.zeros(n_segments, np.int64)
+        while len(segments):
+            m = len(self.values)
+            keys = np.unique(segments * m + codes)
+            segments, codes = keys // m, keys % m
+            first = np.flatnonzero(np.diff(segments, prepend=-1))
+            if len(first) == len(segments):
+                result[segments] = codes
+                break
+            place = np.arange(len(segments)) - np.repeat(
+                first, np.diff(np.append(first, len(segments)))
+            )
+            is_right = place % 2 == 1
+            merged = np.flatnonzero(is_right)
+            codes = codes.copy()
+            codes[merged - 1] = self.lcms(codes[merged - 1], codes[merged])
+            segments, codes = segments[~is_right], codes[~is_right]
+        return result
+
+    def bound(self, codes: IntArray) -> int | None:
+        """Return the largest of the denominators, or None if one is not an integer."""
+        used = [self.values[c] for c in np.flatnonzero(np.bincount(codes))] if len(codes) else []
+        if all(isinstance(value, int) for value in used):
+            return max((value for value in used if isinstance(value, int)), default=1)
+        return None
+
+    def _pairwise(
+        self, left: IntArray, right: IntArray, operation: Callable[[int, int], int]
+    ) -> IntArray:
+        pairs, inverse = distinct_pairs(left, right, len(self.values))
+        return np.array([operation(a, b) for a, b in pairs], np.int64)[inverse]
+
+    def _product(self, a: int, b: int) -> int:
+        found = self._products.get((a, b))
+        if found is None:
+            found = self._products[a, b] = self.code(self.values[a] * self.values[b])
+        return found
+
+    def _lcm(self, a: int, b: int) -> int:
+        if a == b or b == 0:
+            return a
+        found = self._lcms.get((a, b))
+        if found is None:
+            found = self._lcms[a, b] = self.code(whole_lcm(self.values[a], self.values[b]))
+        return found
+
+    def _quotient(self, a: int, b: int) -> Whole:
+        if a == b:
+            return 1
+        found = self._quotients.get((a, b))
+        if found is None:
+            found = self._quotients[a, b] = exact_quotient(self.values[a], self.values[b])
+        return found
+
+
+def distinct_pairs(
+    left: IntArray, right: IntArray, n_codes: int
+) -> tuple[list[tuple[int, int]], IntArray]:
+    """Return the different pairs (left, right) of codes below n_codes, and each one's index."""
+    keys = left * n_codes + right
+    if n_codes * n_codes <= 4 * len(keys) + 1024:
+        present = np.zeros(n_codes * n_codes, np.bool_)
+        present[keys] = True
+        distinct = np.flatnonzero(present)
+        index = np.empty(n_codes * n_codes, np.int64)
+        index[distinct] = np.arange(len(distinct))
+        inverse = index[keys]
+    else:
+        distinct, inverse = np.unique(keys, return_inverse=True)
+    return [divmod(int(key), n_codes) for key in distinct], inverse
+
+
+def weight_array(values: list[Whole]) -> WeightArray:
+    """Return the weights as an array: int64 when all are integers below 2^62 in size."""
+    if all(isinstance(v, int) and -INT64_LIMIT < v < INT64_LIMIT for v in values):
+        return np.array(values, np.int64)
+    array = np.empty(len(values), np.object_)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
+
+
+def gathered(values: list[Whole], index: IntArray) -> WeightArray:
+    """Return `values[index]` as a weight array."""
+    return weight_array(values)[index]
+
+
+def as_objects(weights: WeightArray) -> WeightArray:
+    """Return the weights as an object array."""
+    return weights.astype(object) if weights.dtype == np.int64 else weights
+
+
+def concatenated(parts: list[WeightArray]) -> WeightArray:
+    """Return one array of all weights, objects if any part holds objects."""
+    if not parts:
+        return np.empty(0, np.int64)
+    if all(part.dtype == np.int64 for part in parts):
+        return np.concatenate(parts)
+    return np.concatenate([as_objects(part) for part in parts])
+
+
+def repeated(weights: WeightArray, counts: IntArray) -> WeightArray:
+    """Return each weight repeated as often as `counts` [n_weights] says."""
+    return weights[np.repeat(np.arange(len(weights)), counts)]
+
+
+def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> WeightArray:
+    """Return the elementwise product, each at most `bound` (None: not integers).
+
+    Factors 1 are skipped, so that large numbers stay shared between rows.
+    """
+    if right.dtype == np.int64:
+        others = np.flatnonzero(right != 1)
+        if not len(others):
+            return left
+    else:
+        others = np.arange(len(left))
+    if left.dtype == np.int64 and right.dtype == np.int64 and _fits(bound):
+        return left * right
+    if left.dtype == np.int64 and len(others) == len(left) and np.all(left == 1):
+        return right
+    product = as_objects(left).copy()
+    product[others] = product[others] * as_objects(right)[others]
+    return product
+
+
+def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightArray:
+    """Return the sums of the non-empty segments that begin at `starts`, each at most `bound`."""
+    if not len(starts):
+        return weights[:0]
+    if len(starts) == len(weights):
+        return weights
+    if weights.dtype == np.int64 and not _fits(bound):
+        weights = weights.astype(object)
+    sums: WeightArray = np.add.reduceat(weights, starts)
+    return sums
+
+
+def _fits(bound: int | None) -> bool:
+    return bound is not None and bound < INT64_LIMIT

@@ -1,0 +1,542 @@
+"""Mistakes that show only when a mechanism runs or a chain is laid out (DP2xx and DP5xx).
+
+Codes DP2xx are about probabilities and numbers, DP5xx about mechanisms and chains. A mistake found
+on a run carries `run`, the inputs and the results that lead there. Values are carried as the
+language writes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.exact import Number, add, compare, exact_text, subtract
+from dpcheck.source import Span
+
+MAX_TEXT = 60
+
+
+def shortened(text: str) -> str:
+    """Return a text of at most about `MAX_TEXT` characters.
+
+    >>> shortened("9" * 100)
+    '99999999999999999999...99999999999999999999 (100 characters)'
+    """
+    return text if len(text) <= MAX_TEXT else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"
+
+
+@dataclass(frozen=True)
+class RunMistake(Mistake):
+    """A mistake some run meets."""
+
+    run: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The run that leads there."""
+        return (f"on the run: {'; then '.join(self.run)}",) if self.run else ()
+
+    def on_run(self, run: tuple[str, ...]) -> Self:
+        """Return the mistake with the run that meets it."""
+        return replace(self, run=run)
+
+
+# --- probabilities and numbers -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProbabilityOutsideUnit(RunMistake):
+    """A probability is negative or above 1."""
+
+    probability: str
+
+    code: ClassVar[str] = "DP201"
+    explanation: ClassVar[str] = """\
+A probability lies between 0 and 1.
+
+Wrong:  x ~ bernoulli(3/2)
+Right:  x ~ bernoulli(1/2)"""
+
+    @property
+    def title(self) -> str:
+        """The value."""
+        return f"{shortened(self.probability)} is not a probability (from 0 to 1)"
+
+
+@dataclass(frozen=True)
+class WeightsDoNotSumToOne(RunMistake):
+    """The weights of a distribution literal sum to something else."""
+
+    total: Number
+    branches: tuple[tuple[Span, Number], ...]
+
+    code: ClassVar[str] = "DP202"
+    explanation: ClassVar[str] = """\
+The probabilities of a distribution `{value: weight, ...}` sum to exactly 1. Where they are only
+proportional to the probabilities, write `normalized` after the braces.
+
+Wrong:  x ~ {true: 3/4, false: 3/8}
+Right:  x ~ {true: 3/4, false: 1/4}
+Right:  x ~ {true: 2, false: 1} normalized"""
+
+    @property
+    def title(self) -> str:
+        """The sum."""
+        return f"the weights of this distribution sum to {shortened(exact_text(self.total))}, not 1"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Every weight with its value, where there are several."""
+        return _weight_labels(self.span, self.branches)
+
+    @property
+    def help(self) -> str | None:
+        """The change of one weight that repairs the sum."""
+        return _repaired(self.total, self.branches) or "`normalized` after `}` divides by the sum"
+
+
+@dataclass(frozen=True)
+class RowDoesNotSumToOne(RunMistake):
+    """The probabilities of a chain's row sum to something else."""
+
+    total: Number
+    branches: tuple[tuple[Span, Number], ...]
+
+    code: ClassVar[str] = "DP203"
+    explanation: ClassVar[str] = """\
+The probabilities of a row sum to exactly 1. A state without any row ends the run; a state with a
+row says where all of its probability goes.
+
+Wrong:  pos -> 3/4: s + 3/8: t
+Right:  pos -> 3/4: s + 1/4: t"""
+
+    @property
+    def title(self) -> str:
+        """The sum."""
+        return f"the probabilities of this row sum to {shortened(exact_text(self.total))}, not 1"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Every branch with its value."""
+        return _weight_labels(self.span, self.branches)
+
+    @property
+    def help(self) -> str | None:
+        """The change of one branch that repairs the sum."""
+        return _repaired(self.total, self.branches)
+
+
+def _weight_labels(
+    span: Span | None, branches: tuple[tuple[Span, Number], ...]
+) -> tuple[Label, ...]:
+    if branches:
+        return tuple(Label(place, shortened(exact_text(weight))) for place, weight in branches)
+    return () if span is None else (Label(span, ""),)
+
+
+def _repaired(total: Number, branches: tuple[tuple[Span, Number], ...]) -> str | None:
+    """Suggest the last weight that can absorb the difference alone."""
+    for place, weight in reversed(branches):
+        needed = add(weight, subtract(1, total))
+        if compare(needed, 0) >= 0 and compare(needed, 1) <= 0:
+            return f"`{exact_text(needed)}` in place of `{place.text}` makes the sum 1"
+    return None
+
+
+@dataclass(frozen=True)
+class NoPositiveWeight(RunMistake):
+    """A normalized distribution has no positive weight."""
+
+    code: ClassVar[str] = "DP204"
+    explanation: ClassVar[str] = """\
+`normalized` divides the weights by their sum, so at least one weight must be positive.
+
+Wrong:  x ~ {true: 0, false: 0} normalized
+Right:  x ~ {true: 1, false: 3} normalized"""
+
+    @property
+    def title(self) -> str:
+        """No weight."""
+        return "no weight of this distribution is positive, so it cannot be normalized"
+
+
+@dataclass(frozen=True)
+class NegativeWeight(RunMistake):
+    """A weight is negative."""
+
+    weight: str
+
+    code: ClassVar[str] = "DP205"
+    explanation: ClassVar[str] = """\
+Weights are at least 0.
+
+Wrong:  x ~ {true: 2, false: -1} normalized
+Right:  x ~ {true: 2, false: 1} normalized"""
+
+    @property
+    def title(self) -> str:
+        """The weight."""
+        return f"the weight {shortened(self.weight)} is negative"
+
+
+@dataclass(frozen=True)
+class EmptyUniform(RunMistake):
+    """A uniform distribution over nothing."""
+
+    code: ClassVar[str] = "DP206"
+    explanation: ClassVar[str] = """\
+A uniform distribution needs a set with at least one element.
+
+Wrong:  x ~ uniform(3..1)
+Right:  x ~ uniform(1..3)"""
+
+    @property
+    def title(self) -> str:
+        """Nothing to draw."""
+        return "there is nothing to draw from: the set of this uniform distribution is empty"
+
+
+@dataclass(frozen=True)
+class DivisionByZero(RunMistake):
+    """A division by zero."""
+
+    what: str
+
+    code: ClassVar[str] = "DP207"
+    explanation: ClassVar[str] = """\
+Some run divides by zero. `&`, `|`, `=>` and `if` evaluate only what they need, so a test in front
+of the division guards it.
+
+Wrong:  y := 1 / x
+Right:  y := if x != 0 then 1 / x else 0"""
+
+    @property
+    def title(self) -> str:
+        """What is divided."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class NumberTooLarge(RunMistake):
+    """A number (or set) that cannot be written down."""
+
+    what: str
+
+    code: ClassVar[str] = "DP208"
+    explanation: ClassVar[str] = """\
+Numbers are exact, so every digit is kept; this one has millions.
+
+Wrong:  x := 2 ^ (10 ^ 10)"""
+
+    @property
+    def title(self) -> str:
+        """Which."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class NoExactValue(RunMistake):
+    """An operation without an exact value."""
+
+    what: str
+
+    code: ClassVar[str] = "DP209"
+    explanation: ClassVar[str] = """\
+The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
+
+Wrong:  p := 2 ^ (1/2)
+Right:  p := 2 ^ 3"""
+
+    @property
+    def title(self) -> str:
+        """Which."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class BadParameter(RunMistake):
+    """A distribution's parameter is outside what it can take."""
+
+    what: str
+
+    code: ClassVar[str] = "DP210"
+    explanation: ClassVar[str] = """\
+The distributions take: `geometric(center, alpha)` an integer center and 0 < alpha < 1;
+`geometric_positive(alpha)` 0 < alpha < 1; `gaussian(center, base)` an integer center and
+0 < base < 1; `binomial(n, p)` an integer n >= 0 and 0 <= p <= 1. A policy `lo..hi` takes integers
+with lo <= hi, `folded` with lo < hi.
+
+Wrong:  x ~ geometric(c, 2) clamped 0..5
+Right:  x ~ geometric(c, 1/2) clamped 0..5"""
+
+    @property
+    def title(self) -> str:
+        """Which parameter."""
+        return self.what
+
+
+# --- mechanisms ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class IndexOutOfRange(RunMistake):
+    """An array index outside the declared range."""
+
+    what: str
+
+    code: ClassVar[str] = "DP501"
+    explanation: ClassVar[str] = """\
+An array declared as `a[1..k]` has the indices 1 to k.
+
+Wrong:  var a[1..3] := 0    a[4] := 1
+Right:  var a[1..4] := 0    a[4] := 1"""
+
+    @property
+    def title(self) -> str:
+        """The index and the range."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class OutsideDeclaredSet(RunMistake):
+    """A value outside the declared range of a variable or an argument."""
+
+    target: str
+    value: str
+    domain: str
+
+    code: ClassVar[str] = "DP502"
+    explanation: ClassVar[str] = """\
+A variable declared with `var c in 0..9`, or an argument of a mechanism declared with
+`input x in 0..9`, takes no other value.
+
+Wrong:  var c in 0..9 := 0    c := 10
+Right:  var c in 0..10 := 0   c := 10"""
+
+    @property
+    def title(self) -> str:
+        """The value and the set."""
+        return f"`{self.target}` becomes {shortened(self.value)}, outside {shortened(self.domain)}"
+
+
+@dataclass(frozen=True)
+class ReadBeforeAssignment(RunMistake):
+    """A variable is read before it has a value."""
+
+    what: str
+
+    code: ClassVar[str] = "DP503"
+    explanation: ClassVar[str] = """\
+A local variable has no value before its first assignment.
+
+Wrong:  if c { x := 1 }    output x
+Right:  x := 0    if c { x := 1 }    output x"""
+
+    @property
+    def title(self) -> str:
+        """Which variable."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class WrongKindOnRun(RunMistake):
+    """An operation meets a value of the wrong kind."""
+
+    what: str
+
+    code: ClassVar[str] = "DP504"
+    explanation: ClassVar[str] = """\
+Arithmetic needs numbers, a condition needs true or false, `in` needs a set on its right.
+
+Wrong:  input x in {pos, neg}    y := x + 1
+Right:  input x in {pos, neg}    y := if x = pos then 1 else 0"""
+
+    @property
+    def title(self) -> str:
+        """Operation and value."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class NothingToTake(RunMistake):
+    """`max` of nothing and its like."""
+
+    what: str
+
+    code: ClassVar[str] = "DP505"
+    explanation: ClassVar[str] = """\
+`max`, `min`, `argmax` and `argmin` need at least one value; `clamp(x, lo, hi)` needs lo <= hi.
+
+Wrong:  y := max(i in 3..1 : a[i])
+Right:  y := max(i in 1..3 : a[i])"""
+
+    @property
+    def title(self) -> str:
+        """Which operation."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class LengthsDiffer(RunMistake):
+    """Two arrays or tuples of different lengths, or an unpacking that does not fit."""
+
+    what: str
+
+    code: ClassVar[str] = "DP506"
+    explanation: ClassVar[str] = """\
+`hamming`, `l1` and `linf` compare arrays of one length; `(a, b) := t` needs a pair.
+
+Wrong:  (a, b) := (1, 2, 3)
+Right:  (a, b, c) := (1, 2, 3)"""
+
+    @property
+    def title(self) -> str:
+        """Both lengths."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class RunFails(RunMistake):
+    """A run reaches a place that no run may reach."""
+
+    what: str
+
+    code: ClassVar[str] = "DP507"
+    explanation: ClassVar[str] = """\
+A mechanism that is sampled, as in `y ~ survey(x = b)`, must output exactly once on every run.
+
+Wrong:  mechanism m { ... if c { output 1 } }      y ~ m()
+Right:  mechanism m { ... if c { output 1 } else { output 0 } }      y ~ m()"""
+
+    @property
+    def title(self) -> str:
+        """What happens there."""
+        return self.what
+
+
+@dataclass(frozen=True)
+class EmptyUniverse(Mistake):
+    """No input value satisfies the declarations."""
+
+    name: str
+
+    code: ClassVar[str] = "DP508"
+    explanation: ClassVar[str] = """\
+A mechanism needs at least one database: the product of its inputs' sets, restricted by `where`.
+
+Wrong:  input h[1..3] in 0..1 where sum(h) = 9
+Right:  input h[1..3] in 0..3 where sum(h) = 9"""
+
+    @property
+    def title(self) -> str:
+        """Which input."""
+        return f"no value of `{self.name}` satisfies its declaration: the universe is empty"
+
+
+@dataclass(frozen=True)
+class PairOutsideInput(Mistake):
+    """A pair of `adjacent` names a value the input cannot have."""
+
+    name: str
+    value: str
+
+    code: ClassVar[str] = "DP509"
+    explanation: ClassVar[str] = """\
+`adjacent (v, w)` lists pairs of values of the input.
+
+Wrong:  input x in {pos, neg}    adjacent (pos, zero)
+Right:  input x in {pos, neg}    adjacent (pos, neg)"""
+
+    @property
+    def title(self) -> str:
+        """The value."""
+        return f"{shortened(self.value)} is not a value of the input `{self.name}`"
+
+
+# --- chains --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OutsideFamily(RunMistake):
+    """A reference to a state that its family does not have."""
+
+    reference: str
+
+    code: ClassVar[str] = "DP510"
+    explanation: ClassVar[str] = """\
+A family `state t[l in 0..n]` has a member for each element of its set and no other.
+
+Wrong:  state t[l in 0..3]    s -> 1: t[4]
+Right:  state t[l in 0..4]    s -> 1: t[4]"""
+
+    @property
+    def title(self) -> str:
+        """The reference."""
+        return f"there is no state `{self.reference}`"
+
+
+@dataclass(frozen=True)
+class TwoRowsForOneState(RunMistake):
+    """A state has two rows."""
+
+    state: str
+    other: Span
+
+    code: ClassVar[str] = "DP511"
+    explanation: ClassVar[str] = """\
+A state has at most one row; all its branches stand in it.
+
+Wrong:  pos -> 1: s    pos -> 1: t
+Right:  pos -> 1/2: s + 1/2: t"""
+
+    @property
+    def title(self) -> str:
+        """The state."""
+        return f"the state `{self.state}` has two rows"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Both rows."""
+        assert self.span is not None, "rows have places"
+        if self.span == self.other:
+            return (Label(self.span, "this row is made twice"),)
+        return (Label(self.span, "the second row"), Label(self.other, "the first row"))
+
+
+@dataclass(frozen=True)
+class NowhereToStart(Mistake):
+    """A chain with neither initial states nor neighbors."""
+
+    name: str
+
+    code: ClassVar[str] = "DP512"
+    explanation: ClassVar[str] = """\
+The initial states of a chain are those `init` names, or else every state that has a neighbor.
+
+Right:  init start
+Right:  adjacent pos ~ neg"""
+
+    @property
+    def title(self) -> str:
+        """The chain."""
+        return f"the chain `{self.name}` has neither `init` nor neighbors: no run can start"
+
+
+@dataclass(frozen=True)
+class TwoStatesOfOneName(Mistake):
+    """A name is declared for two families, or observed without being declared."""
+
+    name: str
+
+    code: ClassVar[str] = "DP513"
+    explanation: ClassVar[str] = """\
+Every state and every family has a name of its own.
+
+Wrong:  state s    state s[k in 0..3]
+Right:  state start    state s[k in 0..3]"""
+
+    @property
+    def title(self) -> str:
+        """The name."""
+        return f"the state `{self.name}` is declared twice"

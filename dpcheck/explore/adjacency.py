@@ -1,0 +1,374 @@
+"""Pairs of neighbors: which rows of two tables satisfy a condition.
+
+Candidates come from the cheapest of two plans and are then tested against the whole condition by
+vectorised evaluation. *Moves*: where the condition bounds distances (see `patterns`), the partners
+of a row differ from it by one of a few vectors, found by looking up shifted keys. *Blocks*: rows
+that agree on what must be equal are paired with each other. So 10^5 inputs at distance 1 cost a few
+times 10^5 steps, not 10^10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.chain.rows import ranges
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.runs import PairOutsideInput
+from dpcheck.explore.columns import FIRST_FAULT, PLAIN, TRUE, ValueTable, distinct_rows
+from dpcheck.explore.evaluate import Frame, truths
+from dpcheck.explore.mistakes import MistakesFound, mistake_of
+from dpcheck.explore.patterns import Distance, conjunctions, distances
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.model.expressions import Expr, reads
+from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
+from dpcheck.model.values import ArrayValue, Value, value_text
+
+BLOCK = 1 << 20
+MAX_MOVES = 200_000
+MAX_KEY = 2**62
+
+Columns = dict[str, IntArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of two tables: columns [n_rows] under the names that the condition uses for it."""
+
+    columns: Columns
+    n_rows: int
+
+
+def neighbor_pairs(
+    mechanism: Mechanism, inputs: Columns, n_inputs: int, table: ValueTable, limits: Limits
+) -> IntArray:
+    """Return the pairs (s, t), s < t, of neighboring inputs, sorted; [n_pairs, 2].
+
+    Raises `MistakesFound` where a condition has no value or a listed pair no input.
+    """
+    public = [
+        name
+        for one in mechanism.inputs
+        if one.is_public
+        for name in ((one.name,) if one.lo is None else one.cells)
+    ]
+    found: list[IntArray] = []
+    for clause in mechanism.adjacency:
+        if isinstance(clause, AdjacentPairs):
+            found.append(_listed(mechanism, clause, inputs, table))
+            continue
+        condition = clause.condition if isinstance(clause, AdjacentWhere) else None
+        primed = _primed_names(inputs, condition)
+        left = Side(inputs, n_inputs)
+        right = Side({primed[name]: column for name, column in inputs.items()}, n_inputs)
+        equal = [(name, primed[name]) for name in public]
+        pairs = related(left, right, condition, equal, table, limits, skip_same=True)
+        found.append(pairs)
+    return symmetric(found, n_inputs)
+
+
+def _primed_names(inputs: Columns, condition: Expr | None) -> dict[str, str]:
+    """Return what the condition calls the neighbor's value of each input variable."""
+    used = () if condition is None else (name for name in reads(condition) if "'" in name)
+    return {name: f"{name}'" for name in inputs} | {name.replace("'", ""): name for name in used}
+
+
+def symmetric(found: Sequence[IntArray], n_states: int) -> IntArray:
+    """Return the pairs [n, 2] of all parts as unordered pairs without self-pairs, sorted."""
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *found])
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    keys = np.unique((low * n_states + high)[low != high])
+    return (
+        np.stack([keys // n_states, keys % n_states], axis=1) if len(keys) else keys.reshape(0, 2)
+    )
+
+
+def _listed(
+    mechanism: Mechanism, clause: AdjacentPairs, inputs: Columns, table: ValueTable
+) -> IntArray:
+    """Return the pairs that are listed by value, for the one input of a mechanism."""
+    (one,) = mechanism.inputs
+    names = (one.name,) if one.lo is None else one.cells
+    rows: dict[tuple[int, ...], int] = {
+        codes: k
+        for k, codes in enumerate(zip(*(inputs[name].tolist() for name in names), strict=True))
+    }
+    pairs = []
+    for pair in clause.pairs:
+        ends = [rows.get(_codes_of(value, one.lo, table)) for value in pair]
+        for value, end in zip(pair, ends, strict=True):
+            if end is None:
+                raise MistakesFound([PairOutsideInput(clause.span, one.name, value_text(value))])
+        pairs.append(ends)
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _codes_of(value: Value, lo: int | None, table: ValueTable) -> tuple[int, ...]:
+    if lo is None or not isinstance(value, ArrayValue | tuple):
+        return (table.code(value),)
+    items = value.items if isinstance(value, ArrayValue) else value
+    return tuple(table.code(item) for item in items)
+
+
+# --- pairs that satisfy a condition --------------------------------------------------------
+
+
+def related(
+    left: Side,
+    right: Side,
+    condition: Expr | None,
+    equal: Sequence[tuple[str, str]],
+    table: ValueTable,
+    limits: Limits,
+    *,
+    skip_same: bool = False,
+) -> IntArray:
+    """Return the pairs (row of left, row of right) [n, 2] that satisfy the condition.
+
+    `equal` lists columns that have to agree; `skip_same` leaves out pairs of equal rows. Raises `MistakesFound` if the condition has no value
+    on some pair of the search, `LimitReached` when the pairs get too many.
+    """
+    if not left.n_rows or not right.n_rows:
+        return np.empty((0, 2), np.int64)
+    search = _Search(left, right, tuple(equal), table, limits, skip_same)
+    if condition is None:
+        return search.satisfying(search.blocks(()), ()).pairs
+    names = frozenset(left.columns), frozenset(right.columns)
+    found = [
+        search.satisfying(search.candidates(distances(conjuncts, *names)), conjuncts)
+        for conjuncts in conjunctions(condition)
+    ]
+    # A part of a union without a value is a mistake only if no earlier part is true.
+    unsure = np.unique(np.concatenate([part.unsure for part in found]), axis=0)
+    decided = search.satisfying(iter([(unsure[:, 0], unsure[:, 1])]), (condition,))
+    if len(decided.unsure):
+        raise MistakesFound([search.mistake(condition, decided.unsure[0])])
+    return np.concatenate([*(part.pairs for part in found), decided.pairs])
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Pairs [n, 2] that satisfy some conjuncts, and pairs on which they have no value."""
+
+    pairs: IntArray
+    unsure: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Coordinate:
+    """A pair of columns as small integers; `is_metric` if differences mean distances."""
+
+    left: IntArray
+    right: IntArray
+    width: int
+    is_metric: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    left: Side
+    right: Side
+    equal: tuple[tuple[str, str], ...]
+    table: ValueTable
+    limits: Limits
+    skip_same: bool
+
+    def satisfying(
+        self, candidates: Iterator[tuple[IntArray, IntArray]], conjuncts: Sequence[Expr]
+    ) -> _Found:
+        """Return the candidate pairs that satisfy every conjunct."""
+        nothing = np.empty((0, 2), np.int64)
+        found, unsure, n_found = [nothing], [nothing], 0
+        for rows, others in candidates:
+            self.limits.check_time(f"{n_found} neighbor pairs found")
+            if self.skip_same:
+                apart = np.flatnonzero(rows != others)
+                rows, others = rows[apart], others[apart]
+            truth = self._truth(rows, others, conjuncts)
+            pairs = np.stack([rows, others], axis=1)
+            found.append(pairs[truth == TRUE])
+            unsure.append(pairs[truth >= FIRST_FAULT])
+            n_found += len(found[-1])
+            if n_found > 4 * self.limits.max_states:
+                raise LimitReached(f"more than {n_found} neighbor pairs", "--max-states")
+        return _Found(np.concatenate(found), np.concatenate(unsure))
+
+    def _truth(self, rows: IntArray, others: IntArray, conjuncts: Sequence[Expr]) -> IntArray:
+        """Return the truth of the conjunction on pairs of rows, from left to right."""
+        truth = np.full(len(rows), TRUE, np.int64)
+        for conjunct in conjuncts:
+            good = np.flatnonzero(truth == TRUE)
+            if not len(good):
+                break
+            columns = _gathered(self.left.columns, rows[good], conjunct)
+            columns |= _gathered(self.right.columns, others[good], conjunct)
+            truth[good] = truths(conjunct, Frame(len(good), columns), self.table)
+        return truth
+
+    def mistake(self, condition: Expr, pair: IntArray) -> Mistake:
+        """Return why the condition has no value on a pair."""
+        (code,) = self._truth(pair[:1], pair[1:], (condition,)).tolist()
+        run = tuple(
+            f"{name} = {value_text(self.table.value(int(side.columns[name][row])))}"
+            for side, row in ((self.left, pair[0]), (self.right, pair[1]))
+            for name in sorted(set(reads(condition)) & set(side.columns))
+        )
+        return mistake_of(self.table.fault_of(code), condition.span, run)
+
+    # --- plans ---
+
+    def candidates(self, bounds: Sequence[Distance]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Return candidate pairs by the cheaper plan: a superset of what the bounds allow."""
+        fixed = [pair for d in bounds if d.bound <= 0 for pair in d.pairs]
+        if any(d.bound < 0 for d in bounds):
+            return iter(())
+        blocks = self._block_cost(fixed)
+        if blocks > 2 * (self.left.n_rows + self.right.n_rows):
+            plan = self._plan(bounds, blocks)
+            if plan is not None:
+                return self.moves(*plan)
+        return self.blocks(fixed)
+
+    def _groups(self, fixed: Sequence[tuple[str, str]]) -> tuple[IntArray, IntArray]:
+        """Return group numbers of both sides: equal for rows that agree on the fixed columns."""
+        pairs = dict.fromkeys([*self.equal, *fixed])
+        columns = [np.concatenate([self.left.columns[a], self.right.columns[b]]) for a, b in pairs]
+        if not columns:
+            return np.zeros(self.left.n_rows, np.int64), np.zeros(self.right.n_rows, np.int64)
+        _, group = distinct_rows(columns)
+        return group[: self.left.n_rows], group[self.left.n_rows :]
+
+    def _block_cost(self, fixed: Sequence[tuple[str, str]]) -> float:
+        left, right = self._groups(fixed)
+        n_groups = max(int(left.max()), int(right.max())) + 1
+        sizes = np.bincount(left, minlength=n_groups).astype(float)
+        return float(sizes @ np.bincount(right, minlength=n_groups))
+
+    def blocks(self, fixed: Sequence[tuple[str, str]]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield all pairs that agree on the fixed columns, about `BLOCK` at a time."""
+        left, right = self._groups(fixed)
+        order = np.argsort(right, kind="stable")
+        starts = np.searchsorted(right[order], left)
+        sizes = np.searchsorted(right[order], left, side="right") - starts
+        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // BLOCK)) + 1
+        for rows in np.split(np.arange(self.left.n_rows), cuts):
+            counts = sizes[rows]
+            yield np.repeat(rows, counts), order[ranges(starts[rows], counts)]
+
+    def _plan(
+        self, bounds: Sequence[Distance], budget: float
+    ) -> tuple[list[_Coordinate], list[tuple[int, ...]]] | None:
+        """Return coordinates that tell rows apart and moves between them, if cheaper."""
+        pairs = self._all_pairs(bounds)
+        if pairs is None:
+            return None
+        coordinates = [self._coordinate(*pair) for pair in pairs]
+        size = 1
+        for coordinate in coordinates:
+            size *= 2 * coordinate.width
+        if size >= MAX_KEY:
+            return None
+        most = min(MAX_MOVES, int(budget / (2 * self.left.n_rows)))
+        moves = _moves(pairs, coordinates, self.equal, bounds, most)
+        return None if moves is None else (coordinates, moves)
+
+    def _all_pairs(self, bounds: Sequence[Distance]) -> list[tuple[str, str]] | None:
+        """Pair every left column with one right column: as bounded, or else by position."""
+        pairs = list(dict.fromkeys([*self.equal, *(p for d in bounds for p in d.pairs)]))
+        used_left, used_right = {a for a, _ in pairs}, {b for _, b in pairs}
+        if len(used_left) != len(pairs) or len(used_right) != len(pairs):
+            return None
+        rest_left = [name for name in self.left.columns if name not in used_left]
+        rest_right = [name for name in self.right.columns if name not in used_right]
+        if len(rest_left) != len(rest_right):
+            return None
+        return pairs + list(zip(rest_left, rest_right, strict=True))
+
+    def _coordinate(self, name: str, other: str) -> _Coordinate:
+        left, right = self.left.columns[name], self.right.columns[other]
+        both = np.concatenate([left, right])
+        low, high = int(both.min()), int(both.max())
+        if high < PLAIN and high - low < 1 << 20:
+            return _Coordinate(left - low, right - low, high - low + 1, is_metric=True)
+        distinct, rank = np.unique(both, return_inverse=True)
+        return _Coordinate(rank[: len(left)], rank[len(left) :], len(distinct), is_metric=False)
+
+    def moves(
+        self, coordinates: list[_Coordinate], moves: list[tuple[int, ...]]
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield for each move the rows it leads from and the rows it leads to."""
+        key = np.zeros(self.left.n_rows, np.int64)
+        target = np.zeros(self.right.n_rows, np.int64)
+        for c in coordinates:
+            key, target = key * (2 * c.width) + c.left, target * (2 * c.width) + c.right
+        order = np.argsort(target, kind="stable")
+        target = target[order]
+        is_simple = not np.any(target[1:] == target[:-1])
+        for move in moves:
+            # A digit has room for twice the width: a shifted digit out of range meets no key.
+            shift = 0
+            for step, c in zip(move, coordinates, strict=True):
+                shift = shift * (2 * c.width) + step
+            moved = key + shift
+            starts = np.searchsorted(target, moved)
+            if is_simple:
+                hit = np.flatnonzero(target[starts.clip(max=len(target) - 1)] == moved)
+                rows, others = hit, order[starts[hit]]
+            else:
+                sizes = np.searchsorted(target, moved, side="right") - starts
+                rows = np.repeat(np.arange(len(key)), sizes)
+                others = order[ranges(starts, sizes)]
+            inside = np.ones(len(rows), np.bool_)
+            for step, c in zip(move, coordinates, strict=True):
+                inside &= c.right[others] - c.left[rows] == step
+            yield rows[inside], others[inside]
+
+
+def _gathered(columns: Columns, rows: IntArray, conjunct: Expr) -> Columns:
+    return {name: columns[name][rows] for name in set(reads(conjunct)) if name in columns}
+
+
+def _moves(
+    pairs: Sequence[tuple[str, str]],
+    coordinates: Sequence[_Coordinate],
+    equal: Sequence[tuple[str, str]],
+    bounds: Sequence[Distance],
+    most: int,
+) -> list[tuple[int, ...]] | None:
+    """Return the vectors of differences that the bounds allow, or None if there are too many."""
+    steps: list[range] = []
+    for pair, coordinate in zip(pairs, coordinates, strict=True):
+        reach = coordinate.width - 1
+        for distance in bounds:
+            if pair not in distance.pairs:
+                continue
+            if distance.bound == 0 or (coordinate.is_metric and distance.norm != "hamming"):
+                reach = min(reach, distance.bound)
+        if pair in equal:
+            reach = 0
+        steps.append(range(-reach, reach + 1))
+    place = {pair: k for k, pair in enumerate(pairs)}
+    limits = [
+        (d.norm, {place[pair] for pair in d.pairs}, d.bound)
+        for d in bounds
+        if d.norm == "hamming"
+        or (d.norm == "l1" and all(coordinates[place[pair]].is_metric for pair in d.pairs))
+    ]
+    found: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), tuple(0 for _ in limits))]
+    for k, choices in enumerate(steps):
+        longer = []
+        for move, spent in found:
+            for step in choices:
+                now = tuple(
+                    used + (0 if k not in where else abs(step) if norm == "l1" else step != 0)
+                    for used, (norm, where, _) in zip(spent, limits, strict=True)
+                )
+                if all(used <= bound for used, (_, _, bound) in zip(now, limits, strict=True)):
+                    longer.append(((*move, step), now))
+            if len(longer) > most:
+                return None
+        found = longer
+    return [move for move, _ in found]

@@ -1,0 +1,497 @@
+"""What a `~` can draw: finite supports with exact weights, one per distinct tuple of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.chain.rows import ranges
+from dpcheck.chain.scales import concatenated, weight_array
+from dpcheck.diagnostics.runs import (
+    BadParameter,
+    EmptyUniform,
+    NegativeWeight,
+    NoPositiveWeight,
+    NumberTooLarge,
+    ProbabilityOutsideUnit,
+    WeightsDoNotSumToOne,
+    WrongKindOnRun,
+)
+from dpcheck.exact import (
+    ExpNumber,
+    Number,
+    Rational,
+    Whole,
+    add,
+    as_fraction_parts,
+    compare,
+    exact_quotient,
+    multiply,
+    whole_lcm,
+)
+from dpcheck.explore import closed_forms
+from dpcheck.explore.closed_forms import Weights
+from dpcheck.explore.columns import (
+    FALSE,
+    FIRST_FAULT,
+    TRUE,
+    ValueTable,
+    distinct_rows,
+)
+from dpcheck.explore.evaluate import Frame, evaluated, spread, truths
+from dpcheck.explore.mistakes import MistakeFault
+from dpcheck.model.evaluation import Fault, described
+from dpcheck.model.expressions import Expr, reads
+from dpcheck.model.program import (
+    Bernoulli,
+    Binomial,
+    Branches,
+    ChooseDistribution,
+    Distribution,
+    Gaussian,
+    Geometric,
+    GeometricPositive,
+    LetDistribution,
+    Policy,
+    Uniform,
+    Weighted,
+)
+from dpcheck.model.values import SetValue, Value, value_text
+from dpcheck.source import Span
+
+MAX_SUPPORT = 5_000_000
+MAX_TABLE_BITS = 1 << 34
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows repeated once per value of their support.
+
+    row [n_drawn]: which row; value [n_drawn]: the code drawn; numerators [n_drawn].
+    """
+
+    row: IntArray
+    value: IntArray
+    numerators: WeightArray
+
+
+class Supports:
+    """The distributions met in one exploration, by number.
+
+    Values are codes of `table`, strictly increasing in no particular order but without repeats,
+    and every weight is positive.
+    """
+
+    def __init__(self, table: ValueTable) -> None:
+        """Start with no distribution."""
+        self.table = table
+        self._members: list[Weights] = []
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def add(self, support: Weights) -> int:
+        """Return the number of a new distribution."""
+        self._members.append(support)
+        return len(self._members) - 1
+
+    def known(self, key: tuple[object, ...], make: Callable[[], Weights]) -> int:
+        """Return the number of the distribution with these parameters, or the code of a fault."""
+        found = self._known.get(key)
+        if found is None:
+            try:
+                found = self.add(make())
+            except Fault as fault:
+                found = self.table.fault(fault)
+            self._known[key] = found
+        return found
+
+    def lengths(self, numbers: IntArray) -> IntArray:
+        """Return how many values each distribution has."""
+        distinct, index = np.unique(numbers, return_inverse=True)
+        sizes = [len(self._members[k].values) for k in distinct.tolist()]
+        return np.array(sizes, np.int64)[index]
+
+    def denominators(self, numbers: IntArray) -> list[Whole]:
+        """Return the denominators of the distributions."""
+        return [self._members[k].denominator for k in numbers.tolist()]
+
+    def drawn(self, numbers: IntArray) -> Drawn:
+        """Return every row once per value of its distribution (`numbers` [n_rows])."""
+        distinct, index = np.unique(numbers, return_inverse=True)
+        members = [self._members[k] for k in distinct.tolist()]
+        sizes = np.array([len(member.values) for member in members], np.int64)
+        starts = np.cumsum(sizes) - sizes
+        picked = ranges(starts[index], sizes[index])
+        return Drawn(
+            np.repeat(np.arange(len(numbers)), sizes[index]),
+            np.concatenate([np.empty(0, np.int64), *(m.values for m in members)])[picked],
+            concatenated([m.numerators for m in members])[picked],
+        )
+
+
+def distributions(distribution: Distribution, frame: Frame, supports: Supports) -> IntArray:
+    """Return the number of each row's distribution [n_rows], or a fault's code."""
+    match distribution:
+        case Bernoulli(probability=p, span=span):
+            return _per_row("bernoulli", (p,), span, _bernoulli, frame, supports)
+        case Uniform(domain=domain, span=span):
+            return _per_row("uniform", (domain,), span, _uniform, frame, supports)
+        case Binomial(trials=n, probability=p, span=span):
+            return _per_row("binomial", (n, p), span, _binomial, frame, supports)
+        case Geometric(center=center, alpha=alpha, policy=policy, span=span):
+            parameters = (center, alpha, policy.lo, policy.hi)
+            return _per_row("geometric", parameters, span, _geometric(policy), frame, supports)
+        case GeometricPositive(alpha=alpha, policy=policy, span=span):
+            parameters = (alpha, policy.lo, policy.hi)
+            make = _geometric_positive(policy)
+            return _per_row("geometric_positive", parameters, span, make, frame, supports)
+        case Gaussian(center=center, base=base, policy=policy, span=span):
+            parameters = (center, base, policy.lo, policy.hi)
+            return _per_row("gaussian", parameters, span, _gaussian(policy), frame, supports)
+        case Branches():
+            return _branches(distribution, frame, supports)
+        case Weighted():
+            return _weighted(distribution, frame, supports)
+        case LetDistribution(name=name, value=value, body=body):
+            column = evaluated(value, frame, supports.table)
+            return distributions(body, frame.bound(name, column), supports)
+        case ChooseDistribution():
+            return _chosen(distribution, frame, supports)
+    assert_never(distribution)
+
+
+def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> IntArray:
+    """Return the distributions of the branch each row takes."""
+    result = np.array(truths(choice.condition, frame, supports.table))
+    then, orelse = np.flatnonzero(result == TRUE), np.flatnonzero(result == FALSE)
+    for rows, branch in ((then, choice.then), (orelse, choice.orelse)):
+        if len(rows):
+            result[rows] = distributions(branch, frame.at(rows), supports)
+    return result
+
+
+Maker = Callable[[list[Value], ValueTable, Span], Weights]
+
+
+def _per_row(
+    kind: str,
+    parameters: tuple[Expr, ...],
+    span: Span,
+    make: Maker,
+    frame: Frame,
+    supports: Supports,
+) -> IntArray:
+    """Evaluate the parameters and make one distribution per distinct tuple of them."""
+    table = supports.table
+    columns = [evaluated(parameter, frame, table) for parameter in parameters]
+    first, group = distinct_rows(columns)
+    numbers = []
+    for codes in zip(*(column[first].tolist() for column in columns), strict=True):
+        fault = next((code for code in codes if code >= FIRST_FAULT), None)
+        if fault is None:
+            values = [table.value(code) for code in codes]
+            made = supports.known((kind, span, *codes), lambda v=values: make(v, table, span))
+            numbers.append(made)
+        else:
+            numbers.append(fault)
+    return np.array(numbers, np.int64)[group]
+
+
+# --- parameters ----------------------------------------------------------------------------
+
+
+def _number(value: Value, what: str, span: Span) -> Number:
+    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
+        raise MistakeFault(WrongKindOnRun(span, (), f"{what} is {described(value)}, not a number"))
+    return value
+
+
+def _integer(value: Value, what: str, span: Span) -> int:
+    number = _number(value, what, span)
+    if not isinstance(number, int):
+        raise _bad(span, f"{what} must be an integer, not {value_text(value)}")
+    return number
+
+
+def _bad(span: Span, what: str) -> MistakeFault:
+    return MistakeFault(BadParameter(span, (), what))
+
+
+def _probability(value: Value, span: Span) -> Number:
+    number = _number(value, "the probability", span)
+    if compare(number, 0) < 0 or compare(number, 1) > 0:
+        raise MistakeFault(ProbabilityOutsideUnit(span, (), value_text(value)))
+    return number
+
+
+def _open_unit(value: Value, what: str, span: Span) -> tuple[Whole, Whole]:
+    """Return numerator and denominator of a number strictly between 0 and 1."""
+    number = _number(value, what, span)
+    if compare(number, 0) <= 0 or compare(number, 1) >= 0:
+        raise _bad(span, f"{what} must lie strictly between 0 and 1, and is {value_text(value)}")
+    return as_fraction_parts(number)
+
+
+def _window(low: Value, high: Value, policy: Policy) -> tuple[int, int]:
+    """Return the bounds of a policy, both small enough for a table."""
+    lo = _integer(low, f"the lower bound of `{policy.kind}`", policy.span)
+    hi = _integer(high, f"the upper bound of `{policy.kind}`", policy.span)
+    text = f"{value_text(lo)}..{value_text(hi)}"
+    if lo > hi:
+        raise _bad(policy.span, f"`{policy.kind} {text}` leaves no value")
+    if policy.kind == "folded" and lo == hi:
+        raise _bad(policy.span, f"`folded {text}` needs a lower bound below the upper one")
+    if hi - lo >= MAX_SUPPORT or max(abs(lo), abs(hi)) >= 2**30:
+        _refuse(policy.span, f"`{policy.kind} {text}` has too many values to write out")
+    return lo, hi
+
+
+def _refuse(span: Span, what: str) -> None:
+    raise MistakeFault(NumberTooLarge(span, (), what))
+
+
+def _check_table(n_entries: int, largest: int, parts: tuple[Whole, Whole], span: Span) -> None:
+    """Refuse tables of powers up to `largest` that no memory holds."""
+    bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
+    if n_entries * largest * bits > MAX_TABLE_BITS:
+        _refuse(span, f"the probabilities have too many digits: powers up to {largest}")
+
+
+# --- kinds ---------------------------------------------------------------------------------
+
+
+def _bernoulli(values: list[Value], table: ValueTable, span: Span) -> Weights:
+    """Return `true` with the given probability."""
+    numerator, denominator = as_fraction_parts(_probability(values[0], span))
+    return _positive([TRUE, FALSE], [numerator, denominator - numerator], denominator)
+
+
+def _positive(codes: Sequence[int], weights: Sequence[Whole], denominator: Whole) -> Weights:
+    """Return the distribution without its zeros."""
+    kept = [i for i, weight in enumerate(weights) if weight != 0]
+    numerators = weight_array([*(weights[i] for i in kept), denominator])[:-1]
+    return Weights(np.array([codes[i] for i in kept], np.int64), numerators, denominator)
+
+
+def _uniform(values: list[Value], table: ValueTable, span: Span) -> Weights:
+    """Return every element of a set alike."""
+    domain = values[0]
+    if not isinstance(domain, SetValue):
+        title = f"`uniform` needs a set, not {described(domain)}"
+        raise MistakeFault(WrongKindOnRun(span, (), title))
+    if len(domain) == 0:
+        raise MistakeFault(EmptyUniform(span, ()))
+    if len(domain) > MAX_SUPPORT:
+        _refuse(span, f"a set of {len(domain)} elements is too large to write out")
+    codes = table.codes(domain.items)
+    return Weights(codes, np.ones(len(codes), np.int64), len(codes))
+
+
+def _binomial(values: list[Value], table: ValueTable, span: Span) -> Weights:
+    """Return the number of successes."""
+    trials = _integer(values[0], "the number of trials", span)
+    a, b = as_fraction_parts(_probability(values[1], span))
+    if trials < 0:
+        raise _bad(span, f"the number of trials must be at least 0, and is {trials}")
+    _check_table(trials + 1, trials + 1, (a, b), span)
+    return closed_forms.binomial(trials, a, b)
+
+
+def _geometric(policy: Policy) -> Maker:
+    """Return the maker of two-sided geometric distributions under a policy."""
+
+    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
+        center = _integer(values[0], "the center of `geometric`", span)
+        a, b = _open_unit(values[1], "alpha", span)
+        lo, hi = _window(values[2], values[3], policy)
+        reach = max(hi - lo, abs(center - lo), abs(hi - center))
+        match policy.kind:
+            case "clamped":
+                _check_table(hi - lo + 1, reach, (a, b), span)
+                return closed_forms.geometric_clamped(center, a, b, lo, hi)
+            case "conditioned":
+                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
+                inside = min(max(center, lo), hi)
+                return closed_forms.geometric_conditioned(inside, a, b, lo, hi)
+            case "folded":
+                _check_table(hi - lo + 1, 2 * (hi - lo), (a, b), span)
+                center = lo + (center - lo) % (2 * (hi - lo))
+                return closed_forms.geometric_folded(center, a, b, lo, hi)
+            case "wrapped":
+                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
+                center = lo + (center - lo) % (hi - lo + 1)
+                return closed_forms.geometric_wrapped(center, a, b, lo, hi)
+        assert_never(policy.kind)
+
+    return make
+
+
+def _geometric_positive(policy: Policy) -> Maker:
+    """Return the maker of one-sided geometric distributions under a policy."""
+
+    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
+        a, b = _open_unit(values[0], "alpha", span)
+        lo, hi = _window(values[1], values[2], policy)
+        match policy.kind:
+            case "clamped":
+                _check_table(hi - lo + 1, max(hi, 1), (a, b), span)
+                return closed_forms.positive_clamped(a, b, lo, hi)
+            case "conditioned":
+                if hi < 0:
+                    raise _bad(policy.span, f"`conditioned {lo}..{hi}` leaves no value >= 0")
+                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
+                return closed_forms.positive_conditioned(a, b, lo, hi)
+            case "folded":
+                _check_table(hi - lo + 1, 2 * (hi - lo), (a, b), span)
+                return closed_forms.positive_folded(a, b, lo, hi)
+            case "wrapped":
+                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
+                return closed_forms.positive_wrapped(a, b, lo, hi)
+        assert_never(policy.kind)
+
+    return make
+
+
+def _gaussian(policy: Policy) -> Maker:
+    """Return the maker of discrete Gaussians conditioned on a window."""
+
+    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
+        twice = multiply(2, _number(values[0], "the center of `gaussian`", span))
+        if not isinstance(twice, int):
+            title = f"the center of `gaussian` must be an integer, not {value_text(values[0])}"
+            raise _bad(span, title)
+        a, b = _open_unit(values[1], "the base", span)
+        lo, hi = _window(values[2], values[3], policy)
+        reach = (hi - lo) * max(abs(2 * hi - twice), abs(2 * lo - twice))
+        _check_table(reach + 1, reach + 1, (a, b), span)
+        return closed_forms.gaussian_conditioned(twice, a, b, lo, hi)
+
+    return make
+
+
+def _branches(distribution: Branches, frame: Frame, supports: Supports) -> IntArray:
+    """Return the distributions of a literal `{value: weight, ...}`."""
+    parameters = tuple(part for branch in distribution.branches for part in branch)
+    places = [weight.span for _, weight in distribution.branches]
+
+    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
+        codes = [table.code(value) for value in values[::2]]
+        return _literal(codes, values[1::2], places, distribution.normalized, span)
+
+    return _per_row("branches", parameters, distribution.span, make, frame, supports)
+
+
+def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntArray:
+    """Return the distributions of `{value: weight for name in domain where condition}`."""
+    table = supports.table
+    first, group = _distinct_readings(distribution, frame)
+    bodies = (distribution.value, distribution.weight)
+    lists = spread(
+        distribution.name,
+        distribution.domain,
+        distribution.where,
+        bodies,
+        frame.at(first),
+        table,
+    )
+    place = distribution.weight.span
+    numbers = []
+    for found in lists:
+        if isinstance(found, int):
+            numbers.append(found)
+            continue
+
+        def make(found: tuple[int, ...] = found) -> Weights:
+            weights = [table.value(code) for code in found[1::2]]
+            places = [place] * len(weights)
+            return _literal(
+                list(found[::2]), weights, places, distribution.normalized, distribution.span
+            )
+
+        numbers.append(supports.known(("weighted", distribution.span, found), make))
+    return np.array(numbers, np.int64)[group]
+
+
+def _distinct_readings(distribution: Weighted, frame: Frame) -> tuple[IntArray, IntArray]:
+    """Return the first row of each group that agrees on what the distribution reads."""
+    names = sorted(set(distribution_reads(distribution)))
+    if not names:
+        return np.zeros(min(1, frame.n_rows), np.int64), np.zeros(frame.n_rows, np.int64)
+    return distinct_rows([frame[name] for name in names])
+
+
+def distribution_reads(distribution: Distribution) -> Iterator[str]:
+    """Yield the variables that the distribution reads, with repeats."""
+    match distribution:
+        case Bernoulli(probability=p):
+            yield from reads(p)
+        case Uniform(domain=domain):
+            yield from reads(domain)
+        case Branches(branches=branches):
+            for value, weight in branches:
+                yield from reads(value)
+                yield from reads(weight)
+        case Weighted(name=name, domain=domain, where=where, value=value, weight=weight):
+            yield from reads(domain)
+            inner = (value, weight) if where is None else (where, value, weight)
+            for part in inner:
+                yield from (free for free in reads(part) if free != name)
+        case Binomial(trials=n, probability=p):
+            yield from reads(n)
+            yield from reads(p)
+        case (
+            Geometric(center=first, alpha=second, policy=policy)
+            | Gaussian(center=first, base=second, policy=policy)
+        ):
+            for part in (first, second, policy.lo, policy.hi):
+                yield from reads(part)
+        case GeometricPositive(alpha=alpha, policy=policy):
+            for part in (alpha, policy.lo, policy.hi):
+                yield from reads(part)
+        case LetDistribution(name=name, value=value, body=body):
+            yield from reads(value)
+            yield from (free for free in distribution_reads(body) if free != name)
+        case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+            yield from reads(condition)
+            yield from distribution_reads(then)
+            yield from distribution_reads(orelse)
+
+
+def _literal(
+    codes: list[int],
+    weights: Sequence[Value],
+    places: Sequence[Span],
+    normalized: bool,
+    span: Span,
+) -> Weights:
+    """Return the distribution with the given weights, equal values added up."""
+    numbers = [_number(w, "this weight", p) for w, p in zip(weights, places, strict=True)]
+    total: Number = 0
+    for number, place in zip(numbers, places, strict=True):
+        if compare(number, 0) < 0:
+            raise MistakeFault(NegativeWeight(place, (), value_text(number)))
+        total = add(total, number)
+    if normalized and total == 0:
+        raise MistakeFault(NoPositiveWeight(span, ()))
+    if not normalized and total != 1:
+        branches = tuple(zip(places, numbers, strict=True)) if len(set(places)) > 1 else ()
+        raise MistakeFault(WeightsDoNotSumToOne(span, (), total, branches))
+    return whole_weights(codes, numbers)
+
+
+def whole_weights(codes: list[int], numbers: Sequence[Number]) -> Weights:
+    """Return positive numbers as whole weights over their sum, equal values added up."""
+    parts = [as_fraction_parts(number) for number in numbers]
+    common: Whole = 1
+    for _, denominator in parts:
+        common = whole_lcm(common, denominator)
+    merged: dict[int, Whole] = {}
+    total: Whole = 0
+    for code, (n, d) in zip(codes, parts, strict=True):
+        weight = n * exact_quotient(common, d)
+        merged[code] = merged.get(code, 0) + weight
+        total = total + weight
+    return _positive(list(merged), list(merged.values()), total)

@@ -1,0 +1,129 @@
+"""The chain of a mechanism: its raw graph with everything silent summed into transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
+from dpcheck.chain.elimination import eliminated
+from dpcheck.chain.rows import with_sinks
+from dpcheck.explore.adjacency import neighbor_pairs
+from dpcheck.explore.columns import UNASSIGNED, ValueTable
+from dpcheck.explore.explored import Explored
+from dpcheck.explore.flow import flow_of
+from dpcheck.explore.inputs import Columns, universe
+from dpcheck.explore.lockstep import later_pairs
+from dpcheck.explore.raw import SHOWN, RawGraph, explore_runs, input_text, spoken
+from dpcheck.limits import Limits
+from dpcheck.model.program import Mechanism
+from dpcheck.model.values import value_text
+
+
+def mechanism_chain(
+    mechanism: Mechanism,
+    *,
+    kept_inputs: frozenset[str],
+    later_neighbors: bool,
+    limits: Limits,
+) -> Explored:
+    """Return the chain: one transition per output, initial states first, then as discovered."""
+    table = ValueTable()
+    inputs, n_inputs = universe(mechanism, table, limits)
+    kept = kept_variables(mechanism, kept_inputs)
+    flow = flow_of(mechanism, kept)
+    raw = explore_runs(mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors)
+    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    visible = np.flatnonzero(~raw.silent[:-1])
+    rows = eliminated(
+        raw.rows,
+        silent=raw.silent,
+        wanted=visible,
+        diverged=raw.stopped + 1,
+        tick=limits.check_time,
+    )
+    diverges = bool(np.any(rows.targets == raw.stopped + 1))
+    n_visible = len(visible)
+    number = np.full(raw.stopped + 2, -1, np.int64)
+    number[visible] = np.arange(n_visible)
+    number[raw.stopped :] = n_visible + np.arange(2)
+    full = with_sinks(rows, number, 2 if diverges else 1)
+    columns = _columns(raw, inputs, n_inputs, kept)
+    codes, observation = _observation(columns["output"], full.n_rows)
+    chain = Chain(
+        full.indptr,
+        full.targets,
+        full.numerators,
+        full.denominators,
+        initial=np.arange(n_inputs),
+        neighbors=NeighborRelation(pairs, number[later_pairs(raw, pairs, limits)]),
+        observation=observation,
+        labelling={},
+        stopped=n_visible,
+        diverged=n_visible + 1 if diverges else None,
+        state_text=_state_text(mechanism, inputs, raw, visible, table),
+        observation_text=lambda code: value_text(table.value(int(codes[code]))),
+    )
+    return Explored(chain, table, columns, inputs, raw.places[visible], raw.spans)
+
+
+def kept_variables(mechanism: Mechanism, names: frozenset[str]) -> frozenset[str]:
+    """Return the variables of the named inputs: an array stands for its cells."""
+    arrays = {one.name: one.cells for one in mechanism.inputs if one.lo is not None}
+    return frozenset(cell for name in names for cell in arrays.get(name, (name,)))
+
+
+def _columns(
+    raw: RawGraph, inputs: Columns, n_inputs: int, kept: frozenset[str]
+) -> dict[str, IntArray]:
+    """Return `output` and the kept inputs of every visible state, in order of the raw states."""
+    columns: dict[str, IntArray] = {}
+    for name in ("output", *sorted(kept)):
+        column = np.full(raw.stopped + 1, UNASSIGNED, np.int64)
+        if name in inputs:
+            column[:n_inputs] = inputs[name]
+        for cut, states in raw.cuts.items():
+            if cut[0] == "shown":
+                column[states.numbers] = states.columns[SHOWN if name == "output" else name]
+        columns[name] = column[:-1][~raw.silent[:-1]]
+    return columns
+
+
+def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
+    """Return the codes of the values shown, and per state an index into them or -1."""
+    observation = np.full(n_states, -1, np.int64)
+    states = np.flatnonzero(shown != UNASSIGNED)
+    codes, index = np.unique(shown[states], return_inverse=True)
+    observation[states] = index
+    return codes, observation
+
+
+def _state_text(
+    mechanism: Mechanism, inputs: Columns, raw: RawGraph, visible: IntArray, table: ValueTable
+) -> Callable[[int], str]:
+    """Return the writer of states: `x = pos`, or `after output Y with x = pos`."""
+    n_inputs = len(next(iter(inputs.values()))) if inputs else 1
+
+    def text(state: int) -> str:
+        if state < n_inputs:
+            return input_text(mechanism, inputs, state, table) or "the start"
+        if state >= len(visible):
+            return "stopped" if state == len(visible) else "diverged"
+        number = int(visible[state])
+        for cut, states in raw.cuts.items():
+            row = int(np.searchsorted(states.numbers, number))
+            if row == len(states.numbers) or states.numbers[row] != number:
+                continue
+            values = {
+                name: value_text(table.value(int(column[row])))
+                for name, column in states.columns.items()
+                if column[row] != UNASSIGNED
+            }
+            assert cut[0] == "shown", "visible states are starts or follow an output"
+            shown = f"after output {values.pop(SHOWN)}"
+            memory = ", ".join(f"{spoken(name)} = {value}" for name, value in values.items())
+            return f"{shown} with {memory}" if memory else shown
+        raise AssertionError("every visible state has a cut point")
+
+    return text

@@ -1,0 +1,66 @@
+"""From faults of evaluation to mistakes of the user, and the exception that carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.runs import (
+    DivisionByZero,
+    IndexOutOfRange,
+    LengthsDiffer,
+    NoExactValue,
+    NothingToTake,
+    NumberTooLarge,
+    ReadBeforeAssignment,
+    RunMistake,
+    WrongKindOnRun,
+)
+from dpcheck.model.evaluation import Fault
+from dpcheck.source import Span
+
+
+class Unassigned(Fault):
+    """A variable was read before it had a value."""
+
+
+class MistakeFault(Fault):
+    """A fault that knows its mistake, all but the run."""
+
+    def __init__(self, mistake: RunMistake) -> None:
+        """Keep the mistake."""
+        super().__init__("wrong kind", mistake.title, (), mistake.span)
+        self.mistake = mistake
+
+
+class MistakesFound(Exception):
+    """Exploration met mistakes of the user; there is no chain."""
+
+    def __init__(self, mistakes: Sequence[Mistake]) -> None:
+        """Keep them in the order of the text."""
+        super().__init__("; ".join(mistake.title for mistake in mistakes))
+        self.mistakes = tuple(mistakes)
+
+
+def mistake_of(fault: Fault, place: Span, run: tuple[str, ...]) -> RunMistake:
+    """Return the mistake a fault is, at its own place or else at the statement's."""
+    if isinstance(fault, MistakeFault):
+        return fault.mistake.on_run(run)
+    span = fault.span or place
+    if isinstance(fault, Unassigned):
+        return ReadBeforeAssignment(span, run, fault.title)
+    match fault.kind:
+        case "division by zero":
+            return DivisionByZero(span, run, fault.title)
+        case "not an integer exponent" | "no exact value":
+            return NoExactValue(span, run, fault.title)
+        case "index out of range":
+            return IndexOutOfRange(span, run, fault.title)
+        case "wrong kind":
+            return WrongKindOnRun(span, run, fault.title)
+        case "empty":
+            return NothingToTake(span, run, fault.title)
+        case "lengths differ":
+            return LengthsDiffer(span, run, fault.title)
+        case "too large":
+            return NumberTooLarge(span, run, fault.title)

@@ -1,0 +1,274 @@
+"""Reading an adjacency condition as local moves.
+
+A condition is brought into a union of conjunctions. In each, the conjuncts that bound how far a
+variable and its primed partner are apart become *moves*: `linf/l1/hamming(q, q') <= c`,
+`abs(x - x') <= c`, `x = x'`, `count(i in S : q[i] != q'[i]) <= c` and their like, also with `<`
+and `=`. Moves only narrow the search: a candidate pair still has to satisfy the condition itself,
+so a conjunct that is not recognised costs time, never correctness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+from dpcheck.model.expressions import Apply, ArrayVar, Binder, Const, Expr, If, Let, Logic, Var
+from dpcheck.model.values import ArrayValue, SetValue, Value
+
+MAX_CONJUNCTIONS = 64
+MAX_UNROLLED = 4096
+
+Norm = Literal["linf", "l1", "hamming"]
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """The pairs (left variable, right variable) are at most `bound` apart in the norm."""
+
+    norm: Norm
+    pairs: tuple[tuple[str, str], ...]
+    bound: int
+
+
+def conjunctions(condition: Expr) -> list[tuple[Expr, ...]]:
+    """Return the condition as a union of conjunctions, or whole where that would be too long."""
+    return _union(simplified(condition))
+
+
+def _union(expr: Expr) -> list[tuple[Expr, ...]]:
+    match expr:
+        case Logic(op="or", args=args):
+            parts = [part for arg in args for part in _union(arg)]
+        case Logic(op="and", args=args):
+            unions = [_union(arg) for arg in args]
+            total = 1
+            for union in unions:
+                total *= len(union)
+            if total > MAX_CONJUNCTIONS:
+                return [(expr,)]
+            parts = [tuple(e for part in choice for e in part) for choice in product(*unions)]
+        case _:
+            return [(expr,)]
+    return parts if len(parts) <= MAX_CONJUNCTIONS else [(expr,)]
+
+
+def simplified(expr: Expr) -> Expr:
+    """Return the expression with named parts and constant quantifiers written out."""
+    return _substituted(expr, {})
+
+
+def _substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
+    """Replace variables bound by `Let` to names, arrays and constants; unroll `forall`."""
+    match expr:
+        case Var(name=name) if name in names:
+            return names[name]
+        case Const() | Var() | ArrayVar():
+            return expr
+        case Let(name=name, value=value, body=body):
+            inner = _substituted(value, names)
+            if isinstance(inner, Const | Var | ArrayVar):
+                return _substituted(body, {**names, name: inner})
+            return replace(expr, value=inner, body=_substituted(body, names))
+        case Logic(op="and" | "or" as op, args=args):
+            flat: list[Expr] = []
+            for arg in args:
+                part = _substituted(arg, names)
+                same = isinstance(part, Logic) and part.op == op
+                flat += part.args if same and isinstance(part, Logic) else (part,)
+            return replace(expr, args=tuple(flat))
+        case Logic(args=args):
+            return replace(expr, args=tuple(_substituted(arg, names) for arg in args))
+        case Apply(args=args):
+            return _cell(replace(expr, args=tuple(_substituted(arg, names) for arg in args)))
+        case If(condition=condition, then=then, orelse=orelse):
+            return replace(
+                expr,
+                condition=_substituted(condition, names),
+                then=_substituted(then, names),
+                orelse=_substituted(orelse, names),
+            )
+        case Binder():
+            return _unrolled(expr, names)
+
+
+def _cell(expr: Apply) -> Expr:
+    """Return the variable that a constant index selects."""
+    match expr:
+        case Apply(op="index", args=(ArrayVar(lo=lo, cells=cells), Const(value=int(i)))) if (
+            not isinstance(i, bool) and 0 <= i - lo < len(cells)
+        ):
+            return Var(cells[i - lo], expr.span)
+        case _:
+            return expr
+
+
+def _unrolled(expr: Binder, names: dict[str, Expr]) -> Expr:
+    """Write out a quantifier or a sum of distances over a constant set."""
+    domain = _substituted(expr.domain, names)
+    elements = _constant_elements(domain)
+    if elements is None or expr.where is not None or expr.kind not in _UNROLLED:
+        where = None if expr.where is None else _substituted(expr.where, names)
+        return replace(expr, domain=domain, where=where, body=_substituted(expr.body, names))
+    bodies = tuple(
+        _substituted(expr.body, {**names, expr.name: Const(element, expr.span)})
+        for element in elements
+    )
+    match expr.kind:
+        case "forall":
+            return Logic("and", bodies, expr.span)
+        case "exists":
+            return Logic("or", bodies, expr.span)
+        case "sum":
+            return Apply("sum", (Apply("array", (_zero(expr), *bodies), expr.span),), expr.span)
+        case "max":
+            return Apply("max", (Apply("array", (_zero(expr), *bodies), expr.span),), expr.span)
+        case _:
+            return Apply("count", (Apply("array", (_zero(expr), *bodies), expr.span),), expr.span)
+
+
+_UNROLLED = frozenset({"forall", "exists", "sum", "max", "count"})
+
+
+def _zero(expr: Expr) -> Const:
+    return Const(0, expr.span)
+
+
+def _constant_elements(domain: Expr) -> tuple[Value, ...] | None:
+    match domain:
+        case Const(value=SetValue() as value) if 0 < len(value) <= MAX_UNROLLED:
+            return tuple(value)
+        case Apply(op="range", args=(Const(value=int(lo)), Const(value=int(hi)))) if (
+            0 <= hi - lo < MAX_UNROLLED
+        ):
+            return tuple(range(lo, hi + 1))
+        case _:
+            return None
+
+
+# --- distances -----------------------------------------------------------------------------
+
+
+def distances(
+    conjuncts: Iterable[Expr], left: frozenset[str], right: frozenset[str]
+) -> list[Distance]:
+    """Return what the conjuncts say about the distance of left variables to right ones."""
+    found = (_distance(conjunct, left, right) for conjunct in conjuncts)
+    return [distance for distance in found if distance is not None]
+
+
+def _distance(expr: Expr, left: frozenset[str], right: frozenset[str]) -> Distance | None:
+    match expr:
+        case Apply(op="=", args=(first, second)):
+            same = _paired(first, second, left, right)
+            if same is not None:
+                return Distance("hamming", same, 0)
+            return _bounded(first, second, 0, left, right) or _bounded(
+                second, first, 0, left, right
+            )
+        case Apply(op="<=" | "<" as op, args=(norm, bound)):
+            return _bounded(norm, bound, 0 if op == "<=" else 1, left, right)
+        case Apply(op=">=" | ">" as op, args=(bound, norm)):
+            return _bounded(norm, bound, 0 if op == ">=" else 1, left, right)
+        case _:
+            return None
+
+
+def _bounded(
+    norm: Expr, bound: Expr, less: int, left: frozenset[str], right: frozenset[str]
+) -> Distance | None:
+    """Read `norm <= bound`, or `norm < bound` where `less` is 1, for an integer bound.
+
+    Only a Hamming distance is an integer for certain, so only there `< c` is `<= c - 1`.
+    """
+    if not isinstance(bound, Const) or not isinstance(bound.value, int):
+        return None
+    if isinstance(bound.value, bool):
+        return None
+    found = _norm(norm, left, right)
+    if found is None:
+        return None
+    is_whole = found[0] == "hamming" or bound.value <= 0
+    return Distance(*found, bound.value - less if is_whole else bound.value)
+
+
+def _norm(
+    expr: Expr, left: frozenset[str], right: frozenset[str]
+) -> tuple[Norm, tuple[tuple[str, str], ...]] | None:
+    """Read an expression that is a distance between left and right variables."""
+    match expr:
+        case Apply(op="linf" | "l1" | "hamming" as op, args=(first, second)):
+            pairs = _paired(first, second, left, right)
+            return None if pairs is None else (op, pairs)
+        case Apply(op="abs", args=(Apply(op="-", args=(first, second)),)):
+            pairs = _paired(first, second, left, right)
+            return None if pairs is None else ("linf", pairs)
+        case Apply(op="sum" | "max" | "count" as op, args=(Apply(op="array", args=(_, *items)),)):
+            return _collected(op, items, left, right)
+        case Apply(op="+", args=args) | Apply(op="sum", args=(_, _, *_) as args):
+            return _collected("sum", args, left, right)
+        case Apply(op="max", args=(_, _, *_) as args):
+            return _collected("max", args, left, right)
+        case _:
+            return None
+
+
+def _collected(
+    op: Literal["sum", "max", "count"],
+    items: Iterable[Expr],
+    left: frozenset[str],
+    right: frozenset[str],
+) -> tuple[Norm, tuple[tuple[str, str], ...]] | None:
+    """Read a sum or maximum of `abs(x - x')`, or a count of `x != x'`, over several variables."""
+    pairs: list[tuple[str, str]] = []
+    for item in items:
+        match item:
+            case Apply(op="!=", args=(first, second)) if op == "count":
+                found = _paired(first, second, left, right)
+            case _ if op == "count":
+                found = None
+            case _:
+                inner = _norm(item, left, right)
+                wanted = ("linf", "l1") if op == "sum" else ("linf",)
+                single = inner is not None and (len(inner[1]) == 1 or inner[0] == "l1")
+                usable = inner is not None and inner[0] in wanted and (single or op == "max")
+                found = inner[1] if inner is not None and usable else None
+        if found is None:
+            return None
+        pairs += found
+    norm: Norm = {"sum": "l1", "max": "linf", "count": "hamming"}[op]  # type: ignore[assignment]
+    return norm, tuple(pairs)
+
+
+def _paired(
+    first: Expr, second: Expr, left: frozenset[str], right: frozenset[str]
+) -> tuple[tuple[str, str], ...] | None:
+    """Return the variables that stand opposite each other, left one first."""
+    ours, theirs = _variables(first), _variables(second)
+    if ours is None or theirs is None or len(ours) != len(theirs):
+        return None
+    pairs = []
+    for a, b in zip(ours, theirs, strict=True):
+        if a in left and b in right:
+            pairs.append((a, b))
+        elif b in left and a in right:
+            pairs.append((b, a))
+        else:
+            return None
+    return tuple(pairs)
+
+
+def _variables(expr: Expr) -> tuple[str, ...] | None:
+    match expr:
+        case Var(name=name):
+            return (name,)
+        case ArrayVar(cells=cells):
+            return cells
+        case Apply(op="tuple", args=args) | Apply(op="array", args=(_, *args)):
+            names = [arg.name for arg in args if isinstance(arg, Var)]
+            return tuple(names) if len(names) == len(args) else None
+        case Const(value=ArrayValue()):
+            return None
+        case _:
+            return None

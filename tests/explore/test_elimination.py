@@ -1,0 +1,84 @@
+"""Elimination of silent states equals the textbook equations on random chains."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcheck.chain import elimination
+from dpcheck.chain.elimination import eliminated
+from dpcheck.chain.rows import Rows
+
+
+def random_rows(seed, n, cyclic):
+    rng = random.Random(seed)
+    indptr, targets, numerators, denominators = [0], [], [], []
+    for s in range(n):
+        low = 0 if cyclic else s + 1
+        pool = list(range(low, n)) or [s]
+        chosen = sorted(rng.sample(pool, min(len(pool), rng.randint(1, 3))))
+        weights = [rng.randint(1, 5) for _ in chosen]
+        targets += chosen
+        numerators += weights
+        denominators.append(sum(weights))
+        indptr.append(len(targets))
+    arrays = (np.array(a, np.int64) for a in (indptr, targets, numerators, denominators))
+    return Rows(*arrays)
+
+
+def dense(rows, n):
+    table = [[Fraction(0)] * n for _ in range(rows.n_rows)]
+    for s in range(rows.n_rows):
+        for j in range(rows.indptr[s], rows.indptr[s + 1]):
+            table[s][rows.targets[j]] += Fraction(
+                int(rows.numerators[j]), int(rows.denominators[s])
+            )
+    return table
+
+
+def oracle(rows, silent, diverged):
+    """Return rows over non-silent states by Gauss-Jordan on the full matrix."""
+    n = rows.n_rows
+    table = [row + [Fraction(0)] for row in dense(rows, n)]
+    reach = [set(np.flatnonzero([p > 0 for p in row])) for row in table]
+    can_leave = {s for s in range(n) if not silent[s]}
+    while True:
+        more = {s for s in range(n) if s not in can_leave and reach[s] & can_leave}
+        if not more:
+            break
+        can_leave |= more
+    for s in range(n):
+        for t in range(n):
+            if silent[t] and t not in can_leave and table[s][t]:
+                table[s][diverged] += table[s][t]
+                table[s][t] = Fraction(0)
+    for k in (s for s in range(n) if silent[s] and s in can_leave):
+        loop = table[k][k]
+        table[k] = [p / (1 - loop) for p in table[k]]
+        table[k][k] = Fraction(0)
+        for s in range(n):
+            if s != k and table[s][k]:
+                w, table[s][k] = table[s][k], Fraction(0)
+                table[s] = [p + w * q for p, q in zip(table[s], table[k], strict=True)]
+    for s in range(n):
+        if silent[s] and s not in can_leave:
+            table[s] = [Fraction(0)] * n + [Fraction(1)]
+    return table
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
+    seed, direction, monkeypatch
+):
+    monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: direction == "forward")
+    monkeypatch.setattr(elimination, "MAX_ENTRIES", 7 if seed % 2 else 1 << 22)
+    rows = random_rows(seed, n=3 + seed % 9, cyclic=seed % 3 != 0)
+    n = rows.n_rows
+    rng = random.Random(seed)
+    silent = np.array([rng.random() < 0.6 for _ in range(n)])
+    result = eliminated(
+        rows, silent=silent, wanted=np.arange(n), diverged=n, tick=lambda progress: None
+    )
+    assert dense(result, n + 1) == oracle(rows, silent, n)
