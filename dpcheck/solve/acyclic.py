@@ -16,8 +16,9 @@ them; then the values are reduced fractions (`fmpq`, or ℚ(e^r)) and each row s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from flint import fmpq, fmpz
@@ -145,81 +146,95 @@ class _Pass:
         self.starts = starts
         self.scales = scales
         self.wanted = wanted
+        # A value nobody uses any more is forgotten: a deep chain holds few numbers at a time.
         self.values: NDArray[Any] = np.zeros(system.n_states, np.int64 if small else object)
         self.level = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
         self.uses = np.bincount(system.graph.targets, minlength=system.n_states)
-        self.uses[wanted] += 1
+        np.add.at(self.uses, wanted, 1)
+        self._rows = tuple(
+            _items(array)
+            for array in (
+                system.graph.indptr,
+                system.graph.targets,
+                self.system.numerators,
+                self.system.denominators,
+                self.system.constants,
+            )
+        )
 
     def fractions(self, limits: Limits) -> list[Number]:
         """Run the pass and return the wanted values, reduced."""
         below: Whole = 1
-        for k in range(len(self.starts) - 1):
+        starts = self.starts.tolist()
+        for k in range(len(starts) - 1):
             if k % TIME_CHECK_INTERVAL == 0:
-                limits.check_time(f"{k} of {len(self.starts) - 1} layers solved")
-            first, last = int(self.starts[k]), int(self.starts[k + 1])
-            if last - first < NARROW:
-                self._narrow_layer(k, first, last, below)
+                limits.check_time(f"{k} of {len(starts) - 1} layers solved")
+            scale = self.scales.bases[self.scales.kinds.item(k)]
+            above = self._scale_above(below, scale)
+            # From here on the denominators are flint's integers, and so are the values.
+            is_huge = not isinstance(above, int | ExpPolynomial)
+            if starts[k + 1] - starts[k] < NARROW:
+                self._narrow_layer(k, scale, below, is_huge=is_huge)
             else:
-                self._wide_layer(k, first, last, below)
-            below = self._following_scale(k, first, last, below)
+                self._wide_layer(k, scale, below, is_huge=is_huge)
+            below = above
         return self._reduced()
 
-    def _following_scale(self, k: int, first: int, last: int, below: Whole) -> Whole:
-        """Return Δ_k; with large numbers, move to flint's and forget values no longer used."""
-        scale: Whole = below * self.scales.bases[self.scales.kinds[k]]
-        if self.values.dtype == np.int64 or isinstance(scale, ExpPolynomial):
-            return scale
-        if scale.bit_length() > FLINT_PAYS_FROM_BITS:
-            scale = _flint_integer(scale)
-            self.values[first:last] = _objects([_flint_integer(v) for v in self.values[first:last]])
-            used = self.system.graph.targets[
-                self.system.graph.indptr[first] : self.system.graph.indptr[last]
-            ]
-            np.subtract.at(self.uses, used, 1)
-            self.values[used[self.uses[used] == 0]] = 0
-        return scale
+    def _scale_above(self, below: Whole, scale: Whole) -> Whole:
+        """Return Δ_k = d_k Δ_{k-1}, as flint's integer once it is large."""
+        above = below if scale == 1 else below * scale
+        if isinstance(above, int) and above.bit_length() > FLINT_PAYS_FROM_BITS:
+            return _flint_integer(above)
+        return above
 
-    def _wide_layer(self, k: int, first: int, last: int, below: Whole) -> None:
-        graph = self.system.graph
+    def _wide_layer(self, k: int, scale: Whole, below: Whole, *, is_huge: bool) -> None:
+        graph, values = self.system.graph, self.values
+        first, last = int(self.starts[k]), int(self.starts[k + 1])
         total = self.system.constants[first:last] * below
         if k:
             entries = slice(graph.indptr[first], graph.indptr[last])
             targets = graph.targets[entries]
-            terms = self.system.numerators[entries] * self.values[targets]
+            terms = self.system.numerators[entries] * values[targets]
             levels = self.level[targets]
             for level in np.flatnonzero(np.bincount(levels)).tolist():
                 if level != k - 1:
                     terms[levels == level] *= self.scales.product(level, k - 1)
             total = total + np.add.reduceat(terms, graph.indptr[first:last] - entries.start)
-        scale = self.scales.bases[self.scales.kinds[k]]
-        if self.values.dtype == np.int64:
-            self.values[first:last] = total * (scale // self.system.denominators[first:last])
-        else:
-            denominators = self.system.denominators[first:last].tolist()
-            factors = {d: exact_quotient(scale, d) for d in set(denominators)}
-            self.values[first:last] = total * _objects([factors[d] for d in denominators])
-
-    def _narrow_layer(self, k: int, first: int, last: int, below: Whole) -> None:
-        graph, values, level = self.system.graph, self.values, self.level
-        scale = self.scales.bases[self.scales.kinds[k]]
-        indptr = graph.indptr[first : last + 1].tolist()
-        targets = graph.targets[indptr[0] : indptr[-1]].tolist()
-        numerators = self.system.numerators[indptr[0] : indptr[-1]].tolist()
-        constants = self.system.constants[first:last].tolist()
+        if values.dtype == np.int64:
+            factors: NDArray[Any] = np.asarray(scale) // self.system.denominators[first:last]
+            values[first:last] = total * factors
+            return
         denominators = self.system.denominators[first:last].tolist()
-        known = [values.item(t) for t in targets]
-        for i, t in enumerate(targets):
-            if level.item(t) != k - 1:
-                known[i] = known[i] * self.scales.product(level.item(t), k - 1)
-        entry = 0
-        for i in range(last - first):
-            total = constants[i] * below if constants[i] != 0 else 0
-            for _ in range(indptr[i + 1] - indptr[i]):
-                total = total + numerators[entry] * known[entry]
-                entry += 1
-            if denominators[i] != scale:
-                total = total * exact_quotient(scale, denominators[i])
-            values[first + i] = total
+        quotients = {d: exact_quotient(scale, d) for d in set(denominators)}
+        values[first:last] = total * _objects([quotients[d] for d in denominators])
+        if is_huge:
+            values[first:last] = _objects([_flint_integer(v) for v in values[first:last]])
+            if k:
+                np.subtract.at(self.uses, targets, 1)
+                values[targets[self.uses[targets] == 0]] = 0
+
+    def _narrow_layer(self, k: int, scale: Whole, below: Whole, *, is_huge: bool) -> None:
+        values, level, uses = self.values, self.level.data, self.uses.data
+        indptr, targets, numerators, denominators, constants = self._rows
+        for s in range(self.starts.item(k), self.starts.item(k + 1)):
+            constant = constants[s]
+            total = constant * below if constant else 0
+            row = range(indptr[s], indptr[s + 1])
+            for j in row:
+                t = targets[j]
+                term = numerators[j] * values[t]
+                if level[t] != k - 1:
+                    term = term * self.scales.product(level[t], k - 1)
+                total = total + term
+            if denominators[s] != scale:
+                total = total * exact_quotient(scale, denominators[s])
+            values[s] = _flint_integer(total) if is_huge else total
+            if is_huge:
+                for j in row:
+                    t = targets[j]
+                    uses[t] -= 1
+                    if not uses[t]:
+                        values[t] = 0
 
     def _reduced(self) -> list[Number]:
         """Return N_s / Δ_k in lowest terms for the wanted states; equal ones are reduced once."""
@@ -248,6 +263,12 @@ def _fraction(numerator: Whole, denominator: Whole) -> Number:
     if isinstance(numerator, ExpPolynomial) or isinstance(denominator, ExpPolynomial):
         return number(numerator, denominator)
     return number(int(numerator), int(denominator))
+
+
+def _items(weights: WeightArray) -> Sequence[Any]:
+    """Return something to index for single Python numbers: a view, or the array of objects."""
+    found: Any = weights.data if weights.dtype == np.int64 else weights
+    return cast("Sequence[Any]", found)
 
 
 def _objects(values: list[Whole]) -> NDArray[np.object_]:

@@ -29,6 +29,7 @@ from dpcheck.exact import (
 )
 from dpcheck.limits import Limits
 from dpcheck.solve.acyclic import acyclic_solution
+from dpcheck.solve.lifting import IllConditioned, lifted_values
 from dpcheck.solve.system import System, indptr_of
 
 MAX_COLUMN_ENTRIES = 20_000
@@ -37,6 +38,8 @@ LIFTING_PAYS_FROM = 700
 
 def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
     """Return x_s for the wanted states."""
+    if not len(wanted):
+        return []
     layers = topological_layers(system.graph)
     if layers is None:
         system = _without_cycles(system, wanted, limits)
@@ -208,6 +211,11 @@ def _constants_over_one_scale(
 def _component_values(part: System, asked: IntArray, limits: Limits) -> list[Number]:
     """Return the asked values of one strongly connected system."""
     limits.check_time(f"before solving a component of {part.n_states} states")
+    if part.n_states >= LIFTING_PAYS_FROM and part.is_rational:
+        try:
+            return lifted_values(part, asked, limits)
+        except IllConditioned:
+            pass
     everything = np.arange(len(part.graph.targets))
     solved = solve_linear(
         part.denominators.tolist(),
