@@ -1,0 +1,291 @@
+"""Mistakes in claims and formulas (DP6xx)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True)
+class PathOutsideBrackets(Mistake):
+    """A temporal operator that is not inside the brackets of P or D."""
+
+    operator: str
+
+    code: ClassVar[str] = "DP601"
+    explanation: ClassVar[str] = """\
+`X F G U W R` speak about one run, and a claim is about states, which have many runs: P says how
+likely the runs are, D compares them with the neighbor's. The brackets of P or D hold the formula
+about runs.
+
+Wrong: check m: F top
+Right: check m: P>=1/2 [ F top ]
+Right: check m: D{ln 2} [ F top ]
+"""
+
+    @property
+    def title(self) -> str:
+        """Which operator."""
+        return f"`{self.operator}` speaks about runs and belongs into the brackets of P or D"
+
+    @property
+    def help(self) -> str | None:
+        """Brackets."""
+        return "write `P>=1 [ ... ]` or `D{...} [ ... ]` around it"
+
+
+@dataclass(frozen=True)
+class QuantityInFormula(Mistake):
+    """A quantity inside a formula, or combined with something."""
+
+    quantity: str
+
+    code: ClassVar[str] = "DP602"
+    explanation: ClassVar[str] = """\
+`dp(...)`, `epsilon`, `delta(...)` and `P=? [...]` are about the whole mechanism. One of them alone,
+compared with a bound where it is a quantity, is a claim; they are not combined with others.
+
+Wrong: check m: epsilon <= ln 3 & delta(0) <= 1/2
+Right: check m: epsilon <= ln 3
+       check m: delta(0) <= 1/2
+"""
+
+    @property
+    def title(self) -> str:
+        """Which quantity."""
+        return f"`{self.quantity}` cannot be part of a larger formula"
+
+    @property
+    def help(self) -> str | None:
+        """Split."""
+        return "make it a claim of its own"
+
+
+@dataclass(frozen=True)
+class NothingToCompute(Mistake):
+    """`compute` with something that is no quantity."""
+
+    code: ClassVar[str] = "DP603"
+    explanation: ClassVar[str] = """\
+`compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, or `P=? [ path ]`. What
+is true or false is a `check` or a `refute`.
+
+Wrong: compute survey: dp(ln 3)
+Right: compute survey: epsilon
+Right: check survey: dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "`compute` needs a quantity: epsilon, epsilon(d), delta(e) or P=? [ path ]"
+
+
+@dataclass(frozen=True)
+class QuantityWithoutBound(Mistake):
+    """`check` or `refute` with a bare quantity."""
+
+    quantity: str
+    kind: str
+
+    code: ClassVar[str] = "DP604"
+    explanation: ClassVar[str] = """\
+A `check` is true or false, and a quantity alone is neither. Compare it with a bound, or `compute`
+it.
+
+Wrong: check survey: epsilon
+Right: check survey: epsilon = ln 3
+Right: compute survey: epsilon
+"""
+
+    @property
+    def title(self) -> str:
+        """Which quantity."""
+        return f"`{self.kind}` needs a comparison, and `{self.quantity}` alone is a quantity"
+
+    @property
+    def help(self) -> str | None:
+        """Compare or compute."""
+        return f"write `{self.quantity} <= ...`, or `compute` in place of `{self.kind}`"
+
+
+@dataclass(frozen=True)
+class NotABudget(Mistake):
+    """A budget that is none: negative, or no sum of a rational number and logarithms."""
+
+    value: str
+
+    code: ClassVar[str] = "DP605"
+    explanation: ClassVar[str] = """\
+A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0, and at least 0:
+`ln 3`, `1/2`, `2*ln 2 + 1`.
+
+Wrong: dp(-1)        dp(true)
+Right: dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """The value."""
+        return f"{self.value} is not a privacy budget"
+
+
+@dataclass(frozen=True)
+class BoundOutsideUnit(Mistake):
+    """A probability or δ that is not between 0 and 1; `what` it bounds."""
+
+    what: str
+    value: str
+
+    code: ClassVar[str] = "DP606"
+    explanation: ClassVar[str] = """\
+The bound of P and the delta of a privacy claim are probabilities, from 0 to 1.
+
+Wrong: P>=3/2 [ F top ]      dp(ln 3, 2)
+Right: P>=1/2 [ F top ]      dp(ln 3, 1/100)
+"""
+
+    @property
+    def title(self) -> str:
+        """What, which value."""
+        return f"{self.what} lies between 0 and 1, and {self.value} does not"
+
+
+@dataclass(frozen=True)
+class BadStepBound(Mistake):
+    """A bound of steps that is not 0, 1, 2, ..."""
+
+    value: str
+
+    code: ClassVar[str] = "DP607"
+    explanation: ClassVar[str] = """\
+`F<=k`, `G<=k` and `U<=k` count steps, so k is 0, 1, 2, ...
+
+Wrong: P>=1/2 [ F<=3/2 top ]
+Right: P>=1/2 [ F<=2 top ]
+"""
+
+    @property
+    def title(self) -> str:
+        """The value."""
+        return f"a bound of steps is 0, 1, 2, ..., not {self.value}"
+
+
+@dataclass(frozen=True)
+class NothingObserved(Mistake):
+    """A whole-mechanism claim about a chain without `observe`."""
+
+    chain: str
+    quantity: str
+    declared: Span
+
+    code: ClassVar[str] = "DP608"
+    explanation: ClassVar[str] = """\
+`dp`, `epsilon` and `delta` are about what an adversary sees of a run. For an explicit chain
+`observe` says it: the labels, families or states that are shown when they are entered.
+
+Right: observe Y, N
+"""
+
+    @property
+    def title(self) -> str:
+        """Which chain."""
+        return f"`{self.quantity}` needs `observe`, and the chain `{self.chain}` has none"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The claim and the chain."""
+        assert self.span is not None, "claims have places"
+        return (Label(self.span, "this claim"), Label(self.declared, "observes nothing"))
+
+    @property
+    def help(self) -> str | None:
+        """Add it."""
+        return "add `observe` and the labels an adversary sees to the chain"
+
+
+@dataclass(frozen=True)
+class TooManyClaims(Mistake):
+    """Loops that make more claims, or a longer formula, than anyone reads."""
+
+    what: str
+    count: int
+    limit: int
+
+    code: ClassVar[str] = "DP609"
+    explanation: ClassVar[str] = """\
+A `for` around claims, or a `forall` in a formula, is written out for every element of its set. This
+one is longer than can be meant.
+"""
+
+    @property
+    def title(self) -> str:
+        """How many."""
+        return f"{self.what}: {self.count}, more than {self.limit}"
+
+
+@dataclass(frozen=True)
+class NotABound(Mistake):
+    """A bound of a quantity that it cannot be compared with."""
+
+    quantity: str
+    value: str
+
+    code: ClassVar[str] = "DP610"
+    explanation: ClassVar[str] = """\
+`epsilon` is compared with a budget (or `inf`), `delta(...)` and `P=? [...]` with a number.
+
+Wrong: check survey: epsilon = Y
+Right: check survey: epsilon = ln 3
+"""
+
+    @property
+    def title(self) -> str:
+        """Both."""
+        return f"`{self.quantity}` cannot be compared with {self.value}"
+
+
+@dataclass(frozen=True)
+class NotAClaim(Mistake):
+    """A claim, or a part of a formula, that is surely neither true nor false."""
+
+    found: str
+
+    code: ClassVar[str] = "DP611"
+    explanation: ClassVar[str] = """\
+A claim, and every part of a formula, is true or false at a state: a label, an output symbol, a
+comparison, or P and D with their brackets.
+
+Wrong: check m: P>=1/2 [ F (output + 1) ]
+Right: check m: P>=1/2 [ F output = 1 ]
+"""
+
+    @property
+    def title(self) -> str:
+        """What it is instead."""
+        return f"a formula is true or false, and this is {self.found}"
+
+
+@dataclass(frozen=True)
+class WordTaken(Mistake):
+    """A quantity used with arguments that do not fit."""
+
+    quantity: str
+    usage: str
+
+    code: ClassVar[str] = "DP612"
+    explanation: ClassVar[str] = """\
+The whole-mechanism claims and quantities are `dp(e)`, `dp(e, d)`, `epsilon`, `epsilon(d)` and
+`delta(e)`.
+
+Wrong: check m: delta <= 1/8
+Right: check m: delta(ln 2) <= 1/8
+"""
+
+    @property
+    def title(self) -> str:
+        """How it is written."""
+        return f"`{self.quantity}` is written {self.usage}"

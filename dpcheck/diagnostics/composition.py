@@ -1,0 +1,242 @@
+"""Mistakes where mechanisms, functions and files meet (DP71x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True)
+class ImportClash(Mistake):
+    """A name that comes from two files."""
+
+    name: str
+    first: Span
+
+    code: ClassVar[str] = "DP710"
+    explanation: ClassVar[str] = """\
+The names of an imported file come into the importing one, so no two of them may be the same.
+
+Wrong: import std.survey
+       mechanism survey { ... }
+Right: import std.survey
+       mechanism my_survey { ... }
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"the name `{self.name}` comes from two files"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Both places."""
+        assert self.span is not None, "declarations have places"
+        return (Label(self.span, "here"), Label(self.first, "also declared here"))
+
+
+@dataclass(frozen=True)
+class Recursion(Mistake):
+    """Functions, distributions or mechanisms that call each other in a circle."""
+
+    what: str
+    cycle: tuple[str, ...]
+
+    code: ClassVar[str] = "DP711"
+    explanation: ClassVar[str] = """\
+Functions, distributions and mechanisms are written out in place, so none may call itself, directly
+or through others. Use a loop, or a binder such as `sum(i in 1..n : ...)`.
+
+Wrong: fun factorial(n) = if n = 0 then 1 else n * factorial(n - 1)
+"""
+
+    @property
+    def title(self) -> str:
+        """The circle."""
+        if len(self.cycle) == 2:
+            return f"`{self.cycle[0]}` calls itself"
+        return "calls go in a circle: " + " calls ".join(f"`{name}`" for name in self.cycle)
+
+
+@dataclass(frozen=True)
+class UnknownArgument(Mistake):
+    """An argument for a name the target does not have."""
+
+    name: str
+    target: str
+    similar: str | None
+    known: tuple[str, ...]
+
+    code: ClassVar[str] = "DP712"
+    explanation: ClassVar[str] = """\
+The arguments of a target are its parameters; where a mechanism is run or sampled, they are its
+parameters and inputs.
+
+Wrong: check rr(n = 4): dp(ln 3)      where   mechanism rr(k = 2) { ... }
+Right: check rr(k = 4): dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name, which target."""
+        return f"`{self.target}` takes no argument `{self.name}`"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The names it takes."""
+        return (f"it takes {', '.join(self.known)}",) if self.known else ()
+
+    @property
+    def help(self) -> str | None:
+        """A name that looks like it."""
+        return None if self.similar is None else f"did you mean `{self.similar}`?"
+
+
+@dataclass(frozen=True)
+class MissingArgument(Mistake):
+    """A parameter without a default, or an input, that gets no value."""
+
+    name: str
+    target: str
+    what: str
+
+    code: ClassVar[str] = "DP713"
+    explanation: ClassVar[str] = """\
+A parameter without a default needs a value wherever the target is used; a mechanism that is run or
+sampled also needs a value for each of its inputs.
+
+Wrong: y ~ survey()
+Right: y ~ survey(x = b)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name, which target."""
+        return f"`{self.target}` needs a value for its {self.what} `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """The argument."""
+        return f"write `{self.target}({self.name} = ...)`"
+
+
+@dataclass(frozen=True)
+class ArgumentTwice(Mistake):
+    """An argument given twice."""
+
+    name: str
+    first: Span
+
+    code: ClassVar[str] = "DP714"
+    explanation: ClassVar[str] = """\
+Every argument is given once.
+
+Wrong: check rr(k = 3, k = 4): dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which one."""
+        return f"the argument `{self.name}` is given twice"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Both."""
+        assert self.span is not None, "arguments have places"
+        return (Label(self.span, "again"), Label(self.first, "given here"))
+
+
+@dataclass(frozen=True)
+class ArgumentWithoutName(Mistake):
+    """A target or mechanism given an argument without a name."""
+
+    target: str
+    example: str | None
+
+    code: ClassVar[str] = "DP715"
+    explanation: ClassVar[str] = """\
+The arguments of mechanisms and chains have names, because parameters and inputs stand side by side.
+
+Wrong: check rr(4): dp(ln 3)
+Right: check rr(k = 4): dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which target."""
+        return f"the arguments of `{self.target}` are given by name"
+
+    @property
+    def help(self) -> str | None:
+        """The first name."""
+        return None if self.example is None else f"write `{self.example} = ...`"
+
+
+@dataclass(frozen=True)
+class InputAsParameter(Mistake):
+    """An input given a value in a target."""
+
+    name: str
+    target: str
+
+    code: ClassVar[str] = "DP716"
+    explanation: ClassVar[str] = """\
+A claim is about all values of the inputs; parameters alone are set in its target. `at` restricts a
+claim to some inputs.
+
+Wrong: check survey(x = pos): P>=3/4 [ F Y ]
+Right: check survey at x = pos: P>=3/4 [ F Y ]
+"""
+
+    @property
+    def title(self) -> str:
+        """Which input."""
+        return f"`{self.name}` is an input of `{self.target}`, not a parameter"
+
+    @property
+    def help(self) -> str | None:
+        """Use `at`."""
+        return f"restrict the claim with `at {self.name} = ...`"
+
+
+@dataclass(frozen=True)
+class NeverExactlyOnce(Mistake):
+    """A mechanism that is sampled, and on no run outputs exactly once."""
+
+    name: str
+    outputs: str
+
+    code: ClassVar[str] = "DP717"
+    explanation: ClassVar[str] = """\
+`y ~ m(...)` takes the one output of m as the value of y, so m must output exactly once on every
+run. Where only some runs do otherwise, exploring finds such a run and shows it. Use `run m(...)` to
+let the outputs of m pass to the adversary.
+
+Wrong: mechanism m { x := 1 }                 ...   y ~ m()
+Right: mechanism m { x := 1   output x }      ...   y ~ m()
+"""
+
+    @property
+    def title(self) -> str:
+        """How often it outputs."""
+        return f"`{self.name}` is sampled, but {self.outputs}"
+
+
+@dataclass(frozen=True)
+class ChainInProgram(Mistake):
+    """A chain that is run or sampled."""
+
+    name: str
+
+    code: ClassVar[str] = "DP718"
+    explanation: ClassVar[str] = """\
+`run` and `~` call mechanisms. An explicit chain has no inputs that a program could give it.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which chain."""
+        return f"`{self.name}` is a chain, and only mechanisms can be run or sampled"

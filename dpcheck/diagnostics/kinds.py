@@ -1,0 +1,208 @@
+"""Mistakes about kinds of values (DP4xx): a number where a symbol is, a run where a constant is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True)
+class WrongKind(Mistake):
+    """An operand whose kind is surely wrong; `others` are places that show why."""
+
+    needed: str
+    found: str
+    others: tuple[tuple[Span, str], ...]
+
+    code: ClassVar[str] = "DP401"
+    explanation: ClassVar[str] = """\
+Every operation needs values of certain kinds: arithmetic and `<` need numbers or budgets, `&` and
+conditions need true or false, `in` and loops need a set. `=` compares any two values; values of
+different kinds are never equal.
+
+Wrong: input x in {pos, neg}   ...   y := x + 1
+Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
+"""
+
+    @property
+    def title(self) -> str:
+        """What is needed, what stands there."""
+        return f"{self.needed} is needed here, not {self.found}"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The operand and what shows its kind or the need."""
+        assert self.span is not None, "operands have places"
+        others = (Label(span, text) for span, text in self.others if span != self.span)
+        return (Label(self.span, f"this is {self.found}"), *others)
+
+
+@dataclass(frozen=True)
+class NotConstant(Mistake):
+    """An expression that must be known before any run, and reads `names`."""
+
+    purpose: str
+    names: tuple[str, ...]
+
+    code: ClassVar[str] = "DP402"
+    explanation: ClassVar[str] = """\
+Parameters, bounds, budgets, sizes of arrays and the sets of inputs are the same on every run, so
+they may use numbers, constants, parameters and the variables of loops over known sets, but nothing
+that a run decides.
+
+Wrong: input x in 0..5   ...   run rr(k = x)
+Right: run rr(k = 3, x = x)
+"""
+
+    @property
+    def title(self) -> str:
+        """What for, and what it reads."""
+        shown = ", ".join(f"`{name}`" for name in self.names[:3])
+        more = " and more" if len(self.names) > 3 else ""
+        return f"{self.purpose} must be known before any run, but this reads {shown}{more}"
+
+
+@dataclass(frozen=True)
+class WrongNumberOfArguments(Mistake):
+    """A call with too few or too many arguments; `most` is None where any number may follow."""
+
+    function: str
+    least: int
+    most: int | None
+    given: int
+
+    code: ClassVar[str] = "DP403"
+    explanation: ClassVar[str] = """\
+A function, a distribution or a built-in takes as many arguments as it has parameters.
+
+Wrong: y ~ geometric(1/2) clamped 0..5
+Right: y ~ geometric(x, 1/2) clamped 0..5
+"""
+
+    @property
+    def title(self) -> str:
+        """How many are needed and given."""
+        if self.most is None:
+            needed = f"at least {self.least}"
+        elif self.least == self.most:
+            needed = str(self.least)
+        else:
+            needed = f"{self.least} to {self.most}"
+        plural = "argument" if needed in ("1", "at least 1") else "arguments"
+        return f"`{self.function}` takes {needed} {plural}, not {self.given}"
+
+
+@dataclass(frozen=True)
+class DistributionAsValue(Mistake):
+    """A distribution where a value is needed."""
+
+    code: ClassVar[str] = "DP404"
+    explanation: ClassVar[str] = """\
+A distribution is no value: draw from it first.
+
+Wrong: y := bernoulli(1/2)
+Right: y ~ bernoulli(1/2)
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "this is a distribution, not a value"
+
+    @property
+    def help(self) -> str | None:
+        """Draw first."""
+        return "draw from it with `y ~ ...`, then use `y`"
+
+
+@dataclass(frozen=True)
+class ValueAsDistribution(Mistake):
+    """A value where a distribution is needed."""
+
+    code: ClassVar[str] = "DP405"
+    explanation: ClassVar[str] = """\
+After `~` stands a distribution: bernoulli, uniform, binomial, geometric, geometric_positive,
+gaussian, a literal `{v: w, ...}`, a `dist` of the file, or another mechanism. A value is assigned
+with `:=`; the distribution that always yields v is `{v: 1}`.
+
+Wrong: y ~ x + 1
+Right: y := x + 1
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "this is a value, not a distribution"
+
+    @property
+    def help(self) -> str | None:
+        """Assign instead."""
+        return "a value is assigned with `:=`"
+
+
+@dataclass(frozen=True)
+class FormulaAsValue(Mistake):
+    """A temporal or probability operator where a value is needed."""
+
+    code: ClassVar[str] = "DP406"
+    explanation: ClassVar[str] = """\
+`X F G U W R`, `P` and `D` speak about runs from outside; they belong into claims, and there not
+into arithmetic, comparisons or calls.
+
+Wrong: if F top { stop }
+Right: check m: P>=1/2 [ F top ]
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "this is a formula, not a value"
+
+
+@dataclass(frozen=True)
+class SeveralIndices(Mistake):
+    """Several indices of an array or tuple."""
+
+    n_indices: int
+
+    code: ClassVar[str] = "DP407"
+    explanation: ClassVar[str] = """\
+Arrays and tuples take one index; only families of states of a chain may take several.
+
+Wrong: a[1, 2]
+Right: a[1]
+"""
+
+    @property
+    def title(self) -> str:
+        """How many."""
+        return f"an array or tuple takes one index, not {self.n_indices}"
+
+
+@dataclass(frozen=True)
+class NotAnArray(Mistake):
+    """`a[i] := e` for something that is not declared as an array, or `a := e` that does not fit."""
+
+    name: str
+
+    code: ClassVar[str] = "DP408"
+    explanation: ClassVar[str] = """\
+A local array is declared with its range of indices before its elements are assigned.
+
+Wrong: a[1] := 0
+Right: var a[1..3] := 0
+       a[1] := 0
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"`{self.name}` is not an array that is declared before this"
+
+    @property
+    def help(self) -> str | None:
+        """The declaration."""
+        return f"declare it first, as in `var {self.name}[1..3] := 0`"

@@ -1,0 +1,348 @@
+"""Mistakes about names (DP3xx): unknown, taken, misplaced, or without a value yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.source import Span
+
+
+def _meant(candidate: str | None) -> str | None:
+    return None if candidate is None else f"did you mean `{candidate}`?"
+
+
+@dataclass(frozen=True)
+class UnknownName(Mistake):
+    """A name that means nothing here; `similar` is a known one that looks like it."""
+
+    name: str
+    similar: str | None
+
+    code: ClassVar[str] = "DP301"
+    explanation: ClassVar[str] = """\
+A name is a constant, a parameter, an input, a local or a symbol. A symbol (a name that stands for
+itself) must be introduced somewhere in the file: by a set literal in a declaration, as a key of a
+distribution literal, or as a bare name that is output. Anywhere else an unknown name is a mistake,
+most often a slip of the pen.
+
+Wrong: input x in {pos, neg}   ...   if x = pso { output Y }
+Right: input x in {pos, neg}   ...   if x = pos { output Y }
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"unknown name `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """A name that looks like it."""
+        return _meant(self.similar)
+
+
+@dataclass(frozen=True)
+class NameTaken(Mistake):
+    """A name that is declared a second time; `what` is what the first declaration makes it."""
+
+    name: str
+    what: str
+    first: Span
+
+    code: ClassVar[str] = "DP302"
+    explanation: ClassVar[str] = """\
+Names are unique: the top-level names of a file, and the parameters and inputs of one mechanism.
+
+Wrong: const n = 3
+       const n = 4
+Right: const n = 3
+       const m = 4
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name, and what it is already."""
+        return f"the name `{self.name}` is taken: it is {self.what}"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Both declarations."""
+        assert self.span is not None, "declarations have places"
+        return (Label(self.span, "declared again"), Label(self.first, "first declared here"))
+
+
+@dataclass(frozen=True)
+class NotAValue(Mistake):
+    """A mechanism, function, distribution or chain where a value is needed."""
+
+    name: str
+    what: str
+
+    code: ClassVar[str] = "DP303"
+    explanation: ClassVar[str] = """\
+Only constants, parameters, inputs, locals and symbols have values. A function is called,
+`near(a, b)`; a distribution or another mechanism is drawn from, `y ~ survey(x = b)`.
+
+Wrong: y := survey(x = b)
+Right: y ~ survey(x = b)
+"""
+
+    @property
+    def title(self) -> str:
+        """What it is instead."""
+        return f"`{self.name}` is {self.what}, not a value"
+
+    @property
+    def help(self) -> str | None:
+        """How such a thing is used."""
+        match self.what:
+            case "a mechanism" | "a distribution":
+                return f"draw from it with `~`, as in `y ~ {self.name}(...)`"
+            case "a function":
+                return f"call it, as in `{self.name}(...)`"
+        return None
+
+
+@dataclass(frozen=True)
+class UnknownFunction(Mistake):
+    """A call of something that is not known; `is_variable` if the name is a value."""
+
+    name: str
+    similar: str | None
+    is_variable: bool
+
+    code: ClassVar[str] = "DP304"
+    explanation: ClassVar[str] = """\
+A call names a `fun` or `dist` of the file, or a built-in: abs, min, max, sum, count, clamp, argmax,
+argmin, floor, ceil, len, exp, hamming, l1, linf; after `~` also bernoulli, uniform, binomial,
+geometric, geometric_positive, gaussian, or another mechanism. Elements of arrays stand in square
+brackets.
+
+Wrong: y ~ geometrical(x, 1/2) clamped 0..5
+Right: y ~ geometric(x, 1/2) clamped 0..5
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        if self.is_variable:
+            return f"`{self.name}` is a value and cannot be called"
+        return f"unknown function `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """Square brackets, or a name that looks like it."""
+        if self.is_variable:
+            return f"an element of an array is written `{self.name}[...]`"
+        return _meant(self.similar)
+
+
+@dataclass(frozen=True)
+class UnknownTarget(Mistake):
+    """A claim about something that is no mechanism or chain; `what` it is, if anything."""
+
+    name: str
+    what: str | None
+    similar: str | None
+
+    code: ClassVar[str] = "DP305"
+    explanation: ClassVar[str] = """\
+A claim is about a mechanism or a chain that the file declares or imports; `run` and `~` call
+mechanisms.
+
+Wrong: check survye: dp(ln 3)
+Right: check survey: dp(ln 3)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        if self.what is not None:
+            return f"`{self.name}` is {self.what}, not a mechanism"
+        return f"there is no mechanism or chain `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """A name that looks like it."""
+        return _meant(self.similar)
+
+
+@dataclass(frozen=True)
+class PrimeOutsideAdjacency(Mistake):
+    """A primed name outside an `adjacent` clause."""
+
+    name: str
+
+    code: ClassVar[str] = "DP306"
+    explanation: ClassVar[str] = """\
+A primed name is the neighbor's value of an input. Only an `adjacent` clause speaks of two
+databases at once; a run and a claim see one.
+
+Wrong: output x'
+Right: adjacent abs(x - x') <= 1
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"`{self.name}'` is the neighbor's value, known only in `adjacent`"
+
+
+@dataclass(frozen=True)
+class OutputOutsideClaim(Mistake):
+    """The word `output` used as a value where nothing was output."""
+
+    code: ClassVar[str] = "DP307"
+    explanation: ClassVar[str] = """\
+As a value, `output` is what a mechanism showed, and only the formulas of claims about mechanisms
+can speak of it. On a chain, claims name labels and states.
+
+Wrong: if output = 3 { stop }
+Right: check m: P>=1/2 [ F output = 3 ]
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "`output` has a value only in claims about mechanisms"
+
+
+@dataclass(frozen=True)
+class CannotAssign(Mistake):
+    """An assignment to something that keeps its value."""
+
+    name: str
+    what: str
+    declared: Span
+
+    code: ClassVar[str] = "DP308"
+    explanation: ClassVar[str] = """\
+Inputs, parameters, constants and loop variables keep their values; a mechanism changes its locals
+only.
+
+Wrong: input x in 0..5   ...   x := x + 1
+Right: input x in 0..5   ...   y := x + 1
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"cannot assign to `{self.name}`: it is {self.what}"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The assignment and the declaration."""
+        assert self.span is not None, "assignments have places"
+        return (Label(self.span, "assigned here"), Label(self.declared, f"{self.what}"))
+
+    @property
+    def help(self) -> str | None:
+        """Another name."""
+        return "assign to a local of another name"
+
+
+@dataclass(frozen=True)
+class ConstantCycle(Mistake):
+    """Constants that need each other; `cycle` lists them, the first again at the end."""
+
+    cycle: tuple[str, ...]
+
+    code: ClassVar[str] = "DP309"
+    explanation: ClassVar[str] = """\
+Constants may stand in any order, but no constant may need its own value.
+
+Wrong: const a = b + 1
+       const b = a - 1
+"""
+
+    @property
+    def title(self) -> str:
+        """The circle."""
+        return "constants go in a circle: " + " needs ".join(f"`{name}`" for name in self.cycle)
+
+
+@dataclass(frozen=True)
+class MayBeUnassigned(Mistake):
+    """A local that some run reads before it has a value; `path` are the turns of such a run."""
+
+    name: str
+    path: tuple[tuple[Span, str], ...]
+
+    code: ClassVar[str] = "DP310"
+    explanation: ClassVar[str] = """\
+A local has no value before its first assignment, and every way to the place where it is read must
+pass one.
+
+Wrong: if c { y := 1 }
+       output y
+Right: y := 0
+       if c { y := 1 }
+       output y
+"""
+
+    @property
+    def title(self) -> str:
+        """Which local."""
+        return f"`{self.name}` may have no value here"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The place where it is read, and the turns that lead there without an assignment."""
+        assert self.span is not None, "names have places"
+        read = Label(self.span, "read here")
+        return (read, *(Label(span, text) for span, text in self.path))
+
+    @property
+    def help(self) -> str | None:
+        """Assign first."""
+        return f"assign `{self.name}` on every way that leads here"
+
+
+@dataclass(frozen=True)
+class UnknownState(Mistake):
+    """A name that is no state, family or label of the chain."""
+
+    name: str
+    chain: str
+    similar: str | None
+
+    code: ClassVar[str] = "DP311"
+    explanation: ClassVar[str] = """\
+In a chain and in claims about it, a name is a state, a family of states, or a label that a state
+carries after its colon.
+
+Wrong: state s : Y   ...   observe Yes
+Right: state s : Y   ...   observe Y
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name, which chain."""
+        return f"`{self.chain}` has no state or label `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """A name that looks like it."""
+        return _meant(self.similar)
+
+
+@dataclass(frozen=True)
+class HiddenName(Mistake):
+    """An index name of `adjacent` that hides a constant or parameter."""
+
+    name: str
+    what: str
+
+    code: ClassVar[str] = "DP312"
+    severity: ClassVar = "warning"
+    explanation: ClassVar[str] = """\
+A bare name between the brackets of `adjacent s[k] ~ s[l]` is fresh: it ranges over the whole index
+set of the family, even if a constant or parameter has the same name. If the constant is meant,
+write an expression, such as `s[n + 0]`.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which name."""
+        return f"`{self.name}` ranges over all indices here; it is not {self.what} of that name"

@@ -1,0 +1,359 @@
+"""Mistakes in mechanisms and chains that show without a run (DP52x to DP54x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True)
+class MissingAdjacent(Mistake):
+    """A mechanism with private inputs and without `adjacent`."""
+
+    name: str
+    suggestion: str
+
+    code: ClassVar[str] = "DP520"
+    explanation: ClassVar[str] = """\
+Privacy compares neighboring databases, and which ones are neighbors is part of the claim. There is
+no safe default, so every mechanism with private inputs says it.
+
+Right: adjacent all                   (any two values)
+Right: adjacent abs(x - x') <= 1      (x' is the neighbor's value)
+Right: adjacent hamming(b, b') <= 1   (arrays that differ in one place)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which mechanism."""
+        return f"the mechanism `{self.name}` does not say which inputs are neighbors"
+
+    @property
+    def help(self) -> str | None:
+        """A clause to start with."""
+        return f"add, for example, `adjacent {self.suggestion}`"
+
+
+@dataclass(frozen=True)
+class MissingPolicy(Mistake):
+    """A distribution of infinite support without a policy."""
+
+    distribution: str
+
+    code: ClassVar[str] = "DP521"
+    explanation: ClassVar[str] = """\
+This distribution has infinitely many values, and a finite chain needs to know what happens outside
+of some range. The four policies are different mechanisms with different privacy:
+
+clamped lo..hi      the tails fall on the bounds (the *truncated* geometric of the literature)
+conditioned lo..hi  the tails are cut off and the rest renormalized
+folded lo..hi       reflected: lo-1 becomes lo+1, hi+1 becomes hi-1
+wrapped lo..hi      modulo hi-lo+1
+
+Wrong: y ~ geometric(x, 1/2)
+Right: y ~ geometric(x, 1/2) clamped 0..5
+"""
+
+    @property
+    def title(self) -> str:
+        """Which distribution."""
+        return f"`{self.distribution}` has infinitely many values and no policy for the tails"
+
+    @property
+    def help(self) -> str | None:
+        """The policies."""
+        if self.distribution == "gaussian":
+            return (
+                "write `conditioned lo..hi` after it (of the four policies `clamped`, "
+                "`conditioned`, `folded` and `wrapped` the only one with exact values here)"
+            )
+        return (
+            "write one of `clamped lo..hi`, `conditioned lo..hi`, `folded lo..hi` or "
+            "`wrapped lo..hi` after it"
+        )
+
+
+@dataclass(frozen=True)
+class GaussianPolicy(Mistake):
+    """`gaussian` under a policy that has no exact values."""
+
+    policy: str
+
+    code: ClassVar[str] = "DP522"
+    explanation: ClassVar[str] = """\
+The tails of the discrete Gaussian sum to theta series, which have no exact value in the numbers of
+the language. `conditioned` cuts the tails off, so only finitely many weights are summed.
+
+Wrong: y ~ gaussian(x, 1/2) clamped 0..5
+Right: y ~ gaussian(x, 1/2) conditioned 0..5
+"""
+
+    @property
+    def title(self) -> str:
+        """Which policy."""
+        return f"`gaussian` has no exact value when `{self.policy}`"
+
+    @property
+    def help(self) -> str | None:
+        """The one that works."""
+        return f"write `conditioned` in place of `{self.policy}`"
+
+
+@dataclass(frozen=True)
+class PolicyNotAllowed(Mistake):
+    """A policy behind a distribution that needs none."""
+
+    policy: str
+
+    code: ClassVar[str] = "DP523"
+    explanation: ClassVar[str] = """\
+A policy says what happens to the tails of geometric, geometric_positive and gaussian, and stands
+directly behind them. Other distributions have finitely many values and no tails.
+
+Wrong: y ~ bernoulli(1/2) clamped 0..1
+Right: y ~ bernoulli(1/2)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which policy."""
+        return f"`{self.policy}` stands behind a distribution without tails"
+
+    @property
+    def help(self) -> str | None:
+        """Leave it out."""
+        return "leave the policy out"
+
+
+@dataclass(frozen=True)
+class EmptyDomain(Mistake):
+    """The set of an input, a loop or an index has no element."""
+
+    what: str
+
+    code: ClassVar[str] = "DP524"
+    explanation: ClassVar[str] = """\
+The set of an input, of an index, or the range of an array has no element, so there is nothing to
+choose from. `5..3` is such a set: the smaller bound stands first.
+
+Wrong: input x in 5..0
+Right: input x in 0..5
+"""
+
+    @property
+    def title(self) -> str:
+        """Which."""
+        return f"{self.what} has no element"
+
+
+@dataclass(frozen=True)
+class FreeInput(Mistake):
+    """A private input that no `adjacent` clause mentions."""
+
+    name: str
+
+    code: ClassVar[str] = "DP525"
+    severity: ClassVar = "warning"
+    explanation: ClassVar[str] = """\
+No `adjacent` clause mentions this private input, so it may differ freely between neighbors. If
+everyone knows its value, declare it `public`; if it may change only in some way, say so.
+
+Right: public t in 0..5
+Right: adjacent abs(x - x') <= 1 & t = t'
+"""
+
+    @property
+    def title(self) -> str:
+        """Which input."""
+        return f"no `adjacent` clause mentions `{self.name}`, so it differs freely"
+
+    @property
+    def help(self) -> str | None:
+        """Make it public or mention it."""
+        return f"declare it `public`, or mention `{self.name}'` in `adjacent`"
+
+
+@dataclass(frozen=True)
+class PairsNeedOneInput(Mistake):
+    """Pairs of values in `adjacent`, for a mechanism that has not exactly one private scalar."""
+
+    name: str
+    n_inputs: int
+
+    code: ClassVar[str] = "DP526"
+    explanation: ClassVar[str] = """\
+`adjacent (v, w), ...` lists pairs of values of the one private input, which is no array. With
+several inputs, say it with primed names.
+
+Wrong: input x in {a, b}   input y in {a, b}   adjacent (a, b)
+Right: adjacent x = a & x' = b & y = y'
+"""
+
+    @property
+    def title(self) -> str:
+        """How many inputs there are."""
+        if self.n_inputs == 1:
+            return f"pairs of values need a single value as input, but `{self.name}` has an array"
+        return f"pairs of values need one private input, but `{self.name}` has {self.n_inputs}"
+
+
+@dataclass(frozen=True)
+class ArrayWithoutValue(Mistake):
+    """`var a[1..k]` without a first value."""
+
+    name: str
+
+    code: ClassVar[str] = "DP527"
+    explanation: ClassVar[str] = """\
+A local array gets a value for all of its elements where it is declared.
+
+Wrong: var a[1..3]
+Right: var a[1..3] := 0
+"""
+
+    @property
+    def title(self) -> str:
+        """Which array."""
+        return f"the array `{self.name}` has no first value"
+
+    @property
+    def help(self) -> str | None:
+        """A value."""
+        return "write `:= 0` after it"
+
+
+@dataclass(frozen=True)
+class LocalChangesShape(Mistake):
+    """A local declared twice: as an array and not, or with two ranges."""
+
+    name: str
+    first: Span
+
+    code: ClassVar[str] = "DP528"
+    explanation: ClassVar[str] = """\
+A local is either a single value or an array with one range of indices, throughout its mechanism.
+
+Wrong: var a[1..3] := 0   ...   var a[1..4] := 0
+Right: var a[1..3] := 0   ...   var b[1..4] := 0
+"""
+
+    @property
+    def title(self) -> str:
+        """Which local."""
+        return f"`{self.name}` is declared in two ways"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Both places."""
+        assert self.span is not None, "declarations have places"
+        return (Label(self.span, "here otherwise"), Label(self.first, "first like this"))
+
+
+@dataclass(frozen=True)
+class ProgramTooLarge(Mistake):
+    """A mechanism that becomes too long once everything it runs is written out."""
+
+    name: str
+    limit: int
+
+    code: ClassVar[str] = "DP529"
+    explanation: ClassVar[str] = """\
+Mechanisms that are run or sampled are written out in place, and so are short loops. Mechanisms
+that run others twice, which run others twice, and so on, grow beyond what can be explored. Put the
+repeated call into a loop whose set a run decides, or shorten the chain of calls.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which mechanism, what limit."""
+        return f"`{self.name}`, written out, has more than {self.limit} statements"
+
+
+@dataclass(frozen=True)
+class BadRepeat(Mistake):
+    """A `repeat` whose number of times is known and is not 0, 1, 2, ..."""
+
+    times: str
+
+    code: ClassVar[str] = "DP530"
+    explanation: ClassVar[str] = """\
+`repeat n { ... }` runs its block n times, so n is 0, 1, 2, ...
+
+Wrong: repeat 3/2 { ... }
+Right: repeat 3 { ... }
+"""
+
+    @property
+    def title(self) -> str:
+        """The number."""
+        return f"nothing can be repeated {self.times} times"
+
+
+@dataclass(frozen=True)
+class WrongNumberOfIndices(Mistake):
+    """A member of a family with too few or too many indices."""
+
+    family: str
+    needed: int
+    given: int
+
+    code: ClassVar[str] = "DP531"
+    explanation: ClassVar[str] = """\
+A member of a family is named with one index for each index of its declaration; a single state has
+none.
+
+Wrong: state g[i in 0..3, j in 0..3]   ...   g[1] -> 1: t
+Right: g[1, 2] -> 1: t
+"""
+
+    @property
+    def title(self) -> str:
+        """How many."""
+        return f"`{self.family}` takes {self.needed} indices, not {self.given}"
+
+
+@dataclass(frozen=True)
+class NotAState(Mistake):
+    """A label, or a whole family, where one state is needed."""
+
+    name: str
+    what: str
+
+    code: ClassVar[str] = "DP532"
+    explanation: ClassVar[str] = """\
+Rows and neighbors are about single states: a state, or a member of a family with its indices.
+
+Wrong: s -> 1/2: t + 1/2: Y
+Right: state y : Y   ...   s -> 1/2: t + 1/2: y
+"""
+
+    @property
+    def title(self) -> str:
+        """What it is instead."""
+        return f"`{self.name}` is {self.what}, not a state"
+
+
+@dataclass(frozen=True)
+class UnequalLengths(Mistake):
+    """Two arrays that must have the same length, or an unpacking that surely does not fit."""
+
+    what: str
+    needed: int
+    given: int
+
+    code: ClassVar[str] = "DP533"
+    explanation: ClassVar[str] = """\
+An array is assigned, or given as an argument, to one of the same length; `(a, b) := t` needs as
+many names as the tuple has components.
+
+Wrong: input b[1..3] in 0..1   ...   var a[1..2] := b
+Right: input b[1..3] in 0..1   ...   var a[1..3] := b
+"""
+
+    @property
+    def title(self) -> str:
+        """Both lengths."""
+        return f"{self.what} needs {self.needed} values, not {self.given}"

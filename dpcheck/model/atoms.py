@@ -1,0 +1,48 @@
+"""What the atoms of a claim's formulas mean on its target.
+
+A formula knows an atom by its key (`logic.formulas.Atom`), which is also its text. Beside every
+check stands a mapping from keys to these meanings; whoever builds the chain labels its states:
+
+- `Condition`, on a mechanism: a Boolean core expression over `output` (the variable of that name)
+  and the inputs, which keep their values along a run. One that reads `output` is false where
+  nothing was output (the initial states and the sinks), and where an operation in it does not
+  apply to the value that was. One that reads inputs only has the run's own truth value everywhere.
+- `Label`, on an explicit chain: a label, a state, a family (any of its members), or one member
+  (its key is `s[3]`, `g[1, 2]`; `indices` are the values).
+- `Sink`: `stopped` holds at †, `diverged` where a run has gone silent forever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dpcheck.model.expressions import Expr
+from dpcheck.model.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`condition` over `output` and inputs; `inputs` are the input variables (cells) it reads."""
+
+    condition: Expr
+    reads_output: bool
+    inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label, state or family of an explicit chain; `indices` for one member, else None."""
+
+    name: str
+    indices: tuple[Value, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """`stopped` or `diverged`."""
+
+    name: Literal["stopped", "diverged"]
+
+
+AtomMeaning = Condition | Label | Sink

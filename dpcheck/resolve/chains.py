@@ -1,0 +1,353 @@
+"""An explicit chain with its parameters filled in: families, rows, neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from dpcheck.diagnostics.names import HiddenName, NameTaken, UnknownState
+from dpcheck.diagnostics.runs import NowhereToStart, OutsideFamily
+from dpcheck.diagnostics.structure import NotAState, WrongNumberOfIndices
+from dpcheck.model import surface
+from dpcheck.model.evaluation import apply
+from dpcheck.model.expressions import Apply, Const, Expr, Logic, Var
+from dpcheck.model.program import (
+    AdjacentStates,
+    ExplicitChain,
+    Family,
+    Row,
+    RowBranch,
+    RowDraw,
+    RowsFor,
+    RowsIf,
+    RowStatement,
+    StateReference,
+)
+from dpcheck.model.values import SetValue, Value, value_text
+from dpcheck.resolve.distributions import distribution
+from dpcheck.resolve.expressions import constant, expression
+from dpcheck.resolve.kinds import report_wrong_kinds_of_rows
+from dpcheck.resolve.scopes import Held, Known, Scope, similar, what_is
+from dpcheck.resolve.signatures import known_set
+from dpcheck.source import Span
+
+
+def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> ExplicitChain | None:
+    """Return the core chain; None if its states have a mistake.
+
+    `scope` is the file's, with the parameters bound. Other mistakes are only reported: what is
+    returned then must not be explored.
+    """
+    families = _families(chain, scope)
+    if families is None:
+        return None
+    states = States(chain.name.name, families)
+    rows = _rows(chain.rows, states, scope)
+    adjacency = tuple(
+        clause
+        for clause in (_adjacent(clause, states, scope) for clause in chain.adjacency)
+        if clause is not None
+    )
+    initial = _initial(chain, states, scope)
+    if initial is None and not chain.adjacency:
+        scope.report(NowhereToStart(chain.name.span, chain.name.name))
+    observed = _observed(chain, states, scope)
+    core = ExplicitChain(title, families, rows, adjacency, initial, observed, chain.span)
+    report_wrong_kinds_of_rows(core, scope)
+    return core
+
+
+# --- states --------------------------------------------------------------------------------
+
+
+class States:
+    """The states and labels of a chain by name."""
+
+    def __init__(self, chain: str, families: Sequence[Family]) -> None:
+        """Collect the names of families and labels."""
+        self.chain = chain
+        self.families = {family.name: family for family in families}
+        self.labels = frozenset(label for family in families for label in family.labels)
+
+    def names(self) -> Iterable[str]:
+        """Return every name of a state, family or label."""
+        return (*self.families, *self.labels)
+
+    def family(self, name: surface.Identifier, scope: Scope) -> Family | None:
+        """Return the family, or single state, of a name; else report what the name is."""
+        family = self.families.get(name.name)
+        if family is None:
+            if name.name in self.labels:
+                scope.report(NotAState(name.span, name.name, "a label"))
+            else:
+                candidate = similar(name.name, self.names())
+                scope.report(UnknownState(name.span, name.name, self.chain, candidate))
+        return family
+
+
+def domain_of(family: Family, position: int) -> SetValue:
+    """Return the set that one index of a family ranges over."""
+    _, domain = family.indices[position]
+    assert isinstance(domain, Const), "sets of indices are known"
+    assert isinstance(domain.value, SetValue), "sets of indices are sets"
+    return domain.value
+
+
+def member_key(name: str, indices: Sequence[Value]) -> str:
+    """Return the label of one member of a family.
+
+    >>> member_key("g", (1, 2)), member_key("s", ())
+    ('g[1, 2]', 's')
+    """
+    return f"{name}[{', '.join(value_text(index) for index in indices)}]" if indices else name
+
+
+def _families(chain: surface.Chain, scope: Scope) -> tuple[Family, ...] | None:
+    families: dict[str, Family] = {}
+    is_sound = True
+    for declared in chain.families:
+        name = declared.name.name
+        if name in families:
+            first = families[name].span
+            scope.report(NameTaken(declared.name.span, name, "a state", first))
+            is_sound = False
+            continue
+        indices: list[tuple[str, Expr]] = []
+        for index in declared.indices:
+            purpose = f"the set of `{index.variable.name}`"
+            domain = known_set(index.domain, scope, purpose)
+            is_sound = is_sound and domain is not None
+            if domain is not None:
+                indices.append((index.variable.name, Const(domain, index.domain.span)))
+        labels = tuple(label.name for label in declared.labels)
+        families[name] = Family(name, tuple(indices), labels, declared.name.span)
+    return tuple(families.values()) if is_sound else None
+
+
+# --- rows ----------------------------------------------------------------------------------
+
+
+def _rows(
+    rows: Sequence[surface.RowStatement], states: States, scope: Scope
+) -> tuple[RowStatement, ...]:
+    resolved = (_row_statement(row, states, scope) for row in rows)
+    return tuple(row for row in resolved if row is not None)
+
+
+def _row_statement(row: surface.RowStatement, states: States, scope: Scope) -> RowStatement | None:
+    match row:
+        case surface.Row(origin=origin, branches=branches, span=span):
+            source = _member(origin, states, scope)
+            targets = [_branch(branch, states, scope) for branch in branches]
+            known = tuple(target for target in targets if target is not None)
+            if source is None or len(known) != len(targets):
+                return None
+            return Row(source, known, span)
+        case surface.RowsFor(variable=variable, domain=tree, body=body, span=span):
+            domain = expression(tree, scope)
+            inner, name = _with_variable(variable, scope.uncertain())
+            return RowsFor(name, domain, _rows(body, states, inner), span)
+        case surface.RowsIf(branches=branches, otherwise=otherwise):
+            return _choice(branches, otherwise, states, scope)
+    assert_never(row)
+
+
+def _choice(
+    branches: Sequence[tuple[surface.Expression, tuple[surface.RowStatement, ...]]],
+    otherwise: Sequence[surface.RowStatement],
+    states: States,
+    scope: Scope,
+) -> RowsIf:
+    """Return `if ... else if ... else` as nested choices."""
+    (tree, body), *rest = branches
+    condition = expression(tree, scope)
+    scope = scope.uncertain()
+    then = _rows(body, states, scope)
+    nested = (_choice(rest, otherwise, states, scope),) if rest else None
+    orelse = _rows(otherwise, states, scope) if nested is None else nested
+    return RowsIf(condition, then, orelse, tree.span)
+
+
+def _with_variable(variable: surface.Identifier, scope: Scope) -> tuple[Scope, str]:
+    """Return the scope in which a loop or draw variable is known, and its core name."""
+    name = scope.names.fresh(variable.name)
+    held = Held(Var(name, variable.span), "loop variable", variable.span)
+    return scope.bound(variable.name, held), name
+
+
+def _branch(
+    branch: surface.RowBranch | surface.RowDraw, states: States, scope: Scope
+) -> RowBranch | RowDraw | None:
+    match branch:
+        case surface.RowBranch(probability=probability, target=tree, span=span):
+            weight = expression(probability, scope)
+            target = _member(tree, states, scope)
+            return None if target is None else RowBranch(weight, target, span)
+        case surface.RowDraw(variable=variable, distribution=tree, target=target_tree, span=span):
+            drawn = distribution(tree, scope)
+            inner, name = _with_variable(variable, scope)
+            target = _member(target_tree, states, inner)
+            if drawn is None or target is None:
+                return None
+            return RowDraw(name, drawn, target, span)
+    assert_never(branch)
+
+
+def _member(
+    tree: surface.StateReference, states: States, scope: Scope, *, whole: bool = False
+) -> StateReference | None:
+    """Return a reference to one state; with `whole`, a family's bare name stands for all of it."""
+    family = states.family(tree.name, scope)
+    indices = tuple(expression(index, scope) for index in tree.indices)
+    if family is None:
+        return None
+    if not (whole and not indices) and not _fits(family, len(indices), tree, scope):
+        return None
+    _check_known_member(family, indices, tree, scope)
+    return StateReference(tree.name.name, indices, tree.span)
+
+
+def _fits(family: Family, given: int, tree: surface.StateReference, scope: Scope) -> bool:
+    needed = len(family.indices)
+    if needed == given:
+        return True
+    if given == 0:
+        scope.report(NotAState(tree.span, family.name, "a whole family of states"))
+    else:
+        scope.report(WrongNumberOfIndices(tree.span, family.name, needed, given))
+    return False
+
+
+def _check_known_member(
+    family: Family, indices: Sequence[Expr], tree: surface.StateReference, scope: Scope
+) -> None:
+    """Report a member that is known before any row is built and does not exist."""
+    values = [index.value for index in indices if isinstance(index, Const)]
+    if len(values) != len(indices) or not indices or not scope.certain:
+        return
+    if not is_member(family, values):
+        reference = member_key(family.name, values)
+        scope.report(OutsideFamily(tree.span, (), reference))
+
+
+def is_member(family: Family, indices: Sequence[Value]) -> bool:
+    """Tell whether a family has a member with these indices."""
+    return len(indices) == len(family.indices) and all(
+        apply("in", (value, domain_of(family, position))) is True
+        for position, value in enumerate(indices)
+    )
+
+
+# --- neighbors, initial states, observations -----------------------------------------------
+
+
+def _adjacent(
+    clause: surface.AdjacentStates, states: States, scope: Scope
+) -> AdjacentStates | None:
+    """Return a clause with its fresh index names.
+
+    A bare name between brackets ranges over the set of that position; where it stands at several
+    positions, over the first one's, and must belong to the others' too.
+    """
+    names: dict[str, tuple[str, Expr]] = {}
+    memberships: list[Expr] = []
+    inner = scope.uncertain()
+    for tree in (clause.left, clause.right):
+        family = states.family(tree.name, scope)
+        if family is None or not _fits(family, len(tree.indices), tree, scope):
+            return None
+        for position, index in enumerate(tree.indices):
+            if not isinstance(index, surface.Name) or index.quoted or index.primed:
+                continue
+            domain = Const(domain_of(family, position), index.span)
+            if index.name in names:
+                variable = Var(names[index.name][0], index.span)
+                memberships.append(Apply("in", (variable, domain), index.span))
+                continue
+            _warn_of_hidden_name(index, scope)
+            identifier = surface.Identifier(index.name, span=index.span)
+            inner, name = _with_variable(identifier, inner)
+            names[index.name] = (name, domain)
+    left, right = _member(clause.left, states, inner), _member(clause.right, states, inner)
+    where = None if clause.where is None else expression(clause.where, inner)
+    if left is None or right is None:
+        return None
+    conditions = [*memberships, *(() if where is None else (where,))]
+    if len(conditions) > 1:
+        where = Logic("and", tuple(conditions), clause.span)
+    elif conditions:
+        where = conditions[0]
+    return AdjacentStates(left, right, tuple(names.values()), where, clause.span)
+
+
+def _warn_of_hidden_name(index: surface.Name, scope: Scope) -> None:
+    binding = scope.bindings.get(index.name)
+    _, declaration = scope.file.visible.get(index.name, (None, None))
+    if isinstance(binding, Known):
+        scope.report(HiddenName(index.span, index.name, f"the {binding.role}"))
+    elif isinstance(declaration, surface.Constant):
+        what = what_is(declaration).removeprefix("a ")
+        scope.report(HiddenName(index.span, index.name, f"the {what}"))
+
+
+def _initial(
+    chain: surface.Chain, states: States, scope: Scope
+) -> tuple[StateReference, ...] | None:
+    if not chain.inits:
+        return None
+    references = [
+        _member(tree, states, scope, whole=True) for init in chain.inits for tree in init.states
+    ]
+    return tuple(reference for reference in references if reference is not None)
+
+
+def _observed(chain: surface.Chain, states: States, scope: Scope) -> tuple[str, ...] | None:
+    """Return the names of what an adversary sees: labels, families, states, members `s[3]`."""
+    if not chain.observes:
+        return None
+    observed: dict[str, None] = {}
+    for tree in (tree for observe in chain.observes for tree in observe.names):
+        key = _observed_key(tree, states, scope)
+        if key is not None:
+            observed[key] = None
+    return tuple(observed)
+
+
+def _observed_key(tree: surface.StateReference, states: States, scope: Scope) -> str | None:
+    name = tree.name.name
+    if not tree.indices:
+        if name not in states.families and name not in states.labels:
+            candidate = similar(name, states.names())
+            scope.report(UnknownState(tree.span, name, states.chain, candidate))
+            return None
+        return name
+    member = known_member(tree.name, tree.indices, tree.span, states, scope)
+    return None if member is None else member[0]
+
+
+def known_member(
+    name: surface.Identifier,
+    indices: Sequence[surface.Expression],
+    span: Span,
+    states: States,
+    scope: Scope,
+) -> tuple[str, tuple[Value, ...]] | None:
+    """Return the key and the indices of a member that is known; else report why there is none."""
+    family = states.family(name, scope)
+    if family is None:
+        return None
+    if len(indices) != len(family.indices):
+        given = len(indices)
+        scope.report(WrongNumberOfIndices(span, family.name, len(family.indices), given))
+        return None
+    values: list[Value] = []
+    for index in indices:
+        value = constant(index, scope, f"an index of `{name.name}`")
+        if value is None:
+            return None
+        values.append(value)
+    key = member_key(family.name, values)
+    if not is_member(family, values):
+        scope.report(OutsideFamily(span, (), key))
+        return None
+    return key, tuple(values)

@@ -1,0 +1,78 @@
+"""What resolving a model yields: claims with their targets, ready to be explored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.logic.claims import At, Claim
+from dpcheck.model.atoms import AtomMeaning
+from dpcheck.model.program import Target
+from dpcheck.model.surface import QuestionKind
+from dpcheck.resolve.scopes import Session
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedCheck:
+    """One `check`, `refute` or `compute`, loops expanded and names resolved.
+
+    name: the title given in quotes, or None;
+    target_text: the target with values filled in, `rr(k = 4)`;
+    target: the core mechanism or chain, one object for all checks with equal parameters;
+    claim, claim_text, at, at_text: what is claimed, and the user's words with values filled in;
+    atoms: the meaning of every atom of the formulas in claim and `at`, by its key;
+    kept_inputs: input variables (cells) that atoms inside the brackets of P and D read;
+    needs_later_neighbors: a D stands inside the brackets of another P or D;
+    span: the whole question; its line is the one reported.
+    """
+
+    kind: QuestionKind
+    name: str | None
+    target_text: str
+    target: Target
+    claim: Claim
+    claim_text: str
+    at: At | None
+    at_text: str | None
+    atoms: Mapping[str, AtomMeaning]
+    kept_inputs: tuple[str, ...]
+    needs_later_neighbors: bool
+    span: Span
+
+    @property
+    def line(self) -> int:
+        """The line the question stands on, from 1."""
+        return self.span.line
+
+
+@dataclass(frozen=True, slots=True)
+class TargetDeclaration:
+    """A mechanism or chain that a file declares or imports, with its parameters."""
+
+    name: str
+    is_chain: bool
+    parameters: tuple[str, ...]
+    inputs: tuple[str, ...]
+    is_imported: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A resolved model file. With a mistake worse than a warning there are no checks.
+
+    `constants` are the names that `-D` may override here.
+    """
+
+    checks: tuple[ResolvedCheck, ...]
+    targets: Mapping[str, TargetDeclaration]
+    constants: frozenset[str]
+    mistakes: tuple[Mistake, ...]
+    session: Session = field(repr=False)
+
+    @property
+    def is_sound(self) -> bool:
+        """Tell whether there is no mistake worse than a warning."""
+        return all(mistake.severity == "warning" for mistake in self.mistakes)

@@ -1,0 +1,348 @@
+"""A whole model file: declarations, targets, claims.
+
+The steps, in order: link the files, evaluate the constants, expand the questions. Targets are
+resolved when a question first needs them; those that no question needs are resolved too, so that
+their mistakes are seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dpcheck.diagnostics.claims import TooManyClaims
+from dpcheck.diagnostics.composition import InputAsParameter
+from dpcheck.diagnostics.kinds import WrongKind
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.names import UnknownTarget
+from dpcheck.model import surface
+from dpcheck.model.evaluation import described
+from dpcheck.model.expressions import Var
+from dpcheck.model.program import Mechanism, Target
+from dpcheck.model.surface_text import written_text
+from dpcheck.model.values import SetValue, Value, value_key, value_text
+from dpcheck.resolve.chains import resolved_chain
+from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
+from dpcheck.resolve.claims import at_condition, claim, quantity_names
+from dpcheck.resolve.distributions import distribution
+from dpcheck.resolve.expressions import constant, constant_of_file, expression
+from dpcheck.resolve.files import linked_file
+from dpcheck.resolve.formulas import Collected, Reader
+from dpcheck.resolve.mechanisms import input_bindings, resolved_mechanism
+from dpcheck.resolve.scopes import (
+    Binding,
+    File,
+    FreshNames,
+    Held,
+    Known,
+    Scope,
+    Session,
+    similar,
+    what_is,
+)
+from dpcheck.resolve.signatures import input_shapes, named_arguments, parameter_bindings
+from dpcheck.source import SourceText, Span
+
+MAX_CHECKS = 10_000
+"""Loops around claims make at most this many."""
+
+TargetItem = surface.Mechanism | surface.Chain
+
+
+def resolve_model(
+    main: surface.SurfaceModel,
+    imported: Sequence[surface.SurfaceModel] = (),
+    overrides: Mapping[str, surface.Expression] | None = None,
+) -> Resolved:
+    """Return the checks of a file with their targets, and every mistake that can be seen.
+
+    `imported` is everything the file imports, directly or not, each file after those that it
+    imports itself; `overrides` are values for constants, as expressions over the main file's
+    names. Which overrides some file declares is for the caller to see (`Resolved.constants`).
+    """
+    session = Session(dict(overrides or {}))
+    session.main = linked_file(main, imported, session)
+    scope = Scope(session, session.main, FreshNames())
+    _resolve_declarations(scope)
+    expansion = _Expansion(scope)
+    for item in main.items:
+        if isinstance(item, surface.Question | surface.QuestionsFor):
+            expansion.expand(item, scope, {})
+    _resolve_unused(scope)
+    mistakes = _in_order(session, main.source)
+    is_sound = session.n_errors == 0
+    constants = frozenset(
+        name
+        for name, (_, declaration) in session.main.visible.items()
+        if isinstance(declaration, surface.Constant)
+    )
+    checks = tuple(expansion.checks) if is_sound else ()
+    return Resolved(checks, _targets(session.main), constants, mistakes, session)
+
+
+def instantiate(
+    resolved: Resolved, name: str, parameters: Mapping[str, Value]
+) -> tuple[Target | None, tuple[Mistake, ...]]:
+    """Return a target with the parameters given, and the mistakes that keep it from being one.
+
+    `name` is one of `resolved.targets`, and `parameters` some of its parameters.
+    """
+    session = resolved.session
+    assert session.main is not None, "a resolved model has a main file"
+    scope = Scope(session, session.main, FreshNames())
+    file, declaration = session.main.visible[name]
+    assert isinstance(declaration, TargetItem), "targets are mechanisms and chains"
+    before = set(session.found)
+    target = _instance(file, declaration, parameters, scope, declaration.name.span)
+    mistakes = tuple(m for key, m in session.found.items() if key not in before)
+    return (target if resolved.is_sound else None), mistakes
+
+
+def _in_order(session: Session, main: SourceText) -> tuple[Mistake, ...]:
+    """Return the mistakes by file, the main one first, and place."""
+
+    def place(mistake: Mistake) -> tuple[bool, str, int]:
+        if mistake.span is None:
+            return False, "", 0
+        source = mistake.span.source
+        return source is not main, source.name, mistake.span.start
+
+    return tuple(sorted(session.found.values(), key=place))
+
+
+# --- declarations --------------------------------------------------------------------------
+
+
+def _resolve_declarations(scope: Scope) -> None:
+    """Evaluate all constants, and look for mistakes in functions and distributions."""
+    for declaration in scope.file.declared.values():
+        match declaration:
+            case surface.Constant():
+                constant_of_file(scope.session, scope.file, declaration)
+            case surface.Function(parameters=parameters, body=body):
+                expression(body, _with_unknown(parameters, scope))
+            case surface.DistributionFunction(parameters=parameters, body=body):
+                distribution(body, _with_unknown(parameters, scope))
+            case surface.Mechanism() | surface.Chain():
+                pass
+
+
+def _with_unknown(parameters: Sequence[surface.Identifier], scope: Scope) -> Scope:
+    """Return the scope in which the parameters are names without a known value."""
+    return scope.uncertain().bound_all(
+        {parameter.name: Known(None, "argument", parameter.span) for parameter in parameters}
+    )
+
+
+def _resolve_unused(scope: Scope) -> None:
+    """Resolve the file's targets that no question needs, for their mistakes alone."""
+    used = {key[0] for key in scope.session.instances}
+    for declaration in scope.file.declared.values():
+        if not isinstance(declaration, TargetItem) or id(declaration) in used:
+            continue
+        if all(parameter.default is not None for parameter in declaration.parameters):
+            _instance(scope.file, declaration, {}, scope, declaration.name.span)
+
+
+def _targets(file: File) -> dict[str, TargetDeclaration]:
+    return {
+        name: TargetDeclaration(
+            name,
+            isinstance(declaration, surface.Chain),
+            tuple(parameter.name.name for parameter in declaration.parameters),
+            _input_names(declaration),
+            home is not file,
+            declaration.name.span,
+        )
+        for name, (home, declaration) in file.visible.items()
+        if isinstance(declaration, TargetItem)
+    }
+
+
+def _input_names(declaration: TargetItem) -> tuple[str, ...]:
+    if isinstance(declaration, surface.Chain):
+        return ()
+    return tuple(declared.name.name for declared in declaration.inputs)
+
+
+# --- targets -------------------------------------------------------------------------------
+
+
+def _instance(
+    file: File,
+    declaration: TargetItem,
+    given: Mapping[str, Value | None],
+    scope: Scope,
+    use: Span,
+) -> Target | None:
+    """Return the target with these parameters; equal parameters give the same object."""
+    session = scope.session
+    name = declaration.name.name
+    inner = Scope(session, file, FreshNames())
+    bindings = parameter_bindings(declaration.parameters, given, name, inner, use)
+    values = [binding.value for binding in bindings.values() if isinstance(binding, Known)]
+    key = (id(declaration), *(None if v is None else value_key(v) for v in values))
+    if key not in session.instances:
+        title = target_text(name, given)
+        inner = inner.bound_all(bindings)
+        session.instances[key] = None
+        if isinstance(declaration, surface.Mechanism):
+            session.instances[key] = resolved_mechanism(declaration, title, inner)
+        else:
+            session.instances[key] = resolved_chain(declaration, title, inner)
+    return session.instances[key]
+
+
+def target_text(name: str, given: Mapping[str, Value | None]) -> str:
+    """Return a target as reports call it.
+
+    >>> target_text("rr", {"k": 4}), target_text("survey", {})
+    ('rr(k = 4)', 'survey')
+    """
+    if not given:
+        return name
+    parts = (f"{key} = {'?' if v is None else value_text(v)}" for key, v in given.items())
+    return f"{name}({', '.join(parts)})"
+
+
+# --- questions -----------------------------------------------------------------------------
+
+
+class _Expansion:
+    """The checks made so far from questions and the loops around them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.checks: list[ResolvedCheck] = []
+        self.n_questions = 0
+        self.scope = scope
+
+    def expand(
+        self,
+        item: surface.Question | surface.QuestionsFor,
+        scope: Scope,
+        loop_values: Mapping[str, Value],
+    ) -> None:
+        """Add the checks of a question, or of every round of a loop."""
+        if isinstance(item, surface.Question):
+            self.n_questions += 1
+            self.question(item, scope, loop_values)
+            return
+        domain = constant(item.domain, scope, "the set of this loop")
+        if domain is None:
+            return
+        if not isinstance(domain, SetValue):
+            scope.report(WrongKind(item.domain.span, "a set", described(domain), ()))
+            return
+        variable = item.variable
+        for element in domain:
+            if self.n_questions + len(domain) > MAX_CHECKS:
+                count = self.n_questions + len(domain)
+                scope.report(TooManyClaims(item.span, "the claims of this file", count, MAX_CHECKS))
+                return
+            known = Known(element, "loop variable", variable.span)
+            inner = scope.bound(variable.name, known)
+            for part in item.body:
+                self.expand(part, inner, {**loop_values, variable.name: element})
+
+    def question(
+        self, question: surface.Question, scope: Scope, loop_values: Mapping[str, Value]
+    ) -> None:
+        """Add one check, unless a part of it has a mistake."""
+        found = _target_of(question, scope)
+        if found is None:
+            return
+        file, declaration, given = found
+        target = _instance(file, declaration, given, scope, question.target.span)
+        if target is None:
+            return
+        reader = _reader(target, declaration, file, given, scope, loop_values)
+        asked = claim(question, reader)
+        at = None if question.at is None else at_condition(question.at, reader)
+        if asked is None or (question.at is not None and at is None):
+            return
+        texts = {name: value_text(value) for name, value in reader.filled_in.items()}
+        at_text = None if question.at is None else written_text(question.at, texts)
+        for name in quantity_names(question.claim):
+            texts.pop(name, None)
+        self.checks.append(
+            ResolvedCheck(
+                kind=question.kind,
+                name=question.title,
+                target_text=target_text(declaration.name.name, given),
+                target=target,
+                claim=asked,
+                claim_text=written_text(question.claim, texts),
+                at=at,
+                at_text=at_text,
+                atoms=dict(reader.collected.atoms),
+                kept_inputs=tuple(reader.collected.kept_inputs),
+                needs_later_neighbors=reader.collected.needs_later_neighbors,
+                span=question.span,
+            )
+        )
+
+
+def _target_of(
+    question: surface.Question, scope: Scope
+) -> tuple[File, TargetItem, dict[str, Value | None]] | None:
+    """Return the declaration a question is about, and the parameters it gives."""
+    name = question.target.name
+    file, declaration = scope.file.visible.get(name.name, (None, None))
+    if file is None or not isinstance(declaration, TargetItem):
+        what = None if declaration is None else what_is(declaration)
+        candidate = similar(name.name, _targets(scope.file))
+        scope.report(UnknownTarget(name.span, name.name, what, candidate))
+        return None
+    inputs = _input_names(declaration)
+    arguments: list[surface.Argument] = []
+    for argument in question.target.arguments:
+        if argument.name is not None and argument.name.name in inputs:
+            mistake = InputAsParameter(argument.name.span, argument.name.name, name.name)
+            scope.report(mistake)
+        else:
+            arguments.append(argument)
+    known = [parameter.name.name for parameter in declaration.parameters]
+    named = named_arguments(arguments, name.name, known, scope)
+    given = {
+        key: constant(argument.value, scope, f"the parameter `{key}`")
+        for key, argument in named.items()
+    }
+    return file, declaration, given
+
+
+def _reader(
+    target: Target,
+    declaration: TargetItem,
+    file: File,
+    given: Mapping[str, Value | None],
+    scope: Scope,
+    loop_values: Mapping[str, Value],
+) -> Reader:
+    """Return the reader of formulas about a target.
+
+    Names mean, from the nearest: variables of loops around the question, inputs, parameters of
+    the target, then what the file says.
+    """
+    parameters = parameter_bindings(
+        declaration.parameters,
+        given,
+        declaration.name.name,
+        Scope(scope.session, file, FreshNames()),
+        declaration.name.span,
+    )
+    filled_in = {
+        name: binding.value
+        for name, binding in parameters.items()
+        if isinstance(binding, Known) and binding.value is not None
+    }
+    bindings: dict[str, Binding] = dict(parameters)
+    names = FreshNames(["output"])
+    if isinstance(target, Mechanism) and isinstance(declaration, surface.Mechanism):
+        inner = Scope(scope.session, file, names, parameters)
+        shapes = input_shapes(declaration, inner) or []
+        bindings.update(input_bindings(shapes, inner))
+        output = Var("output", declaration.span)
+        bindings["output"] = Held(output, "output", declaration.span)
+    bindings.update(scope.bindings)
+    filled_in.update(loop_values)
+    inside = Scope(scope.session, scope.file, names, bindings)
+    return Reader(target, inside, Collected(), filled_in)

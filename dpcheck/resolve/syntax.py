@@ -1,0 +1,86 @@
+"""Walks over the surface tree that need no meaning: parts, names that statements assign, calls."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from dpcheck.model import surface
+
+_FIELDS: dict[type[object], tuple[str, ...]] = {}
+
+
+def _fields(node: object) -> tuple[str, ...]:
+    """Return the fields that can hold other nodes: those that are compared."""
+    kind = type(node)
+    if kind not in _FIELDS:
+        assert dataclasses.is_dataclass(kind), "nodes are dataclasses"
+        _FIELDS[kind] = tuple(f.name for f in dataclasses.fields(kind) if f.compare)
+    return _FIELDS[kind]
+
+
+def parts(node: object) -> Iterator[object]:
+    """Yield the nodes directly below a node, in source order.
+
+    >>> list(parts(surface.Identifier("x", span=None)))
+    []
+    """
+    for name in _fields(node):
+        yield from _nodes_in(getattr(node, name))
+
+
+def _nodes_in(value: object) -> Iterator[object]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _nodes_in(item)
+    elif dataclasses.is_dataclass(value):
+        yield value
+
+
+def descendants(node: object) -> Iterator[object]:
+    """Yield a node and everything below it."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(parts(current))
+
+
+def assigned_names(body: tuple[surface.Statement, ...]) -> dict[str, surface.Identifier]:
+    """Return the names that some statement of a mechanism's body assigns: its locals."""
+    found: dict[str, surface.Identifier] = {}
+    for statement in body:
+        for node in descendants(statement):
+            match node:
+                case surface.Assign(place=place) | surface.Sample(place=place):
+                    for identifier in place_names(place):
+                        found.setdefault(identifier.name, identifier)
+                case surface.Var(name=identifier):
+                    found.setdefault(identifier.name, identifier)
+    return found
+
+
+def place_names(place: surface.Place) -> tuple[surface.Identifier, ...]:
+    """Return the names on the left of `:=` or `~`."""
+    match place:
+        case surface.Identifier():
+            return (place,)
+        case surface.Cell():
+            return (place.name,)
+        case surface.Pattern():
+            return place.names
+
+
+def called_names(node: object) -> Iterator[surface.Identifier]:
+    """Yield the names that are called below a node: `f(x)`, `run m()`, and plain names.
+
+    A distribution without parameters is called by its name alone.
+    """
+    for below in descendants(node):
+        match below:
+            case surface.Call(function=function):
+                yield function
+            case surface.Run(mechanism=mechanism):
+                yield mechanism
+            case surface.Sample(distribution=surface.Name(name=name, span=span)):
+                yield surface.Identifier(name, span=span)
