@@ -75,7 +75,7 @@ class Scales:
         result = np.zeros(n_segments, np.int64)
         while len(segments):
             m = len(self.values)
-            keys = np.unique(segments * m + codes)
+            keys = distinct(segments * m + codes)
             segments, codes = keys // m, keys % m
             first = np.flatnonzero(np.diff(segments, prepend=-1))
             if len(first) == len(segments):
@@ -127,6 +127,12 @@ class Scales:
         return found
 
 
+def distinct(values: IntArray) -> IntArray:
+    """Return the different values, sorted; on large arrays much faster than hashing them."""
+    ordered = np.sort(values)
+    return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]
+
+
 def distinct_pairs(
     left: IntArray, right: IntArray, n_codes: int
 ) -> tuple[list[tuple[int, int]], IntArray]:
@@ -170,12 +176,14 @@ def concatenated(parts: list[WeightArray]) -> WeightArray:
         return np.empty(0, np.int64)
     if all(part.dtype == np.int64 for part in parts):
         return np.concatenate(parts)
-    return np.concatenate([as_objects(part) for part in parts])
+    joined: WeightArray = np.concatenate([as_objects(part) for part in parts])
+    return joined
 
 
 def repeated(weights: WeightArray, counts: IntArray) -> WeightArray:
     """Return each weight repeated as often as `counts` [n_weights] says."""
-    return weights[np.repeat(np.arange(len(weights)), counts)]
+    chosen: WeightArray = weights[np.repeat(np.arange(len(weights)), counts)]
+    return chosen
 
 
 def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> WeightArray:

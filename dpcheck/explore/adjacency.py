@@ -16,6 +16,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.rows import ranges
+from dpcheck.chain.scales import distinct
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import PairOutsideInput
 from dpcheck.explore.columns import FIRST_FAULT, PLAIN, TRUE, ValueTable, distinct_rows
@@ -80,7 +81,7 @@ def symmetric(found: Sequence[IntArray], n_states: int) -> IntArray:
     """Return the pairs [n, 2] of all parts as unordered pairs without self-pairs, sorted."""
     pairs = np.concatenate([np.empty((0, 2), np.int64), *found])
     low, high = pairs.min(axis=1), pairs.max(axis=1)
-    keys = np.unique((low * n_states + high)[low != high])
+    keys = distinct((low * n_states + high)[low != high])
     return (
         np.stack([keys // n_states, keys % n_states], axis=1) if len(keys) else keys.reshape(0, 2)
     )
@@ -128,8 +129,9 @@ def related(
 ) -> IntArray:
     """Return the pairs (row of left, row of right) [n, 2] that satisfy the condition.
 
-    `equal` lists columns that have to agree; `skip_same` leaves out pairs of equal rows. Raises `MistakesFound` if the condition has no value
-    on some pair of the search, `LimitReached` when the pairs get too many.
+    `equal` lists columns that have to agree; `skip_same` leaves out pairs of equal rows.
+    Raises `MistakesFound` if the condition has no value on some pair of the search,
+    `LimitReached` when the pairs get too many.
     """
     if not left.n_rows or not right.n_rows:
         return np.empty((0, 2), np.int64)
@@ -182,11 +184,10 @@ class _Search:
         """Return the candidate pairs that satisfy every conjunct."""
         nothing = np.empty((0, 2), np.int64)
         found, unsure, n_found = [nothing], [nothing], 0
-        for rows, others in candidates:
+        for some, partners in candidates:
             self.limits.check_time(f"{n_found} neighbor pairs found")
-            if self.skip_same:
-                apart = np.flatnonzero(rows != others)
-                rows, others = rows[apart], others[apart]
+            apart = some != partners if self.skip_same else slice(None)
+            rows, others = some[apart], partners[apart]
             truth = self._truth(rows, others, conjuncts)
             pairs = np.stack([rows, others], axis=1)
             found.append(pairs[truth == TRUE])

@@ -1,4 +1,4 @@
-"""Interval arithmetic on columns: can a condition still hold while some variables are unknown?
+"""Interval arithmetic on columns, to tell what can still hold while variables are unknown.
 
 The answer `True` is always safe. Sums, differences, products, extremes and comparisons of integers
 are bounded (Moore, Interval Analysis, 1966); anything else counts as unknown.

@@ -79,9 +79,8 @@ def geometric_clamped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weig
 
 def _below(tails: WeightArray, k: int, denominator: Whole) -> Whole:
     """Return P(Z <= c-k), times the denominator, for k of any sign."""
-    tail: Whole = tails[k if k >= 0 else 1 - k]
-    whole = int(tail) if isinstance(tail, np.int64) else tail
-    return whole if k >= 0 else denominator - whole
+    tail: Whole = tails.tolist()[k if k >= 0 else 1 - k]
+    return tail if k >= 0 else denominator - tail
 
 
 def conditioned(exponents: IntArray, values: IntArray, a: Whole, b: Whole) -> Weights:

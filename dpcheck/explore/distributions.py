@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 import numpy as np
@@ -138,16 +139,18 @@ def distributions(distribution: Distribution, frame: Frame, supports: Supports) 
         case Bernoulli(probability=p, span=span):
             return _per_row("bernoulli", (p,), span, _bernoulli, frame, supports)
         case Uniform(domain=domain, span=span):
-            return _per_row("uniform", (domain,), span, _uniform, frame, supports)
+            return _per_row(
+                "uniform", (domain,), span, partial(_uniform, supports.table), frame, supports
+            )
         case Binomial(trials=n, probability=p, span=span):
             return _per_row("binomial", (n, p), span, _binomial, frame, supports)
         case Geometric(center=center, alpha=alpha, policy=policy, span=span):
             parameters = (center, alpha, policy.lo, policy.hi)
             return _per_row("geometric", parameters, span, _geometric(policy), frame, supports)
         case GeometricPositive(alpha=alpha, policy=policy, span=span):
-            parameters = (alpha, policy.lo, policy.hi)
+            three = (alpha, policy.lo, policy.hi)
             make = _geometric_positive(policy)
-            return _per_row("geometric_positive", parameters, span, make, frame, supports)
+            return _per_row("geometric_positive", three, span, make, frame, supports)
         case Gaussian(center=center, base=base, policy=policy, span=span):
             parameters = (center, base, policy.lo, policy.hi)
             return _per_row("gaussian", parameters, span, _gaussian(policy), frame, supports)
@@ -173,7 +176,7 @@ def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> Int
     return result
 
 
-Maker = Callable[[list[Value], ValueTable, Span], Weights]
+Maker = Callable[[list[Value], Span], Weights]
 
 
 def _per_row(
@@ -193,7 +196,7 @@ def _per_row(
         fault = next((code for code in codes if code >= FIRST_FAULT), None)
         if fault is None:
             values = [table.value(code) for code in codes]
-            made = supports.known((kind, span, *codes), lambda v=values: make(v, table, span))
+            made = supports.known((kind, span, *codes), partial(make, values, span))
             numbers.append(made)
         else:
             numbers.append(fault)
@@ -263,7 +266,7 @@ def _check_table(n_entries: int, largest: int, parts: tuple[Whole, Whole], span:
 # --- kinds ---------------------------------------------------------------------------------
 
 
-def _bernoulli(values: list[Value], table: ValueTable, span: Span) -> Weights:
+def _bernoulli(values: list[Value], span: Span) -> Weights:
     """Return `true` with the given probability."""
     numerator, denominator = as_fraction_parts(_probability(values[0], span))
     return _positive([TRUE, FALSE], [numerator, denominator - numerator], denominator)
@@ -276,7 +279,7 @@ def _positive(codes: Sequence[int], weights: Sequence[Whole], denominator: Whole
     return Weights(np.array([codes[i] for i in kept], np.int64), numerators, denominator)
 
 
-def _uniform(values: list[Value], table: ValueTable, span: Span) -> Weights:
+def _uniform(table: ValueTable, values: list[Value], span: Span) -> Weights:
     """Return every element of a set alike."""
     domain = values[0]
     if not isinstance(domain, SetValue):
@@ -290,7 +293,7 @@ def _uniform(values: list[Value], table: ValueTable, span: Span) -> Weights:
     return Weights(codes, np.ones(len(codes), np.int64), len(codes))
 
 
-def _binomial(values: list[Value], table: ValueTable, span: Span) -> Weights:
+def _binomial(values: list[Value], span: Span) -> Weights:
     """Return the number of successes."""
     trials = _integer(values[0], "the number of trials", span)
     a, b = as_fraction_parts(_probability(values[1], span))
@@ -303,7 +306,7 @@ def _binomial(values: list[Value], table: ValueTable, span: Span) -> Weights:
 def _geometric(policy: Policy) -> Maker:
     """Return the maker of two-sided geometric distributions under a policy."""
 
-    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
+    def make(values: list[Value], span: Span) -> Weights:
         center = _integer(values[0], "the center of `geometric`", span)
         a, b = _open_unit(values[1], "alpha", span)
         lo, hi = _window(values[2], values[3], policy)
@@ -332,7 +335,7 @@ def _geometric(policy: Policy) -> Maker:
 def _geometric_positive(policy: Policy) -> Maker:
     """Return the maker of one-sided geometric distributions under a policy."""
 
-    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
+    def make(values: list[Value], span: Span) -> Weights:
         a, b = _open_unit(values[0], "alpha", span)
         lo, hi = _window(values[1], values[2], policy)
         match policy.kind:
@@ -358,7 +361,7 @@ def _geometric_positive(policy: Policy) -> Maker:
 def _gaussian(policy: Policy) -> Maker:
     """Return the maker of discrete Gaussians conditioned on a window."""
 
-    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
+    def make(values: list[Value], span: Span) -> Weights:
         twice = multiply(2, _number(values[0], "the center of `gaussian`", span))
         if not isinstance(twice, int):
             title = f"the center of `gaussian` must be an integer, not {value_text(values[0])}"
@@ -377,8 +380,8 @@ def _branches(distribution: Branches, frame: Frame, supports: Supports) -> IntAr
     parameters = tuple(part for branch in distribution.branches for part in branch)
     places = [weight.span for _, weight in distribution.branches]
 
-    def make(values: list[Value], table: ValueTable, span: Span) -> Weights:
-        codes = [table.code(value) for value in values[::2]]
+    def make(values: list[Value], span: Span) -> Weights:
+        codes = [supports.table.code(value) for value in values[::2]]
         return _literal(codes, values[1::2], places, distribution.normalized, span)
 
     return _per_row("branches", parameters, distribution.span, make, frame, supports)

@@ -540,6 +540,14 @@ def spread(
     return result
 
 
+def spread_frames(
+    name: str, domain: Expr, frame: Frame, table: ValueTable
+) -> tuple[IntArray, Iterator[Frame]]:
+    """Return the domains' codes [n_rows] (faults to report), and blocks of the repeated rows."""
+    domains = _domains(domain, frame, table)
+    return domains, (part.inner for part in _spreads(name, domains, frame, table))
+
+
 def _kept_bodies(
     where: Expr | None, bodies: tuple[Expr, ...], part: _Spread, table: ValueTable
 ) -> tuple[IntArray, IntArray, IntArray]:

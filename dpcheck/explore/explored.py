@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import assert_never
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.explore.columns import TRUE, ValueTable
 from dpcheck.explore.evaluate import Frame, evaluated
 from dpcheck.limits import Limits
+from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
 from dpcheck.model.expressions import Expr
 from dpcheck.model.program import ExplicitChain, Mechanism
 from dpcheck.source import Span
-
-Marker = Literal["stopped", "diverged"]
-"""Atoms that are true at one sink and nowhere else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,28 +68,58 @@ def explore(
             return explicit_chain(target, limits)
 
 
-def labelled(explored: Explored, atoms: Mapping[str, Expr | Marker]) -> Chain:
+def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
     """Return the chain with a label for each atom, by its key.
 
-    An atom is false where nothing is output and where its operation does not apply to the value;
-    at the sinks only the markers can be true. Labels that the chain has already stay.
+    A condition is false where nothing is output and where its operation does not apply to the
+    value. Where it reads inputs that were not kept, it is known at the initial states only, and
+    false elsewhere. Labels that the chain has already stay.
     """
     chain = explored.chain
     added: dict[str, BoolArray] = {}
     for key, atom in atoms.items():
-        holds = np.zeros(chain.n_states, np.bool_)
-        if atom == "stopped":
-            holds[chain.stopped] = True
-        elif atom == "diverged":
-            if chain.diverged is not None:
-                holds[chain.diverged] = True
-        else:
-            frame = Frame(chain.n_reported_states, explored.columns)
-            codes = evaluated(atom, frame, explored.table)
-            holds[: chain.n_reported_states] = codes == TRUE
+        match atom:
+            case Condition():
+                holds = _condition_holds(explored, atom)
+            case Sink(name="stopped"):
+                holds = _only_at(chain, chain.stopped)
+            case Sink():
+                holds = _only_at(chain, chain.diverged)
+            case Label():
+                assert key in chain.labelling, f"the chain has no label {key}"
+                continue
+            case _ as never:
+                assert_never(never)
         holds.flags.writeable = False
         added[key] = holds
     return replace(chain, labelling=Labelling(chain.labelling, added))
+
+
+def _only_at(chain: Chain, state: int | None) -> BoolArray:
+    """Return [n_states], true at one state at most."""
+    holds = np.zeros(chain.n_states, np.bool_)
+    if state is not None:
+        holds[state] = True
+    return holds
+
+
+def _condition_holds(explored: Explored, atom: Condition) -> BoolArray:
+    """Return [n_states], where a condition over `output` and inputs holds."""
+    chain = explored.chain
+    holds = np.zeros(chain.n_states, np.bool_)
+    if all(name in explored.columns for name in atom.inputs):
+        frame = Frame(chain.n_reported_states, explored.columns)
+        holds[: chain.n_reported_states] = _truth(atom.condition, frame, explored)
+    elif not atom.reads_output:
+        frame = Frame(len(chain.initial), explored.inputs)
+        holds[chain.initial] = _truth(atom.condition, frame, explored)
+    return holds
+
+
+def _truth(condition: Expr, frame: Frame, explored: Explored) -> BoolArray:
+    """Return [n_rows], where a condition is true; a fault is not."""
+    truth: BoolArray = evaluated(condition, frame, explored.table) == TRUE
+    return truth
 
 
 class Labelling(Mapping[str, BoolArray]):

@@ -7,6 +7,8 @@ and before that wherever the bounds of what is missing already decide it.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
@@ -81,7 +83,7 @@ def _blocks(sizes: IntArray, total: int) -> list[tuple[int, int]]:
         return []
     cuts = np.flatnonzero(np.diff(np.cumsum(sizes) >> 20)) + 1
     edges = [0, *cuts.tolist(), len(sizes)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def _elements(

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.rows import ranges
+from dpcheck.chain.scales import distinct
 from dpcheck.explore.raw import SHOWN, LabelledEdges, RawGraph
 from dpcheck.limits import Limits
 
@@ -41,17 +42,18 @@ def later_pairs(raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
         showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
         frontier = np.concatenate([steps.joined(drawing), steps.follow(showing)])
-    found = np.stack([seen // n, seen % n], axis=1)
-    alike = (steps.shown[found[:, 0]] == steps.shown[found[:, 1]]) & (
+    found: IntArray = np.stack([seen // n, seen % n], axis=1)
+    alike: BoolArray = (steps.shown[found[:, 0]] == steps.shown[found[:, 1]]) & (
         steps.point[found[:, 0]] == steps.point[found[:, 1]]
     )
-    return found[alike & (steps.shown[found[:, 0]] != NOWHERE)]
+    later: IntArray = found[alike & (steps.shown[found[:, 0]] != NOWHERE)]
+    return later
 
 
 def _keys(pairs: IntArray, n: int) -> IntArray:
     """Return one number per unordered pair of different states, distinct and sorted."""
     low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=NOWHERE)
-    return np.unique((low * n + high)[(low != high) & (low > NOWHERE)])
+    return distinct((low * n + high)[(low != high) & (low > NOWHERE)])
 
 
 @dataclass(frozen=True, eq=False)

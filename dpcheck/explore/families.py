@@ -1,0 +1,171 @@
+"""The states of an explicit chain: families over index sets, numbered by arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.explore.columns import ValueTable
+from dpcheck.explore.evaluate import Frame, evaluated
+from dpcheck.model.expressions import Const
+from dpcheck.model.program import ExplicitChain, Family, StateReference
+from dpcheck.model.values import SetValue, value_text
+
+NO_STATE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The states of a family: from `first` on, the last index varying fastest.
+
+    sets: per index the codes of its set, in order; sorted and order: the same sorted, for look-up.
+    """
+
+    family: Family
+    first: int
+    size: int
+    sets: tuple[IntArray, ...]
+    sorted: tuple[IntArray, ...]
+    order: tuple[IntArray, ...]
+
+    def members(self, indices: list[IntArray]) -> IntArray:
+        """Return the state of each row of index codes, `NO_STATE` where there is none."""
+        place = np.zeros(len(indices[0]), np.int64)
+        exists = np.ones(len(indices[0]), np.bool_)
+        for codes, ordered, order in zip(indices, self.sorted, self.order, strict=True):
+            if not len(ordered):
+                return np.full(len(codes), NO_STATE, np.int64)
+            found = np.searchsorted(ordered, codes).clip(max=len(ordered) - 1)
+            exists &= ordered[found] == codes
+            place = place * len(ordered) + order[found]
+        return np.where(exists, self.first + place, NO_STATE)
+
+    def indices(self, place: int) -> list[int]:
+        """Return the index codes of the member at a place."""
+        codes = []
+        for members in reversed(self.sets):
+            place, digit = divmod(place, len(members))
+            codes.append(int(members[digit]))
+        return codes[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """All states of a chain by name."""
+
+    blocks: Mapping[str, Block]
+    n_states: int
+    table: ValueTable
+
+    @staticmethod
+    def of(chain: ExplicitChain, table: ValueTable) -> Families:
+        """Return the families of a chain, numbered in the order of declaration."""
+        blocks: dict[str, Block] = {}
+        first = 0
+        for family in chain.families:
+            sets = []
+            for _, domain in family.indices:
+                assert isinstance(domain, Const), "index sets are known"
+                assert isinstance(domain.value, SetValue), "index sets are sets"
+                sets.append(table.codes(domain.value.items))
+            size = 1
+            for members in sets:
+                size *= len(members)
+            order = tuple(np.argsort(members, kind="stable") for members in sets)
+            ordered = tuple(m[o] for m, o in zip(sets, order, strict=True))
+            blocks[family.name] = Block(family, first, size, tuple(sets), ordered, order)
+            first += size
+        return Families(blocks, first, table)
+
+    def states(self, reference: StateReference, frame: Frame) -> IntArray:
+        """Return the state that a reference means on each row, `NO_STATE` where there is none."""
+        block = self.blocks[reference.name]
+        if not reference.indices:
+            assert not block.sets, "a row's end is a single state"
+            return np.full(frame.n_rows, block.first, np.int64)
+        return block.members([evaluated(i, frame, self.table) for i in reference.indices])
+
+    def all_of(self, reference: StateReference) -> IntArray:
+        """Return the states a reference without variables means: one, or a whole family."""
+        block = self.blocks[reference.name]
+        if reference.indices:
+            return self.states(reference, Frame(1, {}))
+        return block.first + np.arange(block.size)
+
+    def text(self, state: int) -> str:
+        """Return a state's name."""
+        for block in self.blocks.values():
+            if block.first <= state < block.first + block.size:
+                codes = block.indices(state - block.first)
+                return self.written(block.family.name, codes)
+        raise AssertionError("every state belongs to a family")
+
+    def written(self, name: str, codes: list[int]) -> str:
+        """Return the name of a member."""
+        indices = ", ".join(value_text(self.table.value(code)) for code in codes)
+        return f"{name}[{indices}]" if codes else name
+
+    def with_name(self, key: str) -> IntArray | None:
+        """Return the states that a label, family, state or member `s[3]` names; None if unknown."""
+        found = [
+            block.first + np.arange(block.size)
+            for block in self.blocks.values()
+            if key == block.family.name or key in block.family.labels
+        ]
+        if found:
+            return np.concatenate(found)
+        name, bracket, _ = key.partition("[")
+        block = self.blocks.get(name)
+        if not bracket or block is None:
+            return None
+        place = self._place(block, key[len(name) + 1 : -1])
+        return None if place is None else np.array([block.first + place])
+
+    def _place(self, block: Block, text: str) -> int | None:
+        """Return the place of the member whose indices are written so, compared as texts."""
+        place, rest = 0, text.replace(" ", "")
+        for k, members in enumerate(block.sets):
+            is_last = k == len(block.sets) - 1
+            for digit, code in enumerate(members.tolist()):
+                written = value_text(self.table.value(code)).replace(" ", "")
+                if rest == written if is_last else rest.startswith(f"{written},"):
+                    place, rest = place * len(members) + digit, rest[len(written) + 1 :]
+                    break
+            else:
+                return None
+        return place if block.sets else None
+
+
+class StateLabels(Mapping[str, BoolArray]):
+    """The labels of a chain's states: labels, families, states and members, made on demand."""
+
+    def __init__(self, families: Families, n_states: int) -> None:
+        """Label the declared states; of the `n_states` the sinks have no label."""
+        self._families = families
+        self._n_states = n_states
+
+    def __getitem__(self, key: str) -> BoolArray:
+        """Return [n_states] Booleans."""
+        states = self._families.with_name(key)
+        if states is None:
+            raise KeyError(key)
+        holds = np.zeros(self._n_states, np.bool_)
+        holds[states] = True
+        return holds
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of families and states and over the labels."""
+        blocks = self._families.blocks.values()
+        names = [name for b in blocks for name in (b.family.name, *b.family.labels)]
+        yield from dict.fromkeys(names)
+
+    def __len__(self) -> int:
+        """Return how many there are, members not counted."""
+        return sum(1 for _ in self)
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether some state may have the label."""
+        return isinstance(key, str) and self._families.with_name(key) is not None
