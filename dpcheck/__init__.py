@@ -1,3 +1,65 @@
-"""dpcheck decides, exactly, whether a randomized program is differentially private."""
+"""dpcheck decides, exactly, whether a randomized program is differentially private.
+
+    >>> import dpcheck
+    >>> dpcheck.mechanisms.survey().epsilon().exact
+    'ln(3)'
+
+What is public is named here, and imported when it is first used, so that the command line can
+answer `--help` at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpcheck import mechanisms
+    from dpcheck.chain.chain import Chain
+    from dpcheck.check.verdicts import Amount, Outcome
+    from dpcheck.front import Model, ModelError, Target, load, parse
+    from dpcheck.limits import LimitReached
+    from dpcheck.report.answers import Answer
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Amount",
+    "Answer",
+    "Chain",
+    "LimitReached",
+    "Model",
+    "ModelError",
+    "Outcome",
+    "Target",
+    "load",
+    "mechanisms",
+    "parse",
+]
+
+_HOMES = {
+    "Amount": "dpcheck.check.verdicts",
+    "Answer": "dpcheck.report.answers",
+    "Chain": "dpcheck.chain.chain",
+    "LimitReached": "dpcheck.limits",
+    "Model": "dpcheck.front",
+    "ModelError": "dpcheck.front",
+    "Outcome": "dpcheck.check.verdicts",
+    "Target": "dpcheck.front",
+    "load": "dpcheck.front",
+    "parse": "dpcheck.front",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Return a public name, from the module where it lives."""
+    if name == "mechanisms":
+        return import_module("dpcheck.mechanisms")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "__version__"]

@@ -24,6 +24,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
 from dpcheck.pipeline.files import SUFFIX, ModelPath, read_source, similar_path
+from dpcheck.source import SourceText
 
 STANDARD = Path(__file__).resolve().parent.parent / "std"
 """Where the libraries that ship with the package are."""
@@ -83,6 +84,11 @@ class Library:
             known = self._parsed[path.real] = _parse(path)
         return known
 
+    def closure_of_text(self, path: ModelPath, source: SourceText) -> Closure:
+        """Return a text, as if it stood in a file at `path`, with everything it imports."""
+        self._parsed[path.real] = _parsed(path, source)
+        return self.closure(path)
+
     def closure(self, path: ModelPath) -> Closure:
         """Return the file with everything it imports."""
         walk = _Walk(self)
@@ -95,6 +101,10 @@ def _parse(path: ModelPath) -> ParsedFile:
     source = read_source(path.shown, path.real)
     if isinstance(source, Mistake):
         return ParsedFile(path, None, (source,))
+    return _parsed(path, source)
+
+
+def _parsed(path: ModelPath, source: SourceText) -> ParsedFile:
     parsed = parse_model(source)
     if not parsed.model.items and not parsed.mistakes:
         return ParsedFile(path, parsed.model, (EmptyFile(None, path.shown),))

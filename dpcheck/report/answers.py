@@ -19,7 +19,7 @@ Kind = Literal["check", "refute", "compute"]
 class Answer:
     """One claim and its outcome.
 
-    `target` and `claim` have parameters and loop variables filled in. `covers` says for which
+    `target`, `at` and `claim` have parameters and loop variables filled in. `covers` says for which
     inputs and neighbors the outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
     States and transitions leave the sinks out; they are None where no chain was finished.
     """
@@ -29,6 +29,7 @@ class Answer:
     name: str | None
     kind: Kind
     target: str
+    at: str | None
     claim: str
     outcome: Outcome
     covers: tuple[str, ...]

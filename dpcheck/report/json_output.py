@@ -51,6 +51,7 @@ def _result(answer: Answer) -> dict[str, Any]:
         "name": answer.name,
         "kind": answer.kind,
         "target": answer.target,
+        "at": answer.at,
         "claim": answer.claim,
         "verdict": _verdict_word(answer),
         "ok": answer.is_ok,

@@ -62,7 +62,8 @@ def _heading(target: str, members: Sequence[Answer]) -> Line:
 
 def _claim_text(answer: Answer) -> str:
     name = "" if answer.name is None else f'"{answer.name}" '
-    return f"{answer.kind:<7} {visible(name)}{visible(' '.join(answer.claim.split()))}"
+    where = "" if answer.at is None else f"at {answer.at}: "
+    return f"{answer.kind:<7} {visible(name)}{visible(where + answer.claim)}"
 
 
 def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:

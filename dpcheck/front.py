@@ -1,0 +1,319 @@
+"""The door for Python: models, their targets, and exact answers.
+
+Everything goes the way of the command line: a question to a target is a claim in the language,
+parsed and resolved like any other, so both give the same answers.
+
+    >>> model = parse('''
+    ...     mechanism coin(p = 3/4) {
+    ...       input x in {false, true}
+    ...       adjacent all
+    ...       y ~ bernoulli(if x then p else 1 - p)
+    ...       output y
+    ...     }
+    ...     check coin: dp(ln 3)
+    ... ''')
+    >>> [answer.is_ok for answer in model.answers()]
+    [True]
+    >>> coin = model.target("coin")
+    >>> coin.epsilon().exact, coin.delta("ln 2").exact
+    ('ln(3)', '1/4')
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from dpcheck.chain.chain import Chain
+from dpcheck.check.output_rows import output_rows
+from dpcheck.check.verdicts import Amount, Undecided, Value
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.exact import ExpNumber, Number
+from dpcheck.explore import MistakesFound, labelled
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.model import program, surface
+from dpcheck.model.atoms import Sink
+from dpcheck.parse import parse_model
+from dpcheck.pipeline.files import ModelPath, model_paths
+from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.questions import Explorations, answered, is_selected
+from dpcheck.pipeline.run import read_definitions, undeclared
+from dpcheck.report import Answer, Crash, draw_mistake, plain
+from dpcheck.resolve import ResolvedCheck, resolve_model
+from dpcheck.source import SourceText
+
+Parameter = bool | int | Fraction | str
+"""A parameter or constant: `3`, `Fraction(1, 4)`, or an expression of the language, `"ln 3"`."""
+
+Probability = Fraction | ExpNumber
+"""An exact probability: a fraction, or an element of ℚ(e^r)."""
+
+
+class ModelError(Exception):
+    """A model with mistakes; `mistakes` are typed, and the text draws them all."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        """Keep the mistakes."""
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n" + "\n\n".join(map(_drawn, self.mistakes)))
+
+
+def _drawn(mistake: Mistake) -> str:
+    return "\n".join(plain(styled) for styled in draw_mistake(mistake))
+
+
+def load(path: str | Path, **constants: Parameter) -> Model:
+    """Return the model in a file, some of its constants given another value.
+
+    Imports are bounded as on the command line. Raises `ModelError`.
+    """
+    paths, mistakes = model_paths([str(path)])
+    if mistakes or len(paths) != 1:
+        raise ModelError(mistakes)
+    return _model(Library().closure(paths[0]), constants)
+
+
+def parse(text: str, **constants: Parameter) -> Model:
+    """Return the model a text describes; it may import libraries (`import std.survey`).
+
+    Raises `ModelError`.
+    """
+    here = Path.cwd().resolve()
+    path = ModelPath("<text>", here / "<text>", here)
+    return _model(Library().closure_of_text(path, SourceText("<text>", text)), constants)
+
+
+def _model(closure: Closure, constants: Mapping[str, Parameter]) -> Model:
+    model = Model(closure, tuple(constants.items()))
+    wrong = [mistake for mistake in model.mistakes if mistake.severity == "error"]
+    if wrong:
+        raise ModelError(wrong)
+    return model
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model file with everything it imports, free of mistakes that can be seen in its text."""
+
+    _closure: Closure
+    _constants: tuple[tuple[str, Parameter], ...] = ()
+
+    @cached_property
+    def _definitions(self) -> dict[str, surface.Expression]:
+        definitions, mistakes = read_definitions(
+            [f"{name}={parameter_text(value)}" for name, value in self._constants]
+        )
+        mistakes += undeclared(definitions, [self._closure])
+        if mistakes:
+            raise ModelError(mistakes)
+        return definitions
+
+    @cached_property
+    def _resolved(self) -> tuple[tuple[ResolvedCheck, ...], tuple[Mistake, ...]]:
+        if self._closure.file.model is None or not self._closure.is_sound:
+            return (), self._closure.mistakes
+        found = resolve_model(self._closure.file.model, self._closure.imported, self._definitions)
+        return tuple(found.checks), (*self._closure.mistakes, *found.mistakes)
+
+    @property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """The mistakes of the text; in a model at hand they are warnings."""
+        return self._resolved[1]
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """The names of the mechanisms and chains: the file's own, then those it imports."""
+        assert self._closure.file.model is not None, "a model at hand was parsed"
+        models = [self._closure.file.model, *self._closure.imported]
+        items = [item for model in models for item in model.items]
+        kinds = surface.Mechanism | surface.Chain
+        return tuple(dict.fromkeys(item.name.name for item in items if isinstance(item, kinds)))
+
+    def target(self, name: str, **parameters: Parameter) -> Target:
+        """Return a mechanism or chain with its parameters filled in. Raises `ModelError`."""
+        return Target(self, name, tuple(parameters.items()))
+
+    def answers(
+        self,
+        select: str | None = None,
+        *,
+        max_states: int = 10_000_000,
+        timeout: float | None = None,
+    ) -> tuple[Answer, ...]:
+        """Return the answer to every claim of the file, or to those that `select` matches.
+
+        Raises `ModelError` when a claim runs into a mistake.
+        """
+        explorations = Explorations()
+        return tuple(
+            _answer(check, explorations, max_states, timeout)
+            for check in self._resolved[0]
+            if is_selected(check, select)
+        )
+
+    def resolved_question(self, text: str) -> ResolvedCheck:
+        """Return a claim as if the file ended with it; raises `ModelError`."""
+        assert self._closure.file.model is not None, "a model at hand was parsed"
+        parsed = parse_model(SourceText("<question>", text))
+        if parsed.mistakes:
+            raise ModelError(parsed.mistakes)
+        model = self._closure.file.model
+        claims = surface.Question | surface.QuestionsFor
+        items = tuple(item for item in model.items if not isinstance(item, claims))
+        asked = surface.SurfaceModel(model.source, (*items, *parsed.model.items))
+        resolved = resolve_model(asked, self._closure.imported, self._definitions)
+        wrong = [mistake for mistake in resolved.mistakes if mistake.severity == "error"]
+        if wrong:
+            raise ModelError(wrong)
+        (check,) = resolved.checks
+        return check
+
+
+def parameter_text(value: Parameter) -> str:
+    """Return a value as the language writes it.
+
+    >>> parameter_text(Fraction(1, 4)), parameter_text(True), parameter_text("ln 3")
+    ('1/4', 'true', 'ln 3')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _answer(
+    check: ResolvedCheck, explorations: Explorations, max_states: int, timeout: float | None
+) -> Answer:
+    """Return the answer to a claim; raises the mistakes it runs into."""
+    mistakes: list[Mistake] = []
+    for event in answered(check, explorations, max_states=max_states, timeout=timeout):
+        match event:
+            case Answer():
+                return event
+            case Crash():
+                raise AssertionError(event.traceback)
+            case Mistake():
+                mistakes.append(event)
+    raise ModelError(mistakes)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A mechanism or chain of a model, its parameters filled in; explored once for all questions.
+
+    `max_states` and `timeout` (seconds a question) are its limits.
+    """
+
+    model: Model
+    name: str
+    parameters: tuple[tuple[str, Parameter], ...] = ()
+    max_states: int = 10_000_000
+    timeout: float | None = None
+    _explorations: Explorations = field(default_factory=Explorations, repr=False)
+
+    def __post_init__(self) -> None:
+        """Resolve the target, so that a wrong name or parameter shows at once."""
+        _ = self._core
+
+    @property
+    def text(self) -> str:
+        """The target as a claim names it: `survey(truth = 2/3)`."""
+        given = ", ".join(f"{name} = {parameter_text(value)}" for name, value in self.parameters)
+        return f"{self.name}({given})" if given else self.name
+
+    @cached_property
+    def _core(self) -> program.Target:
+        return self.model.resolved_question(f"check {self.text}: true").target
+
+    def answer(self, claim: str, *, at: str | None = None, kind: str = "check") -> Answer:
+        """Return the answer to a claim about this target, as written in a model file.
+
+        `kind` is `check`, `refute` or `compute`; `at` restricts the initial states. Raises
+        `ModelError` for a claim that makes no sense here.
+        """
+        where = "" if at is None else f" at {at} "
+        check = self.model.resolved_question(f"{kind} {self.text}{where}: {claim}")
+        shared = replace(check, target=self._core)
+        return _answer(shared, self._explorations, self.max_states, self.timeout)
+
+    def check(self, claim: str, *, at: str | None = None) -> Answer:
+        """Return the answer to `check`: `is_ok` tells whether the claim holds.
+
+        >>> import dpcheck
+        >>> dpcheck.mechanisms.survey().check("dp(ln 3)").is_ok
+        True
+        """
+        return self.answer(claim, at=at)
+
+    def value(self, quantity: str, *, at: str | None = None) -> Amount:
+        """Return a quantity such as `epsilon(1/10)` or `P=? [ F Y ]`, exactly and as a decimal.
+
+        Raises `LimitReached` where it stays undecided.
+        """
+        verdict = self.answer(quantity, at=at, kind="compute").outcome.verdict
+        match verdict:
+            case Value(amount=amount):
+                return amount
+            case Undecided(reason=reason, option=option):
+                raise LimitReached(reason, option)
+            case _:
+                raise AssertionError(f"`compute` gives a value, not {verdict}")
+
+    def epsilon(self, delta: Parameter = 0) -> Amount:
+        """Return the least ε >= 0 with (ε, delta)-differential privacy; `inf` if there is none.
+
+        >>> import dpcheck
+        >>> dpcheck.mechanisms.truncated_geometric(alpha="1/4").epsilon().exact
+        'ln(4)'
+        """
+        return self.value(f"epsilon({parameter_text(delta)})")
+
+    def delta(self, epsilon: Parameter) -> Amount:
+        """Return the least δ with (epsilon, δ)-differential privacy.
+
+        >>> import dpcheck
+        >>> dpcheck.mechanisms.survey().delta("ln 2").exact
+        '1/4'
+        """
+        return self.value(f"delta({parameter_text(epsilon)})")
+
+    def chain(self) -> Chain:
+        """Return the Markov chain: CSR arrays, labels, initial states, neighbor pairs.
+
+        >>> import dpcheck
+        >>> chain = dpcheck.mechanisms.survey().chain()
+        >>> chain.n_reported_states, chain.neighbors.pairs.tolist()
+        (4, [[0, 1]])
+        """
+        check = self.model.resolved_question(f"check {self.text}: true")
+        try:
+            explored = self._explorations.explored(
+                replace(check, target=self._core), self._limits()
+            )
+        except MistakesFound as found:
+            raise ModelError(found.mistakes) from None
+        return labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
+
+    def output_distributions(self) -> dict[str, dict[str, Probability]]:
+        """Return, for each initial state, every output sequence with its exact probability.
+
+        Raises `LimitReached` where there are infinitely many.
+
+        >>> import dpcheck
+        >>> dpcheck.mechanisms.survey().output_distributions()["x = pos"]
+        {'Y': Fraction(3, 4), 'N': Fraction(1, 4)}
+        """
+        rows = output_rows(self.chain(), self._limits())
+        return {
+            state: {shown: _probability(p) for shown, p in row.items()}
+            for state, row in rows.items()
+        }
+
+    def _limits(self) -> Limits:
+        deadline = None if self.timeout is None else time.monotonic() + self.timeout
+        return Limits(self.max_states, deadline, self.timeout)
+
+
+def _probability(p: Number) -> Probability:
+    return p if isinstance(p, ExpNumber) else Fraction(str(p))

@@ -1,0 +1,129 @@
+"""The claims of one file, answered: a target is explored once for all claims that can share it."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from dpcheck.check import ClaimRejected, decide
+from dpcheck.check.verdicts import Coverage, Outcome, Undecided
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.explore import Explored, MistakesFound, explore, labelled
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.model.program import Target
+from dpcheck.report import Answer, Crash, Started
+from dpcheck.report.coverage import covered_by
+from dpcheck.resolve import ResolvedCheck
+
+Key = tuple[int, frozenset[str], bool]
+Explorable = Explored | MistakesFound | LimitReached
+
+
+@dataclass
+class Explorations:
+    """The chains built so far, by target and by what claims need of it.
+
+    A limit or a mistake met once is met again by every claim that needs the same chain, without
+    doing the work again.
+    """
+
+    _found: dict[Key, Explorable] = field(default_factory=dict)
+    _targets: list[Target] = field(default_factory=list)  # keeps `id` from being used again
+
+    def explored(self, check: ResolvedCheck, limits: Limits) -> Explored:
+        """Return the chain a claim needs; raises `MistakesFound` or `LimitReached`."""
+        key = id(check.target), frozenset(check.kept_inputs), check.needs_later_neighbors
+        if key not in self._found:
+            self._targets.append(check.target)
+            self._found[key] = _attempt(check, limits)
+        found = self._found[key]
+        if isinstance(found, Explored):
+            return found
+        raise found
+
+
+def _attempt(check: ResolvedCheck, limits: Limits) -> Explorable:
+    try:
+        return explore(
+            check.target,
+            kept_inputs=frozenset(check.kept_inputs),
+            later_neighbors=check.needs_later_neighbors,
+            limits=limits,
+        )
+    except (MistakesFound, LimitReached) as stopped:
+        return stopped
+
+
+def is_selected(check: ResolvedCheck, pattern: str | None) -> bool:
+    """Tell whether a claim's name, target or claim matches a glob; a plain text matches itself."""
+    if pattern is None:
+        return True
+    target = check.target_text
+    texts = [check.name, target, target.partition("(")[0], check.claim_text]
+    texts.append(f"{target}: {check.claim_text}")
+    return any(text is not None and _matches(text, pattern) for text in texts)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return text == pattern or fnmatchcase(text, pattern)
+
+
+def answered(
+    check: ResolvedCheck,
+    explorations: Explorations,
+    *,
+    max_states: int,
+    timeout: float | None,
+) -> Iterator[Started | Answer | Mistake | Crash]:
+    """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into."""
+    file = check.span.source.name
+    yield Started(file, f"{check.target_text}: {check.claim_text}")
+    started = time.monotonic()
+    deadline = None if timeout is None else started + timeout
+    limits = Limits(max_states, deadline, timeout)
+    explored = None
+    try:
+        explored = explorations.explored(check, limits)
+        chain = labelled(explored, check.atoms) if check.atoms else explored.chain
+        outcome = decide(chain, check.claim, at=check.at, limits=limits)
+    except MistakesFound as found:
+        yield from found.mistakes
+    except ClaimRejected as rejected:
+        yield rejected.mistake
+    except LimitReached as limit:
+        yield _answer(check, explored, _undecided(limit), time.monotonic() - started)
+    except MemoryError:
+        full = LimitReached("the memory of this machine is used up", "--max-states")
+        yield _answer(check, explored, _undecided(full), time.monotonic() - started)
+    except Exception:  # noqa: BLE001 - a bug costs this claim and no other
+        yield Crash(f"{file}:{check.span.line}", traceback.format_exc())
+    else:
+        yield _answer(check, explored, outcome, time.monotonic() - started)
+
+
+def _undecided(limit: LimitReached) -> Outcome:
+    reason, bracket, progress = limit.reason.partition(" (")
+    progress = progress.removesuffix(")") if bracket else ""
+    return Outcome(Undecided(reason, progress, limit.option), Coverage(0, 0))
+
+
+def _answer(
+    check: ResolvedCheck, explored: Explored | None, outcome: Outcome, seconds: float
+) -> Answer:
+    return Answer(
+        file=check.span.source.name,
+        line=check.span.line,
+        name=check.name,
+        kind=check.kind,
+        target=check.target_text,
+        at=check.at_text,
+        claim=check.claim_text,
+        outcome=outcome,
+        covers=covered_by(check.target),
+        n_states=None if explored is None else explored.chain.n_reported_states,
+        n_transitions=None if explored is None else explored.chain.n_reported_transitions,
+        seconds=seconds,
+    )

@@ -1,0 +1,125 @@
+"""The whole way from paths to answers: read, parse, resolve, explore, check, file by file."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from dpcheck.diagnostics.files import MalformedDefinition, NothingSelected, UndeclaredDefinition
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.model import surface
+from dpcheck.parse import parse_expression
+from dpcheck.pipeline.files import ModelPath, model_paths
+from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.questions import Explorations, answered, is_selected
+from dpcheck.report import Crash, Event, FileDone
+from dpcheck.resolve import ResolvedCheck, resolve_model
+from dpcheck.source import SourceText, Span
+
+Definitions = Mapping[str, surface.Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to check: `definitions` are texts `NAME=VALUE`; `timeout` is seconds for each claim."""
+
+    definitions: tuple[str, ...] = ()
+    select: str | None = None
+    max_states: int = 10_000_000
+    timeout: float | None = None
+
+
+def check_paths(arguments: Sequence[str], options: Options) -> Iterator[Event]:
+    """Yield what is found while every claim of every file is answered.
+
+    A mistake or a bug costs the claim, or at most the file, it shows in; all else goes on.
+    """
+    paths, mistakes = model_paths(arguments)
+    yield from mistakes
+    library = Library()
+    definitions, mistakes = read_definitions(options.definitions)
+    if definitions:
+        mistakes += undeclared(definitions, [library.closure(path) for path in paths])
+    yield from mistakes
+    if any(mistake.severity == "error" for mistake in mistakes):
+        return
+    n_claims = n_selected = 0
+    for path in paths:
+        checks, found = _checks_of(path, library, definitions)
+        yield from found
+        selected = [check for check in checks if is_selected(check, options.select)]
+        n_claims += len(checks)
+        n_selected += len(selected)
+        yield from _answers(selected, options)
+        yield FileDone(path.shown)
+    if options.select is not None and n_claims and not n_selected:
+        yield NothingSelected(None, options.select, n_claims)
+
+
+def _checks_of(
+    path: ModelPath, library: Library, definitions: Definitions
+) -> tuple[Sequence[ResolvedCheck], tuple[Mistake | Crash, ...]]:
+    """Return the claims of a file that make sense, and the mistakes of all its text."""
+    try:
+        closure = library.closure(path)
+        return _resolved(closure, definitions)
+    except Exception:  # noqa: BLE001 - a bug costs this file and no other
+        return (), (Crash(path.shown, traceback.format_exc()),)
+
+
+def _resolved(
+    closure: Closure, definitions: Definitions
+) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
+    if closure.file.model is None or not closure.is_sound:
+        return (), closure.mistakes
+    resolved = resolve_model(closure.file.model, closure.imported, definitions)
+    return resolved.checks, (*closure.mistakes, *resolved.mistakes)
+
+
+def _answers(checks: Sequence[ResolvedCheck], options: Options) -> Iterator[Event]:
+    explorations = Explorations()
+    for check in checks:
+        yield from answered(
+            check, explorations, max_states=options.max_states, timeout=options.timeout
+        )
+
+
+# --- constants from the command line -------------------------------------------------------
+
+
+def read_definitions(
+    texts: Sequence[str],
+) -> tuple[dict[str, surface.Expression], tuple[Mistake, ...]]:
+    """Return the expressions that `NAME=VALUE` texts give to names; a later one wins."""
+    found: dict[str, surface.Expression] = {}
+    mistakes: list[Mistake] = []
+    for text in texts:
+        match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=(.*)", text, flags=re.DOTALL)
+        if match is None or not match[2].strip():
+            source = SourceText("-D", text)
+            mistakes.append(MalformedDefinition(Span(source, 0, len(text)), text))
+            continue
+        parsed = parse_expression(SourceText(f"-D {match[1]}", match[2].strip()))
+        mistakes.extend(parsed.mistakes)
+        if parsed.expression is not None:
+            found[match[1]] = parsed.expression
+    return found, tuple(mistakes)
+
+
+def undeclared(definitions: Definitions, closures: Sequence[Closure]) -> tuple[Mistake, ...]:
+    """Return a mistake for every name that no file, given or imported, declares as a constant."""
+    declared: dict[str, None] = {}
+    for closure in closures:
+        models = [*closure.imported, closure.file.model]
+        items = [item for model in models if model is not None for item in model.items]
+        constants = [item for item in items if isinstance(item, surface.Constant)]
+        declared.update(dict.fromkeys(item.name.name for item in constants))
+    mistakes = []
+    for name in definitions:
+        if name not in declared:
+            close = get_close_matches(name, declared, n=1)
+            mistakes.append(UndeclaredDefinition(None, name, close[0] if close else None))
+    return tuple(mistakes)
