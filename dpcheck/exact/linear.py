@@ -13,19 +13,24 @@ So chains, trees and grids stay sparse. Once what remains is dense, it goes to o
 
 - over ℚ to flint's `fmpz_mat.solve` (rows scaled to integers). `fmpq_mat.solve` with `fflu` or
   `dixon` was never faster by more than a tenth: 3 successors a state, 20 right-hand sides, n = 100:
-  0.080 s against 0.099 and 0.078 s; n = 300: 0.93 s against 0.97 and 0.81 s.
+  0.080 s against 0.099 and 0.078 s; n = 300: 0.93 s against 0.97 and 0.81 s. With more right-hand
+  sides than states, the inverse and one product win: n = 150, 1000 columns: 2.0 s against 6.9 s.
 - over ℚ(e^r) to the same solver at t = e^r -> 2^K (Kronecker substitution). By Cramer's rule det(A)
   and det(A)·X are matrices of polynomials whose coefficients are at most the product over the rows
   of the sums of the entries' absolute coefficients; with 2^(K-1) above that bound their values at
-  2^K determine them.
+  2^K determine them. n = 16: 0.015 s against 0.039 s by elimination.
+
+Measured shapes: a walk on a line with 10,000 states 0.17 s; a 30 x 30 grid 0.5 s; 100 states with 3
+random successors 0.08 s, where elimination alone takes 0.43 s.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from flint import fmpq, fmpz, fmpz_mat, fmpz_poly
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, fmpz_poly
 
 from dpcheck.exact.number import (
     ExpNumber,
@@ -81,9 +86,11 @@ def common_row(row: Mapping[int, Number]) -> tuple[dict[int, Whole], Whole]:
     ({0: 3, 3: 2}, 6)
     """
     parts = {column: as_fraction_parts(value) for column, value in row.items()}
-    denominator: Whole = 1
+    belows = {below for _, below in parts.values() if isinstance(below, int)}
+    denominator: Whole = math.lcm(*belows)
     for _, below in parts.values():
-        denominator = whole_lcm(denominator, below)
+        if isinstance(below, ExpPolynomial):
+            denominator = whole_lcm(denominator, below)
     numerators = {
         column: above * exact_quotient(denominator, below)
         for column, (above, below) in parts.items()
@@ -202,14 +209,22 @@ def _solve_dense(rows: list[Row], states: list[int], n_states: int) -> dict[int,
     if any(isinstance(value, ExpPolynomial) for dense in numerators for value in dense):
         table = _kronecker_solution(numerators, size)
     else:
-        integers = [[int(value) for value in dense] for dense in numerators]  # type: ignore[arg-type]
-        left = fmpz_mat([dense[:size] for dense in integers])
-        solution = left.solve(fmpz_mat(size, len(columns), [v for d in integers for v in d[size:]]))
-        table = solution.tolist()
+        table = _integer_solution([[int(value) for value in dense] for dense in numerators], size)  # type: ignore[arg-type]
     return {
         state: {column: value for column, value in zip(columns, values, strict=True) if value != 0}
         for state, values in zip(states, table, strict=True)
     }
+
+
+def _integer_solution(rows: list[list[int]], size: int) -> list[list[Number]]:
+    """Solve [A | B] over ℚ: by the inverse of A where B has more columns than A."""
+    left = fmpz_mat([row[:size] for row in rows])
+    n_right = len(rows[0]) - size
+    right = fmpz_mat(size, n_right, [value for row in rows for value in row[size:]])
+    if n_right <= size:
+        return left.solve(right).tolist()
+    inverse, denominator = fmpq_mat(left).inv().numer_denom()
+    return [[fmpq(value, denominator) for value in row] for row in (inverse * right).tolist()]
 
 
 def _kronecker_solution(rows: list[list[Whole]], size: int) -> list[list[Number]]:

@@ -280,3 +280,13 @@ def test_polynomials_live_in_object_arrays():
     assert list(t * column) == [t * t, t, 2 * t * t]
     assert np.int64(3) * t == t + t + t
     assert sum(column) == 3 * t + 1
+
+
+def test_constants_need_no_common_unit():
+    three = ExpPolynomial.constant(3)
+    fine = ExpPolynomial.exp(Rational(1, 2))
+    assert fine - fine + 3 == three
+    assert hash(fine - fine + 3) == hash(three) == hash(3)
+    coarse = ExpPolynomial.exp(Rational(10**9, 3))
+    assert (coarse + three) - coarse == three + (coarse - coarse)
+    assert (three * coarse).sign() == 1
