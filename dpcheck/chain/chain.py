@@ -47,6 +47,9 @@ class Chain:
     observation [n_states]: a code >= 0 of what entering the state shows, -1 if nothing
     (`observation_text` writes a code out); labelling: label -> [n_states] Booleans;
     `state_text` describes a state for people (`x = pos` for an initial state of a mechanism).
+    `shows_every_step` tells that every transition shows an output or leads to a sink, as in the
+    chain of a mechanism or after `contracted`; a self-loop outside the sinks then shows outputs
+    forever, while in an explicit chain a run ends in an absorbing state.
     """
 
     indptr: IntArray
@@ -61,6 +64,7 @@ class Chain:
     diverged: int | None
     state_text: Callable[[int], str]
     observation_text: Callable[[int], str]
+    shows_every_step: bool = False
 
     @property
     def n_states(self) -> int:

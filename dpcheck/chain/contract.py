@@ -21,17 +21,19 @@ def ignored(_progress: str) -> None:
     """Let the work go on without limits."""
 
 
-def contracted(chain: Chain, tick: Tick = ignored) -> Chain:
-    """Return the chain of the initial and the observed states, initial ones first.
+def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignored) -> Chain:
+    """Return the chain of the starts (by default the initial states) and the observed states.
 
-    An initial state that shows nothing is a start only: runs that come back to it pass silently.
+    The starts come first, in their order, and are the initial states; then observed states by
+    number. A start that shows nothing is a start only: runs that come back to it pass silently.
     `tick` is called with a progress report now and then, and may raise to stop the work.
     """
+    starts = chain.initial if starts is None else starts
     rows = _with_ends(chain)
     silent = chain.observation < 0
     silent[chain.stopped :] = False
-    others = np.setdiff1d(np.flatnonzero(chain.observation >= 0), chain.initial)
-    wanted = np.concatenate([chain.initial, others])
+    others = np.setdiff1d(np.flatnonzero(chain.observation >= 0), starts)
+    wanted = np.concatenate([starts, others])
     diverged = chain.n_states if chain.diverged is None else chain.diverged
     kept = eliminated(rows, silent=silent, wanted=wanted, diverged=diverged, tick=tick)
     diverges = chain.diverged is not None or bool(np.any(kept.targets == diverged))
@@ -47,7 +49,7 @@ def contracted(chain: Chain, tick: Tick = ignored) -> Chain:
         targets=full.targets,
         numerators=full.numerators,
         denominators=full.denominators,
-        initial=np.arange(len(chain.initial)),
+        initial=np.arange(len(starts)),
         neighbors=_neighbors(chain.neighbors, number),
         observation=np.concatenate([chain.observation[wanted], np.full(len(states) - n, -1)]),
         labelling=_Gathered(chain.labelling, states.astype(np.int64), chain.n_states),
@@ -56,6 +58,7 @@ def contracted(chain: Chain, tick: Tick = ignored) -> Chain:
         state_text=lambda state: (
             "diverged" if states[state] == chain.n_states else chain.state_text(int(states[state]))
         ),
+        shows_every_step=True,
     )
 
 

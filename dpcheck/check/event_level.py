@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.contract import contracted
 from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
+from dpcheck.check.merging import LossGraph, MergedEvidence, loss_graph
 from dpcheck.check.paired_rows import PairedRows
 from dpcheck.check.privacy import (
     Decision,
@@ -27,8 +29,11 @@ from dpcheck.limits import Limits
 
 _MAX_PREFIX_ENTRIES = 200_000
 _MAX_DEPTH = 1024
+_MAX_ENTRIES = 1 << 20
 
-_complete: WeakKeyDictionary[Chain, dict[bytes, PairedRows]] = WeakKeyDictionary()
+_complete: WeakKeyDictionary[Chain, dict[bytes, PairedRows | LossGraph]] = WeakKeyDictionary()
+
+_contracted: WeakKeyDictionary[Chain, dict[bytes, Chain]] = WeakKeyDictionary()
 
 SURE = Vacuity(
     "trivial probability", "one and the same output sequence is certain on both sides of every pair"
@@ -39,7 +44,7 @@ SURE = Vacuity(
 class _Question:
     """A claim about the pairs of some chain with one output per transition.
 
-    sources [n_sources] are the states in pairs, sorted; pairs [n_pairs, 2] index them.
+    sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them.
     """
 
     claim: EventClaim
@@ -62,14 +67,30 @@ def decide_on_sequences(
         first, second = pairs[pair].tolist()
         return chain.state_text(first), chain.state_text(second)
 
-    sources = np.unique(pairs)
-    question = _Question(claim, chain, sources, np.searchsorted(sources, pairs), names, limits)
-    if _has_output_cycle(chain, sources):
+    states = np.unique(pairs)
+    seen, sources = observed(chain, states, limits)
+    question = _Question(claim, seen, sources, np.searchsorted(states, pairs), names, limits)
+    if has_output_cycle(seen, sources):
         return _decided_by_prefixes(question, len(selected))
     return _decided_completely(question, len(selected))
 
 
-def _has_output_cycle(chain: Chain, sources: IntArray) -> bool:
+def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, IntArray]:
+    """Return a chain with one output per transition, and the given states in it.
+
+    The chain of a mechanism is one; a chain with `observe` is contracted, once for all claims
+    about the same states.
+    """
+    if chain.shows_every_step:
+        return chain, states
+    known = _contracted.setdefault(chain, {})
+    key = states.tobytes()
+    if key not in known:
+        known[key] = contracted(replace(chain, initial=states), limits.check_time)
+    return known[key], np.arange(len(states), dtype=np.int64)
+
+
+def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
     """Tell whether runs from the sources may show outputs without end: a cycle before the ends."""
     graph = graph_of(chain)
     states = np.arange(chain.n_states, dtype=np.int64)
@@ -84,8 +105,7 @@ def _has_output_cycle(chain: Chain, sources: IntArray) -> bool:
 
 def _decided_completely(question: _Question, n_initial: int) -> Outcome:
     """Decide a claim on all complete output sequences."""
-    rows = _complete_rows(question)
-    evidence = TableEvidence(rows, question.chain.observation_text, question.limits)
+    evidence = _complete_evidence(question)
     decision = _decision(question, evidence, is_complete=True)
     assert decision.verdict is not None, "complete evidence decides"
     return Outcome(
@@ -96,15 +116,25 @@ def _decided_completely(question: _Question, n_initial: int) -> Outcome:
     )
 
 
-def _complete_rows(question: _Question) -> PairedRows:
-    """Return the rows of complete sequences: made once for all claims about the same pairs."""
-    known = _complete.setdefault(question.chain, {})
+def _complete_evidence(question: _Question) -> Evidence:
+    """Return evidence about complete sequences: a table, or merged prefixes if that is too large.
+
+    Tables and graphs are made once for all claims about the same pairs.
+    """
+    chain, limits = question.chain, question.limits
+    known = _complete.setdefault(chain, {})
     key = question.sources[question.pairs].tobytes()
     if key not in known:
-        table = sequence_table(question.chain, question.sources, limits=question.limits)
-        assert table is not None, "no number of entries is too large"
-        known[key] = PairedRows(table, question.pairs)
-    return known[key]
+        entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
+        table = sequence_table(chain, question.sources, limits=limits, max_entries=entries)
+        if table is None:
+            known[key] = loss_graph(chain, question.sources[question.pairs], limits)
+        else:
+            known[key] = PairedRows(table, question.pairs)
+    found = known[key]
+    if isinstance(found, LossGraph):
+        return MergedEvidence(found, chain.observation_text, limits)
+    return TableEvidence(found, chain.observation_text, limits)
 
 
 def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:

@@ -5,38 +5,40 @@ from __future__ import annotations
 import numpy as np
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.event_level import has_output_cycle
+from dpcheck.check.event_level import has_output_cycle, observed
 from dpcheck.check.events import sequence_text
 from dpcheck.check.sequences import sequence_table
-from dpcheck.exact import Number, number
+from dpcheck.exact import ExpPolynomial, Number, Whole, number
 from dpcheck.limits import LimitReached, Limits
 
 
 def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
     """Return, for each initial state, its output sequences and their probabilities.
 
-    The chain shows one output per transition, or ends. Sequences are written as everywhere
-    (`bot, top`; the ends of a run that shows nothing in words). Raises `LimitReached` where they
+    Sequences are written as everywhere (`bot, top`; the ends of a run that shows nothing in words).
+    Raises `LimitReached` where they
     are infinitely many.
     """
-    sources = np.unique(chain.initial)
-    if has_output_cycle(chain, sources):
+    states = np.unique(chain.initial)
+    seen, sources = observed(chain, states, limits)
+    if has_output_cycle(seen, sources):
         raise LimitReached("there are infinitely many output sequences", "a bounded formula")
-    table = sequence_table(chain, sources, limits=limits)
+    table = sequence_table(seen, sources, limits=limits)
     assert table is not None, "without a bound on its size there is a table"
     texts = [
         sequence_text([chain.observation_text(code) for code in table.outputs(k)], int(end))
         for k, end in enumerate(table.end)
     ]
     rows: dict[str, dict[str, Number]] = {}
-    for i, source in enumerate(sources.tolist()):
+    for i, state in enumerate(states.tolist()):
         entries = range(int(table.indptr[i]), int(table.indptr[i + 1]))
         below = table.denominators[i]
-        rows[chain.state_text(source)] = {
+        rows[chain.state_text(state)] = {
             texts[int(table.sequences[j])]: number(_whole(table.weights[j]), below) for j in entries
         }
     return rows
 
 
-def _whole(weight: object) -> object:
-    return int(weight) if isinstance(weight, np.integer) else weight
+def _whole(weight: Whole) -> Whole:
+    """Return a numpy integer as a Python one."""
+    return weight if isinstance(weight, ExpPolynomial) else int(weight)

@@ -64,6 +64,7 @@ def mechanism_chain(
         diverged=n_visible + 1 if diverges else None,
         state_text=_state_text(mechanism, inputs, raw, visible, table),
         observation_text=lambda code: value_text(table.value(int(codes[code]))),
+        shows_every_step=True,
     )
     return Explored(chain, table, columns, inputs, raw.places[visible], raw.spans)
 

@@ -106,6 +106,7 @@ def _assembled(names, outputs, index, rows, pairs):
         diverged=n + 1 if has_diverged else None,
         state_text=lambda s: texts[s],
         observation_text=lambda code: str(shown[code]),
+        shows_every_step=True,
     )
 
 
