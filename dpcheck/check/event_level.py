@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -86,7 +86,7 @@ def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, Int
     known = _contracted.setdefault(chain, {})
     key = states.tobytes()
     if key not in known:
-        known[key] = contracted(replace(chain, initial=states), limits.check_time)
+        known[key] = contracted(chain, states, limits.check_time)
     return known[key], np.arange(len(states), dtype=np.int64)
 
 
