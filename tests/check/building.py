@@ -8,7 +8,7 @@ from math import lcm
 import numpy as np
 
 from dpcheck.chain.chain import Chain, NeighborRelation
-from dpcheck.exact import ExpPolynomial, as_fraction_parts, whole_lcm, exact_quotient
+from dpcheck.exact import as_fraction_parts, exact_quotient, whole_lcm
 from dpcheck.source import SourceText, Span
 
 STOP = ("stop",)
