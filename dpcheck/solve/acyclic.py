@@ -17,7 +17,6 @@ them; then the values are reduced fractions (`fmpq`, or ℚ(e^r)) and each row s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -39,6 +38,7 @@ from dpcheck.exact import (
     whole_lcm,
 )
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass, replace
 from dpcheck.solve.system import System
 
 FLINT_PAYS_FROM_BITS = 2_000

@@ -23,13 +23,12 @@ left (Baier & Katoen 2008, §10.1.1); approximations of φ and ψ from the safe 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import Graph, bottom_components, reachable, strong_components
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 from dpcheck.solve.product import product
 from dpcheck.solve.progression import Progression
 from dpcheck.solve.terms import (

@@ -13,7 +13,6 @@ formula) and looked up for whole frontiers; narrow frontiers go state by state, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import NARROW, Graph
 from dpcheck.chain.rows import ranges
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 from dpcheck.solve.progression import Progression
 
 NEVER_FORMULA = 0

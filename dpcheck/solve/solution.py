@@ -4,8 +4,10 @@
 - Small strong components are eliminated (`exact.solve_linear`: sparse elimination, then flint),
   with one right-hand column for each state outside that the component enters: its rows become rows
   over the outside, and the system loses the cycle.
-- A component that is large, or enters many states, is solved in numbers once those states are
-  known; large sparse ones digit by digit from a float factorization (`lifting`).
+- A component that enters many states is solved in numbers once those states are known.
+- A system with a large component is solved as a whole, digit by digit (`lifting`): digits are added
+  up for the wanted states only, where the steps above would need exact numbers, thousands of bits
+  each, at every state where one component enters another.
 """
 
 from __future__ import annotations
@@ -27,13 +29,15 @@ from dpcheck.exact import (
     solve_linear,
     whole_lcm,
 )
-from dpcheck.limits import Limits
+from dpcheck.limits import LimitReached, Limits
 from dpcheck.solve.acyclic import acyclic_solution
-from dpcheck.solve.lifting import IllConditioned, lifted_values
+from dpcheck.solve.guesses import IllConditioned, fill_bound
+from dpcheck.solve.lifting import lifted_values
 from dpcheck.solve.system import System, indptr_of
 
 MAX_COLUMN_ENTRIES = 20_000
 LIFTING_PAYS_FROM = 700
+ELIMINATION_LIMIT = 3_000
 
 
 def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
@@ -41,21 +45,40 @@ def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
     if not len(wanted):
         return []
     layers = topological_layers(system.graph)
-    if layers is None:
-        system = _without_cycles(system, wanted, limits)
-        layers = topological_layers(system.graph)
-        assert layers is not None, "solved components leave no cycle"
+    if layers is not None:
+        return acyclic_solution(system, layers, wanted, limits)
+    component, count = strong_components(system.graph)
+    sizes = np.bincount(component, minlength=count)
+    if sizes.max() >= LIFTING_PAYS_FROM and system.is_rational:
+        try:
+            return lifted_values(system, wanted, limits)
+        except IllConditioned:
+            _check_elimination_is_possible(system, int(sizes.max()))
+    system = _without_cycles(system, component, sizes, wanted, limits)
+    layers = topological_layers(system.graph)
+    assert layers is not None, "solved components leave no cycle"
     return acyclic_solution(system, layers, wanted, limits)
 
 
-def _without_cycles(system: System, wanted: IntArray, limits: Limits) -> System:
+def _check_elimination_is_possible(system: System, largest: int) -> None:
+    """Raise `LimitReached` where elimination would fill a large dense matrix."""
+    if largest > ELIMINATION_LIMIT and fill_bound(system.graph) > ELIMINATION_LIMIT**2:
+        raise LimitReached(
+            f"a cycle of {largest} states is left so rarely that floats cannot guide"
+            " its exact solution",
+            "a smaller model",
+        )
+
+
+def _without_cycles(
+    system: System, component: IntArray, sizes: IntArray, wanted: IntArray, limits: Limits
+) -> System:
     """Return an acyclic system with the same solution at the wanted states."""
-    component, count = strong_components(system.graph)
-    sizes = np.bincount(component, minlength=count)
+    count = len(sizes)
     inner = component[system.graph.sources] == component[system.graph.targets]
     exits = np.bincount(component[system.graph.sources[~inner]], minlength=count)
     cyclic = sizes > 1
-    in_numbers = cyclic & ((sizes >= LIFTING_PAYS_FROM) | (sizes * exits > MAX_COLUMN_ENTRIES))
+    in_numbers = cyclic & (sizes * exits > MAX_COLUMN_ENTRIES)
     rows = _eliminated(system, (cyclic & ~in_numbers)[component], inner, limits)
     needed = np.zeros(system.n_states, np.bool_)
     needed[wanted] = True
@@ -211,11 +234,6 @@ def _constants_over_one_scale(
 def _component_values(part: System, asked: IntArray, limits: Limits) -> list[Number]:
     """Return the asked values of one strongly connected system."""
     limits.check_time(f"before solving a component of {part.n_states} states")
-    if part.n_states >= LIFTING_PAYS_FROM and part.is_rational:
-        try:
-            return lifted_values(part, asked, limits)
-        except IllConditioned:
-            pass
     everything = np.arange(len(part.graph.targets))
     solved = solve_linear(
         part.denominators.tolist(),

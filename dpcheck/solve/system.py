@@ -9,13 +9,12 @@ the solution is unique and monotone in b.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import Graph
 from dpcheck.chain.rows import ranges
+from dpcheck.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

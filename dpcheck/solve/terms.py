@@ -14,7 +14,7 @@ F F φ = F φ, F<=i F<=j φ = F<=i+j φ, F G F φ = G F φ and their duals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dpcheck.records import dataclass
 
 TRUE = 0
 FALSE = 1

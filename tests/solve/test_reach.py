@@ -7,14 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcheck.chain.graph import Graph, graph_of
-from dpcheck.exact import ExpPolynomial, exponential, number
-from dpcheck.limits import LimitReached, Limits
-from dpcheck.solve import bounded_reach_probabilities, reach_probabilities
+from dpcheck.chain.graph import graph_of
+from dpcheck.limits import Limits
+from dpcheck.solve import reach_probabilities
 from tests.solve.chains import Row, as_fraction, make_chain
 from tests.solve.oracle import until_probabilities
 from tests.solve.strategies import chains

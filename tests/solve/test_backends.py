@@ -1,0 +1,217 @@
+"""One suite over every backend: each must return the solution that elimination returns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.chain.graph import Graph, topological_layers
+from dpcheck.chain.scales import weight_array
+from dpcheck.exact import Number, number, solve_linear
+from dpcheck.limits import Limits
+from dpcheck.solve import lifting, solution
+from dpcheck.solve.acyclic import acyclic_solution
+from dpcheck.solve.system import System, indptr_of
+
+Backend = Callable[[System, IntArray, Limits], list[Number]]
+
+
+def eliminated(system: System) -> list[Number]:
+    """Return every x_s by sparse elimination: the reference."""
+    entries = zip(
+        system.graph.sources.tolist(),
+        system.graph.targets.tolist(),
+        system.numerators.tolist(),
+        strict=True,
+    )
+    right = [(s, 0, b) for s, b in enumerate(system.constants.tolist()) if b]
+    rows = solve_linear(system.denominators.tolist(), entries, right)
+    return [row.get(0, 0) for row in rows]
+
+
+def random_system(rng: random.Random, n: int, kind: str, digits: int = 1) -> System:
+    """Return a system of n states of some shape, weights with up to so many digits."""
+    lengths, targets, numerators, denominators, constants = [], [], [], [], []
+    for s in range(n):
+        match kind:
+            case "acyclic":
+                pool = range(s + 1, min(n, s + 9))
+            case "small components":
+                pool = range(s // 4 * 4, min(n, s // 4 * 4 + 7))
+            case "one component":
+                pool = [(s + 1) % n, (s + n - 1) % n, rng.randrange(n)]
+            case _:
+                raise AssertionError(kind)
+        row = sorted(
+            {t for t in rng.sample(list(pool), min(len(pool), rng.randint(1, 3))) if t != s}
+        )
+        if kind == "one component":
+            row = sorted({*row, (s + 1) % n} - {s})
+        weights = [rng.randint(1, 10**digits) for _ in row]
+        gain, loss = (rng.choice([0, rng.randint(1, 10**digits)]) for _ in range(2))
+        if s == n - 1:
+            gain, loss = 1, 1
+        lengths.append(len(row))
+        targets.extend(row)
+        numerators.extend(weights)
+        denominators.append(max(1, sum(weights) + gain + loss))
+        constants.append(gain)
+    return System(
+        Graph(indptr_of(np.array(lengths)), np.array(targets, np.int64)),
+        weight_array(numerators),
+        weight_array(denominators),
+        weight_array(constants),
+    )
+
+
+def proper(system: System) -> bool:
+    """Tell whether every state leads to a row that loses mass."""
+    try:
+        eliminated(system)
+    except ZeroDivisionError:
+        return False
+    return True
+
+
+def by_layers(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
+    layers = topological_layers(system.graph)
+    assert layers is not None
+    return acyclic_solution(system, layers, wanted, limits)
+
+
+BACKENDS: dict[str, tuple[Backend, list[str]]] = {
+    "chosen": (solution.solution, ["acyclic", "small components", "one component"]),
+    "layers": (by_layers, ["acyclic"]),
+    "lifting": (lifting.lifted_values, ["one component", "small components", "acyclic"]),
+}
+
+
+@pytest.mark.parametrize("digits", [1, 3])
+@pytest.mark.parametrize("n", [2, 9, 70, 200])
+@pytest.mark.parametrize(
+    ("backend", "kind"), [(name, kind) for name, (_, kinds) in BACKENDS.items() for kind in kinds]
+)
+def test_every_backend_returns_what_elimination_returns(
+    backend: str, kind: str, n: int, digits: int
+) -> None:
+    rng = random.Random(f"{backend} {kind} {n} {digits}")
+    for _ in range(3):
+        system = random_system(rng, n, kind, digits)
+        if not proper(system):
+            continue
+        expected = eliminated(system)
+        wanted = np.array(sorted(rng.sample(range(n), min(n, 5))))
+        found = BACKENDS[backend][0](system, wanted, Limits())
+        assert found == [expected[s] for s in wanted.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["acyclic", "small components", "one component"])
+def test_weights_of_two_hundred_digits_are_solved_exactly(kind: str) -> None:
+    rng = random.Random(kind)
+    system = random_system(rng, 40, kind, digits=200)
+    everything = np.arange(40)
+    assert solution.solution(system, everything, Limits()) == eliminated(system)
+
+
+@pytest.mark.parametrize("limit", ["LIFTING_PAYS_FROM", "MAX_COLUMN_ENTRIES"])
+def test_components_solved_in_numbers_join_the_acyclic_rest(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solution, limit, 3)
+    rng = random.Random(limit)
+    for n in (8, 30, 90):
+        system = random_system(rng, n, "small components")
+        everything = np.arange(n)
+        assert solution.solution(system, everything, Limits()) == eliminated(system)
+
+
+def ruin(n: int, up: int, down: int) -> System:
+    """Return the gambler's ruin: win 1 with odds up:down, from 1..n, to reach n + 1 before 0."""
+    sources = np.repeat(np.arange(n), 2)
+    targets = sources + np.tile([-1, 1], n)
+    inside = (targets >= 0) & (targets < n)
+    return System(
+        Graph(indptr_of(np.bincount(sources[inside], minlength=n)), targets[inside]),
+        np.tile([down, up], n)[inside],
+        np.full(n, up + down),
+        np.where(np.arange(n) == n - 1, up, 0),
+    )
+
+
+@pytest.mark.parametrize("n", [800, 3000])
+def test_gamblers_ruin_has_its_closed_form(n: int) -> None:
+    k = n // 3
+    fair, unfair = (
+        solution.solution(ruin(n, *odds), np.array([k - 1]), Limits()) for odds in ((1, 1), (2, 3))
+    )
+    assert fair == [number(k, n + 1)]
+    assert unfair == [number((3**k - 2**k) * 2 ** (n + 1 - k), 3 ** (n + 1) - 2 ** (n + 1))]
+
+
+@pytest.mark.parametrize("exit_weight", [10**-6, 10**-12, 10**-15])
+def test_near_singular_components_are_solved_exactly(exit_weight: float) -> None:
+    weight = round(1 / exit_weight)
+    n = 750
+    rng = random.Random(n)
+    steps = rng.sample(range(n), n)
+    targets = np.array([sorted({(s + 1) % n, steps[s]} - {s}) for s in range(n)], object)
+    lengths = np.array([len(row) for row in targets])
+    flat = np.concatenate([np.array(row) for row in targets])
+    heads = np.repeat(np.arange(n), lengths)
+    share = np.array([weight // lengths[s] for s in heads], object)
+    sums = np.array([share[0]] * n, object)
+    for s in range(n):
+        sums[s] = int(share[heads == s].sum())
+    constants = np.array([int(s == 0) for s in range(n)])
+    losses = np.array([int(s == n // 2) for s in range(n)])
+    system = System(
+        Graph(indptr_of(lengths), flat.astype(np.int64)),
+        weight_array(share.tolist()),
+        weight_array((sums + constants + losses).tolist()),
+        weight_array(constants.tolist()),
+    )
+    asked = np.array([3, 500])
+    expected = eliminated(system)
+    assert solution.solution(system, asked, Limits()) == [expected[3], expected[500]]
+
+
+def test_lifted_bounds_enclose_the_values() -> None:
+    system = ruin(900, 2, 3)
+    asked = np.array([10, 450, 880])
+    values = solution.solution(system, asked, Limits())
+    bounds = lifting.lifted_bounds(system, asked, 80, Limits())
+    for value, (low, high) in zip(values, bounds, strict=True):
+        assert low <= value <= high
+        assert (high - low) * 2**79 <= 1
+
+
+def test_long_constants_enter_a_lifted_system_from_the_top() -> None:
+    system = ruin(60, 2, 3)
+    shifted = System(
+        system.graph,
+        system.numerators,
+        system.denominators,
+        weight_array([b * (10**90 + 7 * s) for s, b in enumerate(system.constants.tolist())]),
+    )
+    expected = eliminated(shifted)
+    asked = np.arange(60)
+    assert lifting.lifted_values(shifted, asked, Limits()) == expected
+
+
+def test_a_wrong_denominator_is_never_proved() -> None:
+    system = ruin(300, 2, 3)
+    lifted = lifting.LiftedSystem(system)
+    digits = lifting._Digits([], [], [], [], [])
+    for digit in lifted.digits(Limits()):
+        lifting._keep(digits, digit, np.array([5]))
+        if digit.total > 3000:
+            break
+    right = lifting._proved_denominator(lifted, digits, 3**301 - 2**301, Limits())
+    assert right == 3**301 - 2**301
+    for wrong in (3**301 - 2**301 - 2, (3**301 - 2**301) // 7919, 12345):
+        found = lifting._proved_denominator(lifted, digits, wrong, Limits())
+        assert found is None or found % right == 0
