@@ -8,9 +8,9 @@ Python's `True == 1` must never leak: compare values with `same_value` and key t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 
-from dpcheck.exact import Budget, ExpNumber, Rational
+from dpcheck.exact import Budget, ExpNumber, Rational, exact_text
+from dpcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,8 @@ def value_text(value: Value) -> str:
             return f"{value_text(items[0])}..{value_text(items[-1])}"
         case SetValue(items=items):
             return f"{{{_listed(items)}}}"
-        case int():
-            return str(Rational(value))  # unlike Python's own, without a limit on the digits
         case _:
-            return str(value)
+            return exact_text(value)
 
 
 def _listed(values: Iterable[Value]) -> str:

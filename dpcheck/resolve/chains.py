@@ -52,7 +52,8 @@ def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> ExplicitCh
     if initial is None and not chain.adjacency:
         scope.report(NowhereToStart(chain.name.span, chain.name.name))
     observed = _observed(chain, states, scope)
-    core = ExplicitChain(title, families, rows, adjacency, initial, observed, chain.span)
+    place = chain.name.span
+    core = ExplicitChain(title, families, rows, adjacency, initial, observed, place)
     report_wrong_kinds_of_rows(core, scope)
     return core
 
@@ -251,7 +252,7 @@ def _adjacent(
     """
     names: dict[str, tuple[str, Expr]] = {}
     memberships: list[Expr] = []
-    inner = scope.uncertain()
+    inner = scope
     for tree in (clause.left, clause.right):
         family = states.family(tree.name, scope)
         if family is None or not _fits(family, len(tree.indices), tree, scope):
@@ -268,6 +269,8 @@ def _adjacent(
             identifier = surface.Identifier(index.name, span=index.span)
             inner, name = _with_variable(identifier, inner)
             names[index.name] = (name, domain)
+    if names or clause.where is not None:
+        inner = inner.uncertain()
     left, right = _member(clause.left, states, inner), _member(clause.right, states, inner)
     where = None if clause.where is None else expression(clause.where, inner)
     if left is None or right is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.claims import At, Claim
 from dpcheck.model.atoms import AtomMeaning
 from dpcheck.model.program import Target
 from dpcheck.model.surface import QuestionKind
+from dpcheck.records import dataclass, field
 from dpcheck.resolve.scopes import Session
 from dpcheck.source import Span
 

@@ -30,6 +30,7 @@ from dpcheck.logic.claims import (
 from dpcheck.model import surface
 from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
+from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Number
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import constant
@@ -75,7 +76,8 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
     if word == "dp":
         return _privacy(tree, reader)
     if word is not None:
-        reader.scope.report(QuantityWithoutBound(tree.span, word, question.kind))
+        text = written_text(tree, {})
+        reader.scope.report(QuantityWithoutBound(tree.span, text, question.kind))
         return None
     if isinstance(tree, surface.Comparison):
         words = [_word(operand, reader) for operand in tree.operands]

@@ -32,7 +32,7 @@ from dpcheck.model.program import (
     Weighted,
 )
 from dpcheck.model.values import Number, Value, value_text
-from dpcheck.resolve.expressions import DISTRIBUTIONS, applied, expression, takes
+from dpcheck.resolve.expressions import DISTRIBUTIONS, applied, expression, has_hole, takes
 from dpcheck.resolve.scopes import Held, Scope, similar
 
 INFINITE: Final = ("geometric", "geometric_positive", "gaussian")
@@ -65,8 +65,8 @@ def distribution(tree: surface.Expression, scope: Scope) -> Distribution | None:
             name = surface.Identifier(tree.name, span=tree.span)
             if _declared(tree.name, scope) is not None:
                 return _call(surface.Call(name, (), span=tree.span), scope)
-    expression(tree, scope)
-    scope.report(ValueAsDistribution(tree.span))
+    if not has_hole(expression(tree, scope)):
+        scope.report(ValueAsDistribution(tree.span))
     return None
 
 
@@ -148,10 +148,11 @@ def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
         return _finite(tree, scope)
     elif name not in scope.bindings:
         known = [*DISTRIBUTIONS, *_callable_names(scope)]
-        scope.report(UnknownFunction(tree.function.span, name, similar(name, known), False))
+        if name not in scope.session.broken:
+            scope.report(UnknownFunction(tree.function.span, name, similar(name, known), False))
         return None
-    expression(tree, scope)
-    scope.report(ValueAsDistribution(tree.span))
+    if not has_hole(expression(tree, scope)):
+        scope.report(ValueAsDistribution(tree.span))
     return None
 
 
@@ -217,8 +218,8 @@ def _with_policy(tree: surface.WithPolicy, scope: Scope) -> Distribution | None:
         tree.policy, expression(tree.low, scope), expression(tree.high, scope), tree.policy_span
     )
     if not isinstance(inner, surface.Call) or inner.function.name not in INFINITE:
-        distribution(inner, scope)
-        scope.report(PolicyNotAllowed(tree.policy_span, tree.policy))
+        if distribution(inner, scope) is not None:
+            scope.report(PolicyNotAllowed(tree.policy_span, tree.policy))
         return None
     _check_bounds(policy, scope)
     args = _arguments(inner, scope)

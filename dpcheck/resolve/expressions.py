@@ -284,9 +284,16 @@ def _name(tree: surface.Name, scope: Scope) -> Expr:
     if declaration is not None:
         scope.report(NotAValue(tree.span, tree.name, what_is(declaration)))
     else:
-        candidate = similar(tree.name, scope.known_names())
-        scope.report(UnknownName(tree.span, tree.name, candidate))
+        _report_unknown(tree, scope)
     return hole(tree.span)
+
+
+def _report_unknown(tree: surface.Name, scope: Scope) -> None:
+    """Report a name that means nothing, unless an item with a syntax error may introduce it."""
+    candidate = similar(tree.name, scope.known_names())
+    broken = scope.session.broken
+    if tree.name not in broken and (candidate is not None or not broken):
+        scope.report(UnknownName(tree.span, tree.name, candidate))
 
 
 def _primed(tree: surface.Name, scope: Scope) -> Expr:
@@ -363,7 +370,8 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
     if name not in BUILT_IN:
         known = [*BUILT_IN, *_functions(scope)]
         is_array = name in scope.bindings
-        scope.report(UnknownFunction(tree.function.span, name, similar(name, known), is_array))
+        if name not in scope.session.broken:
+            scope.report(UnknownFunction(tree.function.span, name, similar(name, known), is_array))
         return hole(tree.span)
     op, least, most = BUILT_IN[name]
     if len(args) < least or (most is not None and len(args) > most):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
 from dpcheck import exact
@@ -47,6 +46,7 @@ from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
 from dpcheck.model.surface_text import filled, surface_text
 from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
+from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import constant, expression, has_hole, known_value
 from dpcheck.resolve.kinds import BOOLEAN, KindChecker, Kinds, of_value

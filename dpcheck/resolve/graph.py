@@ -9,12 +9,12 @@ reach is not there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
 from dpcheck.model import program
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Node
+from dpcheck.records import replace
 from dpcheck.resolve import steps
 from dpcheck.resolve.steps import Step
 from dpcheck.source import Span

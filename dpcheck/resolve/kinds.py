@@ -9,7 +9,6 @@ possible is left to the run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from dpcheck.diagnostics.kinds import WrongKind
@@ -29,6 +28,7 @@ from dpcheck.model.expressions import (
 )
 from dpcheck.model.program import Distribution, ExplicitChain, Mechanism, Node
 from dpcheck.model.values import ArrayValue, SetValue, Value
+from dpcheck.records import dataclass
 from dpcheck.resolve.scopes import Scope
 from dpcheck.source import Span
 
@@ -44,6 +44,16 @@ BOOLEAN: Final[frozenset[Kind]] = frozenset({"Boolean"})
 SET: Final[frozenset[Kind]] = frozenset({"set"})
 INDEXED: Final[frozenset[Kind]] = frozenset({"array", "tuple"})
 COLLECTION: Final[frozenset[Kind]] = frozenset({"array", "tuple", "set"})
+
+_WORDS: Final[Mapping[Kind, str]] = {
+    "number": "a number",
+    "budget": "a budget",
+    "Boolean": "a Boolean",
+    "symbol": "a symbol",
+    "tuple": "a tuple",
+    "array": "an array",
+    "set": "a set",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +182,12 @@ def of_value(value: Value) -> Kinds:
 def shown(kinds: Iterable[Kind]) -> str:
     """Return kinds as words.
 
-    >>> shown(["number", "budget"])
-    'a budget or a number'
+    >>> shown(["budget", "number"]), shown({"set", "tuple", "array"})
+    ('a number or a budget', 'a tuple, an array or a set')
     """
-    articles = {"array": "an array"}
-    return " or ".join(sorted(articles.get(kind, f"a {kind}") for kind in kinds))
+    wanted = set(kinds)
+    words = [word for kind, word in _WORDS.items() if kind in wanted]
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 _NEEDS: Final[Mapping[Operator, frozenset[Kind]]] = {

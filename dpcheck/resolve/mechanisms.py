@@ -23,7 +23,7 @@ from dpcheck.model.program import (
     Mechanism,
 )
 from dpcheck.model.values import Value, value_text
-from dpcheck.resolve.expressions import constant, expression
+from dpcheck.resolve.expressions import constant, expression, has_hole
 from dpcheck.resolve.graph import control_flow_graph
 from dpcheck.resolve.kinds import report_wrong_kinds
 from dpcheck.resolve.scopes import Held, Scope
@@ -37,10 +37,8 @@ def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -
     `scope` is the file's, with the parameters bound. Other mistakes are only reported: what is
     returned then must not be explored.
     """
-    shapes = input_shapes(mechanism, scope)
-    if shapes is None:
-        return None
-    scope = scope.bound_all(input_bindings(shapes, scope))
+    shapes, broken = input_shapes(mechanism, scope)
+    scope = scope.bound_all({**input_bindings(shapes, scope), **broken})
     inputs = tuple(_input(shape, shapes[:i], scope) for i, shape in enumerate(shapes))
     adjacency = _adjacency(mechanism, shapes, scope)
     try:
@@ -48,10 +46,11 @@ def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -
     except TooManySteps:
         scope.report(ProgramTooLarge(mechanism.name.span, mechanism.name.name, MAX_STEPS))
         return None
-    nodes, entry = control_flow_graph(steps, mechanism.span)
-    core = Mechanism(title, inputs, adjacency, nodes, entry, mechanism.span)
+    place = mechanism.name.span
+    nodes, entry = control_flow_graph(steps, place)
+    core = Mechanism(title, inputs, adjacency, nodes, entry, place)
     report_wrong_kinds(core, scope)
-    return core
+    return None if broken else core
 
 
 # --- inputs --------------------------------------------------------------------------------
@@ -107,9 +106,14 @@ def _adjacency(
         return ()
     clauses = [_clause(clause, mechanism, shapes, scope) for clause in mechanism.adjacency]
     known = tuple(clause for clause in clauses if clause is not None)
-    if len(known) == len(clauses):
+    if len(known) == len(clauses) and not any(map(has_mistake, known)):
         _report_free_inputs(private, known, scope)
     return known
+
+
+def has_mistake(clause: Adjacency) -> bool:
+    """Tell whether a clause has a part that could not be resolved."""
+    return isinstance(clause, AdjacentWhere) and has_hole(clause.condition)
 
 
 def _suggestion(private: Sequence[InputShape]) -> str:

@@ -52,14 +52,16 @@ def resolve_model(
     main: surface.SurfaceModel,
     imported: Sequence[surface.SurfaceModel] = (),
     overrides: Mapping[str, surface.Expression] | None = None,
+    broken_names: frozenset[str] = frozenset(),
 ) -> Resolved:
     """Return the checks of a file with their targets, and every mistake that can be seen.
 
     `imported` is everything the file imports, directly or not, each file after those that it
     imports itself; `overrides` are values for constants, as expressions over the main file's
     names. Which overrides some file declares is for the caller to see (`Resolved.constants`).
+    `broken_names` are declared by items with syntax errors: nobody calls them unknown.
     """
-    session = Session(dict(overrides or {}))
+    session = Session(dict(overrides or {}), broken_names)
     session.main = linked_file(main, imported, session)
     scope = Scope(session, session.main, FreshNames())
     _resolve_declarations(scope)
@@ -287,6 +289,8 @@ def _target_of(
     """Return the declaration a question is about, and the parameters it gives."""
     name = question.target.name
     file, declaration = scope.file.visible.get(name.name, (None, None))
+    if declaration is None and name.name in scope.session.broken:
+        return None
     if file is None or not isinstance(declaration, TargetItem):
         what = None if declaration is None else what_is(declaration)
         candidate = similar(name.name, _targets(scope.file))
@@ -338,7 +342,7 @@ def _reader(
     names = FreshNames(["output"])
     if isinstance(target, Mechanism) and isinstance(declaration, surface.Mechanism):
         inner = Scope(scope.session, file, names, parameters)
-        shapes = input_shapes(declaration, inner) or []
+        shapes, _ = input_shapes(declaration, inner)
         bindings.update(input_bindings(shapes, inner))
         output = Var("output", declaration.span)
         bindings["output"] = Held(output, "output", declaration.span)

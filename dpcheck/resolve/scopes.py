@@ -7,7 +7,6 @@ model file with its imports: the files, the collected mistakes, and what was res
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Literal, Protocol, assert_never
 
@@ -16,6 +15,7 @@ from dpcheck.model import surface
 from dpcheck.model.expressions import ArrayVar, Expr, Var
 from dpcheck.model.program import Target
 from dpcheck.model.values import Value
+from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
 Role = Literal["constant", "parameter", "loop variable", "input", "local", "argument", "output"]
@@ -79,6 +79,7 @@ class Session:
     """Everything that is remembered while one model file is resolved."""
 
     overrides: Mapping[str, surface.Expression] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
     main: File | None = None
     found: dict[tuple[type[Mistake], Span | None], Mistake] = field(default_factory=dict)
     constants: dict[int, Value | None] = field(default_factory=dict)

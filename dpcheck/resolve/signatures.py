@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dpcheck.diagnostics.composition import (
     ArgumentTwice,
@@ -16,9 +15,11 @@ from dpcheck.diagnostics.names import NameTaken
 from dpcheck.diagnostics.structure import EmptyDomain
 from dpcheck.model import surface
 from dpcheck.model.evaluation import described
+from dpcheck.model.expressions import Var
 from dpcheck.model.values import SetValue, Value
+from dpcheck.records import dataclass
 from dpcheck.resolve.expressions import constant
-from dpcheck.resolve.scopes import Binding, Known, Scope, similar
+from dpcheck.resolve.scopes import Binding, Held, Known, Scope, similar
 from dpcheck.source import Span
 
 MAX_CELLS = 100_000
@@ -91,30 +92,35 @@ def parameter_bindings(
     return bindings
 
 
-def input_shapes(mechanism: surface.Mechanism, scope: Scope) -> list[InputShape] | None:
-    """Return the shapes of a mechanism's inputs; None if one has a mistake.
+def input_shapes(
+    mechanism: surface.Mechanism, scope: Scope
+) -> tuple[list[InputShape], dict[str, Known]]:
+    """Return the shapes of a mechanism's inputs, and the inputs that have a mistake.
 
-    `scope` knows the parameters. The set of an input is known before any run.
+    `scope` knows the parameters. The set of an input is known before any run, so it reads no
+    other input.
     """
     shapes: list[InputShape] = []
+    broken: dict[str, Known] = {}
     taken = {p.name.name: p.name.span for p in mechanism.parameters}
-    is_sound = True
     for declared in mechanism.inputs:
         name = declared.name.name
         if name in taken:
             is_parameter = any(p.name.name == name for p in mechanism.parameters)
             what = "a parameter" if is_parameter else "an input"
             scope.report(NameTaken(declared.name.span, name, what, taken[name]))
-            is_sound = False
+            broken.setdefault(name, Known(None, "input", declared.name.span))
             continue
         taken[name] = declared.name.span
         indices = index_range(declared.indices, name, scope)
         domain = known_set(declared.domain, scope, f"the set of `{name}`")
         if domain is None or (declared.indices is not None and indices is None):
-            is_sound = False
+            broken[name] = Known(None, "input", declared.name.span)
         else:
             shapes.append(InputShape(declared, indices, domain))
-    return shapes if is_sound else None
+        held = Held(Var(name, declared.name.span), "input", declared.name.span)
+        scope = scope.bound(name, held)
+    return shapes, broken
 
 
 def known_set(tree: surface.Expression, scope: Scope, purpose: str) -> SetValue | None:

@@ -13,7 +13,6 @@ written out with fresh variables.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from dpcheck.diagnostics.composition import ChainInProgram, MissingArgument, NeverExactlyOnce
@@ -28,6 +27,7 @@ from dpcheck.diagnostics.structure import (
 from dpcheck.model import surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
+from dpcheck.records import dataclass, replace
 from dpcheck.resolve.distributions import distribution
 from dpcheck.resolve.expressions import constant, expression, folded, has_hole, hole
 from dpcheck.resolve.scopes import (
@@ -485,7 +485,7 @@ class _Walk:
     ) -> tuple[list[Step], Scope] | None:
         """Return the steps that give a mechanism its inputs, and the scope that knows them."""
         steps: list[Step] = []
-        shapes = input_shapes(mechanism, inner)
+        shapes, broken = input_shapes(mechanism, inner)
         values: dict[str, Expr] = {}
         for declared in mechanism.inputs:
             name = declared.name.name
@@ -494,7 +494,7 @@ class _Walk:
             else:
                 what = "public input" if declared.is_public else "input"
                 scope.report(MissingArgument(span, name, mechanism.name.name, what))
-        if shapes is None or len(values) != len(mechanism.inputs):
+        if broken or len(values) != len(mechanism.inputs):
             return None
         for shape in shapes:
             place = given[shape.name].value.span
@@ -689,6 +689,8 @@ def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | 
 
 
 def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
+    if name.name in scope.session.broken:
+        return
     _, declaration = scope.file.visible.get(name.name, (None, None))
     if isinstance(declaration, surface.Chain):
         scope.report(ChainInProgram(name.span, name.name))

@@ -8,11 +8,11 @@ takes, until `exactly_one_output` says what it becomes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from dpcheck.model.expressions import Apply, Const, Expr, Var
 from dpcheck.model.program import Distribution
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 
