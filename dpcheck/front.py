@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +41,7 @@ from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, is_selected
 from dpcheck.pipeline.run import read_definitions, undeclared
+from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Crash, draw_mistake, plain
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText

@@ -6,7 +6,8 @@ A limit is never a mistake and never an answer: whoever catches `LimitReached` r
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+
+from dpcheck.records import dataclass
 
 
 class LimitReached(Exception):

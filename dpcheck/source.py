@@ -7,8 +7,9 @@ Every later stage points back here: a `Span` is a half-open range of character o
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
+
+from dpcheck.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ Invariant: the numerators of a row sum to its denominator.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpcheck.records import dataclass, field
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

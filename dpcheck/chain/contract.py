@@ -8,13 +8,13 @@ showing anything goes to `diverged`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
 from dpcheck.chain.elimination import Tick, eliminated
 from dpcheck.chain.rows import Rows, with_sinks
+from dpcheck.records import replace
 
 
 def ignored(_progress: str) -> None:

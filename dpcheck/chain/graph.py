@@ -9,7 +9,6 @@ import costs a third of a second, more than Tarjan's algorithm below needs for 1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.rows import ranges
+from dpcheck.records import dataclass
 
 NARROW = 48
 SCIPY_PAYS_FROM = 150_000

@@ -6,13 +6,13 @@ indptr[s] <= j < indptr[s+1], as in `Chain`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied, summed
+from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
 

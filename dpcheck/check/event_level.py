@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,6 +25,7 @@ from dpcheck.check.tables import TableEvidence
 from dpcheck.check.vacuity import NO_NEIGHBORS
 from dpcheck.check.verdicts import Coverage, Outcome, Vacuity
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 
 _MAX_PREFIX_ENTRIES = 200_000
 _MAX_DEPTH = 1024

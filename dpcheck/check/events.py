@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.sequences import DIVERGED, GOES_ON
 from dpcheck.exact import Number, exp_text
+from dpcheck.records import dataclass
 
 MAX_LISTED = 4096
 N_RUNS = 3

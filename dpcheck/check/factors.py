@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dpcheck.exact import (
     Budget,
     Epsilon,
@@ -16,6 +14,7 @@ from dpcheck.exact import (
     log,
     subtract,
 )
+from dpcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

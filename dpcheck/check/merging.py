@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from functools import cached_property, cmp_to_key
 from heapq import nlargest
 from math import gcd
@@ -46,6 +45,7 @@ from dpcheck.exact import (
     whole_lcm,
 )
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass, field
 
 Belief = tuple[tuple[int, Whole], ...]
 Label = int

@@ -15,7 +15,6 @@ two are decided one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 from typing import Any, cast
@@ -39,6 +38,7 @@ from dpcheck.exact import (
     whole_gcd,
 )
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 
 _INT64_LIMIT = 2**62
 _BLOCK = 1 << 20
@@ -97,7 +97,7 @@ class PairedRows:
         classes = self._classes[self.pairs]
         different = np.flatnonzero(classes[:, 0] != classes[:, 1])
         low, high = classes[different].min(axis=1), classes[different].max(axis=1)
-        _, first = np.unique(low * (int(self._classes.max()) + 1) + high, return_index=True)
+        _, first = np.unique(low * (int(self._classes.max(initial=0)) + 1) + high, return_index=True)
         return different[first]
 
     @cached_property

@@ -19,7 +19,6 @@ partition into finitely many events: what it shows is a lower bound of ε and δ
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol, assert_never
 
 from dpcheck.check.amounts import number_amount, quantity_amount, ratio_amount
@@ -60,6 +59,7 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
+from dpcheck.records import dataclass
 
 EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
 EventQuantity = TightEpsilon | TightDelta

@@ -11,7 +11,6 @@ over one denominator (`chain.scales`), so no gcd is taken on the way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from dpcheck.chain.rows import Entries, merged, ranges
 from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied
 from dpcheck.exact import Whole
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass, field
 
 STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 _INT64_LIMIT = 2**62

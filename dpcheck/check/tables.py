@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.paired_rows import Block, PairedRows
 from dpcheck.exact import Number, compare
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass, field
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
@@ -35,6 +34,7 @@ from dpcheck.logic.formulas import (
     Until,
     WeakUntil,
 )
+from dpcheck.records import dataclass
 
 NO_NEIGHBORS = Vacuity("no neighbors", "no state considered has a neighbor")
 

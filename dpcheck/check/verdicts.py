@@ -7,8 +7,9 @@ Every number appears twice: exactly, and as the exact value correctly rounded to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from dpcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ and says in properties what to show; `report` draws it. Codes never change their
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 

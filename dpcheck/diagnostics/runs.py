@@ -7,11 +7,11 @@ language writes them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.exact import Number, add, compare, exact_text, subtract
+from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
 MAX_TEXT = 60

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass
 
 _LISTED = 8
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from flint import arb, ctx, fmpq, fmpz
 
@@ -35,6 +34,7 @@ from dpcheck.exact.number import (
     sign,
 )
 from dpcheck.exact.polynomial import precisions
+from dpcheck.records import dataclass
 
 LARGE_BITS = 1 << 20
 

@@ -14,7 +14,6 @@ costs no more than ε = ln 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from flint import arb, ctx, fmpq
@@ -34,6 +33,7 @@ from dpcheck.exact.number import (
     subtract,
 )
 from dpcheck.exact.polynomial import FIRST_PRECISION, precisions
+from dpcheck.records import dataclass
 
 
 def within(p: Number, q: Number, epsilon: Epsilon, delta: Number = 0) -> bool:

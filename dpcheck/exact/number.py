@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
@@ -30,6 +29,7 @@ from dpcheck.exact.polynomial import (
     as_whole,
     precisions,
 )
+from dpcheck.records import dataclass
 
 Rational = fmpq
 

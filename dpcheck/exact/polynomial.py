@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
 from dpcheck.exact.errors import TooLarge
+from dpcheck.records import dataclass
 
 MAX_DEGREE = 1_000_000
 FIRST_PRECISION = 64

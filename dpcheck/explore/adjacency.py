@@ -10,7 +10,6 @@ times 10^5 steps, not 10^10.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
 from dpcheck.model.values import ArrayValue, Value, value_text
+from dpcheck.records import dataclass
 
 BLOCK = 1 << 20
 MAX_MOVES = 200_000

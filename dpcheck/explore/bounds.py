@@ -6,14 +6,13 @@ are bounded (Moore, Interval Analysis, 1966); anything else counts as unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.explore.columns import PLAIN
 from dpcheck.explore.evaluate import Frame
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var
+from dpcheck.records import dataclass
 
 LIMIT = 2**40
 """Bounds stay below this, so that sums of many of them stay far from 2^63."""

@@ -17,7 +17,6 @@ which are one class if z is an end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 
@@ -26,6 +25,7 @@ import numpy as np
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.scales import concatenated, weight_array
 from dpcheck.exact import Whole
+from dpcheck.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
@@ -62,6 +61,7 @@ from dpcheck.model.program import (
     Weighted,
 )
 from dpcheck.model.values import SetValue, Value, value_text
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 MAX_SUPPORT = 5_000_000

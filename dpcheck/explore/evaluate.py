@@ -10,7 +10,6 @@ of operands, and the results are gathered. A row without a result gets the code 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
@@ -42,6 +41,7 @@ from dpcheck.model.expressions import (
     Var,
 )
 from dpcheck.model.values import ArrayValue, SetValue, Value
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 MAX_EXPANDED = 1 << 20

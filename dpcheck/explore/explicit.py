@@ -7,7 +7,6 @@ its instances. Probabilities are turned into whole weights once per distinct tup
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,6 +57,7 @@ from dpcheck.model.program import (
     StateReference,
 )
 from dpcheck.model.values import Symbol, Value, value_text
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 MAX_MISTAKES = 20

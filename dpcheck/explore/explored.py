@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 import numpy as np
@@ -15,6 +14,7 @@ from dpcheck.limits import Limits
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
 from dpcheck.model.expressions import Expr
 from dpcheck.model.program import ExplicitChain, Mechanism
+from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from dpcheck.explore.evaluate import Frame, evaluated
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import ExplicitChain, Family, StateReference
 from dpcheck.model.values import SetValue, value_text
+from dpcheck.records import dataclass
 
 NO_STATE = -1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 from dpcheck.explore.distributions import distribution_reads
@@ -20,6 +19,7 @@ from dpcheck.model.program import (
     Stop,
     Unpack,
 )
+from dpcheck.records import dataclass
 
 END = -1
 """The program point after which nothing happens."""

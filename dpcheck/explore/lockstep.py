@@ -8,8 +8,6 @@ program point, are the neighbors that a nested `D` quantifies over.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
@@ -17,6 +15,7 @@ from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import distinct
 from dpcheck.explore.raw import SHOWN, LabelledEdges, RawGraph
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 
 NOWHERE = -1
 

@@ -10,12 +10,12 @@ so a conjunct that is not recognised costs time, never correctness.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
 from dpcheck.model.expressions import Apply, ArrayVar, Binder, Const, Expr, If, Let, Logic, Var
 from dpcheck.model.values import ArrayValue, SetValue, Value
+from dpcheck.records import dataclass, replace
 
 MAX_CONJUNCTIONS = 64
 MAX_UNROLLED = 4096

@@ -11,7 +11,6 @@ and what reaches a cut point is looked up in one table of states, so that states
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Literal, assert_never
@@ -45,6 +44,7 @@ from dpcheck.model.program import (
     Unpack,
 )
 from dpcheck.model.values import value_text
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 MAX_ROWS = 1 << 20

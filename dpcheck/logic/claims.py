@@ -5,11 +5,11 @@ Every claim carries `text`, the claim as the user wrote it with loop variables f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from dpcheck.exact import Budget, Number
 from dpcheck.logic.formulas import PathFormula, StateFormula
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 

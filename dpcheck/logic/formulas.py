@@ -7,10 +7,10 @@ chain's labelling knows. Binary Booleans take any number of arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from dpcheck.exact import Budget, Number
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 Comparison = Literal[">=", ">", "<=", "<", "="]

@@ -14,11 +14,11 @@ check stands a mapping from keys to these meanings; whoever builds the chain lab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from dpcheck.model.expressions import Expr
 from dpcheck.model.values import Value
+from dpcheck.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

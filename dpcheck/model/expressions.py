@@ -12,10 +12,10 @@ Semantics of evaluation are strict, left to right, except `Logic`, `If` and the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from dpcheck.model.values import Value
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 Operator = Literal[

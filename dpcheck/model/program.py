@@ -7,11 +7,11 @@ that is small. `explore` turns them into a `Chain`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from dpcheck.model.expressions import Expr
 from dpcheck.model.values import Value
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 # --- distributions -------------------------------------------------------------------------

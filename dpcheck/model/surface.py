@@ -27,9 +27,9 @@ names: `from dpcheck.model import surface`, because the core model uses some of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from dpcheck.records import dataclass, field, replace
 from dpcheck.source import SourceText, Span
 
 MAX_NESTING = 150

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
 from typing import Any, TypeVar, assert_never
 
 from dpcheck.model.surface import (
@@ -43,6 +42,7 @@ from dpcheck.model.surface import (
     WeightedBranches,
     WithPolicy,
 )
+from dpcheck.records import fields, replace
 
 # How tight each kind of expression binds, as in the grammar: an operand that binds less tight
 # than its place demands stands in parentheses.

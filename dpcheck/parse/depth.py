@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
+from dpcheck.records import fields
 from dpcheck.source import Span
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -11,6 +10,7 @@ from dpcheck.model import surface
 from dpcheck.parse.automaton import Machine
 from dpcheck.parse.depth import too_deep_place
 from dpcheck.parse.tokens import tokens_of
+from dpcheck.records import dataclass
 from dpcheck.source import SourceText
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from dpcheck.diagnostics.files import CannotRead, EmptyFile, HoldsNul, NoModels, NoSuchFile, NotUtf8
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass
 from dpcheck.source import SourceText, Span
 
 SUFFIX = ".dpm"

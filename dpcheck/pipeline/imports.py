@@ -8,7 +8,6 @@ that leads outside of the root.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
 from dpcheck.pipeline.files import SUFFIX, ModelPath, read_source, similar_path
+from dpcheck.records import dataclass, field
 from dpcheck.source import SourceText
 
 STANDARD = Path(__file__).resolve().parent.parent / "std"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from dpcheck.check import ClaimRejected, decide
@@ -14,6 +13,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.program import Target
+from dpcheck.records import dataclass, field
 from dpcheck.report import Answer, Crash, Started
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from dpcheck.diagnostics.files import MalformedDefinition, NothingSelected, UndeclaredDefinition
@@ -15,6 +14,7 @@ from dpcheck.parse import parse_expression
 from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, is_selected
+from dpcheck.records import dataclass
 from dpcheck.report import Crash, Event, FileDone
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span

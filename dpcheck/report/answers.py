@@ -6,11 +6,11 @@ These are what the pipeline hands over; the other modules of this room draw them
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from dpcheck.check.verdicts import Holds, Outcome, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass, field
 
 Kind = Literal["check", "refute", "compute"]
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.records import dataclass
 from dpcheck.report.styled import Line, Piece, Role, line
 from dpcheck.source import SourceText
 

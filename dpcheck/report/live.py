@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass, field
 from dpcheck.report.answers import Answer, Crash, Event, FileDone, Started, in_reading_order
 from dpcheck.report.drawing import draw_mistake, visible
 from dpcheck.report.styled import Writer, line

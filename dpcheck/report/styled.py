@@ -8,8 +8,9 @@ to import, so it is imported only when a terminal is there to see it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
+
+from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console
