@@ -22,7 +22,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import graph_of, reachable
-from dpcheck.exact import Number, subtract
+from dpcheck.exact import Number
 from dpcheck.limits import Limits
 from dpcheck.logic.formulas import (
     Finally,
@@ -40,8 +40,8 @@ from dpcheck.logic.formulas import (
 )
 from dpcheck.solve.decided import decided, make_scene, progression_by_class
 from dpcheck.solve.product import product
-from dpcheck.solve.reach import bounded_reach_probabilities, reach_probabilities
-from dpcheck.solve.terms import FALSE, TRUE, Constant, Literal, LooseUntil, StrongUntil, Terms
+from dpcheck.solve.reach import EXACT, Answer, Answers, reach_answers, within_bits
+from dpcheck.solve.terms import FALSE, TRUE, Constant, Literal, StrongUntil, Terms
 
 Satisfying = Callable[[StateFormula], BoolArray]
 
@@ -59,9 +59,37 @@ def path_probabilities(
     `satisfying` gives the truth of a state formula at every state, [n_states]. Raises
     `LimitReached`, with how far it got.
     """
+    return _path_answers(EXACT, chain, path, satisfying, states, limits)
+
+
+def path_bounds(
+    chain: Chain,
+    path: PathFormula,
+    *,
+    satisfying: Satisfying,
+    states: IntArray,
+    bits: int,
+    limits: Limits,
+) -> list[tuple[Number, Number]]:
+    """Return certified bounds (low, high) of the probabilities, at most 2^-bits apart.
+
+    The two are equal wherever exact values cost about as much: they differ only where a strong
+    component is so large that its exact numbers have thousands of bits.
+    """
+    return _path_answers(within_bits(bits), chain, path, satisfying, states, limits)
+
+
+def _path_answers(
+    answers: Answers[Answer],
+    chain: Chain,
+    path: PathFormula,
+    satisfying: Satisfying,
+    states: IntArray,
+    limits: Limits,
+) -> list[Answer]:
     literals = Literals()
     term = literals.term(literals.translated(path, satisfying))
-    return _term_probabilities(chain, literals, term, states, limits)
+    return _term_answers(answers, chain, literals, term, states, limits)
 
 
 class Literals:
@@ -145,41 +173,45 @@ class Literals:
         return self.terms.both(*members) if all_ else self.terms.either(*members)
 
 
-def _term_probabilities(
-    chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits
-) -> list[Number]:
-    """Return the probability of a term from each of the states."""
+def _term_answers(
+    answers: Answers[Answer],
+    chain: Chain,
+    literals: Literals,
+    term: int,
+    states: IntArray,
+    limits: Limits,
+) -> list[Answer]:
+    """Return the answers for a term at each of the states."""
     truth = literals.truth(term, chain.n_states)
     if truth is not None:
-        return [1 if holds else 0 for holds in truth[states].tolist()]
-    match literals.terms[term]:
-        case StrongUntil(left, right, bound):
-            allowed = literals.truth(left, chain.n_states)
-            target = literals.truth(right, chain.n_states)
-            if allowed is not None and target is not None:
+        return [answers.one if holds else answers.zero for holds in truth[states].tolist()]
+    complement = literals.terms.negation(term)
+    for candidate in (term, complement):
+        match literals.terms[candidate]:
+            case StrongUntil(left, right, bound):
+                allowed = literals.truth(left, chain.n_states)
+                target = literals.truth(right, chain.n_states)
+                if allowed is None or target is None:
+                    continue
                 weights = chain.numerators, chain.denominators
-                graph = graph_of(chain)
-                if bound is None:
-                    return reach_probabilities(graph, weights, target, allowed, states, limits)
-                return bounded_reach_probabilities(
-                    graph, weights, target, allowed, bound, states, limits
+                found = reach_answers(
+                    answers, graph_of(chain), weights, target, allowed, bound, states, limits
                 )
-        case LooseUntil():
-            complement = literals.terms[literals.terms.negation(term)]
-            if isinstance(complement, StrongUntil) and all(
-                literals.truth(part, 1) is not None for part in (complement.left, complement.right)
-            ):
-                opposite = _term_probabilities(
-                    chain, literals, literals.terms.negation(term), states, limits
-                )
-                return [subtract(1, p) for p in opposite]
-    return _product_probabilities(chain, literals, term, states, limits)
+                if candidate == complement:
+                    return [answers.complement(answer) for answer in found]
+                return found
+    return _product_answers(answers, chain, literals, term, states, limits)
 
 
-def _product_probabilities(
-    chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits
-) -> list[Number]:
-    """Return the probability of any term, by reachability of true in the product."""
+def _product_answers(
+    answers: Answers[Answer],
+    chain: Chain,
+    literals: Literals,
+    term: int,
+    states: IntArray,
+    limits: Limits,
+) -> list[Answer]:
+    """Return the answers for any term, by reachability of true in the product."""
     graph = graph_of(chain)
     asked, back = np.unique(states, return_inverse=True)
     region = reachable(graph, asked, np.ones(chain.n_states, np.bool_))
@@ -188,16 +220,18 @@ def _product_probabilities(
     progression, classes = progression_by_class(scene, term, known, region)
     formulas = np.full(len(asked), progression.formula(term), np.int64)
     found = product(graph, classes, progression, asked, formulas, limits)
-    n = found.graph.n_states
-    target, everywhere = np.zeros(n, np.bool_), np.ones(n, np.bool_)
+    everywhere = np.ones(found.graph.n_states, np.bool_)
     ends = np.array([found.true, found.false])
     assert reachable(found.graph.backward, ends, everywhere).all(), (
         "almost every path of the product comes to true or false"
     )
+    target = ~everywhere
     target[found.true] = True
     weights = (
         chain.numerators[found.edges],
         np.append(chain.denominators[found.states], [1, 1]),
     )
-    values = reach_probabilities(found.graph, weights, target, everywhere, found.starts, limits)
+    values = reach_answers(
+        answers, found.graph, weights, target, everywhere, None, found.starts, limits
+    )
     return [values[k] for k in back.tolist()]

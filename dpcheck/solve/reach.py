@@ -8,19 +8,51 @@ the states in between that the wanted ones can visit enter a linear system.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, reachable
 from dpcheck.chain.rows import ranges
-from dpcheck.exact import Number
+from dpcheck.exact import Number, subtract
 from dpcheck.limits import Limits
 from dpcheck.solve.bounded import bounded_solution
-from dpcheck.solve.solution import solution
+from dpcheck.solve.solution import solution, solution_bounds
 from dpcheck.solve.system import System, indptr_of, without_self_loops
 
 Weights = tuple[WeightArray, WeightArray]
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Answers(Generic[Answer]):
+    """How probabilities are answered: as exact numbers, or as certified bounds.
+
+    zero and one: the answers for 0 and 1; complement: from the answer for p to that for 1 - p;
+    exact: from a number to an answer; solve: the answers for the wanted states of a system.
+    """
+
+    zero: Answer
+    one: Answer
+    complement: Callable[[Answer], Answer]
+    exact: Callable[[Number], Answer]
+    solve: Callable[[System, IntArray, Limits], list[Answer]]
+
+
+EXACT: Answers[Number] = Answers(0, 1, lambda p: subtract(1, p), lambda p: p, solution)
+
+
+def within_bits(bits: int) -> Answers[tuple[Number, Number]]:
+    """Return the answers (low, high) with low <= p <= high, at most 2^-bits apart."""
+    return Answers(
+        (0, 0),
+        (1, 1),
+        lambda p: (subtract(1, p[1]), subtract(1, p[0])),
+        lambda p: (p, p),
+        lambda system, wanted, limits: solution_bounds(system, wanted, bits, limits),
+    )
 
 
 def reach_probabilities(
@@ -41,58 +73,43 @@ def reach_probabilities(
     >>> reach_probabilities(coin, weights, heads, everywhere, np.array([0, 1, 2]), Limits())
     [1/4, 1, 0]
     """
-    possible = reachable(graph.backward, np.flatnonzero(target), allowed | target)
-    doubtful = reachable(graph.backward, np.flatnonzero(~possible), ~target)
-    sure = possible & ~doubtful
-    open_states = possible & doubtful
-
-    def solve(asked: IntArray) -> list[Number]:
-        region = reachable(graph, asked, open_states)
-        system, place = _system(graph, weights, region, sure)
-        return solution(without_self_loops(system), place[asked], limits)
-
-    return _answers(sure, open_states, wanted, solve)
+    return reach_answers(EXACT, graph, weights, target, allowed, None, wanted, limits)
 
 
-def bounded_reach_probabilities(
+def reach_answers(
+    answers: Answers[Answer],
     graph: Graph,
     weights: Weights,
     target: BoolArray,
     allowed: BoolArray,
-    bound: int,
+    bound: int | None,
     wanted: IntArray,
     limits: Limits,
-) -> list[Number]:
-    """Return, for each wanted state, the probability of `allowed U<=bound target`.
+) -> list[Answer]:
+    """Return the answers for `allowed U<=bound target` at the wanted states.
 
-    A state of probability 1 without the bound may need more steps: only targets are sure.
+    With a bound only targets are sure: a state of probability 1 without it may need more steps.
     """
     possible = reachable(graph.backward, np.flatnonzero(target), allowed | target)
-    open_states = possible & ~target
-
-    def solve(asked: IntArray) -> list[Number]:
-        region = reachable(graph, asked, open_states)
-        system, place = _system(graph, weights, region, target)
-        return bounded_solution(system, place[asked], bound, limits)
-
-    return _answers(target, open_states, wanted, solve)
-
-
-def _answers(
-    sure: BoolArray,
-    open_states: BoolArray,
-    wanted: IntArray,
-    solve: Callable[[IntArray], list[Number]],
-) -> list[Number]:
-    """Return 1, 0 or what `solve` finds for the different open states among the wanted."""
-    answers: list[Number] = [1 if certain else 0 for certain in sure[wanted].tolist()]
+    if bound is None:
+        doubtful = reachable(graph.backward, np.flatnonzero(~possible), ~target)
+        sure, open_states = possible & ~doubtful, possible & doubtful
+    else:
+        sure, open_states = target, possible & ~target
+    found = [answers.one if certain else answers.zero for certain in sure[wanted].tolist()]
     asking = np.flatnonzero(open_states[wanted])
-    if len(asking):
-        asked, back = np.unique(wanted[asking], return_inverse=True)
-        values = solve(asked)
-        for i, k in zip(asking.tolist(), back.tolist(), strict=True):
-            answers[i] = values[k]
-    return answers
+    if not len(asking):
+        return found
+    asked, back = np.unique(wanted[asking], return_inverse=True)
+    system, place = _system(graph, weights, reachable(graph, asked, open_states), sure)
+    if bound is None:
+        values = answers.solve(without_self_loops(system), place[asked], limits)
+    else:
+        exact = bounded_solution(system, place[asked], bound, limits)
+        values = [answers.exact(value) for value in exact]
+    for i, k in zip(asking.tolist(), back.tolist(), strict=True):
+        found[i] = values[k]
+    return found
 
 
 def _system(

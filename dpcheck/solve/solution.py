@@ -12,6 +12,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
@@ -32,7 +34,7 @@ from dpcheck.exact import (
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.solve.acyclic import acyclic_solution
 from dpcheck.solve.guesses import IllConditioned, fill_bound
-from dpcheck.solve.lifting import lifted_values
+from dpcheck.solve.lifting import lifted_bounds, lifted_values
 from dpcheck.solve.system import System, indptr_of
 
 MAX_COLUMN_ENTRIES = 20_000
@@ -58,6 +60,21 @@ def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
     layers = topological_layers(system.graph)
     assert layers is not None, "solved components leave no cycle"
     return acyclic_solution(system, layers, wanted, limits)
+
+
+def solution_bounds(
+    system: System, wanted: IntArray, bits: int, limits: Limits
+) -> list[tuple[Number, Number]]:
+    """Return certified bounds of x_s for the wanted states, equal where exact values are cheap.
+
+    Only a system with a large component has bounds that differ, by at most 2^-bits.
+    """
+    if system.is_rational and len(wanted) and topological_layers(system.graph) is None:
+        component, count = strong_components(system.graph)
+        if np.bincount(component, minlength=count).max() >= LIFTING_PAYS_FROM:
+            with suppress(IllConditioned):
+                return lifted_bounds(system, wanted, bits, limits)
+    return [(value, value) for value in solution(system, wanted, limits)]
 
 
 def _check_elimination_is_possible(system: System, largest: int) -> None:
