@@ -16,9 +16,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+from dpcheck.diagnostics.syntax import Misplaced
 from dpcheck.parse import generated_tables as tables
 from dpcheck.parse.build import Builder
-from dpcheck.parse.explain import mistake_at
+from dpcheck.parse.explain import innermost_openers, mistake_at
 from dpcheck.parse.tokens import BAD, END, ITEM_WORDS, Token
 from dpcheck.source import SourceText, Span
 
@@ -67,6 +68,10 @@ def automaton() -> Automaton:
     return Automaton(tuple(rows), tuple(rules), list_states)
 
 
+_PASSED: dict[tuple[int, int, str], int] = {}
+"""Where steps that build nothing lead: a cache, bounded by the size of the tables."""
+
+
 class Machine:
     """One run of the automaton over the tokens of one text."""
 
@@ -82,12 +87,16 @@ class Machine:
         self.firsts: list[int] = []  # of each value, the index of its first token
         self.position = 0
         self.recovered_at = -1
+        self.openers: list[int | None] | None = None
+        # The states that reductions took away since the last shift: a merged lookahead may reduce
+        # before it fails, and messages list what could come before that.
+        self.reduced: list[list[int]] = []
 
     def run(self) -> object | None:
         """Return the value of the start symbol, or None if nothing could be saved."""
-        builders = self._builders()
+        builders, passed = self._builders(), _PASSED
         tokens, rows, source = self.tokens, self.rows, self.source
-        states, values, firsts = self.states, self.values, self.firsts
+        states, values, firsts, reduced = self.states, self.values, self.firsts, self.reduced
         while True:
             token = tokens[self.position]
             action = rows[states[-1]].get(token.type)
@@ -99,10 +108,13 @@ class Machine:
                 values.append(token)
                 firsts.append(self.position)
                 self.position += 1
+                reduced.clear()
             else:
                 (origin, length, _, kept), build = builders[-action - 1]
+                reduced.append(states[-length:] if length else [])
                 if length == 1 and build is None:
-                    states[-1] = rows[states[-2]][origin]
+                    key = (states[-2], states[-1], token.type)
+                    states[-1] = passed.get(key) or self._pass_on(key)
                 else:
                     first = firsts[-length] if length else self.position
                     if build is None:
@@ -120,6 +132,24 @@ class Machine:
                 if states[-1] == self.end_state and token.type == END:
                     return values[0]
 
+    def _pass_on(self, key: tuple[int, int, str]) -> int:
+        """Return the state after all steps `A -> B` that build nothing, before that token.
+
+        The steps from an operand up to the whole expression are most of all steps, so they are
+        taken at once from the second time on.
+        """
+        below, state, kind = key
+        while True:
+            action = self.rows[state].get(kind)
+            if action is None or action >= 0:
+                break
+            origin, length, function, _ = self.rules[-action - 1]
+            if length != 1 or function != "-":
+                break
+            state = self.rows[below][origin]
+        _PASSED[key] = state
+        return state
+
     def _builders(self) -> list[tuple[Rule, Callable[..., object] | None]]:
         """Return every rule with the method that builds its value."""
         return [
@@ -132,19 +162,58 @@ class Machine:
     def _recover(self) -> bool:
         """Report the mistake at this token and find a way on; False if there is none."""
         token = self.tokens[self.position]
-        self.builder.spoil(token.start)
-        if token.type != BAD and self.position != self.recovered_at:
-            found = mistake_at(self.tokens, self.position, self.source, self._accepted)
+        if token.type == "ARG_NAME" and self._accepted("NAME"):
+            self.tokens[self.position] = token._replace(type="NAME")
+            return True
+        if self._ends_element():
+            end = self.tokens[self.position - 1].end
+            self.tokens.insert(self.position, Token("SEMICOLON", ";", end, end))
+            self.openers = None
+            return True
+        skipped = self.position == self.recovered_at
+        resumed = False
+        if token.type != BAD and not skipped:
+            if self.openers is None:
+                self.openers = innermost_openers(self.tokens)
+            opener = self.openers[self.position]
+            accepts = cache(self._accepted)
+            found = mistake_at(self.tokens, self.position, opener, self.source, accepts)
             self.builder.mistakes.append(found.mistake)
             if found.substitute is not None:
                 self.tokens[self.position] = token._replace(type=found.substitute)
                 return True
+            skipped = isinstance(found.mistake, Misplaced)
+            if found.is_before and self._begins_line(self.position):
+                resumed = self._resume(self.position, self._lists())
+        resumed = resumed or self._cut_back(self.position + skipped)
+        if resumed:  # the element that goes on here is not spoiled, what holds the mistake is
+            self.builder.spoil(min(token.start, self.tokens[self.position].start - 1))
+        return resumed
+
+    def _ends_element(self) -> bool:
+        """Tell whether what was read is complete and this token, on a new line, is not part of it.
+
+        The element before a stray bracket or statement is then kept.
+        """
+        before = self.tokens[self.position - 1].type if self.position else BAD
+        if before == "SEMICOLON" or self._in_list():
+            return False
+        if before != "CLOSE_BRACE" and not self._begins_line(self.position):
+            return False
+        return self._shifts(list(self.states), "SEMICOLON")
+
+    def _in_list(self) -> bool:
+        return self.states[-1] in self.list_states or any(
+            name in self.rows[self.states[-1]] for name in LISTS
+        )
+
+    def _cut_back(self, start: int) -> bool:
+        """Go on at the first token, from `start` on, at which a list can."""
         lists = self._lists()
         if not lists:
             return False
         opened = 0  # braces opened since
         inherited = self._open_braces(lists[0][0])
-        start = self.position + (self.position == self.recovered_at)
         for i in range(start, len(self.tokens)):
             kind = self.tokens[i].type
             may = kind == END or self._is_item(i) or (not opened and self._may_resume(i, inherited))
@@ -159,8 +228,14 @@ class Machine:
         return False
 
     def _accepted(self, kind: str) -> bool:
-        """Tell whether a token of that type could come next (a reduction alone is no proof)."""
+        """Tell whether a token of that type could follow the last one shifted."""
         states = list(self.states)
+        for taken in reversed(self.reduced):
+            states[-1:] = taken
+        return self._shifts(states, kind)
+
+    def _shifts(self, states: list[int], kind: str) -> bool:
+        """Tell whether reductions lead to a shift of that type (changes the states)."""
         while True:
             action = self.rows[states[-1]].get(kind)
             if action is None or action >= 0:
@@ -202,7 +277,6 @@ class Machine:
                 self.values.append([])
                 self.firsts.append(i)
             self.position = self.recovered_at = i
-            self.builder.spoil(self.tokens[i - 1].start if i else 0)
             return True
         return False
 
@@ -211,8 +285,8 @@ class Machine:
         if size > 2 or len(self.firsts) < size:
             return
         first = self.firsts[size - 1]
-        name = self.tokens[first + 1] if first + 1 < len(self.tokens) else None
-        if name is not None and name.type == "NAME":
+        kind, name = self.tokens[first].type, self.tokens[first + 1]
+        if kind in ("CONST", "FUN", "DIST", "MECHANISM", "CHAIN") and name.type == "NAME":
             self.builder.broken_names.add(name.text)
 
     def _open_braces(self, size: int) -> int:

@@ -101,15 +101,15 @@ class Builder:
 
     # --- top level ---------------------------------------------------------------------------
 
-    def add_item(self, span: Span, items: list[s.Item], item: s.Item) -> list[s.Item]:
+    def add_item(self, _: Span, items: list[s.Item], item: s.Item) -> list[s.Item]:
         """Keep the item unless a mistake spoiled it."""
-        deep = too_deep_place(item, s.MAX_NESTING)
-        if deep is not None:
-            self._report(NestedTooDeeply(deep, s.MAX_NESTING))
-            self.spoil(span.end)
         if self._spoiled_from < item.span.start:
-            items.append(item)
-        elif isinstance(item, DECLARATIONS):
+            deep = too_deep_place(item, s.MAX_NESTING)
+            if deep is None:
+                items.append(item)
+                return items
+            self._report(NestedTooDeeply(deep, s.MAX_NESTING))
+        if isinstance(item, DECLARATIONS):
             self.broken_names.add(item.name.name)
         return items
 
@@ -260,6 +260,7 @@ class Builder:
                     return s.AdjacentWhere(part, span=span)
                 case _:
                     self._report(NotAPair(part.span))
+                    break
         return s.AdjacentPairs(tuple(pairs), span=span)
 
     def place_name(self, _: Span, name: Token) -> s.Identifier:

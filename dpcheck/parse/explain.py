@@ -20,10 +20,14 @@ from dpcheck.source import SourceText, Span
 
 
 class Explained(NamedTuple):
-    """A mistake, and the type of token to read in place of the one found, if that is plain."""
+    """A mistake, and how to go on: what to read in place of the token found, if that is plain.
+
+    `is_before`: the token found is not at fault, something before it is.
+    """
 
     mistake: Mistake
     substitute: str | None = None
+    is_before: bool = False
 
 
 Accepts = Callable[[str], bool]
@@ -85,15 +89,36 @@ HOMES = {
 BLOCK_WORDS = frozenset({"MECHANISM", "CHAIN", "IF", "ELSE", "FOR", "WHILE", "REPEAT"})
 
 
-def mistake_at(tokens: list[Token], i: int, source: SourceText, accepts: Accepts) -> Explained:
-    """Return the mistake at token i, which the grammar does not accept there."""
+def innermost_openers(tokens: list[Token]) -> list[int | None]:
+    """Return, for each token, the index of the innermost bracket that is open before it."""
+    found: list[int | None] = []
+    stack: list[int] = []
+    closers = frozenset(CLOSER_OF.values())
+    for i, token in enumerate(tokens):
+        found.append(stack[-1] if stack else None)
+        if token.type in ("MECHANISM", "CHAIN", "CONST", "FUN", "DIST", "IMPORT"):
+            stack.clear()
+        elif token.type in CLOSER_OF or token.type == "PATTERN_OPEN":
+            stack.append(i)
+        elif token.type in closers and stack:
+            stack.pop()
+    return found
+
+
+def mistake_at(
+    tokens: list[Token], i: int, opener: int | None, source: SourceText, accepts: Accepts
+) -> Explained:
+    """Return the mistake at token i, which the grammar does not accept there.
+
+    `opener` is the index of the innermost bracket open there; `accepts` tells which types of
+    token could stand there.
+    """
     token = tokens[i]
     span = Span(source, token.start, token.end)
-    for explain in (_equals_sign, _name, _operator_alone, _misplaced):
+    for explain in (_equals_sign, _name, _operator_alone, _two_statements, _misplaced):
         found = explain(tokens, i, span, accepts)
         if found is not None:
             return found
-    opener = _innermost_opener(tokens, i)
     bracket = _bracket(tokens, i, span, opener, accepts)
     if bracket is not None:
         return Explained(bracket)
@@ -139,6 +164,21 @@ def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Expl
     return Explained(KeywordAsName(place, before.text, OPERATOR_WORDS[before.type], True))
 
 
+def _two_statements(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+    """Explain a name left over at the end of a line: the fault is there, not on the next one."""
+    before = tokens[i - 1] if i else None
+    if before is None or before.type != "NAME" or _begins_line(tokens, i - 1, span.source):
+        return None
+    ends = tokens[i].type in (END, "CLOSE_BRACE") or _begins_line(tokens, i, span.source)
+    if not ends or not (accepts("ASSIGN") and accepts("TILDE")) or before.text in FOREIGN_WORDS:
+        return None
+    if tokens[i - 2].type in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON", "VAR"):
+        return None
+    place = Span(span.source, before.start, before.end)
+    expected = ("an operator", "the end of the statement")
+    return Explained(Unexpected(place, expected, _shown(before)), is_before=True)
+
+
 def _misplaced(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
     """Explain a statement or declaration at the start of a line of the wrong kind of block."""
     token = tokens[i]
@@ -155,35 +195,20 @@ def _bracket(
     """Explain a bracket that is not closed, or closes nothing."""
     token = tokens[i]
     is_closer = token.type in CLOSER_OF.values()
+    if is_closer and (opener is None or (accepts("MECHANISM") and accepts("SEMICOLON"))):
+        return UnmatchedBracket(span, token.text)
     if opener is None:
-        return UnmatchedBracket(span, token.text) if is_closer else None
+        return None
     bracket = tokens[opener]
     closer = CLOSER_OF["OPEN" if bracket.type == "PATTERN_OPEN" else bracket.type]
-    ends = token.type == END or (is_closer and token.type != closer)
-    if token.type in ITEM_WORDS or token.type in HOMES:
-        ends = ends or (_begins_line(tokens, i, span.source) and closer != "CLOSE_BRACE")
-        ends = ends or token.type in ITEM_WORDS
-    if not ends or not (accepts(closer) or token.type == END):
+    place = Span(span.source, bracket.start, bracket.end)
+    ends = token.type in ITEM_WORDS or (is_closer and token.type != closer)
+    if closer != "CLOSE_BRACE" and not is_closer:
+        ends = ends or token.type == "OPEN_BRACE" or place.line < span.line
+    if token.type != END and not (ends and accepts(closer)):
         return None
     what = _block(tokens, opener) if closer == "CLOSE_BRACE" else f"`{bracket.text}`"
-    place = Span(span.source, bracket.start, bracket.end)
     return UnclosedBracket(span, place, TEXT_OF[closer], what, _shown(token))
-
-
-def _innermost_opener(tokens: list[Token], i: int) -> int | None:
-    """Return the index of the innermost bracket that is open before token i."""
-    depth = 0
-    for j in range(i - 1, -1, -1):
-        kind = tokens[j].type
-        if kind in CLOSER_OF.values():
-            depth += 1
-        elif kind in CLOSER_OF or kind == "PATTERN_OPEN":
-            if depth == 0:
-                return j
-            depth -= 1
-        elif kind in ("MECHANISM", "CHAIN", "CONST", "FUN", "DIST", "IMPORT"):
-            return None
-    return None
 
 
 def _block(tokens: list[Token], opener: int) -> str:
@@ -244,37 +269,63 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "give the bound: `P>=1/2 [ ... ]`, or ask for the value: `P=? [ ... ]`"
         case "X", "LE":
             return "`X` is one step; nest it, or use `F<=k`"
+        case _, "THEN" if accepts("OPEN_BRACE"):
+            return "a statement `if` has a block and no `then`"
+        case _, "EQ" if accepts("IN"):
+            return "write `in`"
+        case "ADJACENT", "OPEN":
+            return "between states write `adjacent s ~ t`"
+        case "NAME", _ if i >= 2 and tokens[i - 2].type == "IMPORT":
+            return f'import a file by its path: `import "{before.text}.dpm"`'
+        case _ if {kind for kind in TEXT_OF if accepts(kind)} - {"SLASH"} == {"OPEN_BRACKET"}:
+            return "the path formula stands in brackets, as in `P>=1/2 [ F top ]`"
         case _:
             return None
 
 
 def _expected(accepts: Accepts) -> Iterator[str]:
-    """Yield what can come next, in words, the general before the particular."""
+    """Yield what can come next, in words, the likely before the general."""
     kinds = {kind for kind in (*TEXT_OF, "NAME", "NUMBER", "STRING", "AT") if accepts(kind)}
-    if "PLUS" in kinds and "STAR" in kinds:
-        kinds -= OPERATOR_STARTS
-        if "WHILE" in kinds or "STATE" in kinds or "MECHANISM" in kinds or "ARROW" in kinds:
+    if {"PLUS", "STAR"} <= kinds:
+        kinds -= OPERATOR_STARTS | {"OPEN", "OPEN_BRACKET"}
+        if kinds & {"WHILE", "STATE", "MECHANISM", "CHECK"}:
             yield "an operator"
     elif {"NUMBER", "OPEN", "OPEN_BRACE"} <= kinds:
         yield "an expression"
         kinds -= EXPRESSION_STARTS
-    if "MECHANISM" in kinds:
-        yield "a declaration or check (`mechanism`, `chain`, `const`, `check`, ...)"
-        kinds -= ITEM_WORDS | {"FOR", "SEMICOLON", "STRING"}
-    elif "WHILE" in kinds:
-        yield "a statement"
-        kinds -= STATEMENT_STARTS | DECLARATION_STARTS | {"NAME", "SEMICOLON", "OPEN"}
-    elif "STATE" in kinds:
-        yield "a state, a row (`s -> ...`), `adjacent`, `init` or `observe`"
-        kinds -= CHAIN_STARTS | {"NAME", "STRING", "IF", "FOR", "SEMICOLON"}
-    elif "CHECK" in kinds:
-        yield "`check`, `refute` or `compute`"
-        kinds -= {"CHECK", "REFUTE", "COMPUTE", "FOR", "SEMICOLON"}
-    if {"NAME", "STRING"} <= kinds:
-        yield "a name"
-        kinds -= {"NAME", "STRING"}
-    for kind, words in (("NAME", "a name"), ("NUMBER", "a number"), ("STRING", "a text in quotes")):
+    element = next((words for kind, words, _ in ELEMENTS if kind in kinds), None)
+    for kind, _, starts in ELEMENTS:
         if kind in kinds:
-            yield words
-    for kind in sorted(kinds - {"NAME", "NUMBER", "STRING", "ARG_NAME", "PATTERN_OPEN"}):
+            kinds -= starts | {"SEMICOLON", "CLOSE_BRACE", "OPEN_BRACKET"}
+    if "NAME" in kinds:
+        yield "a name"
+        kinds.discard("STRING")
+    if "NUMBER" in kinds:
+        yield "a number"
+    if "STRING" in kinds:
+        yield "a text in quotes"
+    kinds -= {"NAME", "NUMBER", "STRING", "ARG_NAME", "PATTERN_OPEN"}
+    for kind in sorted(kinds, key=lambda kind: (kind in LESS_LIKELY, kind)):
         yield f"`{TEXT_OF.get(kind, kind.lower())}`"
+    if element is not None:
+        yield element
+
+
+LESS_LIKELY = frozenset({"OPEN", "OPEN_BRACKET", "AT", "WHERE", "CARET"})
+"""What may come, but is seldom what is missing."""
+
+ELEMENTS = (
+    (
+        "MECHANISM",
+        "the next declaration or check",
+        ITEM_WORDS | {"FOR", "STRING"},
+    ),
+    ("WHILE", "a statement", STATEMENT_STARTS | DECLARATION_STARTS | {"NAME", "OPEN"}),
+    (
+        "STATE",
+        "a state, row, `adjacent`, `init` or `observe`",
+        CHAIN_STARTS | {"NAME", "STRING", "IF", "FOR"},
+    ),
+    ("CHECK", "`check`, `refute` or `compute`", frozenset({"CHECK", "REFUTE", "COMPUTE", "FOR"})),
+)
+"""The elements of lists: a terminal that tells the list, the words for it, what begins one."""

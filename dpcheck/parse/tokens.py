@@ -184,7 +184,7 @@ def _without_deep_brackets(
             depth = 0
         if depth <= MAX_NESTING:
             kept.append(token)
-    end = len(source.text)
+    end = tokens[-1].end if tokens else 0
     kept.append(Token(END, "", end, end))
     return kept
 

@@ -30,10 +30,14 @@ def test_printing_and_parsing_again_gives_the_same_tree(expression):
     "text",
     [
         "a + b - c", "a - (b - c)", "(a => b) => c", "a => b => c", "-a^2", "(-a)^2", "a^-b^c",
-        "ln 2^3", "ln(3/2)", "(ln 3)/2", "3/4", "a * b / c", "a * (b/c)", "(a + b)/c", "0..n", "S * T",
+        "ln 2^3", "ln(3/2)", "(ln 3)/2", "3/4", "a * b / c", "a * (b/c)", "(a + b)/c", "0..n",
+        "S * T",
         "0 <= x < 3", "(0 <= x) < 3", "!a & b", "!(a & b)", "a & (b & c)", "F<=3 a U b",
-        "F (a U b)", "a U<=n/m b W c", "F output = 3", "(F output) = 3", "X X a", "P>=3/4 [ F Y ]",
-        "P=? [ X top ] <= 1/2", "P in [1/4, 3/4] [ X a ]", "D{ln 2, 1/3} [ X (a & D{0} [ X b ]) ]",
+        "F (a U b)",
+        "a U<=n/m b W c", "F output = 3", "(F output) = 3", "X X a",
+        "P>=3/4 [ F Y ]",
+        "P=? [ X top ] <= 1/2", "P in [1/4, 3/4] [ X a ]",
+        "D{ln 2, 1/3} [ X (a & D{0} [ X b ]) ]",
         "P>=(1 - b) [ a ]", "F<=n (a | b)", "forall(v in 0..n : D{ln 2} [ F output = v ])",
         "sum(i in 1..3 where i != j : a[i])", "{r: 2^score(r) for r in S} normalized",
         "geometric(x, 1/2) clamped 0..n + 1", "f(x = a & b, (x = a & b), 3)", '"R" | q\'[1] = 2',
@@ -48,8 +52,10 @@ def test_canonical_text_is_kept(text):
     ("text", "canonical"),
     [
         ("((a))", "a"), ("ln(3)", "ln 3"), ("ln (3)/ 2", "(ln 3)/2"), ("a  &\n b # c", "a & b"),
-        ("(a & b) & c", "(a & b) & c"), ("D{ln 3}[X Y]", "D{ln 3} [ X Y ]"), ("(a*b)*c", "a * b * c"),
-        ("P>=(3/4)[F (Y)]", "P>=3/4 [ F Y ]"), ("2^(-1)", "2^-1"), ("{a:1/2,b:1/2}", "{a: 1/2, b: 1/2}"),
+        ("(a & b) & c", "(a & b) & c"), ("D{ln 3}[X Y]", "D{ln 3} [ X Y ]"),
+        ("(a*b)*c", "a * b * c"),
+        ("P>=(3/4)[F (Y)]", "P>=3/4 [ F Y ]"), ("2^(-1)", "2^-1"),
+        ("{a:1/2,b:1/2}", "{a: 1/2, b: 1/2}"),
     ],
 )  # fmt: skip
 def test_redundant_parentheses_and_spaces_vanish(text, canonical):

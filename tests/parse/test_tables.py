@@ -1,0 +1,40 @@
+"""The generated tables belong to the grammar."""
+
+import logging
+import subprocess
+import sys
+
+import lark
+
+from dpcheck.parse import automaton, build
+from dpcheck.parse.generate import GRAMMAR, START_SYMBOLS, TABLES, tables_module
+
+
+def test_tables_are_generated_from_the_grammar_as_it_is():
+    assert TABLES.read_text("utf-8") == tables_module(GRAMMAR.read_text("utf-8")), (
+        "run: python -m dpcheck.parse.generate"
+    )
+
+
+def test_the_grammar_has_no_conflicts(caplog):
+    with caplog.at_level(logging.DEBUG, logger=lark.logger.name):
+        lark.Lark(
+            GRAMMAR.read_text("utf-8"),
+            parser="lalr",
+            lexer="basic",
+            start=list(START_SYMBOLS),
+            debug=True,
+        )
+    assert [record.message for record in caplog.records if "onflict" in record.message] == []
+
+
+def test_every_rule_has_its_builder():
+    functions = {rule.function for rule in automaton.automaton().rules} - {"-"}
+    missing = [name for name in sorted(functions) if not hasattr(build.Builder, name)]
+    assert missing == []
+
+
+def test_parsing_does_not_import_lark():
+    code = "import sys, dpcheck.parse; print('lark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
