@@ -9,10 +9,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
 from tests.solve.chains import (
     Row,
     as_fraction,
+    atom,
     both,
     either,
     finally_,
@@ -136,3 +138,78 @@ def test_states_may_be_asked_in_any_order_and_repeatedly(
     everywhere = probabilities(built, path)
     asked = data.draw(st.lists(st.integers(0, built.n_states - 1), max_size=6))
     assert probabilities(built, path, np.array(asked, np.int64)) == [everywhere[s] for s in asked]
+
+
+def walk(n: int) -> RandomChain:
+    """Return a walk on 0..n-1, labelled a at the left end and b at the right, that never stops."""
+    rows = []
+    for s in range(n):
+        left, right = max(s - 1, 0), min(s + 1, n - 1)
+        rows.append({left: Fraction(1, 3), right: Fraction(2, 3)})
+    return rows, ["a", *[""] * (n - 2), "b"]
+
+
+def test_a_thousand_steps_are_iterated_and_not_unfolded() -> None:
+    rows: list[Row] = [{0: Fraction(1, 2), 1: Fraction(1, 2)}, {1: Fraction(1)}]
+    chain = make_chain(rows, ["", "b"])
+    (within, _) = probabilities(chain, finally_(atom("b"), 1000))
+    assert as_fraction(within) == 1 - Fraction(1, 2**1000)
+    (nested, _) = probabilities(chain, following(finally_(both(atom("b"), atom("b")), 999)))
+    assert as_fraction(nested) == 1 - Fraction(1, 2**1000)
+    (counted, _) = probabilities(
+        chain, both(finally_(atom("b"), 900), no(finally_(atom("b"), 500)))
+    )
+    assert as_fraction(counted) == Fraction(1, 2**500) - Fraction(1, 2**900)
+
+
+def test_bounded_operators_count_steps_from_zero() -> None:
+    rows: list[Row] = [{1: Fraction(1)}, {2: Fraction(1)}, {2: Fraction(1)}]
+    chain = make_chain(rows, ["a", "a", "b"])
+    assert probabilities(chain, finally_(atom("b"), 1)) == [0, 1, 1]
+    assert probabilities(chain, finally_(atom("b"), 2)) == [1, 1, 1]
+    assert probabilities(chain, globally(atom("a"), 1)) == [1, 0, 0]
+    assert probabilities(chain, until(atom("a"), atom("b"), 1)) == [0, 1, 1]
+    assert probabilities(chain, finally_(atom("b"), 0)) == [0, 0, 1]
+
+
+def test_recurrence_in_a_bottom_component_is_decided_by_what_recurs() -> None:
+    chain = make_chain(*walk(6))
+    always_both = both(globally(finally_(atom("a"))), globally(finally_(atom("b"))))
+    assert probabilities(chain, always_both) == [1] * 6
+    assert probabilities(chain, finally_(globally(no(atom("a"))))) == [0] * 6
+    strict = globally(either(no(atom("a")), following(no(atom("a")))))
+    assert probabilities(chain, finally_(strict)) == [0] * 6
+
+
+def test_ten_fairness_constraints_make_one_formula() -> None:
+    chain = make_chain(*walk(8))
+    fair = both(*(globally(finally_(following(atom(letter)))) for letter in "ab" * 5))
+    limits = Limits(max_states=100)
+    assert probabilities(chain, fair, limits=limits) == [1] * 8
+
+
+def test_a_product_that_explodes_says_how_many_states_it_had() -> None:
+    chain = make_chain(*walk(50))
+    path = globally(either(no(atom("a")), finally_(atom("b"), 30)))
+    with pytest.raises(LimitReached) as caught:
+        probabilities(chain, path, limits=Limits(max_states=70))
+    assert "70 states" in caught.value.reason
+    assert caught.value.option == "--max-states"
+
+
+def test_a_passed_deadline_stops_the_work() -> None:
+    chain = make_chain(*walk(400))
+    path = either(following(atom("a")), finally_(both(atom("a"), following(atom("b"))), 300))
+    with pytest.raises(LimitReached) as caught:
+        probabilities(chain, path, limits=Limits(deadline=0.0, timeout=1.0))
+    assert caught.value.option == "--timeout"
+
+
+def test_runs_into_the_sink_continue_there_forever() -> None:
+    rows: list[Row] = [{1: Fraction(1, 4), 2: Fraction(3, 4)}, {2: Fraction(1)}, {2: Fraction(1)}]
+    chain = make_chain(rows, ["a", "b", "d"])
+    assert probabilities(chain, globally(finally_(atom("d")))) == [1, 1, 1]
+    assert as_fraction(
+        probabilities(chain, finally_(both(atom("b"), following(atom("d")))))[0]
+    ) == (Fraction(1, 4))
+    assert probabilities(chain, following(following(following(atom("d")))))[0] == 1
