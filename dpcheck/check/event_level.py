@@ -7,9 +7,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dpcheck.certify import certify_event
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.contract import contracted
 from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
+from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.merging import LossGraph, MergedEvidence, loss_graph
 from dpcheck.check.paired_rows import PairedRows
 from dpcheck.check.privacy import (
@@ -20,7 +22,7 @@ from dpcheck.check.privacy import (
     decide_event_claim,
     undecided_sequences,
 )
-from dpcheck.check.sequences import is_end, sequence_table
+from dpcheck.check.sequences import ENDS, is_end, sequence_table
 from dpcheck.check.tables import TableEvidence
 from dpcheck.check.vacuity import NO_NEIGHBORS
 from dpcheck.check.verdicts import Coverage, Outcome, Vacuity
@@ -28,8 +30,9 @@ from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
 _MAX_PREFIX_ENTRIES = 200_000
-_MAX_DEPTH = 1024
-_MAX_ENTRIES = 1 << 20
+_MAX_DEPTH = 256
+_MAX_CERTIFIED = 64
+_MAX_ENTRIES = 1 << 18
 
 _complete: WeakKeyDictionary[Chain, dict[bytes, PairedRows | LossGraph]] = WeakKeyDictionary()
 
@@ -166,7 +169,25 @@ def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
 def _decision(question: _Question, evidence: Evidence, *, is_complete: bool) -> Decision:
     """Return what evidence says about the claim of a question."""
     setting = Setting(evidence, len(question.pairs), question.names, is_complete)
-    return decide_event_claim(question.claim, setting)
+    decision = decide_event_claim(question.claim, setting)
+    shown = decision.shown
+    if shown is not None and shown.gap is not None and isinstance(evidence, TableEvidence):
+        _certify(question, evidence, shown.gap, shown.factor)
+    return decision
+
+
+def _certify(question: _Question, evidence: TableEvidence, gap: Gap, factor: Factor | None) -> None:
+    """Check the probabilities of a counterexample's event again, where it is short."""
+    event = evidence.event(gap, factor)
+    if len(event) > _MAX_CERTIFIED:
+        return
+    table = evidence.rows.table
+    sequences = [(table.outputs(k), ENDS[int(table.end[k])]) for k in event]
+    first, second = question.sources[question.pairs[gap.pair]].tolist()
+    if not gap.is_forward:
+        first, second = second, first
+    certify_event(question.chain, first, sequences, gap.p)
+    certify_event(question.chain, second, sequences, gap.q)
 
 
 def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[Vacuity, ...]:

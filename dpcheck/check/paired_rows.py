@@ -97,7 +97,9 @@ class PairedRows:
         classes = self._classes[self.pairs]
         different = np.flatnonzero(classes[:, 0] != classes[:, 1])
         low, high = classes[different].min(axis=1), classes[different].max(axis=1)
-        _, first = np.unique(low * (int(self._classes.max(initial=0)) + 1) + high, return_index=True)
+        _, first = np.unique(
+            low * (int(self._classes.max(initial=0)) + 1) + high, return_index=True
+        )
         return different[first]
 
     @cached_property

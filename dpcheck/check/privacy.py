@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Protocol, assert_never
 
+from dpcheck.certify import certify_violation
 from dpcheck.check.amounts import number_amount, quantity_amount, ratio_amount
 from dpcheck.check.events import EventText
 from dpcheck.check.factors import Factor, Gap
@@ -100,11 +101,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict (None: this evidence does not decide) and the value found on the way."""
+    """A verdict (None: this evidence does not decide) and the value found on the way.
+
+    `shown` is the event behind a violation, to be certified.
+    """
 
     verdict: Verdict | None
     value: Amount | None = None
     progress: str = ""
+    shown: Found | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,8 @@ def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
     if gap is None or excess_sign(gap.p, gap.q, claim.epsilon, claim.delta) <= 0:
         return Decision(Holds()) if setting.is_complete else Decision(None)
     example = _counterexample(gap, factor, claim.epsilon, claim.delta, setting)
-    return Decision(Violated(example))
+    certify_violation(gap.p, gap.q, claim.epsilon, claim.delta)
+    return Decision(Violated(example), shown=Found(None, gap, factor))
 
 
 def _at_least_everything(gap: Gap | None, epsilon: Budget, setting: Setting) -> Gap | None:
@@ -211,7 +217,7 @@ def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
     if truth:
         return Decision(Holds(), amount)
     example = _quantity_counterexample(claim, found, setting)
-    return Decision(Violated(example), amount if setting.is_complete else None)
+    return Decision(Violated(example), amount if setting.is_complete else None, shown=found)
 
 
 def holds(comparison: Comparison, sign: int) -> bool:

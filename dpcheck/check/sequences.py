@@ -11,6 +11,7 @@ over one denominator (`chain.scales`), so no gcd is taken on the way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
 
 STOPPED, DIVERGED, GOES_ON = 0, 1, 2
+ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
 _INT64_LIMIT = 2**62
 
 

@@ -1,0 +1,81 @@
+"""Certification accepts what is right and refuses what was changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcheck.certify import (
+    certify_event,
+    certify_reachability,
+    certify_rows,
+    certify_violation,
+    sequence_probability,
+)
+from dpcheck.exact import Budget, Rational
+from dpcheck.limits import Limits
+from dpcheck.solve import path_probabilities
+from tests.check.building import STOP, mechanism_chain, survey_chain
+from tests.check.claims import eventually, here, ln
+
+
+def test_rows_that_do_not_sum_to_one_are_refused():
+    chain = survey_chain(2)
+    certify_rows(chain)
+    denominators = chain.denominators.copy()
+    denominators[0] += 1
+    with pytest.raises(AssertionError):
+        certify_rows(replace(chain, denominators=denominators))
+
+
+def test_a_sequence_has_the_sum_over_its_runs():
+    def step(memory):
+        if memory == "start":
+            return [(Fraction(1, 2), "a", "left"), (Fraction(1, 2), "a", "right")]
+        p = {"left": Fraction(1, 3), "right": Fraction(1, 5)}[memory]
+        return [(p, "b", None), (1 - p, STOP, None)]
+
+    chain = mechanism_chain({"x": "start"}, [], step)
+    code = {chain.observation_text(k): k for k in (0, 1)}
+    shown = sequence_probability(chain, 0, [code["a"], code["b"]], "stopped")
+    assert shown == Rational(4, 15)
+    assert sequence_probability(chain, 0, [code["a"]], "stopped") == Rational(11, 15)
+    assert sequence_probability(chain, 0, [code["a"]], "goes on") == 1
+    certify_event(chain, 0, [([code["a"], code["b"]], "stopped"), ([code["a"]], "stopped")], 1)
+    with pytest.raises(AssertionError):
+        certify_event(chain, 0, [([code["a"]], "stopped")], Rational(1, 2))
+
+
+def test_a_violation_must_exceed_its_budget():
+    p, q = Rational(3, 4), Rational(1, 4)
+    certify_violation(p, q, ln(2), 0)
+    certify_violation(p, q, Budget.of(Rational(1, 2)), Rational(1, 3))
+    with pytest.raises(AssertionError):
+        certify_violation(p, q, ln(3), 0)
+
+
+def test_reachability_must_be_the_least_solution():
+    def step(memory):
+        return [
+            (Fraction(1, 4), "win", None),
+            (Fraction(1, 2), "again", memory),
+            (Fraction(1, 4), STOP, None),
+        ]
+
+    chain = mechanism_chain({"x": 0, "y": 1}, [], step)
+    target = chain.labelling["win"]
+    everywhere = np.ones(chain.n_states, np.bool_)
+    states = np.arange(chain.n_states, dtype=np.int64)
+    found = path_probabilities(
+        chain,
+        eventually(here("win")),
+        satisfying=lambda formula: chain.labelling[formula.key],
+        states=states,
+        limits=Limits(),
+    )
+    certify_reachability(chain, everywhere, target, found)
+    with pytest.raises(AssertionError):
+        certify_reachability(chain, everywhere, target, [*found[:-1], 1])

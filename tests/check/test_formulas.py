@@ -1,0 +1,213 @@
+"""State formulas: where they hold, why not, and when they say nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcheck.chain.chain import Chain, NeighborRelation
+from dpcheck.check import ClaimRejected, Undecided, Violated, decide
+from dpcheck.check.wording import formula_text
+from dpcheck.exact import Budget
+from dpcheck.limits import Limits
+from dpcheck.logic import claims as c
+from dpcheck.logic import formulas as f
+from tests.check.building import SPAN, STOP, mechanism_chain, release_chain, survey_chain
+from tests.check.claims import (
+    at,
+    atom,
+    both,
+    compare,
+    compute,
+    eventually,
+    formula,
+    fraction,
+    here,
+    ln,
+    next_,
+    outcome,
+    private,
+    probability,
+    state,
+    verdict,
+)
+
+ZERO = Budget.of(0)
+
+
+def with_later(chain, pairs):
+    """Return the chain with later neighbors."""
+    values = {name: getattr(chain, name) for name in chain.__dataclass_fields__}
+    relation = NeighborRelation(chain.neighbors.pairs, np.array(pairs, np.int64).reshape(-1, 2))
+    return Chain(**{**values, "neighbors": relation})
+
+
+def go_then_reveal():
+    """Return a chain that says `go`, then the input; its later pair are the states after `go`."""
+
+    def step(memory):
+        x, said = memory
+        return [(1, "go", (x, True))] if not said else [(1, f"is {x}", None)]
+
+    inputs = {"x = 1": (1, False), "x = 2": (2, False)}
+    chain = mechanism_chain(inputs, [("x = 1", "x = 2")], step)
+    after = [s for s in range(chain.n_states) if chain.labelling["go"][s]]
+    return with_later(chain, [after])
+
+
+def test_nested_privacy_sees_the_states_that_neighbors_reach():
+    chain = go_then_reveal()
+    inner = private(ZERO, next_(here("is 1")))
+    nested = formula(probability("=", "1", next_(both(here("go"), state(inner)))))
+    assert verdict(chain, nested) == "violated"
+    assert outcome(chain, nested).vacuity == ()
+    blind = with_later(chain, [])
+    assert verdict(blind, nested) == "holds"
+    assert [each.kind for each in outcome(blind, nested).vacuity] == ["no neighbors"]
+
+
+def test_the_pair_shown_has_the_largest_gap_and_the_likelier_state_first():
+    rows = {
+        "x = 1": {"a": Fraction(1, 2), "b": Fraction(1, 2)},
+        "x = 2": {"a": Fraction(3, 5), "b": Fraction(2, 5)},
+        "x = 3": {"a": Fraction(9, 10), "b": Fraction(1, 10)},
+    }
+    chain = release_chain(rows, [("x = 1", "x = 2"), ("x = 1", "x = 3")])
+    found = outcome(chain, formula(private(ZERO, next_(here("a")), "1/20"))).verdict
+    assert isinstance(found, Violated)
+    shown = found.counterexample
+    assert shown.states == ("x = 3", "x = 1")
+    assert shown.event == ("X a",)
+    assert shown.ratio.exact == "9/5"
+    assert shown.excess.exact == "7/20"
+    assert shown.runs[0].text == "a, ..."
+    assert [p.exact for p in shown.runs[0].probabilities] == ["9/10", "1/2"]
+
+
+def test_a_conjunction_shows_the_part_that_fails():
+    chain = survey_chain()
+    claim = formula(
+        f.And((private(ln(3), next_(here("Y"))), private(ln(2), next_(here("N")))), SPAN)
+    )
+    shown = outcome(chain, claim).verdict.counterexample
+    assert shown.event == ("X N",)
+    assert shown.states == ("x = neg", "x = pos")
+    assert shown.requirement == "3/4 <= 2 * 1/4"
+
+
+def test_a_probability_shows_the_state_furthest_from_its_bound():
+    chain = survey_chain()
+    shown = outcome(chain, formula(probability(">=", "4/5", next_(here("Y"))))).verdict
+    assert shown.counterexample.states == ("x = neg",)
+    assert shown.counterexample.requirement == "1/4 >= 4/5"
+    shown = outcome(chain, formula(probability("<=", "1/5", next_(here("Y"))))).verdict
+    assert shown.counterexample.states == ("x = pos",)
+    assert shown.counterexample.probabilities[0].exact == "3/4"
+
+
+@pytest.mark.parametrize("bound", ["3/4", "1/4", "1"])
+@pytest.mark.parametrize("comparison", [">=", ">", "<=", "<", "="])
+def test_comparisons_are_exact(bound, comparison):
+    chain = survey_chain()
+    exact = {
+        ">=": Fraction(3, 4) >= Fraction(bound),
+        ">": Fraction(3, 4) > Fraction(bound),
+        "<=": Fraction(3, 4) <= Fraction(bound),
+        "<": Fraction(3, 4) < Fraction(bound),
+        "=": Fraction(3, 4) == Fraction(bound),
+    }[comparison]
+    claim = formula(probability(comparison, bound, next_(here("Y"))))
+    assert verdict(chain, claim, at("x = pos")) == ("holds" if exact else "violated")
+    negated = formula(f.Not(probability(comparison, bound, next_(here("Y"))), SPAN))
+    assert verdict(chain, negated, at("x = pos")) == ("violated" if exact else "holds")
+
+
+def test_an_interval_includes_its_ends():
+    chain = survey_chain()
+    inside = f.ProbabilityIn(fraction("1/4"), fraction("3/4"), next_(here("Y")), SPAN)
+    assert verdict(chain, formula(inside)) == "holds"
+    narrow = f.ProbabilityIn(fraction("1/4"), fraction("2/3"), next_(here("Y")), SPAN)
+    shown = outcome(chain, formula(narrow)).verdict.counterexample
+    assert shown.states == ("x = pos",)
+    assert shown.requirement == "1/4 <= 3/4 <= 2/3"
+
+
+def test_sure_events_dead_atoms_and_lonely_states_are_vacuous():
+    chain = survey_chain()
+    kinds = [
+        v.kind for v in outcome(chain, formula(private(ZERO, eventually(here("stopped"))))).vacuity
+    ]
+    assert kinds == ["trivial probability"]
+    dead = outcome(chain, formula(private(ZERO, eventually(here("diverged")))))
+    assert [v.kind for v in dead.vacuity] == ["trivial probability", "unsatisfied atom"]
+    lonely = release_chain({"x = 1": {"a": Fraction(1, 2), "b": Fraction(1, 2)}}, [])
+    alone = outcome(lonely, formula(private(ZERO, next_(here("a")))))
+    assert type(alone.verdict).__name__ == "Holds"
+    assert [v.kind for v in alone.vacuity] == ["no neighbors"]
+    assert outcome(chain, formula(private(ln(3), next_(here("Y"))))).vacuity == ()
+
+
+def test_a_probability_is_asked_of_one_state():
+    chain = survey_chain()
+    question = c.PathProbability(next_(here("Y")), SPAN)
+    with pytest.raises(ClaimRejected) as rejected:
+        outcome(chain, compute(question))
+    assert rejected.value.mistake.code == "DP692"
+    assert "`x = pos`, `x = neg`" in rejected.value.mistake.notes[0]
+    assert outcome(chain, compute(question), at("x = pos")).value.exact == "3/4"
+    assert verdict(chain, compare(question, "=", fraction("3/4")), at("x = pos")) == "holds"
+    assert verdict(chain, compare(question, "!=", fraction("3/4")), at("x = pos")) == "violated"
+
+
+def test_at_that_selects_nothing_is_a_mistake():
+    chain = survey_chain()
+    with pytest.raises(ClaimRejected) as rejected:
+        outcome(chain, formula(atom("Y")), at("Y"))
+    assert rejected.value.mistake.code == "DP691"
+    after = c.AtState("Y", SPAN)
+    assert verdict(chain, formula(atom("Y")), after) == "holds"
+
+
+def test_a_limit_is_undecided():
+    chain = survey_chain(3)
+    past = Limits(deadline=0.0, timeout=1.0)
+    found = decide(chain, c.PrivacyClaim(ln(3), 0, SPAN), at=None, limits=past)
+    assert isinstance(found.verdict, Undecided)
+    assert found.verdict.option == "--timeout"
+    assert found.neighbor_pairs == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (f.Until(here("a"), f.Finally(here("b"), None, SPAN), None, SPAN), "a U F b"),
+        (f.PathOr((both(here("a"), here("b")), here("c")), SPAN), "a & b | c"),
+        (both(f.PathOr((here("a"), here("b")), SPAN), here("c")), "(a | b) & c"),
+        (f.Globally(f.PathNot(here("a"), SPAN), 3, SPAN), "G<=3 !a"),
+        (f.PathNot(here("output = 3"), SPAN), "!(output = 3)"),
+        (f.Release(here("a"), here("b"), SPAN), "a R b"),
+        (
+            next_(state(private(ln(2), eventually(here("top")), "1/4"))),
+            "X D{ln(2), 1/4} [ F top ]",
+        ),
+    ],
+)
+def test_formulas_print_with_the_parentheses_they_need(path, text):
+    assert formula_text(path) == text
+
+
+def test_runs_show_both_sides_of_equal_outputs():
+    def step(memory):
+        p, left = memory
+        if left == 0:
+            return [(1, STOP, None)]
+        return [(p, "a", (p, left - 1)), (1 - p, "b", (p, left - 1))]
+
+    inputs = {"x = 1": (Fraction(3, 4), 2), "x = 2": (Fraction(1, 4), 2)}
+    chain = mechanism_chain(inputs, [("x = 1", "x = 2")], step)
+    shown = outcome(chain, formula(private(ZERO, eventually(here("a"))))).verdict.counterexample
+    assert shown.probabilities[0].exact == "15/16"
+    assert shown.runs[0].text == "a, ..."
+    assert [p.exact for p in shown.runs[0].probabilities] == ["3/4", "1/4"]
