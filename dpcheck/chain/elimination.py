@@ -18,9 +18,7 @@ Everything is exact; see `scales` for why int64 products are safe.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -38,15 +36,12 @@ from dpcheck.chain.scales import (
 from dpcheck.exact import (
     Number,
     Whole,
-    add,
     as_fraction_parts,
-    divide,
     exact_quotient,
-    from_parts,
-    multiply,
-    subtract,
+    solve_linear,
     whole_lcm,
 )
+from dpcheck.records import dataclass, replace
 
 MAX_ENTRIES = 1 << 22
 """How many temporary entries are expanded at once."""
@@ -188,12 +183,15 @@ def _exits(graph: _Graph, states: IntArray) -> dict[int, _Exit]:
     if np.all(np.isin(targets, states)):
         bottom = _Exit(np.array([graph.diverged]), np.ones(1, np.int64), 1)
         return dict.fromkeys(states.tolist(), bottom)
-    steps: dict[int, dict[int, Number]] = {s: {} for s in states.tolist()}
-    scale = [graph.scales.values[code] for code in graph.scale[sources].tolist()]
-    weights = graph.numerators[entries].tolist()
-    for s, t, w, d in zip(sources.tolist(), targets.tolist(), weights, scale, strict=True):
-        steps[s][t] = add(steps[s].get(t, 0), from_parts(w, d))
-    return {s: _exit_of(row) for s, row in first_exits(steps).items()}
+    inside = np.isin(targets, states)
+    place = np.searchsorted(states, np.stack([sources, np.where(inside, targets, states[0])]))
+    weights = as_objects(graph.numerators[entries])
+    solution = solve_linear(
+        [graph.scales.values[code] for code in graph.scale[states].tolist()],
+        zip(*(part[inside].tolist() for part in (*place, weights)), strict=True),
+        zip(*(part[~inside].tolist() for part in (place[0], targets, weights)), strict=True),
+    )
+    return {s: _exit_of(row) for s, row in zip(states.tolist(), solution, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +201,7 @@ class _Exit:
     denominator: Whole
 
 
-def _exit_of(row: dict[int, Number]) -> _Exit:
+def _exit_of(row: Mapping[int, Number]) -> _Exit:
     """Return a distribution over its least common denominator."""
     targets = sorted(row)
     parts = [as_fraction_parts(row[t]) for t in targets]
@@ -212,75 +210,6 @@ def _exit_of(row: dict[int, Number]) -> _Exit:
         common = whole_lcm(common, denominator)
     numerators = [n * exact_quotient(common, d) for n, d in parts]
     return _Exit(np.array(targets, np.int64), weight_array(numerators), common)
-
-
-def first_exits(steps: dict[int, dict[int, Number]]) -> dict[int, dict[int, Number]]:
-    """Return for each state (a key) the distribution of the first target that is no key.
-
-    States are eliminated one by one, the ones with the fewest detours first: with k gone, a step
-    i → k → j becomes a step i → j, and a loop at k a factor 1/(1 - P(k, k)). Every key must
-    reach a target outside, so no divisor is 0.
-
-    >>> from dpcheck.exact import rational
-    >>> half = rational("0.5")
-    >>> first_exits({0: {1: half, 9: half}, 1: {0: half, 8: half}})[0]
-    {8: 1/3, 9: 2/3}
-    """
-    rows = {s: dict(row) for s, row in steps.items()}
-    into: dict[int, set[int]] = {s: set() for s in rows}
-    for s, row in rows.items():
-        for t in row:
-            if t in into:
-                into[t].add(s)
-    remaining, order = set(rows), []
-    queue = [(len(into[s]) * len(rows[s]), s) for s in rows]
-    heapify(queue)
-    while queue:
-        cost, k = heappop(queue)
-        if k not in remaining:
-            continue
-        now = len(into[k]) * len(rows[k])
-        if now > cost:
-            heappush(queue, (now, k))
-            continue
-        remaining.discard(k)
-        order.append(k)
-        _bypass(k, rows, into, remaining)
-    for k in reversed(order):
-        rows[k] = _substituted(rows[k], rows)
-    return rows
-
-
-def _bypass(
-    k: int, rows: dict[int, dict[int, Number]], into: dict[int, set[int]], remaining: set[int]
-) -> None:
-    """Lead every remaining predecessor of k directly to what follows k."""
-    row = rows[k]
-    loop = row.pop(k, 0)
-    if loop != 0:
-        factor = divide(1, subtract(1, loop))
-        row.update({t: multiply(p, factor) for t, p in row.items()})
-    for t in row:
-        if t in into:
-            into[t].discard(k)
-    for i in into[k] & remaining:
-        weight = rows[i].pop(k)
-        for t, p in row.items():
-            rows[i][t] = add(rows[i].get(t, 0), multiply(weight, p))
-            if t in into:
-                into[t].add(i)
-
-
-def _substituted(row: dict[int, Number], rows: dict[int, dict[int, Number]]) -> dict[int, Number]:
-    """Return the row with the targets that are keys of `rows` replaced by their finished rows."""
-    result: dict[int, Number] = {}
-    for t, p in row.items():
-        if t not in rows:
-            result[t] = add(result.get(t, 0), p)
-            continue
-        for u, q in rows[t].items():
-            result[u] = add(result.get(u, 0), multiply(p, q))
-    return result
 
 
 def _with_rows(graph: _Graph, replaced: dict[int, _Exit]) -> _Graph:

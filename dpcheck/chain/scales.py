@@ -175,7 +175,7 @@ def concatenated(parts: list[WeightArray]) -> WeightArray:
     if not parts:
         return np.empty(0, np.int64)
     if all(part.dtype == np.int64 for part in parts):
-        return np.concatenate(parts)
+        return np.concatenate(parts).astype(np.int64, copy=False)
     joined: WeightArray = np.concatenate([as_objects(part) for part in parts])
     return joined
 
