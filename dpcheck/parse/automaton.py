@@ -45,27 +45,40 @@ class Rule(NamedTuple):
     kept: tuple[int, ...]
 
 
-class Automaton(NamedTuple):
-    """The tables in the form the machine uses."""
+class Rows(dict[int, dict[str, int]]):
+    """The row of every state, read from the tables when the state is first entered."""
 
-    rows: tuple[dict[str, int], ...]
-    rules: tuple[Rule, ...]
-    list_states: frozenset[int]
+    def __init__(self) -> None:
+        """Keep the lines; nothing is read yet."""
+        super().__init__()
+        self.lines = tables.ROWS.split("\n")
+
+    def __missing__(self, state: int) -> dict[str, int]:
+        """Read a row."""
+        parts = self.lines[state].split()
+        row = dict(zip(parts[::2], map(int, parts[1::2]), strict=True))
+        self[state] = row
+        return row
+
+
+ROWS = Rows()
 
 
 @cache
-def automaton() -> Automaton:
-    """Return the tables, read once."""
-    rows = []
-    for line in tables.ROWS.split("\n"):
-        parts = line.split()
-        rows.append(dict(zip(parts[::2], map(int, parts[1::2]), strict=True)))
-    rules = []
+def rules() -> tuple[Rule, ...]:
+    """Return the rules by their numbers."""
+    found = []
     for line in tables.RULES.split("\n"):
         origin, length, function, *kept = line.split(" ")
-        rules.append(Rule(origin, int(length), function, tuple(map(int, kept))))
-    list_states = frozenset(row[name] for row in rows for name in LISTS if name in row)
-    return Automaton(tuple(rows), tuple(rules), list_states)
+        found.append(Rule(origin, int(length), function, tuple(map(int, kept))))
+    return tuple(found)
+
+
+@cache
+def list_states() -> frozenset[int]:
+    """Return the states that stand in a list, ready for its next element."""
+    every = [ROWS[state] for state in range(len(ROWS.lines))]
+    return frozenset(row[name] for row in every for name in LISTS if name in row)
 
 
 _PASSED: dict[tuple[int, int, str], int] = {}
@@ -80,7 +93,7 @@ class Machine:
         self.tokens = tokens
         self.source = source
         self.builder = Builder(source)
-        self.rows, self.rules, self.list_states = automaton()
+        self.rows, self.rules = ROWS, rules()
         self.end_state = tables.END_STATES[start]
         self.states = [tables.START_STATES[start]]
         self.values: list[object] = []
@@ -203,7 +216,7 @@ class Machine:
         return self._shifts(list(self.states), "SEMICOLON")
 
     def _in_list(self) -> bool:
-        return self.states[-1] in self.list_states or any(
+        return self.states[-1] in list_states() or any(
             name in self.rows[self.states[-1]] for name in LISTS
         )
 
@@ -256,7 +269,7 @@ class Machine:
         found = []
         for size in range(len(self.states), 0, -1):
             state = self.states[size - 1]
-            if state in self.list_states:
+            if state in list_states():
                 found.append((size, state))
             else:
                 row = self.rows[state]

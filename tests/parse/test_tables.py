@@ -29,7 +29,7 @@ def test_the_grammar_has_no_conflicts(caplog):
 
 
 def test_every_rule_has_its_builder():
-    functions = {rule.function for rule in automaton.automaton().rules} - {"-"}
+    functions = {rule.function for rule in automaton.rules()} - {"-"}
     missing = [name for name in sorted(functions) if not hasattr(build.Builder, name)]
     assert missing == []
 
