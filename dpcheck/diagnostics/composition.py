@@ -240,3 +240,29 @@ class ChainInProgram(Mistake):
     def title(self) -> str:
         """Which chain."""
         return f"`{self.name}` is a chain, and only mechanisms can be run or sampled"
+
+
+@dataclass(frozen=True)
+class TooManyCalls(Mistake):
+    """Functions that call functions, so deep or so often that they cannot be written out."""
+
+    name: str
+    depth: int
+    count: int
+
+    code: ClassVar[str] = "DP719"
+    explanation: ClassVar[str] = """\
+Calls of functions are written out in place. A function that calls another one twice, which calls
+another one twice, and so on, soon fills the memory.
+
+Wrong: fun f1(x) = f0(x) + f0(x)    fun f2(x) = f1(x) + f1(x)    and so on
+Right: fun f1(x) = 2 * f0(x)        fun f2(x) = 2 * f1(x)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which function, what limits."""
+        return (
+            f"calls of functions, `{self.name}` among them, go deeper than {self.depth} or are "
+            f"more than {self.count} in one target"
+        )

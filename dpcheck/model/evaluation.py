@@ -52,8 +52,8 @@ FaultKind = Literal[
 MAX_BITS = 4_000_000
 """A number with more bits than this (about 1.2 million digits) is "too large"."""
 
-MAX_ELEMENTS = 10_000_000
-"""A set with more elements than this is "too large" to be written out."""
+MAX_ELEMENTS = 1_000_000
+"""A set with more elements than this is "too large" to be written out or gone through."""
 
 Quantity = int | Rational | ExpNumber | Budget
 
@@ -88,7 +88,10 @@ def apply(op: Operator, args: Sequence[Value]) -> Value:
     >>> apply("^", (2, -1)), apply("div", (-7, 2)), apply("=", (True, 1))
     (1/2, -4, False)
     """
-    return _OPERATIONS[op](args)
+    try:
+        return _OPERATIONS[op](args)
+    except exact.TooLarge as error:
+        raise Fault("too large", str(error), args) from None
 
 
 def evaluate(expr: Expr, environment: Mapping[str, Value]) -> Value:
@@ -171,7 +174,10 @@ def _binder(expr: Binder, environment: Mapping[str, Value]) -> Value:
 
 def _bodies(expr: Binder, environment: Mapping[str, Value]) -> Iterator[tuple[Value, Value]]:
     """Yield each element that satisfies the condition, with the value of the body."""
-    for element in elements_of(evaluate(expr.domain, environment), expr.domain.span):
+    domain = elements_of(evaluate(expr.domain, environment), expr.domain.span)
+    if domain.size > MAX_ELEMENTS:
+        raise _too_many(domain.size)
+    for element in domain:
         inner = {**environment, expr.name: element}
         if expr.where is None or truth(expr.where, inner):
             yield element, evaluate(expr.body, inner)
@@ -447,6 +453,8 @@ def _items(symbol: str, args: Sequence[Value]) -> Sequence[Value]:
 
 def _members(symbol: str, value: Value) -> Sequence[Value]:
     match value:
+        case SetValue() if value.size > MAX_ELEMENTS:
+            raise _too_many(value.size)
         case ArrayValue(items=items) | SetValue(items=items):
             return items
         case tuple():
@@ -493,6 +501,10 @@ def _count(args: Sequence[Value]) -> Value:
     return sum(_boolean(value, "count") for value in _items("count", args))
 
 
+def _length(value: Value) -> Value:
+    return value.size if isinstance(value, SetValue) else len(_members("len", value))
+
+
 def _range(lo: Value, hi: Value) -> Value:
     low, high = _integer(lo, ".."), _integer(hi, "..")
     return SetValue(range(low, max(low, high + 1)))
@@ -503,13 +515,14 @@ def _product(left: Value, right: Value) -> Value:
     if not isinstance(left, SetValue) and not isinstance(right, SetValue):
         return _arithmetic("*", left, right)
     first, second = elements_of(left), elements_of(right)
-    if len(first) * len(second) > MAX_ELEMENTS:
-        raise _too_many(len(first) * len(second))
+    if first.size * second.size > MAX_ELEMENTS:
+        raise _too_many(first.size * second.size)
     return SetValue(tuple(product(first.items, second.items)))
 
 
 def _too_many(n_elements: int) -> Fault:
-    return Fault("too large", f"a set of {n_elements} elements is too large to write out", ())
+    title = f"a set of {value_text(n_elements)} elements is too large to go through"
+    return Fault("too large", title, ())
 
 
 def _contains(value: Value, domain: Value) -> bool:
@@ -598,7 +611,7 @@ _OPERATIONS: Mapping[Operator, Callable[[Sequence[Value]], Value]] = {
     "count": _count,
     "argmax": lambda args: _argbest("argmax", args),
     "argmin": lambda args: _argbest("argmin", args),
-    "len": lambda args: len(_members("len", args[0])),
+    "len": lambda args: _length(args[0]),
     "=": lambda args: same_value(args[0], args[1]),
     "!=": lambda args: not same_value(args[0], args[1]),
     "<": lambda args: _compare(args[0], args[1], "<") < 0,

@@ -146,21 +146,29 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def reads(expr: Expr) -> Iterator[str]:
-    """Yield the free variables of the expression, array cells included, with repeats."""
-    match expr:
-        case Const():
-            return
-        case Var(name=name):
-            yield name
-        case ArrayVar(cells=cells):
-            yield from cells
-        case Apply(op="index", args=(ArrayVar(lo=lo, cells=cells), Const(value=int(i)))) if (
-            0 <= i - lo < len(cells)
-        ):
-            yield cells[i - lo]
-        case Let(name=name) | Binder(name=name):
-            for child in children(expr):
-                yield from (free for free in reads(child) if free != name)
-        case _:
-            for child in children(expr):
-                yield from reads(child)
+    """Yield the free variables of the expression, array cells included, with repeats.
+
+    Bound names are unique, so a name that is bound anywhere in the expression is bound wherever
+    it is read. No recursion: inlined functions may nest deeply.
+    """
+    found: list[str] = []
+    bound: set[str] = set()
+    waiting: list[Expr] = [expr]
+    while waiting:
+        match waiting.pop():
+            case Const():
+                pass
+            case Var(name=name):
+                found.append(name)
+            case ArrayVar(cells=cells):
+                found.extend(cells)
+            case Apply(op="index", args=(ArrayVar(lo=lo, cells=cells), Const(value=int(i)))) if (
+                0 <= i - lo < len(cells)
+            ):
+                found.append(cells[i - lo])
+            case Let(name=name) | Binder(name=name) as binding:
+                bound.add(name)
+                waiting.extend(reversed(children(binding)))
+            case other:
+                waiting.extend(reversed(children(other)))
+    return (name for name in found if name not in bound)

@@ -39,8 +39,18 @@ class SetValue:
         return iter(self.items)
 
     def __len__(self) -> int:
-        """Return the number of elements."""
+        """Return the number of elements; for the longest ranges only `size` can."""
         return len(self.items)
+
+    @property
+    def size(self) -> int:
+        """The number of elements, of any size.
+
+        >>> SetValue(range(10**30)).size == 10**30
+        True
+        """
+        items = self.items
+        return items.stop - items.start if isinstance(items, range) else len(items)
 
 
 Number = int | Rational | ExpNumber

@@ -32,7 +32,14 @@ from dpcheck.model.program import (
     Weighted,
 )
 from dpcheck.model.values import Number, Value, value_text
-from dpcheck.resolve.expressions import DISTRIBUTIONS, applied, expression, has_hole, takes
+from dpcheck.resolve.expressions import (
+    DISTRIBUTIONS,
+    applied,
+    expression,
+    has_hole,
+    may_inline,
+    takes,
+)
 from dpcheck.resolve.scopes import Held, Scope, similar
 
 INFINITE: Final = ("geometric", "geometric_positive", "gaussian")
@@ -171,9 +178,10 @@ def _applied(
     args = [expression(surface.positional(argument), scope) for argument in tree.arguments]
     if not takes(declaration.parameters, len(args), tree, scope):
         return None
-    if scope.session.is_recursive(scope.file, tree.function.name):
+    is_recursive = scope.session.is_recursive(scope.file, tree.function.name)
+    if is_recursive or not may_inline(tree, scope):
         return None
-    inner = Scope(scope.session, file, scope.names, certain=scope.certain)
+    inner = scope.inside(file)
     return applied(
         declaration.parameters,
         args,

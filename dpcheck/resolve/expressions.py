@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
+from dpcheck.diagnostics.composition import TooManyCalls
 from dpcheck.diagnostics.kinds import (
     DistributionAsValue,
     FormulaAsValue,
@@ -76,6 +77,12 @@ HOLE: Final = "?"
 
 MAX_FOLDED = 100_000
 """A binder over more elements than this is not evaluated ahead of the run."""
+
+MAX_CALL_DEPTH = 50
+"""Functions call each other at most this deep."""
+
+MAX_CALLS = 50_000
+"""A target has at most this many calls of functions, written out."""
 
 BUILT_IN: Final[Mapping[str, tuple[Operator, int, int | None]]] = {
     "abs": ("abs", 1, 1),
@@ -352,12 +359,12 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
         args = [expression(argument, scope) for argument in arguments]
         if not takes(declaration.parameters, len(args), tree, scope):
             return hole(tree.span)
-        if scope.session.is_recursive(file, name):
+        if scope.session.is_recursive(file, name) or not may_inline(tree, scope):
             return hole(tree.span)
         return applied(
             declaration.parameters,
             args,
-            Scope(scope.session, file, scope.names, certain=scope.certain),
+            scope.inside(file),
             lambda inside: expression(declaration.body, inside),
             lambda variable, value, body: Let(variable, value, body, tree.span),
         )
@@ -399,6 +406,17 @@ def takes(
         return True
     needed = len(parameters)
     scope.report(WrongNumberOfArguments(tree.span, tree.function.name, needed, needed, given))
+    return False
+
+
+def may_inline(tree: surface.Call, scope: Scope) -> bool:
+    """Tell whether one more call may be written out here; else report it."""
+    scope.names.n_calls += 1
+    if scope.depth < MAX_CALL_DEPTH and scope.names.n_calls <= MAX_CALLS:
+        return True
+    if scope.names.n_calls <= MAX_CALLS + 1:
+        name = tree.function.name
+        scope.report(TooManyCalls(tree.function.span, name, MAX_CALL_DEPTH, MAX_CALLS))
     return False
 
 
@@ -541,7 +559,7 @@ def _binder(tree: surface.Binder | surface.SetComprehension, scope: Scope) -> Ex
 def _folded_binder(binder: Binder, domain: Expr) -> Expr:
     """Return the value of a binder that reads no variable, if it has one and it is not long."""
     match domain:
-        case Const(value=SetValue() as elements) if len(elements) <= MAX_FOLDED:
+        case Const(value=SetValue() as elements) if elements.size <= MAX_FOLDED:
             if next(reads(binder), None) is None:
                 try:
                     return Const(evaluate(binder, {}), binder.span)

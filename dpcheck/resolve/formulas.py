@@ -169,7 +169,7 @@ def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
     if not isinstance(value, SetValue):
         reader.scope.report(NotAClaim(tree.domain.span, f"{described(value)}, not a set"))
         return None
-    reader.collected.n_expanded += len(value)
+    reader.collected.n_expanded += value.size
     if reader.collected.n_expanded > MAX_EXPANDED:
         count = reader.collected.n_expanded
         reader.scope.report(

@@ -7,7 +7,9 @@ their mistakes are seen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from dpcheck.diagnostics.claims import TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
@@ -62,6 +64,28 @@ def resolve_model(
     `broken_names` are declared by items with syntax errors: nobody calls them unknown.
     """
     session = Session(dict(overrides or {}), broken_names)
+    with deep_recursion():
+        return _resolved(main, imported, session)
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let Python recurse as deep as the parser's and this room's limits on nesting may need.
+
+    A call of a function adds the nesting of its body: at most `MAX_CALL_DEPTH` times the
+    `MAX_NESTING` levels of one declaration, several frames each.
+    """
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 50_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _resolved(
+    main: surface.SurfaceModel, imported: Sequence[surface.SurfaceModel], session: Session
+) -> Resolved:
     session.main = linked_file(main, imported, session)
     scope = Scope(session, session.main, FreshNames())
     _resolve_declarations(scope)
@@ -94,7 +118,8 @@ def instantiate(
     file, declaration = session.main.visible[name]
     assert isinstance(declaration, TargetItem), "targets are mechanisms and chains"
     before = set(session.found)
-    target = _instance(file, declaration, parameters, scope, declaration.name.span)
+    with deep_recursion():
+        target = _instance(file, declaration, parameters, scope, declaration.name.span)
     mistakes = tuple(m for key, m in session.found.items() if key not in before)
     return (target if resolved.is_sound else None), mistakes
 
@@ -130,7 +155,8 @@ def _resolve_declarations(scope: Scope) -> None:
 
 def _with_unknown(parameters: Sequence[surface.Identifier], scope: Scope) -> Scope:
     """Return the scope in which the parameters are names without a known value."""
-    return scope.uncertain().bound_all(
+    fresh = Scope(scope.session, scope.file, FreshNames(), certain=False)
+    return fresh.bound_all(
         {parameter.name: Known(None, "argument", parameter.span) for parameter in parameters}
     )
 
@@ -235,10 +261,12 @@ class _Expansion:
             scope.report(WrongKind(item.domain.span, "a set", described(domain), ()))
             return
         variable = item.variable
+        if self.n_questions + domain.size > MAX_CHECKS:
+            count = self.n_questions + domain.size
+            scope.report(TooManyClaims(item.span, "the claims of this file", count, MAX_CHECKS))
+            return
         for element in domain:
-            if self.n_questions + len(domain) > MAX_CHECKS:
-                count = self.n_questions + len(domain)
-                scope.report(TooManyClaims(item.span, "the claims of this file", count, MAX_CHECKS))
+            if self.n_questions > MAX_CHECKS:
                 return
             known = Known(element, "loop variable", variable.span)
             inner = scope.bound(variable.name, known)

@@ -16,6 +16,7 @@ from dpcheck.model.expressions import ArrayVar, Expr, Var
 from dpcheck.model.program import Target
 from dpcheck.model.values import Value
 from dpcheck.records import dataclass, field, replace
+from dpcheck.resolve.syntax import assigned_names
 from dpcheck.source import Span
 
 Role = Literal["constant", "parameter", "loop variable", "input", "local", "argument", "output"]
@@ -85,11 +86,18 @@ class Session:
     constants: dict[int, Value | None] = field(default_factory=dict)
     in_progress: list[surface.Constant] = field(default_factory=list)
     recursive: set[int] = field(default_factory=set)
+    locals: dict[int, tuple[str, ...]] = field(default_factory=dict)
     instances: dict[tuple[object, ...], Target | None] = field(default_factory=dict)
 
     def report(self, mistake: Mistake) -> None:
         """Keep a mistake; of several alike at one place the first."""
         self.found.setdefault((type(mistake), mistake.span), mistake)
+
+    def locals_of(self, mechanism: surface.Mechanism) -> tuple[str, ...]:
+        """Return the names a mechanism assigns, found out once."""
+        if id(mechanism) not in self.locals:
+            self.locals[id(mechanism)] = assigned_names(mechanism.body)
+        return self.locals[id(mechanism)]
 
     def is_recursive(self, file: File, name: str) -> bool:
         """Tell whether a declaration the file sees takes part in a cycle of calls."""
@@ -102,11 +110,15 @@ class Session:
 
 
 class FreshNames:
-    """Names for core variables: the text's own while it is free, then `i#2`, `i#3`, ..."""
+    """Names for core variables: the text's own while it is free, then `i#2`, `i#3`, ...
+
+    `n_calls` counts the calls of functions written out where these names are used.
+    """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         """Start with the names that are taken already."""
         self._counts = dict.fromkeys(taken, 1)
+        self.n_calls = 0
 
     def fresh(self, base: str) -> str:
         """Return a name that was not returned before.
@@ -125,7 +137,8 @@ class Scope:
     """The meaning of names at one place.
 
     `certain` is false inside what a run may skip (the right side of `&`, a branch of `if`): what
-    would be a mistake only if it were evaluated is then left to the run.
+    would be a mistake only if it were evaluated is then left to the run. `depth` counts the calls
+    of functions that are being written out.
     """
 
     session: Session
@@ -134,6 +147,11 @@ class Scope:
     bindings: Mapping[str, Binding] = field(default_factory=dict)
     primed: Mapping[str, Held] | None = None
     certain: bool = True
+    depth: int = 0
+
+    def inside(self, file: File) -> Scope:
+        """Return the scope of a function's body: only what its own file says."""
+        return Scope(self.session, file, self.names, certain=self.certain, depth=self.depth + 1)
 
     def bound(self, name: str, binding: Binding) -> Scope:
         """Return the scope with one more name."""

@@ -12,11 +12,12 @@ from dpcheck.diagnostics.composition import (
 )
 from dpcheck.diagnostics.kinds import WrongKind
 from dpcheck.diagnostics.names import NameTaken
+from dpcheck.diagnostics.runs import NumberTooLarge
 from dpcheck.diagnostics.structure import EmptyDomain
 from dpcheck.model import surface
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Var
-from dpcheck.model.values import SetValue, Value
+from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.resolve.expressions import constant
 from dpcheck.resolve.scopes import Binding, Held, Known, Scope, similar
@@ -131,7 +132,7 @@ def known_set(tree: surface.Expression, scope: Scope, purpose: str) -> SetValue 
     if not isinstance(value, SetValue):
         scope.report(WrongKind(tree.span, "a set", described(value), ()))
         return None
-    if len(value) == 0:
+    if value.size == 0:
         scope.report(EmptyDomain(tree.span, purpose))
         return None
     return value
@@ -145,8 +146,10 @@ def index_range(tree: surface.Range | None, name: str, scope: Scope) -> range | 
     if indices is None:
         return None
     assert isinstance(indices.items, range), "a range is a range"
-    if len(indices) > MAX_CELLS:
-        return range(indices.items.start, indices.items.start + MAX_CELLS)
+    if indices.size > MAX_CELLS:
+        what = f"the range of `{name}` has {value_text(indices.size)} elements"
+        scope.report(NumberTooLarge(tree.span, (), f"{what}, more than {MAX_CELLS}"))
+        return None
     return indices.items
 
 

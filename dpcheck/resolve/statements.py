@@ -63,13 +63,12 @@ from dpcheck.resolve.steps import (
     captured_counts,
     exactly_one_output,
 )
-from dpcheck.resolve.syntax import assigned_names
 from dpcheck.source import Span
 
 MAX_UNROLLED: Final = 20_000
 """A loop is unrolled while its mechanism has at most this many steps."""
 
-MAX_STEPS: Final = 200_000
+MAX_STEPS: Final = 50_000
 """A mechanism with more steps than this, written out, is a mistake."""
 
 Turns = tuple[tuple[Span, str], ...]
@@ -130,7 +129,8 @@ class _Walk:
         self.captured = captured
         self.arrays: dict[str, _Array] = {}
         self.scalars: dict[str, _Scalar] = {}
-        locals_ = [name for name in assigned_names(mechanism.body) if _may_be_local(name, scope)]
+        names = scope.session.locals_of(mechanism)
+        locals_ = [name for name in names if _may_be_local(name, scope)]
         self.missing: dict[str, Turns] | None = dict.fromkeys(locals_, ())
         self.scope = scope.bound_all({name: Local(self) for name in locals_})
 
@@ -580,14 +580,14 @@ class _Walk:
         """
         steps: list[Step] = []
         start, before = self.size.n_steps, self.missing
+        if elements.size > 1 and before is not None:
+            self.missing = dict(before)
         for i, element in enumerate(elements):
             if self.missing is None:
                 break
-            if i == 0 and len(elements) > 1:
-                self.missing = None if before is None else dict(before)
             steps.extend(self.block(body, _with_element(scope, variable, element)))
             per_round = max(1, self.size.n_steps - start)
-            if i == 0 and len(elements) > 1 and start + per_round * len(elements) > MAX_UNROLLED:
+            if i == 0 and elements.size > 1 and start + per_round * elements.size > MAX_UNROLLED:
                 self.size.n_steps, self.missing = start, before
                 return None
         return steps

@@ -46,18 +46,17 @@ def descendants(node: object) -> Iterator[object]:
         waiting.extend(parts(current))
 
 
-def assigned_names(body: tuple[surface.Statement, ...]) -> dict[str, surface.Identifier]:
+def assigned_names(body: tuple[surface.Statement, ...]) -> tuple[str, ...]:
     """Return the names that some statement of a mechanism's body assigns: its locals."""
-    found: dict[str, surface.Identifier] = {}
+    found: dict[str, None] = {}
     for statement in body:
         for node in descendants(statement):
             match node:
                 case surface.Assign(place=place) | surface.Sample(place=place):
-                    for identifier in place_names(place):
-                        found.setdefault(identifier.name, identifier)
+                    found.update((identifier.name, None) for identifier in place_names(place))
                 case surface.Var(name=identifier):
-                    found.setdefault(identifier.name, identifier)
-    return found
+                    found[identifier.name] = None
+    return tuple(found)
 
 
 def place_names(place: surface.Place) -> tuple[surface.Identifier, ...]:
