@@ -44,11 +44,19 @@ def float_uses(tree):
             yield node.lineno
 
 
-@pytest.mark.parametrize("room", ["exact", "model", "logic", "chain", "resolve", "parse", "check"])
+NO_EVIDENCE = {
+    "chain/elimination.py": "estimates which of two exact methods takes less time",
+    "exact/text.py": "adds one half, which a float holds exactly",
+    "resolve/scopes.py": "how alike two names must be for a suggestion",
+}
+
+
+@pytest.mark.parametrize("room", ["exact", "model", "logic", "chain", "resolve", "parse", "check", "privacy"])
 def test_no_float_is_made_where_evidence_is_made(room):
     found = [
         f"{path.relative_to(ROOT)}:{line}"
         for path in (ROOT / "dpcheck" / room).rglob("*.py")
+        if path.relative_to(ROOT / "dpcheck").as_posix() not in NO_EVIDENCE
         for line in float_uses(ast.parse(path.read_text("utf-8")))
     ]
     assert found == []

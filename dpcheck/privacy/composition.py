@@ -1,0 +1,206 @@
+"""Independent runs on one input: the privacy losses of a product from those of its parts.
+
+For independent outputs likelihood ratios multiply and masses multiply, so the loss distribution of
+(A, B) is the product of those of A and B, equal ratios merged *first*: k survey answers have k + 1
+ratios, not 2^k outputs. Ratios are written as products of pairwise coprime integers (Bach,
+Driscoll, Shallit, "Factor refinement", J. Algorithms 1993); then a loss distribution is a Laurent
+polynomial with a variable a coprime base and masses as coefficients, composition is multiplication
+of polynomials over ℤ, which flint does, and k-fold composition is one power. Where ratios lie
+outside ℚ, products are merged one by one.
+
+Mass at an infinite loss needs no polynomial: it is what the finite part leaves of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from flint import fmpq, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
+
+from dpcheck.exact import ExpNumber, Number, Rational, add, divide, multiply, number, subtract
+from dpcheck.limits import Limits
+from dpcheck.privacy.losses import Loss, LossDistribution, by_falling_ratio
+
+NO_LOSS = LossDistribution((Loss(1, 1, 1),), 0, 0)
+"""The losses of a mechanism that shows nothing."""
+
+
+def composed(
+    parts: Sequence[tuple[LossDistribution, int]], limits: Limits | None = None
+) -> LossDistribution:
+    """Return the losses of independent runs, each part as often as it says.
+
+    Raises `LimitReached` where the result would have more different losses than states allowed.
+
+    >>> from dpcheck.exact import rational
+    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
+    ...                               (rational("0.25"), rational("0.75"))])
+    >>> [(loss.ratio, loss.p) for loss in composed([(survey, 2)]).losses]
+    [(9, 9/16), (1, 3/8), (1/9, 1/16)]
+    """
+    limits = limits or Limits()
+    used = [(losses, times) for losses, times in parts if times > 0]
+    if any(isinstance(part, ExpNumber) for losses, _ in used for part in _numbers(losses)):
+        return _composed_singly(used, limits)
+    if any(not losses.losses for losses, _ in used):
+        return LossDistribution((), 1, 1)
+    return _composed_polynomials(used, limits)
+
+
+def _numbers(losses: LossDistribution) -> list[Number]:
+    return [part for loss in losses.losses for part in (loss.ratio, loss.p)]
+
+
+def _composed_singly(
+    parts: Sequence[tuple[LossDistribution, int]], limits: Limits
+) -> LossDistribution:
+    """Return the product with losses multiplied one by one."""
+    result = NO_LOSS
+    for losses, times in parts:
+        square, left = losses, times
+        while left:
+            if left % 2:
+                result = _product(result, square, limits)
+            left //= 2
+            if left:
+                square = _product(square, square, limits)
+    return result
+
+
+def _product(left: LossDistribution, right: LossDistribution, limits: Limits) -> LossDistribution:
+    masses: dict[Number, Number] = {}
+    for one in left.losses:
+        limits.check_time(f"{len(masses)} privacy losses composed")
+        limits.check_states(len(masses))
+        for other in right.losses:
+            ratio = multiply(one.ratio, other.ratio)
+            masses[ratio] = add(masses.get(ratio, 0), multiply(one.p, other.p))
+    losses = [Loss(ratio, p, divide(p, ratio)) for ratio, p in masses.items()]
+    return LossDistribution(by_falling_ratio(losses), *_left_over([(left, 1), (right, 1)]))
+
+
+def _left_over(parts: Sequence[tuple[LossDistribution, int]]) -> tuple[Number, Number]:
+    """Return P's and Q's mass at infinite losses: 1 minus the product of the finite masses."""
+    p_finite: Number = 1
+    q_finite: Number = 1
+    for losses, times in parts:
+        p_part, q_part = subtract(1, losses.p_only), subtract(1, losses.q_only)
+        for _ in range(times if (p_part, q_part) != (1, 1) else 0):
+            p_finite, q_finite = multiply(p_finite, p_part), multiply(q_finite, q_part)
+    return subtract(1, p_finite), subtract(1, q_finite)
+
+
+# --- rational ratios -----------------------------------------------------------------------
+
+
+def _composed_polynomials(
+    parts: Sequence[tuple[LossDistribution, int]], limits: Limits
+) -> LossDistribution:
+    """Return the product by multiplying polynomials."""
+    bases = coprime_bases(
+        [part for losses, _ in parts for loss in losses.losses for part in _sides(loss.ratio)]
+    )
+    context = fmpz_mpoly_ctx.get([f"b{i}" for i in range(max(1, len(bases)))], "lex")
+    product = context.from_dict({(0,) * max(1, len(bases)): 1})
+    lowest = [0] * max(1, len(bases))
+    scale = fmpz(1)
+    for losses, times in parts:
+        polynomial, shift, denominator = _polynomial(losses, bases, context)
+        _check_size(polynomial, times, limits)
+        product = product * polynomial**times
+        limits.check_states(len(product))
+        limits.check_time(f"{len(product)} privacy losses composed")
+        lowest = [low + step * times for low, step in zip(lowest, shift, strict=True)]
+        scale *= denominator**times
+    return LossDistribution(_losses(product.to_dict(), bases, lowest, scale), *_left_over(parts))
+
+
+def _sides(ratio: Number) -> tuple[int, int]:
+    exact = _rational(ratio)
+    return int(exact.p), int(exact.q)
+
+
+def coprime_bases(integers: Sequence[int]) -> tuple[int, ...]:
+    """Return pairwise coprime integers > 1 of which all given positive ones are products.
+
+    >>> coprime_bases([8, 12, 1, 25])
+    (2, 3, 25)
+    """
+    placed: list[int] = []
+    waiting = sorted({n for n in integers if n > 1}, reverse=True)
+    while waiting:
+        value = waiting.pop()
+        for position, other in enumerate(placed):
+            common = math.gcd(value, other)
+            if common > 1:
+                del placed[position]
+                waiting += [n for n in {common, value // common, other // common} if n > 1]
+                break
+        else:
+            placed.append(value)
+    return tuple(sorted(placed))
+
+
+def _polynomial(
+    losses: LossDistribution, bases: Sequence[int], context: fmpz_mpoly_ctx
+) -> tuple[fmpz_mpoly, list[int], fmpz]:
+    """Return P's masses as a polynomial, the exponents that belong to degree 0, a denominator."""
+    denominator = math.lcm(*(int(_rational(loss.p).q) for loss in losses.losses))
+    exponents = [_exponents(loss.ratio, bases) for loss in losses.losses]
+    shift = [min(column) for column in zip(*exponents, strict=True)]
+    terms = {
+        tuple(e - s for e, s in zip(row, shift, strict=True)): int(
+            (_rational(loss.p) * denominator).p
+        )
+        for row, loss in zip(exponents, losses.losses, strict=True)
+    }
+    return context.from_dict(terms), shift, fmpz(denominator)
+
+
+def _exponents(ratio: Number, bases: Sequence[int]) -> tuple[int, ...]:
+    """Return the exponents of the bases in a ratio (one 0 if there are no bases)."""
+    above, below = _sides(ratio)
+    return tuple(_multiplicity(above, b) - _multiplicity(below, b) for b in bases) or (0,)
+
+
+def _multiplicity(value: int, base: int) -> int:
+    """Return the exponent of a base in a product of pairwise coprime bases."""
+    times = 0
+    while value % base == 0:
+        value //= base
+        times += 1
+    return times
+
+
+def _check_size(polynomial: fmpz_mpoly, times: int, limits: Limits) -> None:
+    """Refuse a power that surely has too many terms before it is computed.
+
+    It has at most C(n + k - 1, k) terms, and at most one a combination of degrees.
+    """
+    box = math.prod(degree * times + 1 for degree in polynomial.degrees())
+    n_terms = min(box, math.comb(len(polynomial) + times - 1, times))
+    if n_terms > limits.max_states:
+        limits.check_states(n_terms)
+
+
+def _losses(
+    terms: dict[tuple[int, ...], fmpz], bases: Sequence[int], lowest: Sequence[int], scale: fmpz
+) -> tuple[Loss, ...]:
+    found = []
+    for exponents, mass in terms.items():
+        ratio = fmpq(1)
+        for base, exponent, low in zip(bases, exponents, lowest, strict=False):
+            ratio *= fmpq(base) ** (int(exponent) + low)
+        p = fmpq(mass, scale)
+        found.append(Loss(_normal(ratio), _normal(p), _normal(p / ratio)))
+    return by_falling_ratio(found)
+
+
+def _rational(value: Number) -> Rational:
+    assert not isinstance(value, ExpNumber), "parts outside of ℚ are composed one by one"
+    return fmpq(value)
+
+
+def _normal(value: Rational) -> Number:
+    return number(int(value.p), int(value.q))

@@ -1,0 +1,201 @@
+"""Zero-concentrated differential privacy: the least ρ with D_a(P‖Q) <= ρ a for all a > 1.
+
+Definition: Bun, Steinke (TCC 2016). With s = a - 1 and K(s) = ln Σ_o P(o) x(o)^s, the cumulant
+generating function of the privacy loss, ρ is the supremum over s > 0 of
+
+    f(s) = K(s) / (s (s + 1)).
+
+K(0) = 0, and K', K'' are the mean and variance of the loss L under the tilted masses p x^s. With
+h(s) = K(s)/s, by Taylor's formula around s, h(s) = K'(ξ) and h'(s) = K''(ξ')/2 for some ξ, ξ' in
+[0, s], and for s > 0 also h'(s) = (K'(s) - h(s))/s; then f' = (h' - f)/(1 + s).
+
+The supremum is enclosed by branch and bound over intervals of s, all functions evaluated on
+intervals in ball arithmetic: where f' has a sign, f is largest at an end; elsewhere
+f(s) lies in f(m) + f'(I)(s - m) for the midpoint m. As h(s) <= max L, orders with
+max L/(1 + s) below the best value so far are out of the question, so the search is finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flint import arb, ctx, fmpq
+
+from dpcheck.exact import Rational
+from dpcheck.privacy.enclosed import Enclosed, ball_of
+from dpcheck.privacy.losses import Loss, LossDistribution
+from dpcheck.privacy.renyi import Divergence, kullback_leibler
+from dpcheck.records import dataclass
+
+_ROUNDS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Concentrated:
+    """The least ρ (None is infinite), and the orders between which it is attained.
+
+    `orders` are (1, 1) where the supremum is the limit at order 1: ρ is the Kullback-Leibler
+    divergence then. `index` says which of the loss distributions attains it.
+    """
+
+    rho: Divergence | None
+    orders: tuple[Rational, Rational]
+    index: int
+
+
+def zcdp(directed: Sequence[LossDistribution]) -> Concentrated | None:
+    """Return the least ρ over all given directed loss distributions; None without any.
+
+    >>> from dpcheck.exact import rational
+    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
+    ...                               (rational("0.25"), rational("0.75"))])
+    >>> found = zcdp([survey])
+    >>> str(found.rho), found.orders
+    ('Budget(1/2*ln(3) + 0)', (1, 1))
+    """
+    if not directed:
+        return None
+    for index, losses in enumerate(directed):
+        if losses.p_only != 0:
+            return Concentrated(None, (fmpq(1), fmpq(1)), index)
+    searches = [_Search(losses.losses, index) for index, losses in enumerate(directed)]
+    found = _supremum(searches, 20)
+    if found.high == 0:
+        divergence = kullback_leibler(directed[found.index])
+        return Concentrated(divergence, (fmpq(1), fmpq(1)), found.index)
+
+    def enclosure(bits: int) -> arb:
+        return _supremum(searches, bits).value
+
+    return Concentrated(Enclosed(enclosure), (1 + found.low, 1 + found.high), found.index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """An interval [low, high] of s for one distribution, and an enclosure of max f on it."""
+
+    low: fmpq
+    high: fmpq
+    value: arb
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The losses of one directed pair."""
+
+    losses: tuple[Loss, ...]
+    index: int
+
+
+def _supremum(searches: Sequence[_Search], bits: int) -> _Interval:
+    """Return where the supremum is attained, its value known to about `bits` bits.
+
+    `value` encloses the supremum; [low, high] is the hull of the intervals that may attain it for
+    the distribution that attains it surely within the precision.
+    """
+    precision = 2 * bits + 64
+    with ctx.workprec(precision):
+        functions = [_Functions(search.losses, precision) for search in searches]
+        open_: list[_Interval] = []
+        best = max((f.at(fmpq(0)) for f in functions), key=lambda ball: ball.lower()).lower()
+        for function, search in zip(functions, searches, strict=True):
+            open_.append(function.interval(fmpq(0), _last(function, best), search.index))
+        for _ in range(_ROUNDS):
+            best = max([best, *(f.value.lower() for f in open_)])
+            open_ = [each for each in open_ if not each.value.upper() < best]
+            top = max(each.value.upper() for each in open_)
+            if best >= 0 and _is_near(best, top, bits):
+                break
+            open_ = [half for each in open_ for half in _halves(each, functions)]
+        index = max(open_, key=lambda each: each.value.lower()).index
+        mine = [each for each in open_ if each.index == index]
+        return _Interval(
+            min(each.low for each in mine),
+            max(each.high for each in mine),
+            arb(best).union(arb(top)),
+            index,
+        )
+
+
+def _is_near(low: arb, high: arb, bits: int) -> bool:
+    """Tell whether two bounds agree to so many bits."""
+    return bool((high - low) * arb(2) ** bits <= high) or bool(high == 0)
+
+
+def _last(function: _Functions, best: arb) -> fmpq:
+    """Return an s from which on f is below the best value known."""
+    if not best > 0:
+        return fmpq(1)
+    s = fmpq(1)
+    while not function.largest / (1 + arb(s)) < best:
+        s *= 2
+    return s
+
+
+def _halves(interval: _Interval, functions: Sequence[_Functions]) -> list[_Interval]:
+    """Return both halves of an interval; an end where f is largest is kept alone."""
+    if interval.low == interval.high:
+        return [interval]
+    middle = (interval.low + interval.high) / 2
+    function = functions[interval.index]
+    return [
+        function.interval(interval.low, middle, interval.index),
+        function.interval(middle, interval.high, interval.index),
+    ]
+
+
+class _Functions:
+    """f and its derivative for one distribution, on points and intervals."""
+
+    def __init__(self, losses: Sequence[Loss], bits: int) -> None:
+        self.terms = [(ball_of(loss.p, bits), ball_of(loss.ratio, bits).log()) for loss in losses]
+        self.largest = self.terms[0][1]
+        for _, loss in self.terms:
+            self.largest = self.largest.max(loss)
+
+    def interval(self, low: fmpq, high: fmpq, index: int) -> _Interval:
+        """Return an interval with an enclosure of max f on it; one end alone if f is monotone."""
+        around = arb(low).union(arb(high))
+        slope = self._slope(around, arb(high))
+        if slope <= 0:
+            return _Interval(low, low, self.at(low), index)
+        if slope >= 0:
+            return _Interval(high, high, self.at(high), index)
+        middle = (low + high) / 2
+        above = self.at(middle) + slope * (around - arb(middle))
+        least = self.at(middle).lower().max(self.at(low).lower()).max(self.at(high).lower())
+        return _Interval(low, high, least.union(above.upper().max(least)), index)
+
+    def at(self, s: fmpq) -> arb:
+        """Return f(s) for s >= 0."""
+        k, mean, _ = self._moments(arb(s))
+        return mean if s == 0 else k / (arb(s) * (1 + arb(s)))
+
+    def _moments(self, s: arb) -> tuple[arb, arb, arb]:
+        """Return K(s), K'(s), K''(s)."""
+        weights = [p * (s * loss).exp() for p, loss in self.terms]
+        total = sum(weights, arb(0))
+        mean = sum((w * loss for w, (_, loss) in zip(weights, self.terms, strict=True)), arb(0))
+        mean = mean / total
+        variance = arb(0)
+        for w, (_, loss) in zip(weights, self.terms, strict=True):
+            variance += w * (loss - mean) ** 2
+        return total.log(), mean, variance / total
+
+    def _slope(self, s: arb, high: arb) -> arb:
+        """Return an enclosure of f' on an interval of s that ends at `high`."""
+        up_to = arb(0).union(high)
+        _, mean, variance = self._moments(up_to)
+        steepness = variance / 2
+        ratio = mean
+        if s > 0:
+            k, mean, _ = self._moments(s)
+            ratio = _narrower(k / s, ratio)
+            steepness = _narrower((mean - ratio) / s, steepness)
+        return (steepness - ratio / (1 + s)) / (1 + s)
+
+
+def _narrower(left: arb, right: arb) -> arb:
+    """Return the enclosure of smaller radius; both hold the same number."""
+    return left if left.rad() < right.rad() else right

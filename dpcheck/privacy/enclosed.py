@@ -1,0 +1,108 @@
+"""Real numbers that no exact form describes: known by enclosures as narrow as anybody asks.
+
+An `Enclosed` is a number together with a function from a precision to an enclosure that surely
+holds it (arb balls: Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval
+arithmetic", IEEE TC 2017). Comparison refines until the other number lies outside, or gives up at a
+precision, in which case the caller says so: it is never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb, ctx, fmpq, fmpz
+
+from dpcheck.exact import Budget, ExpNumber, LogOf, Number, Rational, decimal
+from dpcheck.exact.number import ball as number_ball
+from dpcheck.records import dataclass
+
+Enclosable = Number | Budget | LogOf
+LAST_PRECISION = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosed:
+    """A real number given by enclosures; `text` is an exact expression for it, if there is one.
+
+    `ball(bits)` returns an arb that contains the number; its radius shrinks as bits grow.
+    """
+
+    ball: Callable[[int], arb]
+    text: str | None = None
+
+    def compare(self, other: Enclosable) -> int | None:
+        """Return -1 or 1 as this is less or greater than the other number, None if undecided."""
+        bits = 64
+        while bits <= LAST_PRECISION:
+            with ctx.workprec(bits):
+                difference = self.ball(bits) - ball_of(other, bits)
+                if difference > 0:
+                    return 1
+                if difference < 0:
+                    return -1
+            bits *= 2
+        return None
+
+    def bounds(self, digits: int) -> tuple[Rational, Rational]:
+        """Return rationals below and above that differ by at most 10^-digits relatively."""
+        bits = 32 + digits * 4
+        while True:
+            found = self.ball(bits)
+            if found.is_finite() and found.rel_accuracy_bits() > digits * 10 // 3 + 4:
+                with ctx.workprec(bits):
+                    return found.lower().fmpq(), found.upper().fmpq()
+            bits *= 2
+
+    def decimal(self, digits: int) -> str:
+        """Return the value correctly rounded, or its lower bound where no precision decides."""
+        for extra in (3, 20, 100):
+            low, high = self.bounds(digits + extra)
+            rounded = decimal(low, digits)
+            if rounded == decimal(high, digits):
+                return rounded
+        return self.decimals(digits)[0]
+
+    def decimals(self, digits: int) -> tuple[str, str]:
+        """Return decimals below and above with `digits` significant digits, the last one apart.
+
+        >>> Enclosed(lambda bits: arb(2).sqrt()).decimals(5)
+        ('1.4142', '1.4143')
+        """
+        low, high = self.bounds(digits + 2)
+        if low <= 0 <= high:
+            return "0", "0"
+        exponent = _exponent(max(abs(low), abs(high)))
+        unit = fmpq(10) ** (digits - 1 - exponent)
+        return (
+            _decimal((low * unit).floor(), digits - 1 - exponent),
+            _decimal((high * unit).ceil(), digits - 1 - exponent),
+        )
+
+
+def ball_of(value: Enclosable, bits: int) -> arb:
+    """Return an enclosure of an exact value."""
+    if isinstance(value, Budget | LogOf):
+        return value.ball(bits)
+    if isinstance(value, ExpNumber):
+        return value.ball(bits)
+    return number_ball(value, bits)
+
+
+def _exponent(value: fmpq) -> int:
+    """Return k with 10^k <= value < 10^(k+1)."""
+    k = (value.p.bit_length() - value.q.bit_length()) * 30103 // 100000
+    while value >= fmpq(10) ** (k + 1):
+        k += 1
+    while value < fmpq(10) ** k:
+        k -= 1
+    return k
+
+
+def _decimal(scaled: fmpz, places: int) -> str:
+    """Return scaled / 10^places as a decimal."""
+    sign = "-" if scaled < 0 else ""
+    digits = str(abs(scaled).str())
+    if places <= 0:
+        return sign + digits + "0" * -places
+    digits = digits.rjust(places + 1, "0")
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"

@@ -1,0 +1,144 @@
+"""The privacy losses of two distributions, exactly.
+
+For distributions P and Q of what an adversary sees, output o has the likelihood ratio P(o)/Q(o) and
+the *privacy loss* ln of it (Dwork, Roth, 2014, section 3.5.1). Outputs with equal ratios are never
+told apart by the best test (Neyman, Pearson, 1933), so the masses of both distributions by ratio,
+
+    for each ratio x: (P{o : P(o)/Q(o) = x}, Q{o : P(o)/Q(o) = x}),
+
+determine the privacy profile, divergences, trade-off curve and composition. They are kept here by
+falling ratio; P's mass where Q is zero is its mass at an infinite loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property, cmp_to_key
+from itertools import accumulate
+
+from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, sign, subtract
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """All outputs with one likelihood ratio: p = ratio · q, both positive."""
+
+    ratio: Number
+    p: Number
+    q: Number
+
+    def reversed(self) -> Loss:
+        """Return the same outputs with P and Q exchanged."""
+        return Loss(divide(1, self.ratio), self.q, self.p)
+
+
+@dataclass(frozen=True)
+class LossDistribution:
+    """The masses of P and Q by falling likelihood ratio.
+
+    `p_only` is P's mass where Q is zero (an infinite loss), `q_only` Q's mass where P is zero.
+    Both sides sum to 1.
+
+    >>> from dpcheck.exact import rational
+    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
+    ...                               (rational("0.25"), rational("0.75"))])
+    >>> [(loss.ratio, loss.p) for loss in survey.losses]
+    [(3, 3/4), (1/3, 1/4)]
+    """
+
+    losses: tuple[Loss, ...]
+    p_only: Number
+    q_only: Number
+
+    @staticmethod
+    def of(outputs: Iterable[tuple[Number, Number]]) -> LossDistribution:
+        """Return the losses of outputs, each given as (P(o), Q(o))."""
+        masses: dict[Number, tuple[Number, Number]] = {}
+        p_only: Number = 0
+        q_only: Number = 0
+        for p, q in outputs:
+            if q == 0:
+                p_only = add(p_only, p)
+            elif p == 0:
+                q_only = add(q_only, q)
+            else:
+                ratio = divide(p, q)
+                known = masses.get(ratio)
+                masses[ratio] = (p, q) if known is None else (add(known[0], p), add(known[1], q))
+        losses = (Loss(ratio, p, q) for ratio, (p, q) in masses.items())
+        return LossDistribution(by_falling_ratio(losses), p_only, q_only)
+
+    def reversed(self) -> LossDistribution:
+        """Return the losses with P and Q exchanged."""
+        losses = tuple(loss.reversed() for loss in reversed(self.losses))
+        return LossDistribution(losses, self.q_only, self.p_only)
+
+    @property
+    def is_certain(self) -> bool:
+        """Tell whether P and Q are equal."""
+        return self.p_only == 0 and self.q_only == 0 and len(self.losses) == 1
+
+    @property
+    def largest_ratio(self) -> Number | None:
+        """The largest P(o)/Q(o), None for an infinite one."""
+        return None if self.p_only != 0 or not self.losses else self.losses[0].ratio
+
+    @cached_property
+    def corners(self) -> tuple[tuple[Number, Number], ...]:
+        """(P(S), Q(S)) of the sets S of all outputs above a ratio: from ∅ to all of P's outputs.
+
+        For every E the largest P(S) - E Q(S) is reached at one of them.
+        """
+        masses = [(self.p_only, 0), *((loss.p, loss.q) for loss in self.losses)]
+        sums = accumulate(masses, lambda sum_, each: (add(sum_[0], each[0]), add(sum_[1], each[1])))
+        reached = list(sums)
+        return tuple(reached) if self.p_only == 0 else ((0, 0), *reached)
+
+    def delta(self, factor: Number) -> Number:
+        """Return max over S of P(S) - E Q(S) for a factor E >= 0 (the hockey-stick divergence).
+
+        >>> from dpcheck.exact import rational
+        >>> half = rational("0.5")
+        >>> LossDistribution.of([(1, half), (0, half)]).delta(1)
+        1/2
+        """
+        total = self.p_only
+        for loss in self.losses:
+            if compare(loss.ratio, factor) <= 0:
+                break
+            total = add(total, subtract(loss.p, multiply(factor, loss.q)))
+        return total
+
+
+def by_falling_ratio(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    """Return losses with different ratios, the largest ratio first."""
+    listed = list(losses)
+    if any(isinstance(loss.ratio, ExpNumber) for loss in listed):
+        order = cmp_to_key(compare)
+        return tuple(sorted(listed, key=lambda loss: order(loss.ratio), reverse=True))
+    return tuple(sorted(listed, key=lambda loss: loss.ratio, reverse=True))
+
+
+def both_directions(losses: LossDistribution) -> Iterator[tuple[LossDistribution, bool]]:
+    """Yield the losses forward (True) and with P and Q exchanged (False)."""
+    yield losses, True
+    yield losses.reversed(), False
+
+
+def total_variation(losses: LossDistribution) -> Number:
+    """Return max over S of |P(S) - Q(S)|, which is the same in both directions."""
+    return losses.delta(1)
+
+
+def sum_of(terms: Iterable[Number]) -> Number:
+    """Return the exact sum of some numbers."""
+    total: Number = 0
+    for term in terms:
+        total = add(total, term)
+    return total
+
+
+def is_positive(value: Number) -> bool:
+    """Tell whether a number is greater than 0."""
+    return sign(value) > 0

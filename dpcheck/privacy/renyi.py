@@ -1,0 +1,140 @@
+"""Rényi divergences of two exact distributions.
+
+D_a(P‖Q) = ln(Σ_o P(o)^a Q(o)^(1-a)) / (a - 1) for a > 0, a ≠ 1; for a = 1 it is
+Σ_o P(o) ln(P(o)/Q(o)) (Rényi 1961; van Erven, Harremoës, IEEE TIT 2014). By loss, with ratio x and
+masses p = x q, a term is p x^(a-1). For an integer order the sum is a number. For a rational order
+it is a sum of radicals c·(u/v)^(1/N) with c > 0. Radicals of positive rationals whose quotients are
+irrational are linearly independent over ℚ (Besicovitch, J. London Math. Soc. 1940). So either all
+terms are multiples of one radical, and the divergence is a budget, exactly; or, as no coefficient
+is negative, the sum is no multiple of any one radical, so the divergence is no budget and
+enclosures separate it from all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flint import arb, ctx, fmpq
+
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    ExpNumber,
+    IrrationalExponential,
+    LogOf,
+    Number,
+    Rational,
+    add,
+    exact_text,
+    log,
+    multiply,
+    power,
+)
+from dpcheck.privacy.enclosed import Enclosed, ball_of
+from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
+
+Divergence = Epsilon | Enclosed
+"""A finite value; None stands for an infinite one."""
+
+
+def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
+    """Return D_order(P‖Q), None if it is infinite.
+
+    >>> from dpcheck.exact import rational
+    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
+    ...                               (rational("0.25"), rational("0.75"))])
+    >>> exact_text(renyi(survey, 2)), exact_text(renyi(survey, rational("1.5")))
+    ('ln(7/3)', 'ln(25/12)')
+    """
+    if order >= 1 and losses.p_only != 0:
+        return None
+    if not losses.losses:
+        return None
+    if order == 1:
+        return kullback_leibler(losses)
+    if fmpq(order).q == 1:
+        return _scaled_log(_power_sum(losses.losses, int(order) - 1), fmpq(1, int(order) - 1))
+    return _rational_order(losses.losses, fmpq(order))
+
+
+def kullback_leibler(losses: LossDistribution) -> Divergence | None:
+    """Return Σ P(o) ln(P(o)/Q(o)), a budget where masses are rational and ratios c·e^s."""
+    if losses.p_only != 0:
+        return None
+    total = Budget.of(0)
+    for loss in losses.losses:
+        logarithm = log(loss.ratio)
+        if isinstance(loss.p, ExpNumber) or isinstance(logarithm, LogOf):
+            return Enclosed(lambda bits: _kullback_leibler_ball(losses.losses, bits))
+        total = total + logarithm * loss.p
+    return total
+
+
+def _kullback_leibler_ball(losses: Sequence[Loss], bits: int) -> arb:
+    with ctx.workprec(bits):
+        total = arb(0)
+        for loss in losses:
+            total += ball_of(loss.p, bits) * ball_of(loss.ratio, bits).log()
+        return total
+
+
+def _power_sum(losses: Sequence[Loss], exponent: int) -> Number:
+    """Return Σ p x^exponent."""
+    return sum_of(multiply(loss.p, power(loss.ratio, exponent)) for loss in losses)
+
+
+def _scaled_log(argument: Number, scale: fmpq) -> Divergence:
+    """Return scale · ln(argument)."""
+    logarithm = log(argument)
+    if isinstance(logarithm, Budget):
+        return logarithm * scale
+    if scale == 1:
+        return logarithm
+
+    def enclosure(bits: int) -> arb:
+        with ctx.workprec(bits):
+            return logarithm.ball(bits) * arb(scale)
+
+    return Enclosed(enclosure, f"{exact_text(scale)}*{exact_text(logarithm)}")
+
+
+def _rational_order(losses: Sequence[Loss], order: fmpq) -> Divergence:
+    """Return D for an order that is no integer."""
+    scale = 1 / (order - 1)
+    if not any(isinstance(part, ExpNumber) for loss in losses for part in (loss.p, loss.ratio)):
+        single = _one_radical(losses, order - 1)
+        if single is not None:
+            return single * scale
+
+    def enclosure(bits: int) -> arb:
+        with ctx.workprec(bits):
+            exponent = arb(order - 1)
+            total = arb(0)
+            for loss in losses:
+                ratio = ball_of(loss.ratio, bits).log()
+                total += ball_of(loss.p, bits) * (exponent * ratio).exp()
+            return total.log() * arb(scale)
+
+    return Enclosed(enclosure)
+
+
+def _one_radical(losses: Sequence[Loss], exponent: fmpq) -> Budget | None:
+    """Return ln Σ p x^exponent where all x^exponent are rational multiples of one radical."""
+    logarithms = [log(loss.ratio) for loss in losses]
+    first: Budget | None = None
+    total: Number = 0
+    for loss, logarithm in zip(losses, logarithms, strict=True):
+        assert isinstance(logarithm, Budget), "rational numbers have budgets as logarithms"
+        first = first or logarithm * exponent
+        try:
+            factor = (logarithm * exponent - first).exp()
+        except IrrationalExponential:
+            return None
+        total = add(total, multiply(loss.p, factor))
+    assert first is not None, "there is a loss"
+    return first + Budget.ln(_rational(total))
+
+
+def _rational(value: Number) -> int | Rational:
+    assert not isinstance(value, ExpNumber), "sums of rational numbers are rational"
+    return value
