@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dpcheck.model.expressions import Apply, Const, Expr
+from collections.abc import Sequence
+
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var
 from dpcheck.model.program import (
     AdjacentAll,
     AdjacentPairs,
@@ -36,7 +38,7 @@ def _input_text(declared: Input) -> str:
     index = ""
     if declared.lo is not None:
         index = f"[{declared.lo}..{declared.lo + len(declared.cells) - 1}]"
-    where = "" if declared.where is None else f" where {_source_text(declared.where)}"
+    where = "" if declared.where is None else f" where {_condition_text(declared.where)}"
     return f"{public}{declared.name}{index} in {_set_text(declared.domain)}{where}"
 
 
@@ -58,6 +60,52 @@ def _source_text(expr: Expr) -> str:
     return " ".join(expr.span.text.split())
 
 
+_INFIX = {
+    "=": 1, "!=": 1, "<": 1, "<=": 1, ">": 1, ">=": 1, "in": 1, "range": 2, "+": 3, "-": 3,
+    "*": 4, "/": 4, "div": 4, "mod": 4,
+}  # fmt: skip
+_PREFIX = {"abs", "sum", "min", "max", "len", "floor", "ceil", "hamming", "l1", "linf"}
+_JOINED = {"and": " & ", "or": " | ", "implies": " => "}
+
+
+def _condition_text(expr: Expr) -> str:
+    """Return a condition with the values its parameters have; as written where that is unclear."""
+    text = _filled_in(expr)
+    return _source_text(expr) if text is None else text[0]
+
+
+def _filled_in(expr: Expr) -> tuple[str, int] | None:
+    """Return the text of an expression and how tightly it binds, or None for rarer shapes."""
+    match expr:
+        case Const(value=value):
+            return value_text(value), 9
+        case Var(name=name) | ArrayVar(name=name):
+            return name, 9
+        case Apply(op=op, args=(left, right)) if op in _INFIX:
+            word = ".." if op == "range" else f" {op} "
+            parts = _operands((left, right), _INFIX[op])
+            return None if parts is None else (word.join(parts), _INFIX[op])
+        case Apply(op=op, args=args) if op in _PREFIX:
+            parts = _operands(args, -1)
+            return None if parts is None else (f"{op}({', '.join(parts)})", 9)
+        case Logic(op=op, args=args):
+            parts = _operands(args, 0)
+            return None if parts is None else (_JOINED[op].join(parts), 0)
+        case _:
+            return None
+
+
+def _operands(args: Sequence[Expr], outer: int) -> list[str] | None:
+    """Return the texts of operands, in parentheses where they bind no tighter than `outer`."""
+    texts = []
+    for arg in args:
+        part = _filled_in(arg)
+        if part is None:
+            return None
+        texts.append(part[0] if part[1] > outer else f"({part[0]})")
+    return texts
+
+
 def _adjacency(mechanism: Mechanism) -> tuple[str, ...]:
     texts: list[str] = []
     for clause in mechanism.adjacency:
@@ -65,7 +113,7 @@ def _adjacency(mechanism: Mechanism) -> tuple[str, ...]:
             case AdjacentAll():
                 texts.append("all")
             case AdjacentWhere(condition=condition):
-                texts.append(_source_text(condition))
+                texts.append(_condition_text(condition))
             case AdjacentPairs(pairs=pairs):
                 shown = [f"({value_text(v)}, {value_text(w)})" for v, w in pairs[:_PAIRS_SHOWN]]
                 more = ["..."] if len(pairs) > _PAIRS_SHOWN else []

@@ -24,6 +24,7 @@ _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
 _EVENT_SHOWN = 8
 _RUNS_SHOWN = 5
 _TEXT_SHOWN = 600
+_CRASHES_SHOWN = 3
 
 
 def answer_lines(answers: Sequence[Answer], *, only_wrong: bool) -> Iterator[Line]:
@@ -107,7 +108,15 @@ def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
     value = answer.outcome.value
     if value is None or isinstance(answer.outcome.verdict, Value):
         return ()
+    if isinstance(answer.outcome.verdict, Holds) and _compact(answer.claim).endswith(
+        "=" + _compact(value.exact)
+    ):
+        return ()
     return (": it is ", Piece(amount_text(value), "number"))
+
+
+def _compact(text: str) -> str:
+    return text.translate({ord(char): None for char in " ()"})
 
 
 def _undecided(verdict: Undecided) -> Iterator[Line]:
@@ -202,8 +211,9 @@ def _clipped(text: str) -> str:
 def closing_lines(summary: Summary, seconds: float) -> Iterator[Line]:
     """Yield the last line of a run: how many claims came out how."""
     answers = summary.answers
+    n_hold = sum(_came_out(answer, "check") for answer in answers)
     counts: list[tuple[int, str, Role]] = [
-        (sum(_came_out(answer, "check") for answer in answers), "hold", "good"),
+        (n_hold, "holds" if n_hold == 1 else "hold", "good"),
         (sum(_came_out(answer, "refute") for answer in answers), "refuted", "good"),
         (sum(_came_out(answer, "compute") for answer in answers), "computed", "plain"),
         (sum(_is_failed(answer) for answer in answers), "not as claimed", "bad"),
@@ -228,10 +238,12 @@ def _is_failed(answer: Answer) -> bool:
 
 def crash_lines(crashes: Sequence[Crash]) -> Iterator[Line]:
     """Yield what to report about bugs in dpcheck."""
-    for crash in crashes:
+    for crash in crashes[:_CRASHES_SHOWN]:
         yield line(Piece("internal error", "bad"), Piece(f" at {visible(crash.where)}", "strong"))
         for text in crash.traceback.rstrip().splitlines():
             yield line("  ", Piece(visible(text), "faint"))
+    if len(crashes) > _CRASHES_SHOWN:
+        yield line(Piece(f"and {len(crashes) - _CRASHES_SHOWN} more internal errors", "bad"))
     yield line(
         "This is a bug in dpcheck, not in your file. Please report it with the lines above ",
         "and the model that shows it. All other results are unaffected.",
