@@ -100,10 +100,13 @@ def _pair_example(
     if len(pairs) == 0:
         name = truths.chain.state_text(int(states[0]))
         return Counterexample((name,), (text,), (), f"not {text}: no state has a neighbor")
-    gap = _worst(formula, pairs, truths)
-    first, second = (int(s) for s in pairs[gap.pair])
-    if not gap.is_forward:
-        first, second = second, first
+    shown = pairs if is_true else truths.violating(formula, pairs)
+    ends = shown[_worst(formula, shown, truths)]
+    p, q = truths.probabilities(formula.path, ends)
+    first, second = (int(s) for s in ends)
+    if compare(p, q) < 0:
+        first, second, p, q = second, first, q, p
+    gap = Gap(p, q, 0, True)
     requirement = inequality_text(gap.p, gap.q, formula.epsilon, formula.delta)
     over = excess(subtract(gap.p, formula.delta), gap.q, formula.epsilon)
     return Counterexample(
@@ -117,15 +120,22 @@ def _pair_example(
     )
 
 
-def _worst(formula: Private, pairs: IntArray, truths: Truths) -> Gap:
-    """Return the pair with the largest gap at the budget; with δ = 0, with the largest ratio."""
+def _worst(formula: Private, pairs: IntArray, truths: Truths) -> int:
+    """Return the index of the pair with the largest gap; with δ = 0, with the largest ratio.
+
+    Pairs are ranked by lower bounds of their probabilities, which are exact where exact values are
+    short.
+    """
     factor = Factor.of(formula.epsilon)
+    first = truths.bounds(formula.path, pairs[:, 0])
+    second = truths.bounds(formula.path, pairs[:, 1])
     worst: Gap | None = None
-    for gap in truths.gaps(formula.path, pairs):
+    for k, ((p, _), (q, _)) in enumerate(zip(first, second, strict=True)):
+        gap = Gap(p, q, k, True) if compare(p, q) >= 0 else Gap(q, p, k, False)
         if worst is None or _is_worse(gap, worst, factor, is_ratio=formula.delta == 0):
             worst = gap
     assert worst is not None, "there is a pair"
-    return worst
+    return worst.pair
 
 
 def _is_worse(gap: Gap, other: Gap, factor: Factor, *, is_ratio: bool) -> bool:
@@ -140,12 +150,12 @@ def _probability_example(
     formula: ProbabilityIs | ProbabilityIn, states: IntArray, truths: Truths, *, is_true: bool
 ) -> Counterexample:
     """Return the state whose probability is furthest from what a P formula asks."""
-    probabilities = truths.probabilities(formula.path, states)
+    lower = [low for low, _ in truths.bounds(formula.path, states)]
     wants_less = isinstance(formula, ProbabilityIs) and formula.comparison in ("<=", "<")
-    k = _extreme(probabilities, is_largest=wants_less != is_true)
-    if isinstance(formula, ProbabilityIn) and compare(probabilities[k], formula.low) >= 0:
-        k = _extreme(probabilities, is_largest=True)
-    p, s = probabilities[k], int(states[k])
+    k = _extreme(lower, is_largest=wants_less != is_true)
+    if isinstance(formula, ProbabilityIn) and compare(lower[k], formula.low) >= 0:
+        k = _extreme(lower, is_largest=True)
+    (p,), s = truths.probabilities(formula.path, states[k : k + 1]), int(states[k])
     requirement = f"{'not ' if is_true else ''}{_comparison_text(p, formula)}"
     return Counterexample(
         states=(truths.chain.state_text(s),),

@@ -87,7 +87,7 @@ def sequence_table(
     row_scales = scales.codes(chain.denominators)
     tree = _Tree()
     level = _departures(sources)
-    ends = _certain_ends(chain)
+    ends = _ends(chain, early=depth is None)
     finished: list[_Finished] = []
     n_levels = n_entries = 0
     while True:
@@ -116,14 +116,19 @@ def is_end(chain: Chain, state: IntArray) -> BoolArray:
     return ends
 
 
-def _certain_ends(chain: Chain) -> IntArray:
-    """Return how a run that is in a state ends without another output, -1 if it may go on."""
+def _ends(chain: Chain, *, early: bool) -> IntArray:
+    """Return how a run that is in a state is over, -1 if it is not.
+
+    With `early` it counts as over one step before, where that step is certain to end it. Prefixes
+    of equal length need ends of equal length: there an early end would tell apart what no
+    adversary sees, whether a run is certain to stop next or only may.
+    """
     ends = np.full(chain.n_states, -1, np.int64)
-    single = np.flatnonzero(np.diff(chain.indptr) == 1)
-    only = chain.targets[chain.indptr[single]]
-    ends[single[only == chain.stopped]] = STOPPED
-    if chain.diverged is not None:
-        ends[single[only == chain.diverged]] = DIVERGED
+    states = np.flatnonzero(np.diff(chain.indptr) == 1)
+    following = chain.targets[chain.indptr[states]]
+    for sink, end in ((chain.stopped, STOPPED), (chain.diverged, DIVERGED)):
+        if sink is not None:
+            ends[states[following == sink] if early else sink] = end
     return ends
 
 

@@ -4,18 +4,17 @@
 and P_t(φ) <= e^ε P_s(φ) + δ (Liu, Wang, Zhang, APLAS 2018); so it holds where a state has none.
 Neighbors are the declared pairs and, for mechanisms, the later pairs that neighboring runs reach.
 One evaluation of a path formula gives its probabilities at all states asked for, and serves
-every pair; it is remembered by the formula object.
+every pair; it is remembered by the formula object. Where exact values are long, certified bounds
+come first: mostly they decide, and only the rest is computed exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import assert_never
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
-from dpcheck.check.factors import Gap
 from dpcheck.check.privacy import holds
 from dpcheck.exact import Number, compare, excess_sign
 from dpcheck.limits import Limits
@@ -31,7 +30,11 @@ from dpcheck.logic.formulas import (
     StateFormula,
     Truth,
 )
-from dpcheck.solve import path_probabilities
+from dpcheck.solve import path_bounds, path_probabilities
+
+Bounds = tuple[Number, Number]
+
+_BITS = 128
 
 
 class Truths:
@@ -47,6 +50,7 @@ class Truths:
         self.pairs: IntArray = np.concatenate([chain.neighbors.pairs, chain.neighbors.later])
         self._everywhere: dict[int, tuple[StateFormula, BoolArray]] = {}
         self._known: dict[int, tuple[PathFormula, dict[int, Number]]] = {}
+        self._bounded: dict[int, tuple[PathFormula, dict[int, Bounds]]] = {}
 
     def at(self, formula: StateFormula, states: IntArray) -> BoolArray:
         """Return where a formula holds among some states, [n_given]."""
@@ -63,9 +67,7 @@ class Truths:
             case Or(arguments=arguments):
                 return ~self.at(And(tuple(Not(a, a.span) for a in arguments), formula.span), states)
             case ProbabilityIs() | ProbabilityIn():
-                probabilities = self.probabilities(formula.path, states)
-                satisfied = {p: satisfies(p, formula) for p in set(probabilities)}
-                return np.array([satisfied[p] for p in probabilities], np.bool_)
+                return self._satisfying(formula, states)
             case Private():
                 failing = np.zeros(self.chain.n_states, np.bool_)
                 failing[self.violating(formula, self.pairs_at(states))] = True
@@ -84,7 +86,9 @@ class Truths:
     def probabilities(self, path: PathFormula, states: IntArray) -> list[Number]:
         """Return the probability of a path formula from each of some states."""
         known = self._known.setdefault(id(path), (path, {}))[1]
+        bounded = self._bounded.get(id(path), (path, {}))[1]
         wanted = states.tolist()
+        known.update((s, bounded[s][0]) for s in wanted if s in bounded and _is_exact(bounded[s]))
         missing = sorted({s for s in wanted if s not in known})
         if missing:
             found = path_probabilities(
@@ -103,29 +107,104 @@ class Truths:
         chosen[states] = True
         return self.pairs[chosen[self.pairs].any(axis=1)]
 
-    def gaps(self, path: PathFormula, pairs: IntArray) -> Iterator[Gap]:
-        """Yield the probabilities of a path formula at both ends of each pair, the larger first."""
-        first = self.probabilities(path, pairs[:, 0])
-        second = self.probabilities(path, pairs[:, 1])
-        for k, (p, q) in enumerate(zip(first, second, strict=True)):
-            is_forward = compare(p, q) >= 0
-            yield Gap(p, q, k, True) if is_forward else Gap(q, p, k, False)
+    def bounds(self, path: PathFormula, states: IntArray) -> list[Bounds]:
+        """Return certified bounds of the probabilities: equal ones where exact values are short."""
+        known = self._bounded.setdefault(id(path), (path, {}))[1]
+        wanted = states.tolist()
+        missing = sorted({s for s in wanted if s not in known})
+        if missing:
+            found = path_bounds(
+                self.chain,
+                path,
+                satisfying=self.everywhere,
+                states=np.array(missing, np.int64),
+                bits=_BITS,
+                limits=self.limits,
+            )
+            known.update(zip(missing, found, strict=True))
+        return [known[s] for s in wanted]
 
     def violating(self, formula: Private, pairs: IntArray) -> IntArray:
-        """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2].
-
-        For ε >= 0 the larger probability is the one to look at; for ε < 0 a pair may violate in
-        either direction, and does in this one if it does in the other.
-        """
-        decided: dict[tuple[Number, Number], bool] = {}
-        violated: list[int] = []
-        for gap in self.gaps(formula.path, pairs):
-            key = (gap.p, gap.q)
+        """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2]."""
+        decided: dict[tuple[Bounds, Bounds], bool | None] = {}
+        first = self.bounds(formula.path, pairs[:, 0])
+        second = self.bounds(formula.path, pairs[:, 1])
+        violates = np.zeros(len(pairs), np.bool_)
+        open_pairs: list[int] = []
+        for k, key in enumerate(zip(first, second, strict=True)):
             if key not in decided:
-                decided[key] = excess_sign(gap.p, gap.q, formula.epsilon, formula.delta) > 0
-            if decided[key]:
-                violated.append(gap.pair)
-        return pairs[violated]
+                decided[key] = _is_violated(formula, *key)
+            verdict = decided[key]
+            if verdict is None:
+                open_pairs.append(k)
+            else:
+                violates[k] = verdict
+        if open_pairs:
+            exact = zip(
+                self.probabilities(formula.path, pairs[open_pairs, 0]),
+                self.probabilities(formula.path, pairs[open_pairs, 1]),
+                strict=True,
+            )
+            for k, (p, q) in zip(open_pairs, exact, strict=True):
+                violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
+        return pairs[violates]
+
+    def _satisfying(self, formula: ProbabilityIs | ProbabilityIn, states: IntArray) -> BoolArray:
+        """Return where the probability is as a P formula asks, among some states."""
+        bounds = self.bounds(formula.path, states)
+        decided = {each: _satisfies_surely(each, formula) for each in set(bounds)}
+        undecided = [k for k, each in enumerate(bounds) if decided[each] is None]
+        truth = np.array([bool(decided[each]) for each in bounds], np.bool_)
+        if undecided:
+            exact = self.probabilities(formula.path, states[undecided])
+            truth[undecided] = [satisfies(p, formula) for p in exact]
+        return truth
+
+
+def _is_exact(bounds: Bounds) -> bool:
+    """Tell whether bounds are one exact value."""
+    return bounds[0] == bounds[1]
+
+
+def _is_violated(formula: Private, first: Bounds, second: Bounds) -> bool | None:
+    """Tell whether p <= E q + δ fails in some direction; None where the bounds do not tell."""
+    is_open = False
+    for (low_p, high_p), (low_q, high_q) in ((first, second), (second, first)):
+        if excess_sign(low_p, high_q, formula.epsilon, formula.delta) > 0:
+            return True
+        if excess_sign(high_p, low_q, formula.epsilon, formula.delta) > 0:
+            is_open = True
+    return None if is_open else False
+
+
+def _satisfies_surely(bounds: Bounds, formula: ProbabilityIs | ProbabilityIn) -> bool | None:
+    """Tell whether every probability within the bounds is as a P formula asks; None if some are.
+
+    What is asked is an interval, so it holds between the ends if it holds at both; and if it holds
+    at neither, it fails everywhere between unless the interval lies inside.
+    """
+    low, high = (satisfies(p, formula) for p in bounds)
+    if low != high:
+        return None
+    if low or compare(*bounds) == 0:
+        return low
+    least, greatest = _asked(formula)
+    return None if compare(bounds[0], least) <= 0 <= compare(bounds[1], greatest) else False
+
+
+def _asked(formula: ProbabilityIs | ProbabilityIn) -> tuple[Number, Number]:
+    """Return the ends of the interval a P formula asks for."""
+    match formula:
+        case ProbabilityIn(low=low, high=high):
+            return low, high
+        case ProbabilityIs(comparison=">=" | ">", bound=bound):
+            return bound, 1
+        case ProbabilityIs(comparison="<=" | "<", bound=bound):
+            return 0, bound
+        case ProbabilityIs(bound=bound):
+            return bound, bound
+        case _:
+            assert_never(formula)
 
 
 def satisfies(p: Number, formula: ProbabilityIs | ProbabilityIn) -> bool:

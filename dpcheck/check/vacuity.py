@@ -88,9 +88,14 @@ def _private_vacuity(
         where = f" where `{formula_text(formula)}` is asked" if use.is_nested else ""
         yield Vacuity("no neighbors", NO_NEIGHBORS.text + where)
         return
-    seen = {(gap.p, gap.q) for gap in truths.gaps(formula.path, pairs)}
-    if seen <= {(0, 0), (1, 1)}:
-        sure = " or ".join(str(p) for p, _ in sorted(seen))
+    ends = zip(
+        truths.bounds(formula.path, pairs[:, 0]),
+        truths.bounds(formula.path, pairs[:, 1]),
+        strict=True,
+    )
+    seen = set(ends)
+    if seen <= {((0, 0), (0, 0)), ((1, 1), (1, 1))}:
+        sure = " or ".join(str(p) for (p, _), _ in sorted(seen))
         path = formula_text(formula.path)
         text = f"`{path}` has probability {sure} on both sides of every pair"
         yield Vacuity("trivial probability", text)

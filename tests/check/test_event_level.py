@@ -335,3 +335,21 @@ def test_long_numbers_are_compared_exactly():
     assert chain.numerators.dtype == np.object_
     assert value(chain, epsilon()) == "1024"
     assert verdict(chain, dp(ln(Rational(1024 * 10**60 - 1, 10**60)))) == "violated"
+
+
+def test_prefixes_do_not_tell_apart_what_nobody_sees():
+    def step(memory):
+        # After `a`, one input surely stops; the other may, and shows the same if it does.
+        match memory:
+            case "sure":
+                return [(1, "a", "end")]
+            case "end":
+                return [(1, STOP, None)]
+            case "maybe":
+                return [(1, "a", "loop")]
+            case "loop":
+                return [(1 - Fraction(1, 10**9), STOP, None), (Fraction(1, 10**9), "b", "loop")]
+
+    chain = mechanism_chain({"x = 1": "sure", "x = 2": "maybe"}, [("x = 1", "x = 2")], step)
+    assert verdict(chain, dp(ln(2), "1/1000000")) == "undecided"
+    assert verdict(chain, dp(ln(2))) == "violated"
