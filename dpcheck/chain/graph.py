@@ -45,16 +45,28 @@ class Graph:
         return np.repeat(np.arange(self.n_states, dtype=np.int64), self.degrees)
 
     @cached_property
+    def backward_edges(self) -> IntArray:
+        """The edges ordered by target, [n_edges]: the edge behind each edge of `backward`."""
+        return np.argsort(self.targets, kind="stable")
+
+    @cached_property
     def backward(self) -> Graph:
         """The graph with every edge turned around."""
-        order = np.argsort(self.targets, kind="stable")
         indptr = np.zeros(self.n_states + 1, np.int64)
         np.cumsum(np.bincount(self.targets, minlength=self.n_states), out=indptr[1:])
-        return Graph(indptr, self.sources[order])
+        return Graph(indptr, self.sources[self.backward_edges])
+
+    def edges_from(self, states: IntArray) -> IntArray:
+        """Return the edges that leave the states, ordered by state."""
+        return ranges(self.indptr[states], self.degrees[states])
+
+    def edges_into(self, states: IntArray) -> IntArray:
+        """Return the edges that lead to the states, in increasing order."""
+        return np.sort(self.backward_edges[self.backward.edges_from(states)])
 
     def successors(self, states: IntArray) -> IntArray:
         """Return the successors of the given states, concatenated in their order."""
-        return self.targets[ranges(self.indptr[states], self.degrees[states])]
+        return self.targets[self.edges_from(states)]
 
 
 _graphs: WeakKeyDictionary[Chain, Graph] = WeakKeyDictionary()

@@ -5,7 +5,8 @@ One evaluation goes through these steps:
 1. State subformulas become literals, arrays of Booleans; Boolean combinations of them are merged.
    The rest becomes a term in negation normal form (`terms`).
 2. An until or weak until over state formulas is reachability on the chain itself (`reach`), or,
-   with a bound, vector iteration (`bounded`): φ W ψ is the complement of an until.
+   with a bound, vector iteration (`bounded`): φ W ψ is the complement of an until. X over a state
+   formula is a sum.
 3. Any other formula is progressed along the paths (`progression`), with subterms that a state
    decides replaced by constants (`decided`); this gives a product (`product`), in which almost
    every path reaches true or false, so that what remains is reachability of true.
@@ -40,8 +41,15 @@ from dpcheck.logic.formulas import (
 )
 from dpcheck.solve.decided import decided, make_scene, progression_by_class
 from dpcheck.solve.product import product
-from dpcheck.solve.reach import EXACT, Answer, Answers, reach_answers, within_bits
-from dpcheck.solve.terms import FALSE, TRUE, Constant, Literal, StrongUntil, Terms
+from dpcheck.solve.reach import (
+    EXACT,
+    Answer,
+    Answers,
+    next_probabilities,
+    reach_answers,
+    within_bits,
+)
+from dpcheck.solve.terms import FALSE, TRUE, After, Constant, Literal, StrongUntil, Terms
 
 Satisfying = Callable[[StateFormula], BoolArray]
 
@@ -185,6 +193,13 @@ def _term_answers(
     truth = literals.truth(term, chain.n_states)
     if truth is not None:
         return [answers.one if holds else answers.zero for holds in truth[states].tolist()]
+    match literals.terms[term]:
+        case After(argument):
+            target = literals.truth(argument, chain.n_states)
+            if target is not None:
+                weights = chain.numerators, chain.denominators
+                exact = next_probabilities(graph_of(chain), weights, target, states)
+                return [answers.exact(value) for value in exact]
     complement = literals.terms.negation(term)
     for candidate in (term, complement):
         match literals.terms[candidate]:

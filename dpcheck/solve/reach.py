@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, reachable
-from dpcheck.chain.rows import ranges
-from dpcheck.exact import Number, subtract
+from dpcheck.exact import Number, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.solve.bounded import bounded_solution
 from dpcheck.solve.solution import solution, solution_bounds
@@ -86,53 +86,121 @@ def reach_answers(
     wanted: IntArray,
     limits: Limits,
 ) -> list[Answer]:
-    """Return the answers for `allowed U<=bound target` at the wanted states.
-
-    With a bound only targets are sure: a state of probability 1 without it may need more steps.
-    """
+    """Return the answers for `allowed U<=bound target` at the wanted states."""
     possible = reachable(graph.backward, np.flatnonzero(target), allowed | target)
-    if bound is None:
-        doubtful = reachable(graph.backward, np.flatnonzero(~possible), ~target)
-        sure, open_states = possible & ~doubtful, possible & doubtful
-    else:
-        sure, open_states = target, possible & ~target
-    found = [answers.one if certain else answers.zero for certain in sure[wanted].tolist()]
-    asking = np.flatnonzero(open_states[wanted])
+    found = [answers.one if certain else answers.zero for certain in target[wanted].tolist()]
+    asking = np.flatnonzero((possible & ~target)[wanted])
     if not len(asking):
         return found
-    asked, back = np.unique(wanted[asking], return_inverse=True)
-    system, place = _system(graph, weights, reachable(graph, asked, open_states), sure)
-    if bound is None:
-        values = answers.solve(without_self_loops(system), place[asked], limits)
-    else:
-        exact = bounded_solution(system, place[asked], bound, limits)
-        values = [answers.exact(value) for value in exact]
+    part = _open_part(graph, target, possible)
+    asked, back = np.unique(part.place[wanted[asking]], return_inverse=True)
+    doubtful = part.doubtful if bound is None else np.ones_like(part.leaking)
+    values = [answers.one] * len(asked)
+    unknown = np.flatnonzero(doubtful[asked])
+    if len(unknown):
+        system, place = part.system(weights, asked[unknown], doubtful)
+        places = place[asked[unknown]]
+        if bound is None:
+            solved = answers.solve(without_self_loops(system), places, limits)
+        else:
+            exact = bounded_solution(system, places, bound, limits)
+            solved = [answers.exact(value) for value in exact]
+        for i, value in zip(unknown.tolist(), solved, strict=True):
+            values[i] = value
     for i, k in zip(asking.tolist(), back.tolist(), strict=True):
         found[i] = values[k]
     return found
 
 
-def _system(
-    graph: Graph, weights: Weights, region: BoolArray, sure: BoolArray
-) -> tuple[System, IntArray]:
-    """Return the system of the region's states, and each one's place in it, [n_states].
-
-    An entry leads on within the region, counts as a constant where it leads to a sure state, and is
-    lost where it leads to a state of probability 0.
-    """
+def next_probabilities(
+    graph: Graph, weights: Weights, target: BoolArray, wanted: IntArray
+) -> list[Number]:
+    """Return, for each wanted state, the probability that the next state is a target."""
     numerators, denominators = weights
-    states = np.flatnonzero(region)
+    edges = graph.edges_into(np.flatnonzero(target))
+    sources = graph.sources[edges]
+    starts = np.flatnonzero(np.diff(sources, prepend=-1))
+    chances: list[Number] = [0] * graph.n_states
+    if len(starts):
+        asked = np.zeros(graph.n_states, np.bool_)
+        asked[wanted] = True
+        sums = np.add.reduceat(numerators[edges], starts).tolist()
+        for s, total in zip(sources[starts].tolist(), sums, strict=True):
+            if asked[s]:
+                chances[s] = number(total, denominators.item(s))
+    return [chances[s] for s in wanted.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class _OpenPart:
+    """The open states, from which a target is possible but not reached: 0 .. n_open-1.
+
+    graph, edges: the chain's graph and the edges from open states to possible ones, in increasing
+    order. states [n_open] are the chain's numbers, place
+    [n_states] their inverse. inner: the graph of the edges between open states.
+    leaking [n_open]: some edge leads to a state of probability 0.
+    """
+
+    graph: Graph
+    edges: IntArray
+    states: IntArray
+    place: IntArray
+    inner: Graph
+    leaking: BoolArray
+
+    @cached_property
+    def doubtful(self) -> BoolArray:
+        """The open states of probability below 1: those that can reach a leaking one, [n_open]."""
+        everywhere = np.ones_like(self.leaking)
+        if self.leaking.all() or not self.leaking.any():
+            return self.leaking
+        return reachable(self.inner.backward, np.flatnonzero(self.leaking), everywhere)
+
+    def system(
+        self, weights: Weights, asked: IntArray, doubtful: BoolArray
+    ) -> tuple[System, IntArray]:
+        """Return the equations of the doubtful states that `asked` reach, and each one's place.
+
+        An edge leads on within these states, or to a state of probability 1, where it counts as a
+        constant; edges to states of probability 0 are not among the edges.
+        """
+        numerators, denominators = weights
+        region = reachable(self.inner, asked, doubtful)
+        states = np.flatnonzero(region)
+        number_of = np.full(len(self.states) + 1, -1, np.int64)
+        number_of[states] = np.arange(len(states))
+        rows = number_of[self.place[self.graph.sources[self.edges]]]
+        edges, rows = self.edges[rows >= 0], rows[rows >= 0]
+        # A target has no place (-1) and no number: it counts as a constant like a sure state.
+        targets = number_of[self.place[self.graph.targets[edges]]]
+        on, ends = targets >= 0, targets < 0
+        constants: WeightArray = np.zeros(len(states), np.int64)
+        if numerators.dtype != np.int64:
+            constants = constants.astype(object)
+        firsts = np.flatnonzero(np.diff(rows[ends], prepend=-1))
+        if len(firsts):
+            # The sum of a row's numerators is its denominator: nothing overflows.
+            sums = np.add.reduceat(numerators[edges[ends]], firsts)
+            constants[rows[ends][firsts]] = sums
+        inner = Graph(indptr_of(np.bincount(rows[on], minlength=len(states))), targets[on])
+        system = System(inner, numerators[edges[on]], denominators[self.states[states]], constants)
+        return system, number_of
+
+
+def _open_part(graph: Graph, target: BoolArray, possible: BoolArray) -> _OpenPart:
+    """Return the open states and their edges, collected forwards or backwards as is cheaper."""
+    is_open = possible & ~target
+    states, members = np.flatnonzero(is_open), np.flatnonzero(possible)
+    if 4 * graph.backward.degrees[members].sum() < graph.degrees[states].sum():
+        edges = graph.edges_into(members)
+        edges = edges[is_open[graph.sources[edges]]]
+    else:
+        edges = graph.edges_from(states)
+        edges = edges[possible[graph.targets[edges]]]
     place = np.full(graph.n_states, -1, np.int64)
     place[states] = np.arange(len(states))
-    lengths = graph.degrees[states]
-    entries = ranges(graph.indptr[states], lengths)
-    targets = graph.targets[entries]
-    # Every state of the region has a successor, so no segment is empty; sums stay below D.
-    constants = np.add.reduceat(
-        np.where(sure[targets], numerators[entries], 0), indptr_of(lengths)[:-1]
-    )
-    inside = place[targets] >= 0
-    rows = np.repeat(np.arange(len(states)), lengths)[inside]
-    inner = Graph(indptr_of(np.bincount(rows, minlength=len(states))), place[targets[inside]])
-    system = System(inner, numerators[entries[inside]], denominators[states], constants)
-    return system, place
+    sources, targets = place[graph.sources[edges]], place[graph.targets[edges]]
+    leaking = np.bincount(sources, minlength=len(states)) < graph.degrees[states]
+    on = targets >= 0
+    inner = Graph(indptr_of(np.bincount(sources[on], minlength=len(states))), targets[on])
+    return _OpenPart(graph, edges, states, place, inner, leaking)

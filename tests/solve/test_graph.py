@@ -1,0 +1,119 @@
+"""Graph algorithms against networkx, on narrow and wide paths of the code alike."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcheck.chain import graph as graphs
+from dpcheck.chain.graph import (
+    Graph,
+    bottom_components,
+    reachable,
+    strong_components,
+    topological_layers,
+)
+
+Edges = list[tuple[int, int]]
+
+
+@pytest.fixture(params=["narrow", "wide"], autouse=True)
+def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run every test with state-by-state search and Tarjan, and with numpy and scipy."""
+    if request.param == "wide":
+        monkeypatch.setattr(graphs, "NARROW", 0)
+        monkeypatch.setattr(graphs, "SCIPY_PAYS_FROM", 0)
+
+
+@st.composite
+def edge_lists(draw: st.DrawFn) -> tuple[int, Edges]:
+    n = draw(st.integers(1, 12))
+    node = st.integers(0, n - 1)
+    return n, sorted(draw(st.sets(st.tuples(node, node), max_size=24)))
+
+
+def make_graph(n: int, edges: Edges) -> Graph:
+    lengths = np.bincount([s for s, _ in edges], minlength=n) if edges else np.zeros(n, np.int64)
+    return Graph(
+        np.concatenate(([0], np.cumsum(lengths))), np.array([t for _, t in edges], np.int64)
+    )
+
+
+def as_networkx(n: int, edges: Edges) -> nx.DiGraph:
+    graph = nx.DiGraph(edges)
+    graph.add_nodes_from(range(n))
+    return graph
+
+
+@given(edge_lists(), st.data())
+def test_reachable_states_are_those_on_some_allowed_path(
+    case: tuple[int, Edges], data: st.DataObject
+) -> None:
+    n, edges = case
+    start = data.draw(st.lists(st.integers(0, n - 1), max_size=3))
+    within = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    allowed = as_networkx(n, edges).subgraph(np.flatnonzero(within).tolist())
+    expected = set()
+    for s in start:
+        if s in allowed:
+            expected |= {s} | nx.descendants(allowed, s)
+    found = reachable(make_graph(n, edges), np.array(start, np.int64), within)
+    assert set(np.flatnonzero(found).tolist()) == expected
+
+
+@given(edge_lists())
+def test_turning_edges_around_twice_gives_the_graph(case: tuple[int, Edges]) -> None:
+    n, edges = case
+    graph = make_graph(n, edges)
+    again = graph.backward.backward
+    assert again.indptr.tolist() == graph.indptr.tolist()
+    assert again.targets.tolist() == graph.targets.tolist()
+    for t in range(n):
+        into = graph.edges_into(np.array([t]))
+        assert into.tolist() == [i for i, edge in enumerate(edges) if edge[1] == t]
+
+
+@given(edge_lists())
+def test_layers_are_longest_paths_and_exist_without_cycles_only(case: tuple[int, Edges]) -> None:
+    n, edges = case
+    reference = as_networkx(n, edges)
+    found = topological_layers(make_graph(n, edges))
+    if not nx.is_directed_acyclic_graph(reference):
+        assert found is None
+        return
+    assert found is not None
+    order, starts = found
+    assert sorted(order.tolist()) == list(range(n))
+    for k in range(len(starts) - 1):
+        for s in order[starts[k] : starts[k + 1]].tolist():
+            below = reference.subgraph({s} | nx.descendants(reference, s))
+            assert nx.dag_longest_path_length(below) == k
+
+
+@given(edge_lists())
+def test_components_are_strong_and_numbered_from_the_bottom(case: tuple[int, Edges]) -> None:
+    n, edges = case
+    reference = as_networkx(n, edges)
+    graph = make_graph(n, edges)
+    component, count = strong_components(graph)
+    groups = [set(np.flatnonzero(component == c).tolist()) for c in range(count)]
+    assert sorted(map(sorted, groups)) == sorted(
+        map(sorted, nx.strongly_connected_components(reference))
+    )
+    assert all(component[s] >= component[t] for s, t in edges)
+    bottom = bottom_components(graph, component, count)
+    for c in range(count):
+        leaves = any(s in groups[c] and t not in groups[c] for s, t in edges)
+        assert bottom[c] == (not leaves)
+
+
+def test_a_deep_line_is_searched_to_its_end() -> None:
+    n = 5_000
+    line = Graph(np.minimum(np.arange(n + 1), n - 1), np.arange(1, n))
+    assert reachable(line, np.array([0]), np.ones(n, np.bool_)).all()
+    layers = topological_layers(line)
+    assert layers is not None
+    assert layers[0].tolist() == list(range(n))[::-1]
