@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcheck import mechanisms
     from dpcheck.chain.chain import Chain
     from dpcheck.check.verdicts import Amount, Outcome
-    from dpcheck.front import Model, ModelError, Target, load, parse
+    from dpcheck.front import Model, ModelError, Target, load, loads
     from dpcheck.limits import LimitReached
     from dpcheck.report.answers import Answer
 
@@ -33,8 +33,8 @@ __all__ = [
     "Outcome",
     "Target",
     "load",
+    "loads",
     "mechanisms",
-    "parse",
 ]
 
 _HOMES = {
@@ -47,7 +47,7 @@ _HOMES = {
     "Outcome": "dpcheck.check.verdicts",
     "Target": "dpcheck.front",
     "load": "dpcheck.front",
-    "parse": "dpcheck.front",
+    "loads": "dpcheck.front",
 }
 
 

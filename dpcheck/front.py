@@ -3,7 +3,7 @@
 Everything goes the way of the command line: a question to a target is a claim in the language,
 parsed and resolved like any other, so both give the same answers.
 
-    >>> model = parse('''
+    >>> model = loads('''
     ...     mechanism coin(p = 3/4) {
     ...       input x in {false, true}
     ...       adjacent all
@@ -77,7 +77,7 @@ def load(path: str | Path, **constants: Parameter) -> Model:
     return _model(Library().closure(paths[0]), constants)
 
 
-def parse(text: str, **constants: Parameter) -> Model:
+def loads(text: str, **constants: Parameter) -> Model:
     """Return the model a text describes; it may import libraries (`import std.survey`).
 
     Raises `ModelError`.

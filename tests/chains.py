@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
+import dpcheck
+
 
 def chain_rows(chain, most):
     """Return, for each initial state, {(outputs, how it ends): probability}.
@@ -43,3 +45,8 @@ def initial_pairs(chain):
     """Return the neighboring initial states as pairs of places among them."""
     place = {int(s): i for i, s in enumerate(chain.initial)}
     return sorted(tuple(sorted((place[int(s)], place[int(t)]))) for s, t in chain.neighbors.pairs)
+
+
+def built_chain(text, name, **parameters):
+    """Return the chain of a target of a text."""
+    return dpcheck.loads(text).target(name, **parameters).chain()

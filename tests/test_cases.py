@@ -168,12 +168,14 @@ mechanism same(k = 2) {
 
 @pytest.mark.parametrize("comparison", [">=", ">"])
 def test_clamped_above_threshold_needs_two_to_the_k(comparison):
-    bots = {1: "X bot", 2: "X (bot & X bot)", 3: "X (bot & X (bot & X bot))"}
+    # With `>` a tie counts as below, and the worst sequence ends in top.
+    last = "bot" if comparison == ">=" else "top"
+    worst = {1: f"X {last}", 2: f"X (bot & X {last})", 3: f"X (bot & X (bot & X {last}))"}
     text = ABOVE.replace(">=", comparison)
     for k in (1, 2, 3):
         text += f"check above(k = {k}): epsilon = {k} * ln 2\n"
-        text += f"check above(k = {k}): D{{{k} * ln 2}} [ {bots[k]} ]\n"
-        text += f"refute above(k = {k}): D{{{k} * ln 2 - 1e-20}} [ {bots[k]} ]\n"
+        text += f"check above(k = {k}): D{{{k} * ln 2}} [ {worst[k]} ]\n"
+        text += f"refute above(k = {k}): D{{{k} * ln 2 - 1e-20}} [ {worst[k]} ]\n"
     assert_all_hold(text)
 
 

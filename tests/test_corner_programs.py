@@ -105,7 +105,7 @@ PROGRAMS = {
         mechanism inner(x = 3) { input y in 0..9 adjacent all z := y + x output z }
         mechanism m { input y in 0..2 adjacent all
           z := 5
-          w ~ inner(x = z, y = y + 1)
+          w ~ inner(x = 5, y = y + 1)
           output (w, z, y)
           run inner(y = z) }""",
     "if the callee diverges the caller does": """
