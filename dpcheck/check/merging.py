@@ -28,9 +28,10 @@ import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import Graph, topological_layers
+from dpcheck.chain.sets import distinct
 from dpcheck.check.events import N_RUNS, EventText, many_sequences, sequence_text
 from dpcheck.check.factors import Factor, Gap
-from dpcheck.check.sequences import DIVERGED, GOES_ON, STOPPED
+from dpcheck.check.sequences import DIVERGED, GOES_ON, STOPPED, inner_graph
 from dpcheck.exact import (
     Number,
     Whole,
@@ -44,7 +45,8 @@ from dpcheck.exact import (
     whole_gcd,
     whole_lcm,
 )
-from dpcheck.limits import Limits
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass, field
 
 Belief = tuple[tuple[int, Whole], ...]
@@ -87,6 +89,21 @@ class LossGraph:
         below = self._masses_below(event, limits)
         scaled = [below[root] for root in self.roots]
         return [(number(p, scale), number(q, scale)) for p, q, scale in scaled]
+
+    def losses(self, pair: int) -> LossDistribution:
+        """Return the privacy losses of a pair: the leaves below its root, by ratio."""
+        profile = self._profiles[pair] if len(self.roots) <= _FEW_ROOTS else None
+        profile = self._profile(self.roots[pair]) if profile is None else profile
+        return LossDistribution.of(
+            (number(above * p, below), number(above * q, below))
+            for node, p, q in self.leaf_nodes
+            if node in profile
+            for above, below in [profile[node]]
+        )
+
+    def mass_below(self, root: int, event: AbstractSet[int]) -> tuple[Number, Number]:
+        """Return the probabilities of an event from both sides of one root."""
+        return self._mass_in(self._profile(root), event)
 
     @cached_property
     def _profiles(self) -> list[dict[int, tuple[Whole, Whole]]]:
@@ -164,8 +181,12 @@ def loss_graph(chain: Chain, pairs: IntArray, limits: Limits) -> LossGraph:
 
     The caller knows that output sequences are finitely many.
     """
-    builder = _Builder(chain, limits)
-    roots = [builder.node(((first, 1),), ((second, 1),))[0] for first, second in pairs.tolist()]
+    futures = _futures(chain, distinct(pairs), limits)
+    builder = _Builder(futures, limits)
+    roots = [
+        builder.node(((futures.alike[first], 1),), ((futures.alike[second], 1),))[0]
+        for first, second in pairs.tolist()
+    ]
     builder.expand_all()
     return LossGraph(
         roots,
@@ -190,8 +211,8 @@ def _order(edges: list[list[Edge]]) -> IntArray:
 class _Builder:
     """The graph under construction; nodes are expanded in the order they were found."""
 
-    def __init__(self, chain: Chain, limits: Limits) -> None:
-        self.chain = chain
+    def __init__(self, futures: _Futures, limits: Limits) -> None:
+        self.futures = futures
         self.limits = limits
         self.numbers: dict[tuple[Belief, Belief], int] = {}
         self.found: list[tuple[Belief, Belief]] = []
@@ -199,7 +220,6 @@ class _Builder:
         self.scales: list[Whole] = []
         self.leaves: list[tuple[Whole, Whole] | None] = []
         self.masses: list[tuple[Whole, Whole]] = []
-        self._rows: dict[int, tuple[Whole, dict[Label, list[tuple[int, Whole]]]]] = {}
         self._single: dict[tuple[int, int], _SingleStep] = {}
 
     def node(self, mu: Belief, nu: Belief) -> tuple[int, Whole]:
@@ -236,7 +256,7 @@ class _Builder:
         while node < len(self.found):
             if node % _CHECKED_EVERY == 0:
                 self.limits.check_time(f"{len(self.found)} pairs of beliefs found")
-                self.limits.check_states(len(self.found))
+                _check_number(len(self.found), self.limits)
             mu, nu = self.found[node]
             if self.leaves[node] is None and not self._expand_simply(node, mu, nu):
                 self._expand(node, mu, nu)
@@ -247,11 +267,11 @@ class _Builder:
         """Fill in the edges of a node."""
         scale: Whole = 1
         for s, _ in mu + nu:
-            scale = whole_lcm(scale, self._row(s)[0])
+            scale = whole_lcm(scale, self.futures.rows[s][0])
         after: dict[Label, tuple[dict[int, Whole], dict[int, Whole]]] = {}
         for side, belief in enumerate((mu, nu)):
             for s, weight in belief:
-                below, steps = self._row(s)
+                below, steps = self.futures.rows[s]
                 factor = weight * exact_quotient(scale, below)
                 for label, following in steps.items():
                     states = after.setdefault(label, ({}, {}))[side]
@@ -291,7 +311,7 @@ class _Builder:
 
     def _single_step(self, s: int, t: int) -> _SingleStep:
         """Return how two single states go on, if each output leads to one state on each side."""
-        (below_s, steps_s), (below_t, steps_t) = self._row(s), self._row(t)
+        (below_s, steps_s), (below_t, steps_t) = self.futures.rows[s], self.futures.rows[t]
         scale = whole_lcm(below_s, below_t)
         edges: list[tuple[int, int, int, int, int, int]] = []
         for label in {**steps_s, **steps_t}:
@@ -306,29 +326,79 @@ class _Builder:
             edges.append((label, divisor, u, x // divisor, v, y // divisor))
         return _SingleStep(scale, tuple(edges))
 
-    def _row(self, state: int) -> tuple[Whole, dict[Label, list[tuple[int, Whole]]]]:
-        """Return the denominator of a state's row, and its (target, numerator) by label."""
-        known = self._rows.get(state)
-        if known is None:
-            chain = self.chain
-            low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
-            steps: dict[Label, list[tuple[int, Whole]]] = {}
-            numerators = chain.numerators[low:high].tolist()
-            for t, numerator in zip(chain.targets[low:high].tolist(), numerators, strict=True):
-                steps.setdefault(self._label(t), []).append((t, numerator))
-            known = chain.denominators[state : state + 1].tolist()[0], steps
-            self._rows[state] = known
-        return known
 
-    def _label(self, state: int) -> Label:
-        """Return what entering a state shows."""
-        if state == self.chain.stopped:
-            return _STOPS
-        if state == self.chain.diverged:
-            return _GOES_SILENT
-        code = int(self.chain.observation[state])
-        assert code >= 0, "every transition shows an output or ends the run"
-        return code
+def _check_number(n_found: int, limits: Limits) -> None:
+    """Raise `LimitReached` when there are too many pairs of beliefs: each is worth five states."""
+    if 5 * n_found > limits.max_states:
+        raise LimitReached(
+            f"more than {limits.max_states // 5} pairs of beliefs of neighbors", "--max-states"
+        )
+
+
+Row = tuple[Whole, dict[Label, list[tuple[int, Whole]]]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Futures:
+    """Which states show the same from here on, and how they go on.
+
+    `alike[s]` stands for all states with the future of s; `rows` are, for those that stand for
+    others, the denominator and by label the (target, numerator) pairs.
+    """
+
+    alike: dict[int, int]
+    rows: dict[int, Row]
+
+
+def _futures(chain: Chain, sources: IntArray, limits: Limits) -> _Futures:
+    """Return the futures of all states that runs from the sources visit.
+
+    From the ends upwards: states whose rows are equal once targets are replaced by what stands for
+    them are alike. What a state showed when it was entered belongs to the past.
+    """
+    states, graph = inner_graph(chain, sources)
+    layers = topological_layers(graph)
+    assert layers is not None, "finitely many output sequences have no cycle"
+    futures = _Futures({}, {})
+    known: dict[object, int] = {}
+    for sink in (chain.stopped, chain.diverged):
+        if sink is not None:
+            futures.alike[sink] = sink
+    for at, s in enumerate(states[layers[0]].tolist()):
+        if at % _CHECKED_EVERY == 0:
+            limits.check_time(f"{at} states compared by what they will show")
+        row, content = _future_row(chain, s, futures.alike)
+        first = known.setdefault((row[0], content), s)
+        futures.alike[s] = first
+        if first == s:
+            futures.rows[s] = row
+    return futures
+
+
+def _future_row(chain: Chain, state: int, alike: dict[int, int]) -> tuple[Row, frozenset[object]]:
+    """Return a state's row among states that stand for others, and its content."""
+    low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
+    sums: dict[tuple[Label, int], Whole] = {}
+    numerators = chain.numerators[low:high].tolist()
+    for t, numerator in zip(chain.targets[low:high].tolist(), numerators, strict=True):
+        key = _label(chain, t), alike[t]
+        sums[key] = sums.get(key, 0) + numerator
+    steps: dict[Label, list[tuple[int, Whole]]] = {}
+    for (label, t), weight in sums.items():
+        steps.setdefault(label, []).append((t, weight))
+    below: Whole = chain.denominators[state : state + 1].tolist()[0]
+    return (below, steps), frozenset(sums.items())
+
+
+def _label(chain: Chain, state: int) -> Label:
+    """Return what entering a state shows."""
+    if state == chain.stopped:
+        return _STOPS
+    if state == chain.diverged:
+        return _GOES_SILENT
+    code = int(chain.observation[state])
+    assert code >= 0, "every transition shows an output or ends the run"
+    return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,9 +476,9 @@ class MergedEvidence:
         return False
 
     def worst_ratio(self) -> Gap | None:
-        """Return the event of all sequences with the largest ratio, in a pair where it is likely.
+        """Return the event of all sequences with the largest ratio, in a pair that has some.
 
-        With q = 0 it is the one with the largest p. None where every ratio is 1.
+        Of few pairs it is the one where the event is likeliest. None where every ratio is 1.
         """
         worst: tuple[Whole, Whole] = 1, 1
         for _, first, second in self.graph.leaf_nodes:
@@ -417,6 +487,8 @@ class MergedEvidence:
                     worst = p, q
         if worst == (1, 1):
             return None
+        if len(self.graph.roots) > _FEW_ROOTS:
+            return self._first(lambda p, q: (p, q) == worst)
         return self._best(lambda p, q: (p, q) == worst, lambda a, b: compare(a.p, b.p) > 0)
 
     def worst_gap(self, factor: Factor) -> Gap | None:
@@ -443,6 +515,18 @@ class MergedEvidence:
             for node, p, q in self.graph.leaf_nodes
             if (wanted(p, q) if is_forward else wanted(q, p))
         }
+
+    def _first(self, wanted: Wanted) -> Gap:
+        """Return the event of wanted leaves in the first pair that reaches one."""
+        for is_forward in (True, False):
+            event = self._event(wanted, is_forward=is_forward)
+            reaching = self._reaching(event)
+            for pair, root in enumerate(self.graph.roots):
+                if reaching[root]:
+                    first, second = self.graph.mass_below(root, event)
+                    p, q = (first, second) if is_forward else (second, first)
+                    return Gap(p, q, pair, is_forward)
+        raise AssertionError("every leaf is below some pair")
 
     def _best(self, wanted: Wanted, is_better: Callable[[Gap, Gap], bool]) -> Gap | None:
         """Return the best of the events of wanted leaves, over all pairs and both directions."""

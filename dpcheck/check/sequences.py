@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
+from dpcheck.chain.graph import Graph, graph_of, reachable
 from dpcheck.chain.rows import Entries, merged, ranges
 from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied
 from dpcheck.exact import Whole
@@ -114,6 +115,22 @@ def is_end(chain: Chain, state: IntArray) -> BoolArray:
     if chain.diverged is not None:
         ends = ends | (state == chain.diverged)
     return ends
+
+
+def inner_graph(chain: Chain, sources: IntArray) -> tuple[IntArray, Graph]:
+    """Return the states that runs from the sources visit before their ends, and their graph.
+
+    Node k of the graph is the k-th of the states.
+    """
+    graph = graph_of(chain)
+    states = np.arange(chain.n_states, dtype=np.int64)
+    inner = reachable(graph, sources, ~is_end(chain, states))
+    place = np.cumsum(inner) - 1
+    kept = inner[graph.sources] & inner[graph.targets]
+    indptr = np.zeros(int(inner.sum()) + 1, np.int64)
+    counts = np.bincount(place[graph.sources[kept]], minlength=len(indptr) - 1)
+    np.cumsum(counts, out=indptr[1:])
+    return states[inner], Graph(indptr, place[graph.targets[kept]])
 
 
 def _ends(chain: Chain, *, early: bool) -> IntArray:
