@@ -14,6 +14,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
 from dpcheck.chain.elimination import Tick, eliminated
 from dpcheck.chain.rows import Rows, with_sinks
+from dpcheck.chain.sets import without
 from dpcheck.records import replace
 
 
@@ -32,7 +33,7 @@ def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignore
     rows = _with_ends(chain)
     silent = chain.observation < 0
     silent[chain.stopped :] = False
-    others = np.setdiff1d(np.flatnonzero(chain.observation >= 0), starts)
+    others = without(np.flatnonzero(chain.observation >= 0), starts)
     wanted = np.concatenate([starts, others])
     diverged = chain.n_states if chain.diverged is None else chain.diverged
     kept = eliminated(rows, silent=silent, wanted=wanted, diverged=diverged, tick=tick)

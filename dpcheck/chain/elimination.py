@@ -33,6 +33,7 @@ from dpcheck.chain.scales import (
     repeated,
     weight_array,
 )
+from dpcheck.chain.sets import distinct, without
 from dpcheck.exact import (
     Number,
     Whole,
@@ -117,7 +118,7 @@ def _acyclic(graph: _Graph, tick: Tick) -> _Graph:
     for states in _nontrivial(component, np.flatnonzero(graph.silent)):
         tick("leaving loops without output")
         replaced |= _exits(graph, states)
-    single = np.setdiff1d(loops, np.fromiter(replaced, np.int64, len(replaced)))
+    single = without(loops, np.fromiter(replaced, np.int64, len(replaced)))
     for s in single.tolist():
         replaced |= _exits(graph, np.array([s]))
     return _with_rows(graph, replaced) if replaced else graph
@@ -249,7 +250,7 @@ def _forward_is_cheaper(graph: _Graph, wanted: IntArray, levels: list[IntArray])
     if len(levels) < 2 or len(wanted) == 0:
         return False
     lengths = np.diff(graph.indptr)
-    n_outputs = len(np.unique(graph.targets[~graph.silent[graph.targets]]))
+    n_outputs = len(distinct(graph.targets[~graph.silent[graph.targets]]))
     out = np.zeros(graph.n_targets)
     backward = 0.0
     for states in levels:
@@ -470,7 +471,7 @@ def _sort_in(
 ) -> None:
     """Put entries at silent states where their level is, the others with the finished ones."""
     levels = level[entries.targets]
-    for depth in np.unique(levels).tolist():
+    for depth in distinct(levels).tolist():
         chosen = np.flatnonzero(levels == depth)
         part = Entries(
             entries.rows[chosen],

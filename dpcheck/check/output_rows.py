@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dpcheck.chain.chain import Chain
+from dpcheck.chain.sets import distinct
 from dpcheck.check.event_level import has_output_cycle, observed
 from dpcheck.check.events import sequence_text
 from dpcheck.check.sequences import sequence_table
@@ -19,7 +18,7 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
     Raises `LimitReached` where they
     are infinitely many.
     """
-    states = np.unique(chain.initial)
+    states = distinct(chain.initial)
     seen, sources = observed(chain, states, limits)
     if has_output_cycle(seen, sources):
         raise LimitReached("there are infinitely many output sequences", "a bounded formula")

@@ -24,6 +24,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import as_objects, weight_array
+from dpcheck.chain.sets import distinct
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.sequences import SequenceTable
 from dpcheck.exact import (
@@ -252,7 +253,7 @@ class Block:
 
     def segments_with(self, mask: BoolArray) -> list[int]:
         """Return the segments with some masked entry."""
-        return [int(k) for k in np.unique(self.segment[mask])]
+        return [int(k) for k in distinct(self.segment[mask])]
 
     def gap(self, k: int, p: Whole, q: Whole) -> Gap:
         """Return p - E q for whole sums over the scales of segment k."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpcheck.chain.sets import distinct
 from dpcheck.check.events import MAX_LISTED, N_RUNS, EventText, many_sequences, sequence_text
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.paired_rows import Block, PairedRows
@@ -106,5 +107,5 @@ class TableEvidence:
     def has_certain_rows(self) -> bool:
         """Tell whether every pair has one and the same sequence, with certainty, on both sides."""
         widths = np.diff(self.rows.table.indptr)
-        ends = np.unique(self.rows.pairs)
+        ends = distinct(self.rows.pairs)
         return bool(np.all(widths[ends] == 1)) and not self.rows.has_different_rows

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import graph_of, reachable
+from dpcheck.chain.sets import distinct, union
 from dpcheck.check.truths import Truths
 from dpcheck.check.verdicts import Vacuity
 from dpcheck.check.wording import formula_text
@@ -107,9 +108,9 @@ def _visited(selected: IntArray, truths: Truths, *, is_later: bool) -> BoolArray
     With `is_later`, only states that are visited after at least one step.
     """
     graph = graph_of(truths.chain)
-    start = np.union1d(selected, truths.pairs_at(selected).ravel())
+    start = union(selected, truths.pairs_at(selected).ravel())
     if is_later:
-        start = np.unique(graph.successors(start))
+        start = distinct(graph.successors(start))
     return reachable(graph, start, np.ones(truths.chain.n_states, np.bool_))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.rows import ranges
+from dpcheck.chain.sets import distinct
 from dpcheck.explore.columns import (
     FALSE,
     FIRST_FAULT,
@@ -420,7 +421,7 @@ def _truth(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     if not np.any(wrong):
         return codes
     codes = codes.copy()
-    for code in np.unique(codes[wrong]).tolist():
+    for code in distinct(codes[wrong]).tolist():
         value = table.value(code)
         title = f"a condition must be true or false, not {described(value)}"
         codes[codes == code] = table.fault(Fault("wrong kind", title, (value,), expr.span))
@@ -491,7 +492,7 @@ def _spreads(name: str, domains: IntArray, frame: Frame, table: ValueTable) -> I
 def _domains(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return the codes of sets, and faults where the value is no set."""
     domains = np.array(evaluated(expr, frame, table))
-    for code in np.unique(domains).tolist():
+    for code in distinct(domains).tolist():
         if code < FIRST_FAULT and not isinstance(value := table.value(code), SetValue):
             title = f"a set is needed, not {described(value)}"
             fault = table.fault(Fault("wrong kind", title, (value,), expr.span))

@@ -13,6 +13,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation, WeightArray
 from dpcheck.chain.rows import Entries, Rows, rows_of, with_sinks
 from dpcheck.chain.scales import Scales, concatenated, weight_array
+from dpcheck.chain.sets import distinct, without
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import (
     NowhereToStart,
@@ -138,7 +139,7 @@ class _Layout:
         if self.mistakes:
             raise MistakesFound(self.mistakes[:MAX_MISTAKES])
         n = self.families.n_states
-        ends = np.setdiff1d(np.arange(n), np.concatenate([_NONE, *self.sources]))
+        ends = without(np.arange(n), np.concatenate([_NONE, *self.sources]))
         ones = np.ones(len(ends), np.int64)
         last = Entries(ends, np.full(len(ends), n, np.int64), ones, np.zeros(len(ends), np.int64))
         parts = [*self.parts, last]
@@ -414,7 +415,7 @@ def _existing(
 def _initial(target: ExplicitChain, families: Families, pairs: IntArray) -> IntArray:
     """Return the declared initial states in their order, or else every state with a neighbor."""
     if target.initial is None:
-        initial = np.unique(pairs)
+        initial = distinct(pairs)
     else:
         parts = []
         for reference in target.initial:

@@ -20,6 +20,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Rows
 from dpcheck.chain.scales import concatenated, summed, weight_array
+from dpcheck.chain.sets import distinct
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
 from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
@@ -614,7 +615,7 @@ def _index_faults(node: AssignCell, index: IntArray, table: ValueTable) -> IntAr
     """Return a fault for each row whose index is none of the array's, 0 elsewhere."""
     last = node.lo + len(node.cells) - 1
     result = np.zeros(len(index), np.int64)
-    for code in np.unique(index[(index < node.lo) | (index > last)]).tolist():
+    for code in distinct(index[(index < node.lo) | (index > last)]).tolist():
         value = value_text(table.value(code))
         what = f"index {value} is outside {node.lo}..{last}, the indices of `{spoken(node.array)}`"
         mistake = IndexOutOfRange(node.index.span, (), what)

@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import NARROW, Graph
 from dpcheck.chain.rows import ranges
-from dpcheck.limits import Limits
+from dpcheck.chain.sets import distinct
+from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.progression import Progression
 
 NEVER_FORMULA = 0
 ALWAYS_FORMULA = 1
 TIME_CHECK_INTERVAL = 256
+MAX_TABLE = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ class _Table:
         missing = np.flatnonzero(found < 0)
         if len(missing):
             width = self._values.shape[1]
-            for key in np.unique(formulas[missing] * width + classes[missing]).tolist():
+            for key in distinct(formulas[missing] * width + classes[missing]).tolist():
                 self[divmod(key, width)]
             found[missing] = self._values[formulas[missing], classes[missing]]
         return found
@@ -99,8 +101,9 @@ class _Search:
         self.graph = graph
         self.classes = classes
         self.limits = limits
-        self.step = _Table(progression.step, n_classes)
+        self.step = _Table(self._timed(progression.step), n_classes)
         self.settled = _Table(progression.settled, n_classes)
+        # Per formula, 1 + the product state of each chain state; memory is used where not 0.
         self.numbers: dict[int, NDArray[np.int32]] = {}
         self.n_found = 0
         self.states: list[IntArray] = []
@@ -108,6 +111,17 @@ class _Search:
         self.row_lengths: list[IntArray] = []
         self.row_targets: list[IntArray] = []
         self.row_edges: list[IntArray] = []
+
+    def _timed(self, function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+        """Return a function that minds the deadline: one step may be long."""
+
+        def timed(formula: int, state_class: int) -> int:
+            self.limits.check_time(
+                f"{self.n_found} states of the product of chain and path formula"
+            )
+            return function(formula, state_class)
+
+        return timed
 
     def number(self, states: IntArray, formulas: IntArray) -> tuple[IntArray, IntArray]:
         """Return the product state of each pair (-1 true, -2 false), and where new ones are."""
@@ -120,22 +134,28 @@ class _Search:
                 continue
             known = self._column(formula)
             here = states[where]
-            new = where[known[here] < 0]
+            new = where[known[here] == 0]
             if len(new):
-                found = np.unique(states[new])
-                known[found] = np.arange(self.n_found, self.n_found + len(found))
+                found = distinct(states[new])
+                known[found] = np.arange(self.n_found + 1, self.n_found + len(found) + 1)
                 fresh.append(np.arange(self.n_found, self.n_found + len(found)))
                 self.n_found += len(found)
                 self.states.append(found)
                 self.formulas.append(np.full(len(found), formula, np.int64))
-            numbers[where] = known[here]
+            numbers[where] = known[here] - 1
         self.limits.check_states(self.n_found)
         return numbers, np.concatenate(fresh) if fresh else np.empty(0, np.int64)
 
     def _column(self, formula: int) -> NDArray[np.int32]:
         column = self.numbers.get(formula)
         if column is None:
-            column = self.numbers[formula] = np.full(self.graph.n_states, -1, np.int32)
+            if (len(self.numbers) + 1) * self.graph.n_states > MAX_TABLE:
+                raise LimitReached(
+                    f"the path formula progressed to {len(self.numbers)} formulas over"
+                    f" {self.graph.n_states} states ({self.n_found} states of the product so far)",
+                    "a simpler formula",
+                )
+            column = self.numbers[formula] = np.zeros(self.graph.n_states, np.int32)
         return column
 
     def expand(self, states: IntArray, formulas: IntArray) -> tuple[IntArray, IntArray]:
@@ -185,10 +205,11 @@ class _Search:
                     column = numbers.get(arrived)
                     if column is None:
                         column = self._column(arrived)
-                    number = int(column[t])
+                    number = int(column[t]) - 1
                     if number < 0:
-                        number = column[t] = found
+                        number = found
                         found += 1
+                        column[t] = found
                         following.append((t, arrived))
                         all_states.append(t)
                         all_formulas.append(arrived)

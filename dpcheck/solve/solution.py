@@ -20,6 +20,7 @@ from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import Graph, reachable, strong_components, topological_layers
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import weight_array
+from dpcheck.chain.sets import distinct
 from dpcheck.exact import (
     Number,
     Whole,
@@ -186,7 +187,7 @@ def _solved_in_numbers(
     entries = ranges(graph.indptr[members], lengths)
     sources = np.repeat(members, lengths)
     leaving = ~inside[graph.targets[entries]]
-    exits = np.unique(graph.targets[entries[leaving]])
+    exits = distinct(graph.targets[entries[leaving]])
     known = _acyclic_values(system, exits, limits)
     constants, scale = _constants_over_one_scale(
         system,
