@@ -80,10 +80,27 @@ def value_key(value: Value) -> Hashable:
             return (tuple, tuple(value_key(item) for item in value))
         case ArrayValue():
             return (ArrayValue, value.lo, tuple(value_key(item) for item in value.items))
-        case SetValue():
-            return (SetValue, frozenset(value_key(item) for item in value.items))
+        case SetValue(items=items):
+            return (SetValue, _interval(items) or frozenset(value_key(item) for item in items))
         case _:
             return value
+
+
+def _interval(items: tuple[Value, ...] | range) -> tuple[int, int] | None:
+    """Return the first and last of a set of consecutive integers, None for any other set.
+
+    So `0..10^9` has a short key, and `{1, 0}` the key of `0..1`. Items are distinct, hence they
+    are consecutive exactly when their extremes are `len - 1` apart.
+
+    >>> value_key(SetValue((1, 0))) == value_key(SetValue(range(2)))
+    True
+    """
+    if isinstance(items, range):
+        return (items.start, items.stop - 1) if items.start < items.stop else None
+    if not items or any(type(item) is not int for item in items):
+        return None
+    low, high = min(items), max(items)  # type: ignore[type-var]
+    return (low, high) if high - low == len(items) - 1 else None  # type: ignore[operator,return-value]
 
 
 def same_value(left: Value, right: Value) -> bool:
