@@ -47,7 +47,11 @@ class Graph:
     @cached_property
     def backward_edges(self) -> IntArray:
         """The edges ordered by target, [n_edges]: the edge behind each edge of `backward`."""
-        return np.argsort(self.targets, kind="stable")
+        n_edges = len(self.targets)
+        if self.n_states * n_edges >= 2**62:
+            return np.argsort(self.targets, kind="stable")
+        # Plain sorting of int64 is vectorized, five times faster than a stable argsort.
+        return np.sort(self.targets * n_edges + np.arange(n_edges)) % max(n_edges, 1)
 
     @cached_property
     def backward(self) -> Graph:
@@ -112,7 +116,8 @@ def distinct(states: IntArray, place: IntArray) -> IntArray:
     """
     index = np.arange(len(states))
     place[states] = index
-    return states[place[states] == index]
+    kept: IntArray = states[place[states] == index]
+    return kept
 
 
 def _is_narrow(graph: Graph, frontier: IntArray) -> bool:

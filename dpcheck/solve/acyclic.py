@@ -8,7 +8,7 @@ With whole weights, put all values of layer k (see `topological_layers`) over on
 All terms are non-negative and x_s <= 1, so no intermediate number exceeds Δ_k: if the last Δ is
 below 2^62 the pass runs in int64, otherwise over Python integers, or flint's beyond 2,000 bits.
 Fractions are reduced for the wanted states only. Measured: a chain of 100,000 steps over thirds
-takes 1 s (reducing at every step: over 100 s), 10^6 states in 3 layers 0.2 s.
+takes 1 s (answer: 158,497 bits), 10^6 states in 3 layers 1 s, graph search included.
 
 Where rows of one layer have many different denominators their lcm would be much larger than any of
 them; then the values are reduced fractions (`fmpq`, or ℚ(e^r)) and each row stands for itself.

@@ -38,7 +38,7 @@ from dpcheck.solve.terms import (
     Terms,
 )
 
-MAX_CONJUNCTIONS = 20_000
+MAX_CONJUNCTIONS = 5_000
 
 Conjunction = int
 Formula = tuple[Conjunction, ...]

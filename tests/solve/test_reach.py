@@ -60,7 +60,7 @@ def test_reachability_solves_the_equations_of_small_chains(
 
 
 @pytest.mark.parametrize("kind", ["acyclic", "small cycles", "any"])
-@pytest.mark.parametrize("n", [12, 60, 130])
+@pytest.mark.parametrize("n", [12, 40, 80])
 def test_reachability_solves_the_equations_of_larger_chains(kind: str, n: int) -> None:
     rng = random.Random(f"{kind} {n}")
     for _ in range(3):
