@@ -36,7 +36,7 @@ from dpcheck.exact import (
     whole_lcm,
 )
 from dpcheck.explore.adjacency import Side, related, symmetric
-from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable, distinct_rows
+from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, ValueTable, distinct_rows
 from dpcheck.explore.distributions import Supports, distributions
 from dpcheck.explore.evaluate import Frame, evaluated, spread_frames, truths
 from dpcheck.explore.explored import Explored
@@ -57,7 +57,7 @@ from dpcheck.model.program import (
     RowStatement,
     StateReference,
 )
-from dpcheck.model.values import Symbol, Value, value_text
+from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -91,11 +91,10 @@ def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
         state_text=lambda state: "stopped" if state == n else families.text(state),
         observation_text=texts,
     )
-    shown = _shown_symbols(observation[:n], texts, table)
     spans = tuple(block.family.span for block in families.blocks.values())
     sizes = [block.size for block in families.blocks.values()]
     origins = np.repeat(np.arange(len(spans)), sizes)
-    return Explored(chain, table, {"output": shown}, {}, origins, spans)
+    return Explored(chain, table, {}, {}, origins, spans)
 
 
 # --- rows ----------------------------------------------------------------------------------
@@ -474,14 +473,3 @@ def _observation(
         raise AssertionError("every code was given out here")
 
     return observation, text
-
-
-def _shown_symbols(
-    observation: IntArray, text: Callable[[int], str], table: ValueTable
-) -> IntArray:
-    """Return per state the symbol that is shown, for formulas that read `output`."""
-    distinct, group = np.unique(observation, return_inverse=True)
-    codes = [
-        UNASSIGNED if code < 0 else table.code(Symbol(text(code))) for code in distinct.tolist()
-    ]
-    return np.array(codes, np.int64)[group]

@@ -8,10 +8,11 @@ from typing import assert_never
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
-from dpcheck.explore.columns import TRUE, ValueTable
+from dpcheck.exact import ExpNumber, Number, Rational
+from dpcheck.explore.columns import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.evaluate import Frame, evaluated
 from dpcheck.limits import Limits
-from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
+from dpcheck.model.atoms import AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.expressions import Expr
 from dpcheck.model.program import ExplicitChain, Mechanism
 from dpcheck.records import dataclass, replace
@@ -88,11 +89,29 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
             case Label():
                 assert key in chain.labelling, f"the chain has no label {key}"
                 continue
+            case Measure():
+                continue
             case _ as never:
                 assert_never(never)
         holds.flags.writeable = False
         added[key] = holds
     return replace(chain, labelling=Labelling(chain.labelling, added))
+
+
+def measured(explored: Explored, measure: Measure) -> list[Number | None]:
+    """Return [n_states] what a measure is where a state outputs a value it applies to, else None.
+
+    The inputs it reads were kept.
+    """
+    chain = explored.chain
+    frame = Frame(chain.n_reported_states, explored.columns)
+    codes = evaluated(measure.value, frame, explored.table).tolist()
+    values: list[Number | None] = [None] * chain.n_states
+    for state, code in enumerate(codes):
+        value = None if code >= FIRST_FAULT else explored.table.value(code)
+        if isinstance(value, int | Rational | ExpNumber) and not isinstance(value, bool):
+            values[state] = value
+    return values
 
 
 def _only_at(chain: Chain, state: int | None) -> BoolArray:

@@ -1,5 +1,6 @@
 """Short ways to write core mechanisms by hand: expressions, and statements laid out as a graph."""
 
+from dpcheck.exact import Rational
 from dpcheck.model.expressions import Apply, ArrayVar, Const, If, Logic, Var
 from dpcheck.model.program import (
     AdjacentAll,
@@ -57,7 +58,7 @@ def if_(condition, then, orelse):
 
 
 def as_expr(value):
-    if isinstance(value, (bool, int, Symbol, SetValue, tuple)):
+    if isinstance(value, (bool, int, Rational, Symbol, SetValue, tuple)):
         return c(value)
     if isinstance(value, str):
         return v(value)

@@ -39,9 +39,9 @@ class Expressions:
             case 0:
                 return op(rng.choice(UNARY), self.expr(depth - 1, names))
             case 1 | 2 | 3:
-                return op(
-                    rng.choice(BINARY), self.expr(depth - 1, names), self.expr(depth - 1, names)
-                )
+                left, right = self.expr(depth - 1, names), self.expr(depth - 1, names)
+                kind = rng.choice(BINARY)
+                return self.small_range(names) if kind == "range" else op(kind, left, right)
             case 4:
                 kind = rng.choice(["and", "or", "implies"])
                 return logic(kind, self.test(depth - 1, names), self.test(depth - 1, names))
@@ -65,8 +65,11 @@ class Expressions:
         kind = self.rng.choice(["=", "<", "<=", "!="])
         left = self.expr(depth, names)
         if self.rng.random() < 0.2:
-            return op("in", left, op("range", 0, self.expr(0, names)))
+            return op("in", left, self.small_range(names))
         return op(kind, left, self.expr(depth, names))
+
+    def small_range(self, names):
+        return op("range", 0, op("mod", self.expr(0, names), 4))
 
     def binder(self, depth, names):
         self.n_bound += 1
@@ -78,11 +81,7 @@ class Expressions:
         is_test = kind in ("forall", "exists", "count")
         body = self.test(depth, inner) if is_test else self.expr(depth, inner)
         where = self.test(0, inner) if self.rng.random() < 0.4 else None
-        domain = (
-            op("range", 0, self.expr(0, names))
-            if self.rng.random() < 0.7
-            else c(SetValue((2, 0, HALF)))
-        )
+        domain = self.small_range(names) if self.rng.random() < 0.7 else c(SetValue((2, 0, HALF)))
         return Binder(kind, name, domain, where, body, SPAN)
 
 
@@ -100,12 +99,15 @@ def test_an_expression_on_columns_is_the_expression_on_each_row(seed):
         try:
             expected = evaluate(expr, row)
         except Fault as fault:
-            assert code >= FIRST_FAULT, fault.title
-            assert table.fault_of(code).kind == fault.kind
-            assert table.fault_of(code).title == fault.title
-            continue
-        assert code < FIRST_FAULT, table.fault_of(code).title
-        assert value_key(table.value(code)) == value_key(expected)
+            expected = fault
+        if isinstance(expected, Fault):
+            assert code >= FIRST_FAULT, expected.title
+            if "set" not in expected.title:  # equal sets may be written in another order
+                assert table.fault_of(code).title == expected.title
+            assert table.fault_of(code).kind == expected.kind
+        else:
+            assert code < FIRST_FAULT, table.fault_of(code).title
+            assert value_key(table.value(code)) == value_key(expected)
 
 
 def test_codes_are_equal_exactly_for_equal_values():
@@ -137,11 +139,8 @@ def test_a_state_table_numbers_rows_in_order_of_discovery(batches):
 
 @given(st.lists(small_rows, max_size=6))
 def test_hash_collisions_cost_time_only(batches):
-    weak = [0]
-
     def hashes(self, rows):
-        weak[0] += 1
-        bits = np.uint64(1 if weak[0] < 4 else 2**64 - 1)
+        bits = np.uint64(1 if self._seed < 4 else 2**64 - 1)
         return original(self, rows) & bits
 
     original = StateTable._hashes

@@ -40,7 +40,7 @@ def dense(rows, n):
 def oracle(rows, silent, diverged):
     """Return rows over non-silent states by Gauss-Jordan on the full matrix."""
     n = rows.n_rows
-    table = [row + [Fraction(0)] for row in dense(rows, n)]
+    table = [[*row, Fraction(0)] for row in dense(rows, n)]
     reach = [set(np.flatnonzero([p > 0 for p in row])) for row in table]
     can_leave = {s for s in range(n) if not silent[s]}
     while True:
