@@ -15,6 +15,7 @@ from dpcheck.exact import (
     exact_text,
     exp_text,
 )
+from dpcheck.privacy.enclosed import Enclosed
 
 INFINITE = Amount("inf", "inf")
 INFINITE_EPSILON = Amount("inf", "inf", "inf")
@@ -24,8 +25,9 @@ def number_amount(value: Number | Excess) -> Amount:
     """Return a probability, a δ or an excess.
 
     >>> from dpcheck.exact import number
-    >>> number_amount(number(75, 128))
-    Amount(exact='75/128', decimal='0.5859375', exp=None)
+    >>> amount = number_amount(number(75, 128))
+    >>> amount.exact, amount.decimal
+    ('75/128', '0.5859375')
     """
     return Amount(exact_text(value), decimal(value))
 
@@ -33,8 +35,9 @@ def number_amount(value: Number | Excess) -> Amount:
 def epsilon_amount(value: Epsilon | None) -> Amount:
     """Return an ε; None is infinite.
 
-    >>> epsilon_amount(Budget.ln(3))
-    Amount(exact='ln(3)', decimal='1.0986122886681097', exp='3')
+    >>> amount = epsilon_amount(Budget.ln(3))
+    >>> amount.exact, amount.exp, amount.decimal
+    ('ln(3)', '3', '1.0986122886681097')
     """
     if value is None:
         return INFINITE_EPSILON
@@ -46,6 +49,13 @@ def ratio_amount(gap: Gap) -> Amount | None:
     if gap.q == 0:
         return None if gap.p == 0 else INFINITE
     return number_amount(divide(gap.p, gap.q))
+
+
+def enclosed_amount(value: Enclosed, digits: int) -> Amount:
+    """Return a number that is known by enclosures, to so many digits."""
+    low, high = value.decimals(digits)
+    exact = f"in [{low}, {high}]" if value.text is None else value.text
+    return Amount(exact, value.decimal(digits), enclosure=(low, high))
 
 
 def quantity_amount(value: Epsilon | Number | Excess | None) -> Amount:

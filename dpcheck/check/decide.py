@@ -10,6 +10,7 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.amounts import number_amount
 from dpcheck.check.event_level import decide_on_sequences
 from dpcheck.check.privacy import as_number, holds
+from dpcheck.check.quantities import Measures, decide_quantity
 from dpcheck.check.reasons import counterexample
 from dpcheck.check.truths import Truths
 from dpcheck.check.vacuity import formula_vacuity, path_vacuity
@@ -31,12 +32,19 @@ from dpcheck.logic.claims import (
     At,
     AtCondition,
     AtState,
+    ChannelQuantity,
     Claim,
     FormulaClaim,
+    LeastError,
+    LossQuantity,
+    LossTable,
     PathProbability,
     PrivacyClaim,
+    Quantity,
     QuantityClaim,
     QuantityValue,
+    TightDelta,
+    TightEpsilon,
 )
 
 
@@ -49,7 +57,14 @@ class ClaimRejected(Exception):
         self.mistake = mistake
 
 
-def decide(chain: Chain, claim: Claim, *, at: At | None, limits: Limits) -> Outcome:
+def decide(
+    chain: Chain,
+    claim: Claim,
+    *,
+    at: At | None,
+    limits: Limits,
+    measures: Measures | None = None,
+) -> Outcome:
     """Return the outcome of a claim on a chain, restricted by `at` if there is one.
 
     Raises `ClaimRejected` when `at` selects nothing, or `P=?` has no single state.
@@ -58,7 +73,7 @@ def decide(chain: Chain, claim: Claim, *, at: At | None, limits: Limits) -> Outc
     selected = chain.initial
     try:
         selected = _selected(truths, at)
-        return _decide(claim, selected, truths)
+        return _decide(claim, selected, truths, measures or {})
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
         reason, progress = _reason_and_progress(limit.reason)
@@ -95,7 +110,7 @@ def _selected(truths: Truths, at: At | None) -> IntArray:
             assert_never(at)
 
 
-def _decide(claim: Claim, selected: IntArray, truths: Truths) -> Outcome:
+def _decide(claim: Claim, selected: IntArray, truths: Truths, measures: Measures) -> Outcome:
     """Return the outcome of a claim about the selected states."""
     match claim:
         case FormulaClaim():
@@ -103,11 +118,28 @@ def _decide(claim: Claim, selected: IntArray, truths: Truths) -> Outcome:
         case PrivacyClaim():
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
         case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
-            if isinstance(quantity, PathProbability):
-                return _decide_path_probability(claim, quantity, selected, truths)
-            return decide_on_sequences(claim, truths.chain, selected, truths.limits)
+            return _decide_quantity(claim, quantity, selected, truths, measures)
         case _:
             assert_never(claim)
+
+
+def _decide_quantity(
+    claim: QuantityClaim | QuantityValue,
+    quantity: Quantity,
+    selected: IntArray,
+    truths: Truths,
+    measures: Measures,
+) -> Outcome:
+    """Report or compare a quantity."""
+    match quantity:
+        case PathProbability():
+            return _decide_path_probability(claim, quantity, selected, truths)
+        case TightEpsilon() | TightDelta():
+            return decide_on_sequences(claim, truths.chain, selected, truths.limits)
+        case LossQuantity() | LossTable() | ChannelQuantity() | LeastError():
+            return decide_quantity(claim, quantity, truths.chain, selected, measures, truths.limits)
+        case _:
+            assert_never(quantity)
 
 
 def _decide_formula(claim: FormulaClaim, selected: IntArray, truths: Truths) -> Outcome:

@@ -10,7 +10,8 @@ import numpy as np
 from dpcheck.certify import certify_event
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.contract import contracted
-from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
+from dpcheck.chain.graph import topological_layers
+from dpcheck.chain.sets import distinct
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.merging import LossGraph, MergedEvidence, loss_graph
 from dpcheck.check.paired_rows import PairedRows
@@ -22,7 +23,7 @@ from dpcheck.check.privacy import (
     decide_event_claim,
     undecided_sequences,
 )
-from dpcheck.check.sequences import ENDS, is_end, sequence_table
+from dpcheck.check.sequences import ENDS, inner_graph, sequence_table
 from dpcheck.check.tables import TableEvidence
 from dpcheck.check.vacuity import NO_NEIGHBORS
 from dpcheck.check.verdicts import Coverage, Outcome, Vacuity
@@ -44,24 +45,45 @@ SURE = Vacuity(
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
-    """A claim about the pairs of some chain with one output per transition.
+class SeenPairs:
+    """Pairs of neighbors in a chain with one output per transition.
 
-    sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them.
+    sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them. `names` describes
+    both states of a pair.
     """
 
-    claim: EventClaim
     chain: Chain
     sources: IntArray
     pairs: IntArray
     names: Callable[[int], tuple[str, str]]
     limits: Limits
 
+    @property
+    def are_finite(self) -> bool:
+        """Tell whether there are finitely many complete output sequences."""
+        return not has_output_cycle(self.chain, self.sources)
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """A claim about some pairs."""
+
+    claim: EventClaim
+    seen: SeenPairs
+
 
 def decide_on_sequences(
     claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
 ) -> Outcome:
     """Return the outcome of an event-level claim about the pairs with an end selected."""
+    question = _Question(claim, seen_pairs(chain, selected, limits))
+    if question.seen.are_finite:
+        return _decided_completely(question, len(selected))
+    return _decided_by_prefixes(question, len(selected))
+
+
+def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
+    """Return the pairs of neighbors with an end selected, and how they are seen."""
     chosen = np.zeros(chain.n_states, np.bool_)
     chosen[selected] = True
     pairs = chain.neighbors.pairs[chosen[chain.neighbors.pairs].any(axis=1)]
@@ -70,12 +92,9 @@ def decide_on_sequences(
         first, second = pairs[pair].tolist()
         return chain.state_text(first), chain.state_text(second)
 
-    states = np.unique(pairs)
+    states = distinct(pairs)
     seen, sources = observed(chain, states, limits)
-    question = _Question(claim, seen, sources, np.searchsorted(states, pairs), names, limits)
-    if has_output_cycle(seen, sources):
-        return _decided_by_prefixes(question, len(selected))
-    return _decided_completely(question, len(selected))
+    return SeenPairs(seen, sources, np.searchsorted(states, pairs), names, limits)
 
 
 def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, IntArray]:
@@ -95,45 +114,37 @@ def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, Int
 
 def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
     """Tell whether runs from the sources may show outputs without end: a cycle before the ends."""
-    graph = graph_of(chain)
-    states = np.arange(chain.n_states, dtype=np.int64)
-    inner = reachable(graph, sources, ~is_end(chain, states))
-    number = np.cumsum(inner) - 1
-    kept = inner[graph.sources] & inner[graph.targets]
-    indptr = np.zeros(int(inner.sum()) + 1, np.int64)
-    counts = np.bincount(number[graph.sources[kept]], minlength=len(indptr) - 1)
-    np.cumsum(counts, out=indptr[1:])
-    return topological_layers(Graph(indptr, number[graph.targets[kept]])) is None
+    return topological_layers(inner_graph(chain, sources)[1]) is None
 
 
 def _decided_completely(question: _Question, n_initial: int) -> Outcome:
     """Decide a claim on all complete output sequences."""
-    evidence = _complete_evidence(question)
+    evidence = complete_evidence(question.seen)
     decision = _decision(question, evidence, is_complete=True)
     assert decision.verdict is not None, "complete evidence decides"
     return Outcome(
         decision.verdict,
-        Coverage(n_initial, len(question.pairs), evidence.n_sequences),
-        _vacuity(evidence, len(question.pairs)),
+        Coverage(n_initial, len(question.seen.pairs), evidence.n_sequences),
+        _vacuity(evidence, len(question.seen.pairs)),
         decision.value,
     )
 
 
-def _complete_evidence(question: _Question) -> Evidence:
+def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
     """Return evidence about complete sequences: a table, or merged prefixes if that is too large.
 
     Tables and graphs are made once for all claims about the same pairs.
     """
-    chain, limits = question.chain, question.limits
+    chain, limits = seen.chain, seen.limits
     known = _complete.setdefault(chain, {})
-    key = question.sources[question.pairs].tobytes()
+    key = seen.sources[seen.pairs].tobytes()
     if key not in known:
         entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
-        table = sequence_table(chain, question.sources, limits=limits, max_entries=entries)
+        table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
         if table is None:
-            known[key] = loss_graph(chain, question.sources[question.pairs], limits)
+            known[key] = loss_graph(chain, seen.sources[seen.pairs], limits)
         else:
-            known[key] = PairedRows(table, question.pairs)
+            known[key] = PairedRows(table, seen.pairs)
     found = known[key]
     if isinstance(found, LossGraph):
         return MergedEvidence(found, chain.observation_text, limits)
@@ -145,20 +156,20 @@ def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
 
     The depth is doubled until the claim is decided, or prefixes become too many.
     """
-    coverage = Coverage(n_initial, len(question.pairs))
+    coverage = Coverage(n_initial, len(question.seen.pairs))
     last, depth = Decision(None), 1
     while depth <= _MAX_DEPTH:
         table = sequence_table(
-            question.chain,
-            question.sources,
-            limits=question.limits,
+            question.seen.chain,
+            question.seen.sources,
+            limits=question.seen.limits,
             depth=depth,
             max_entries=_MAX_PREFIX_ENTRIES,
         )
         if table is None:
             break
-        rows = PairedRows(table, question.pairs)
-        evidence = TableEvidence(rows, question.chain.observation_text, question.limits)
+        rows = PairedRows(table, question.seen.pairs)
+        evidence = TableEvidence(rows, question.seen.chain.observation_text, question.seen.limits)
         last = _decision(question, evidence, is_complete=False)
         if last.verdict is not None:
             return Outcome(last.verdict, coverage, (), last.value)
@@ -168,7 +179,7 @@ def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
 
 def _decision(question: _Question, evidence: Evidence, *, is_complete: bool) -> Decision:
     """Return what evidence says about the claim of a question."""
-    setting = Setting(evidence, len(question.pairs), question.names, is_complete)
+    setting = Setting(evidence, len(question.seen.pairs), question.seen.names, is_complete)
     decision = decide_event_claim(question.claim, setting)
     shown = decision.shown
     if shown is not None and shown.gap is not None and isinstance(evidence, TableEvidence):
@@ -183,11 +194,11 @@ def _certify(question: _Question, evidence: TableEvidence, gap: Gap, factor: Fac
         return
     table = evidence.rows.table
     sequences = [(table.outputs(k), ENDS[int(table.end[k])]) for k in event]
-    first, second = question.sources[question.pairs[gap.pair]].tolist()
+    first, second = question.seen.sources[question.seen.pairs[gap.pair]].tolist()
     if not gap.is_forward:
         first, second = second, first
-    certify_event(question.chain, first, sequences, gap.p)
-    certify_event(question.chain, second, sequences, gap.q)
+    certify_event(question.seen.chain, first, sequences, gap.p)
+    certify_event(question.seen.chain, second, sequences, gap.q)
 
 
 def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[Vacuity, ...]:

@@ -53,8 +53,8 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.logic.claims import (
-    PathProbability,
     PrivacyClaim,
+    Quantity,
     QuantityClaim,
     QuantityValue,
     TightDelta,
@@ -63,7 +63,6 @@ from dpcheck.logic.claims import (
 from dpcheck.records import dataclass
 
 EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
-EventQuantity = TightEpsilon | TightDelta
 Comparison = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
@@ -160,17 +159,15 @@ def _at_least_everything(gap: Gap | None, epsilon: Budget, setting: Setting) -> 
     return sure if gap is None or sure.exceeds(gap, Factor.of(epsilon)) else gap
 
 
-def _quantity(quantity: EventQuantity | PathProbability, evidence: Evidence) -> Found:
+def _quantity(quantity: Quantity, evidence: Evidence) -> Found:
     """Return ε, ε(δ) or δ(ε) of the evidence."""
     match quantity:
         case TightEpsilon(delta=delta):
             return tight_epsilon(evidence, delta)
         case TightDelta(epsilon=epsilon):
             return _tight_delta(evidence, epsilon)
-        case PathProbability():
-            raise AssertionError("a path probability is no matter of output sequences")
         case _:
-            assert_never(quantity)
+            raise AssertionError("other quantities are decided elsewhere")
 
 
 def tight_epsilon(evidence: Evidence, delta: Number) -> Found:
@@ -325,10 +322,8 @@ def _excess_over(claim: QuantityClaim, gap: Gap) -> Number | Excess | None:
             return excess(subtract(gap.p, as_number(claim.bound)), gap.q, epsilon)
         case TightEpsilon(delta=delta):
             return excess(subtract(gap.p, delta), gap.q, as_budget(claim.bound))
-        case PathProbability():
-            raise AssertionError("a path probability is no matter of output sequences")
         case _:
-            assert_never(claim.quantity)
+            raise AssertionError("other quantities are decided elsewhere")
 
 
 def as_number(bound: Budget | Number | None) -> Number:

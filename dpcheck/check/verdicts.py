@@ -16,12 +16,14 @@ from dpcheck.records import dataclass
 class Amount:
     """A number for people: `exact` text, `decimal` text; for an ε also e^ε as `exp` text.
 
-    `exact` is `"3/4"`, `"3/4 - 1/4*exp(1/2)"`, `"ln(3)"` or `"inf"`.
+    `exact` is `"3/4"`, `"3/4 - 1/4*exp(1/2)"`, `"ln(3)"` or `"inf"`. A number without an exact form
+    is known by an `enclosure`, decimals below and above; then `exact` says so: `"in [1.2, 1.3]"`.
     """
 
     exact: str
     decimal: str
     exp: str | None = None
+    enclosure: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,23 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A function as a table: the privacy profile, a loss distribution, a trade-off curve.
+
+    A cell is an amount, or words; `columns` name them.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Amount | str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
-    """What `compute` asked for."""
+    """What `compute` asked for; of a table the amount is the number of its rows."""
 
     amount: Amount
+    table: Table | None = None
 
 
 Verdict = Holds | Violated | Undecided | Value
@@ -113,6 +128,14 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What is worth knowing beside a value: the pair it belongs to, what a rule promises."""
+
+    text: str
+    amount: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """A verdict and what stands beside it.
 
@@ -124,6 +147,7 @@ class Outcome:
     coverage: Coverage
     vacuity: tuple[Vacuity, ...] = ()
     value: Amount | None = None
+    beside: tuple[Beside, ...] = ()
 
     @property
     def neighbor_pairs(self) -> int:

@@ -54,7 +54,69 @@ class PathProbability:
     span: Span
 
 
-Quantity = TightEpsilon | TightDelta | PathProbability
+LossName = Literal[
+    "total_variation",
+    "renyi",
+    "zcdp",
+    "tradeoff",
+    "loss_tail",
+    "posterior_max",
+    "posterior_min",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LossQuantity:
+    """A number that the privacy losses of the pairs of neighbors determine; the worst pair's.
+
+    `argument` is the order of `renyi`, the type I error of `tradeoff`, the ε of `loss_tail`, the
+    prior of `posterior_max` and `posterior_min`. `digits` are asked for where there is no exact
+    form.
+    """
+
+    name: LossName
+    argument: Budget | Number | None
+    digits: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelQuantity:
+    """A number that the distributions of all initial states together determine."""
+
+    name: Literal["bayes_vulnerability", "min_entropy_leakage"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LeastError:
+    """`accuracy(f, beta)`: the least α with P>=(1-beta) [ X (abs(output - f) <= α) ] everywhere.
+
+    `key` names the measure abs(output - f) among the atoms.
+    """
+
+    key: str
+    failure: Number
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LossTable:
+    """A function to report: the privacy profile, the worst pair's losses, its trade-off curve."""
+
+    name: Literal["profile", "losses", "tradeoff"]
+    span: Span
+
+
+Quantity = (
+    TightEpsilon
+    | TightDelta
+    | PathProbability
+    | LossQuantity
+    | ChannelQuantity
+    | LeastError
+    | LossTable
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ check stands a mapping from keys to these meanings; whoever builds the chain lab
   apply to the value that was. One that reads inputs only has the run's own truth value everywhere.
 - `Label`, on an explicit chain: a label, a state, a family (any of its members), or one member
   (its key is `s[3]`, `g[1, 2]`; `indices` are the values).
+- `Measure`, on a mechanism: a numeric core expression over `output` and inputs; no formula reads
+  it, the quantity `accuracy` does.
 - `Sink`: `stopped` holds at †, `diverged` where a run has gone silent forever.
 """
 
@@ -45,4 +47,12 @@ class Sink:
     name: Literal["stopped", "diverged"]
 
 
-AtomMeaning = Condition | Label | Sink
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number over `output` and inputs; `inputs` are the input variables (cells) it reads."""
+
+    value: Expr
+    inputs: tuple[str, ...]
+
+
+AtomMeaning = Condition | Label | Sink | Measure

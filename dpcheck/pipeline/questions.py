@@ -10,8 +10,11 @@ from fnmatch import fnmatchcase
 from dpcheck.check import ClaimRejected, decide
 from dpcheck.check.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.exact import Number
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
+from dpcheck.explore.explored import measured
 from dpcheck.limits import LimitReached, Limits
+from dpcheck.model.atoms import Measure
 from dpcheck.model.program import Target
 from dpcheck.records import dataclass, field
 from dpcheck.report import Answer, Crash, Started
@@ -88,7 +91,8 @@ def answered(
     try:
         explored = explorations.explored(check, limits)
         chain = labelled(explored, check.atoms) if check.atoms else explored.chain
-        outcome = decide(chain, check.claim, at=check.at, limits=limits)
+        measures = measures_of(explored, check)
+        outcome = decide(chain, check.claim, at=check.at, limits=limits, measures=measures)
     except MistakesFound as found:
         yield from found.mistakes
     except ClaimRejected as rejected:
@@ -102,6 +106,15 @@ def answered(
         yield Crash(f"{file}:{check.span.line}", traceback.format_exc())
     else:
         yield _answer(check, explored, outcome, time.monotonic() - started)
+
+
+def measures_of(explored: Explored, check: ResolvedCheck) -> dict[str, list[Number | None]]:
+    """Return the numbers that a claim measures, by their keys."""
+    return {
+        key: measured(explored, meaning)
+        for key, meaning in check.atoms.items()
+        if isinstance(meaning, Measure)
+    }
 
 
 def _undecided(limit: LimitReached) -> Outcome:

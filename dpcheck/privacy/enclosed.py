@@ -16,7 +16,6 @@ from dpcheck.exact import Budget, ExpNumber, LogOf, Number, Rational, decimal
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.records import dataclass
 
-Enclosable = Number | Budget | LogOf
 LAST_PRECISION = 1 << 12
 
 
@@ -30,7 +29,7 @@ class Enclosed:
     ball: Callable[[int], arb]
     text: str | None = None
 
-    def compare(self, other: Enclosable) -> int | None:
+    def compare(self, other: Number | Budget | LogOf | Enclosed) -> int | None:
         """Return -1 or 1 as this is less or greater than the other number, None if undecided."""
         bits = 64
         while bits <= LAST_PRECISION:
@@ -79,11 +78,9 @@ class Enclosed:
         )
 
 
-def ball_of(value: Enclosable, bits: int) -> arb:
+def ball_of(value: Number | Budget | LogOf | Enclosed, bits: int) -> arb:
     """Return an enclosure of an exact value."""
-    if isinstance(value, Budget | LogOf):
-        return value.ball(bits)
-    if isinstance(value, ExpNumber):
+    if isinstance(value, Budget | LogOf | ExpNumber | Enclosed):
         return value.ball(bits)
     return number_ball(value, bits)
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 import json
 from typing import Any, assert_never
 
-from dpcheck.check.verdicts import Amount, Counterexample, Holds, Undecided, Value, Violated
+from dpcheck.check.verdicts import (
+    Amount,
+    Counterexample,
+    Holds,
+    Table,
+    Undecided,
+    Value,
+    Violated,
+)
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.report.answers import Answer, Summary
 
@@ -69,14 +77,21 @@ def _result(answer: Answer) -> dict[str, Any]:
             result["counterexample"] = _counterexample(counterexample)
         case Undecided(reason=reason, progress=progress, option=option):
             result["reason"] = {"text": reason, "progress": progress, "option": option}
-        case Value(amount=amount):
+        case Value(amount=amount, table=table):
             result["value"] = _amount(amount)
+            if table is not None:
+                result["table"] = table_object(table)
         case Holds():
             pass
         case _ as never:
             assert_never(never)
     if outcome.value is not None:
         result.setdefault("value", _amount(outcome.value))
+    if outcome.beside:
+        result["beside"] = [
+            {"text": each.text, **({} if each.amount is None else {"value": _amount(each.amount)})}
+            for each in outcome.beside
+        ]
     return result
 
 
@@ -116,10 +131,18 @@ def _counterexample(found: Counterexample) -> dict[str, Any]:
     return made
 
 
-def _amount(amount: Amount) -> dict[str, str]:
-    made = {"exact": amount.exact}
+def table_object(table: Table) -> dict[str, Any]:
+    """Return a table as an object: its name, columns, and rows of texts and amounts."""
+    rows = [[c if isinstance(c, str) else _amount(c) for c in row] for row in table.rows]
+    return {"name": table.name, "columns": list(table.columns), "rows": rows}
+
+
+def _amount(amount: Amount) -> dict[str, Any]:
+    made: dict[str, Any] = {"exact": amount.exact}
     if amount.exp is not None:
         made["exp"] = amount.exp
+    if amount.enclosure is not None:
+        made["enclosure"] = list(amount.enclosure)
     return {**made, "decimal": amount.decimal}
 
 

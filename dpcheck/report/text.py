@@ -14,11 +14,19 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import assert_never
 
-from dpcheck.check.verdicts import Amount, Counterexample, Holds, Undecided, Value, Violated
+from dpcheck.check.verdicts import (
+    Amount,
+    Counterexample,
+    Holds,
+    Undecided,
+    Value,
+    Violated,
+)
 from dpcheck.report.answers import Answer, Crash, Summary
 from dpcheck.report.drawing import visible, width
 from dpcheck.report.numbers import amount_text, shortened
 from dpcheck.report.styled import Line, Piece, Role, line
+from dpcheck.report.tables import beside_text, table_lines
 
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
 _EVENT_SHOWN = 8
@@ -77,14 +85,18 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
     match verdict:
         case Holds():
             word = "holds" if answer.is_ok else "holds, yet it is to be refuted"
-            yield line(*lead, Piece(word, role), *_quantity(answer))
-        case Value(amount=amount):
-            yield line(*lead, Piece(amount_text(amount), "number"))
+            yield line(*lead, Piece(word, role), *_quantity(answer), *_beside(answer))
+        case Value(amount=amount, table=None):
+            yield line(*lead, Piece(amount_text(amount), "number"), *_beside(answer))
+        case Value(table=table):
+            assert table is not None, "the case before has no table"
+            yield line(*lead, Piece(_counted(len(table.rows), "row"), "number"))
+            yield from table_lines(table, "        ")
         case Violated(counterexample=counterexample) if answer.is_ok:
             said = f": {_in_short(counterexample, is_set=is_set)}"
             yield line(*lead, Piece("violated, as claimed", role), *_quantity(answer), said)
         case Violated(counterexample=counterexample):
-            yield line(*lead, Piece("violated", role), *_quantity(answer))
+            yield line(*lead, Piece("violated", role), *_quantity(answer), *_beside(answer))
             yield from _in_full(counterexample, is_set=is_set)
         case Undecided():
             yield line(*lead, Piece("undecided", role), f": {visible(verdict.reason)}")
@@ -113,6 +125,10 @@ def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
     ):
         return ()
     return (": it is ", Piece(amount_text(value), "number"))
+
+
+def _beside(answer: Answer) -> tuple[Piece, ...]:
+    return (Piece(beside_text(answer.outcome.beside), "faint"),)
 
 
 def _compact(text: str) -> str:

@@ -12,6 +12,7 @@ from dpcheck.diagnostics.claims import (
     QuantityWithoutBound,
     WordTaken,
 )
+from dpcheck.diagnostics.quantities import TableInComparison
 from dpcheck.exact import Budget
 from dpcheck.logic.claims import (
     At,
@@ -19,6 +20,7 @@ from dpcheck.logic.claims import (
     AtState,
     Claim,
     FormulaClaim,
+    LossTable,
     PathProbability,
     PrivacyClaim,
     Quantity,
@@ -35,6 +37,7 @@ from dpcheck.model.values import Number
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import constant
 from dpcheck.resolve.formulas import (
+    QUANTITIES,
     Reader,
     as_budget,
     as_number,
@@ -43,6 +46,7 @@ from dpcheck.resolve.formulas import (
     probability,
     state_formula,
 )
+from dpcheck.resolve.quantities import ONE_VALUE, other_quantity
 from dpcheck.source import Span
 
 FLIPPED: Final[dict[str, Literal["=", "!=", "<", "<=", ">", ">="]]] = {
@@ -60,7 +64,38 @@ USAGE: Final = {
     "epsilon": "`epsilon` or `epsilon(delta)`",
     "delta": "`delta(epsilon)`",
     "P=?": "`P=? [ path ]`",
+    "total_variation": "`total_variation`",
+    "renyi": "`renyi(order)` or `renyi(order, digits)`",
+    "zcdp": "`zcdp` or `zcdp(digits)`",
+    "tradeoff": "`tradeoff(type_one)`, or `tradeoff` for the whole curve",
+    "loss_tail": "`loss_tail(epsilon)`",
+    "posterior_max": "`posterior_max(prior)`",
+    "posterior_min": "`posterior_min(prior)`",
+    "bayes_vulnerability": "`bayes_vulnerability`",
+    "min_entropy_leakage": "`min_entropy_leakage`",
+    "accuracy": "`accuracy(value, beta)`",
+    "profile": "`profile`",
+    "losses": "`losses`",
 }
+
+ARITY: Final = {
+    "dp": (1, 2),
+    "epsilon": (0, 1),
+    "delta": (1, 1),
+    "renyi": (1, 2),
+    "zcdp": (0, 1),
+    "tradeoff": (0, 1),
+    "loss_tail": (1, 1),
+    "posterior_max": (1, 1),
+    "posterior_min": (1, 1),
+    "accuracy": (2, 2),
+}
+"""The least and the greatest number of arguments; (0, 0) for the others."""
+
+BUDGETS: Final = frozenset({"epsilon", "renyi", "zcdp", "min_entropy_leakage"})
+"""Quantities that are compared with budgets; the others are numbers."""
+
+MAY_BE_INFINITE: Final = frozenset({"epsilon", "renyi", "zcdp", "accuracy"})
 
 
 def claim(question: surface.Question, reader: Reader) -> Claim | None:
@@ -108,8 +143,8 @@ def at_condition(tree: surface.Expression, reader: Reader) -> At | None:
 def quantity_names(tree: surface.Expression) -> frozenset[str]:
     """Return the plain names that are the quantity of a claim, whatever else they may name."""
     sides = tree.operands if isinstance(tree, surface.Comparison) else (tree,)
-    is_quantity = any(isinstance(s, surface.Name) and s.name == "epsilon" for s in sides)
-    return frozenset({"epsilon"}) if is_quantity else frozenset()
+    names = (side.name for side in sides if isinstance(side, surface.Name))
+    return frozenset(name for name in names if name == "epsilon")
 
 
 def _word(tree: surface.Expression, reader: Reader) -> str | None:
@@ -121,11 +156,16 @@ def _word(tree: surface.Expression, reader: Reader) -> str | None:
     match tree:
         case surface.ProbabilityOf():
             return "P=?"
-        case surface.Call(function=function) if function.name in ("dp", "epsilon", "delta"):
-            return function.name
+        case surface.Call(function=function) if function.name in QUANTITIES:
+            is_declared = function.name in reader.scope.file.visible
+            return (
+                function.name
+                if not is_declared or function.name in ("dp", "epsilon", "delta")
+                else None
+            )
         case surface.Name(name="epsilon", primed=False, quoted=False):
             return "epsilon"
-        case surface.Name(name="delta" | "dp" as name, primed=False, quoted=False):
+        case surface.Name(name=name, primed=False, quoted=False) if name in QUANTITIES:
             is_known = name in reader.scope.known_names() or name in reader.scope.bindings
             return None if is_known or _is_state(name, reader) else name
     return None
@@ -139,11 +179,11 @@ def _is_state(name: str, reader: Reader) -> bool:
 
 
 def _arguments(
-    tree: surface.Expression, word: str, most: int, reader: Reader
+    tree: surface.Expression, word: str, reader: Reader
 ) -> list[surface.Expression] | None:
-    """Return the arguments of `dp`, `epsilon` or `delta`; else report how it is written."""
+    """Return the arguments of a quantity or of `dp`; else report how it is written."""
     given = tree.arguments if isinstance(tree, surface.Call) else ()
-    least = 0 if word == "epsilon" else 1
+    least, most = ARITY.get(word, (0, 0))
     if not least <= len(given) <= most or any(argument.name is not None for argument in given):
         reader.scope.report(WordTaken(tree.span, word, USAGE[word]))
         return None
@@ -151,7 +191,7 @@ def _arguments(
 
 
 def _privacy(tree: surface.Expression, reader: Reader) -> Claim | None:
-    arguments = _arguments(tree, "dp", 2, reader)
+    arguments = _arguments(tree, "dp", reader)
     is_observed = _is_observed(tree.span, "dp", reader)
     if arguments is None:
         return None
@@ -170,10 +210,13 @@ def _quantity(tree: surface.Expression, word: str, reader: Reader) -> Quantity |
         on_run = Reader(reader.target, reader.scope, reader.collected, reader.filled_in, True)
         path = path_formula(tree.path, on_run)
         return None if path is None else PathProbability(path, tree.span)
-    arguments = _arguments(tree, word, 1, reader)
+    arguments = _arguments(tree, word, reader)
     is_observed = _is_observed(tree.span, word, reader)
     if arguments is None:
         return None
+    if word not in ("epsilon", "delta"):
+        found = other_quantity(word, arguments, tree.span, reader)
+        return found if is_observed else None
     if word == "delta":
         epsilon = budget(arguments[0], reader.scope)
         return TightDelta(epsilon, tree.span) if epsilon is not None and is_observed else None
@@ -203,6 +246,9 @@ def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reade
         return None
     comparison = operator if position == 0 else FLIPPED[operator]
     quantity = _quantity(tree.operands[position], word, reader)
+    if isinstance(quantity, LossTable):
+        reader.scope.report(TableInComparison(quantity.span, word, ONE_VALUE[quantity.name]))
+        return None
     bound, is_sound = _bound(tree.operands[1 - position], word, reader)
     if quantity is None or not is_sound:
         return None
@@ -217,14 +263,14 @@ def _bound(
         case surface.Name(name="inf", primed=False, quoted=False) if (
             "inf" not in reader.scope.known_names()
         ):
-            if word == "epsilon":
+            if word in MAY_BE_INFINITE:
                 return None, True
             reader.scope.report(NotABound(tree.span, word, "`inf`"))
             return None, False
     value = constant(tree, reader.scope, "a bound")
     if value is None:
         return None, False
-    bound = as_budget(value) if word == "epsilon" else as_number(value)
+    bound = as_budget(value) if word in BUDGETS else as_number(value)
     if bound is None:
         reader.scope.report(NotABound(tree.span, word, described(value)))
     return bound, bound is not None

@@ -57,7 +57,23 @@ from dpcheck.source import Span
 MAX_EXPANDED: Final = 20_000
 """A `forall` in a formula has at most this many instances."""
 
-QUANTITIES: Final = ("dp", "epsilon", "delta")
+QUANTITIES: Final = (
+    "dp",
+    "epsilon",
+    "delta",
+    "total_variation",
+    "renyi",
+    "zcdp",
+    "tradeoff",
+    "loss_tail",
+    "posterior_max",
+    "posterior_min",
+    "bayes_vulnerability",
+    "min_entropy_leakage",
+    "accuracy",
+    "profile",
+    "losses",
+)
 
 
 @dataclass(eq=False)

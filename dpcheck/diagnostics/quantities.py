@@ -1,0 +1,137 @@
+"""Mistakes in quantities and in arrangements of targets (DP62x)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True)
+class QuantityArgument(Mistake):
+    """An argument of a quantity outside of its range; `wanted` says what it is."""
+
+    wanted: str
+    value: str
+
+    code: ClassVar[str] = "DP620"
+    explanation: ClassVar[str] = """\
+`renyi(a)` needs a rational order a > 0; `renyi(a, digits)` and `zcdp(digits)` need a number of
+digits from 1 to 1000. `accuracy(f, beta)` is about the numbers that a mechanism outputs.
+
+Wrong: compute survey: renyi(0)
+Right: compute survey: renyi(2)
+Right: compute survey: renyi(3/2, 40)
+"""
+
+    @property
+    def title(self) -> str:
+        """What is wanted, what was given."""
+        return f"{self.wanted}, not {self.value}"
+
+
+@dataclass(frozen=True)
+class TableInComparison(Mistake):
+    """A function compared with a bound."""
+
+    quantity: str
+    instead: str
+
+    code: ClassVar[str] = "DP621"
+    explanation: ClassVar[str] = """\
+`profile`, `losses` and `tradeoff` without arguments are functions, reported as tables. One value of
+such a function is a number: `delta(e)`, `loss_tail(e)`, `tradeoff(a)`.
+
+Wrong: check survey: profile <= 1/4
+Right: check survey: delta(ln 2) <= 1/4
+Right: compute survey: profile
+"""
+
+    @property
+    def title(self) -> str:
+        """Which function."""
+        return f"`{self.quantity}` is a function, and a bound is for one of its values"
+
+    @property
+    def help(self) -> str | None:
+        """The number."""
+        return f"compare `{self.instead}`, or `compute` the table"
+
+
+@dataclass(frozen=True)
+class ArrangementUsage(Mistake):
+    """`compose` or `group` with arguments that do not fit."""
+
+    word: str
+
+    code: ClassVar[str] = "DP622"
+    explanation: ClassVar[str] = """\
+`compose(m, 3)` is three independent runs of m on the same input, `compose(m1, m2)` a run of each;
+`group(m, 2)` is m with inputs at distance 2 of the neighbor graph as neighbors. Targets may have
+parameters, `compose(m(k = 2), 3)`, and numbers are positive integers.
+
+Wrong: check compose(3, survey): dp(ln 9)
+Right: check compose(survey, 2): dp(ln 9)
+"""
+
+    @property
+    def title(self) -> str:
+        """How it is written."""
+        if self.word == "group":
+            return "`group` is written `group(target, distance)`"
+        return "`compose` is written `compose(target, times)` or `compose(target, target, ...)`"
+
+
+@dataclass(frozen=True)
+class NotOfArrangement(Mistake):
+    """A claim about an arrangement that only the runs of one mechanism could answer."""
+
+    claim: str
+    word: str
+
+    code: ClassVar[str] = "DP623"
+    explanation: ClassVar[str] = """\
+A composition is computed from the output distributions of its parts, without building its chain.
+It has privacy losses (`dp`, `epsilon`, `delta`, `renyi`, `profile`, ...), but no runs for formulas,
+and no outputs for `accuracy` or `bayes_vulnerability`. A nested D in a `group` would need neighbors
+of later states, which are known for neighboring inputs only.
+
+Wrong: check compose(survey, 2): D{ln 9} [ X (Y & X Y) ]
+Right: check compose(survey, 2): dp(ln 9)
+Right: mechanism twice { ... repeat 2 { run survey(x = x) } }
+"""
+
+    @property
+    def title(self) -> str:
+        """Which claim."""
+        return f"{self.claim} cannot be asked about `{self.word}(...)`"
+
+    @property
+    def help(self) -> str | None:
+        """A program."""
+        if self.word == "group":
+            return "ask without nesting D"
+        return "write a mechanism that runs the parts, and ask about it"
+
+
+@dataclass(frozen=True)
+class DifferentInputs(Mistake):
+    """Parts of a composition that do not have the same inputs and neighbors."""
+
+    first: str
+    second: str
+    difference: str
+
+    code: ClassVar[str] = "DP624"
+    explanation: ClassVar[str] = """\
+`compose(m1, m2)` runs both on the same input. So both need the same inputs (names and values) and
+the same neighbors.
+
+Right: mechanisms with `input x in 0..5` and `adjacent abs(x - x') <= 1`, both
+"""
+
+    @property
+    def title(self) -> str:
+        """Which parts, and what differs."""
+        return f"`{self.first}` and `{self.second}` cannot run on the same input: {self.difference}"

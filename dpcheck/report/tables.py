@@ -1,0 +1,72 @@
+"""Tables as text: columns aligned, numbers exact where they are short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dpcheck.check.verdicts import Amount, Beside, Table
+from dpcheck.report.drawing import visible, width
+from dpcheck.report.numbers import amount_text
+from dpcheck.report.styled import Line, Piece, line
+
+_EXACT_SHOWN = 24
+_TEXT_SHOWN = 60
+_ROWS_SHOWN = 30
+
+
+def table_lines(table: Table, indent: str, *, all_rows: bool = False) -> Iterator[Line]:
+    """Yield a table, its header first; without `all_rows` the middle of a long one is left out."""
+    rows = [[cell_text(cell) for cell in row] for row in table.rows]
+    n_hidden = 0 if all_rows else max(0, len(rows) - _ROWS_SHOWN)
+    if n_hidden:
+        half = _ROWS_SHOWN // 2
+        rows = [*rows[:half], *rows[half + n_hidden :]]
+    yield from aligned_lines(table.columns, rows, indent)
+    if n_hidden:
+        yield line(indent, Piece(f"{n_hidden:,} more rows in the middle are not shown", "faint"))
+
+
+def aligned_lines(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], indent: str
+) -> Iterator[Line]:
+    """Yield a header and rows, every column as wide as its widest cell."""
+    widths = [max(width(text) for text in column) for column in zip(columns, *rows, strict=True)]
+
+    def spread(texts: Sequence[str]) -> str:
+        cells = (
+            text + " " * (reach - width(text)) for text, reach in zip(texts, widths, strict=True)
+        )
+        return indent + "  ".join(cells)
+
+    yield line(Piece(spread(columns), "faint"))
+    for row in rows:
+        yield line(spread(row))
+
+
+def cell_text(cell: Amount | str) -> str:
+    """Return what a cell shows: an exact number where it is short, else a decimal.
+
+    >>> cell_text(Amount("3/4", "0.75")), cell_text(Amount("1/" + "7" * 40, "1.29e-41"))
+    ('3/4', '≈ 1.29e-41')
+    """
+    if isinstance(cell, str):
+        text = visible(cell)
+        return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"
+    if len(cell.exact) <= _EXACT_SHOWN and cell.enclosure is None:
+        return cell.exact
+    short = amount_text(Amount(cell.decimal, cell.decimal))
+    rounded = amount_text(Amount("x", cell.decimal)).partition("≈ ")[2]
+    return f"≈ {rounded or short}"
+
+
+def beside_text(beside: Sequence[Beside]) -> str:
+    """Return what stands beside a value, in parentheses.
+
+    >>> beside_text([Beside("composition promises", Amount("1", "1")), Beside("of two")])
+    ' (composition promises 1; of two)'
+    """
+    parts = [
+        visible(each.text) + ("" if each.amount is None else f" {amount_text(each.amount)}")
+        for each in beside
+    ]
+    return f" ({'; '.join(parts)})" if parts else ""
