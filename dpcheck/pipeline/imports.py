@@ -70,6 +70,17 @@ class Closure:
         """Tell whether the file and everything it imports can be given to the next stage."""
         return self.file.is_sound and all(m.severity == "warning" for m in self.mistakes)
 
+    @property
+    def has_only_syntax_errors(self) -> bool:
+        """Tell whether the items without syntax errors can be looked at further."""
+        errors = [m for m in self.mistakes if m.severity == "error"]
+        return not self.file.imports and all(m.code.startswith("DP1") for m in errors)
+
+    @property
+    def broken_names(self) -> frozenset[str]:
+        """The names that items of the file with syntax errors would have declared."""
+        return self.file.broken_names
+
 
 @dataclass
 class Library:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from dpcheck.diagnostics.files import MalformedDefinition, NothingSelected, UndeclaredDefinition
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.names import UnknownName
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression
 from dpcheck.pipeline.files import ModelPath, model_paths
@@ -73,10 +74,15 @@ def _checks_of(
 def _resolved(
     closure: Closure, definitions: Definitions
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
-    if closure.file.model is None or not closure.is_sound:
+    model = closure.file.model
+    if model is None or not (closure.is_sound or closure.has_only_syntax_errors):
         return (), closure.mistakes
-    resolved = resolve_model(closure.file.model, closure.imported, definitions)
-    return resolved.checks, (*closure.mistakes, *resolved.mistakes)
+    resolved = resolve_model(model, closure.imported, definitions, closure.broken_names)
+    if closure.is_sound:
+        return resolved.checks, (*closure.mistakes, *resolved.mistakes)
+    # A lost item may have introduced any name as a symbol, so no name is called unknown here.
+    certain = (m for m in resolved.mistakes if not isinstance(m, UnknownName))
+    return (), (*closure.mistakes, *certain)
 
 
 def _answers(checks: Sequence[ResolvedCheck], options: Options) -> Iterator[Event]:
