@@ -281,8 +281,12 @@ class Progression:
     def _entails(self, stronger: int, weaker: int) -> None:
         """Record that one element entails another, keeping the relation transitive."""
         gained = self._entailed[weaker]
+        if stronger == len(self._entailed) - 1:
+            self._entailed[stronger] |= gained  # it is new: nothing else entails it yet
+            return
+        probe = 1 << stronger
         for bit, entailed in enumerate(self._entailed):
-            if entailed >> stronger & 1:
+            if entailed & probe:
                 self._entailed[bit] = entailed | gained
         self._closures.clear()
 
