@@ -222,7 +222,7 @@ def lifted_values(system: System, asked: IntArray, limits: Limits) -> list[Numbe
         _keep(found, digit, asked)
         if digit.total < attempt:
             continue
-        attempt = digit.total * 5 // 4
+        attempt = digit.total * 9 // 8
         candidate = _likely_denominator(lifted, found, int(asked[0]))
         if candidate is None:
             continue
