@@ -51,6 +51,8 @@ class Chain:
     `shows_every_step` tells that every transition shows an output or leads to a sink, as in the
     chain of a mechanism or after `contracted`; a self-loop outside the sinks then shows outputs
     forever, while in an explicit chain a run ends in an absorbing state.
+    `with_one_end` is the same chain before its sinks were split into copies that remember inputs
+    (for formulas that read them); states that are no sinks have the same numbers in both.
     """
 
     indptr: IntArray
@@ -66,6 +68,7 @@ class Chain:
     state_text: Callable[[int], str]
     observation_text: Callable[[int], str]
     shows_every_step: bool = False
+    with_one_end: Chain | None = None
 
     @property
     def n_states(self) -> int:

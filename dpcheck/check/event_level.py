@@ -103,6 +103,8 @@ def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, Int
     The chain of a mechanism is one; a chain with `observe` is contracted, once for all claims
     about the same states.
     """
+    if chain.with_one_end is not None:
+        return observed(chain.with_one_end, states, limits)
     if chain.shows_every_step:
         return chain, states
     known = _contracted.setdefault(chain, {})

@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.columns import FIRST_FAULT, TRUE, ValueTable
+from dpcheck.explore.ends import split_ends
 from dpcheck.explore.evaluate import Frame, evaluated
 from dpcheck.limits import Limits
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Measure, Sink
@@ -17,6 +18,8 @@ from dpcheck.model.expressions import Expr
 from dpcheck.model.program import ExplicitChain, Mechanism
 from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
+
+NO_STATE = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +77,24 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
 
     A condition is false where nothing is output and where its operation does not apply to the
     value. Where it reads inputs that were not kept, it is known at the initial states only, and
-    false elsewhere. Labels that the chain has already stay.
+    false elsewhere. Labels that the chain has already stay. Where an atom reads kept inputs and no
+    output, the sinks are split by their values (see `ends`).
     """
-    chain = explored.chain
+    chain, columns = explored.chain, explored.columns
+    origin = np.arange(chain.n_states)
+    remembered = _remembered(explored, atoms)
+    if remembered:
+        chain, columns, origin = split_ends(chain, columns, remembered)
     added: dict[str, BoolArray] = {}
     for key, atom in atoms.items():
         match atom:
             case Condition():
-                holds = _condition_holds(explored, atom)
+                holds = _condition_holds(explored, atom, columns, chain.n_states)
             case Sink(name="stopped"):
-                holds = _only_at(chain, chain.stopped)
+                holds = origin == explored.chain.stopped
             case Sink():
-                holds = _only_at(chain, chain.diverged)
+                diverged = explored.chain.diverged
+                holds = origin == (NO_STATE if diverged is None else diverged)
             case Label():
                 assert key in chain.labelling, f"the chain has no label {key}"
                 continue
@@ -96,6 +105,21 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
         holds.flags.writeable = False
         added[key] = holds
     return replace(chain, labelling=Labelling(chain.labelling, added))
+
+
+def _remembered(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> list[str]:
+    """Return the kept inputs that some atom reads without reading the output.
+
+    Such an atom keeps its truth after the run has ended, so the ends have to be told apart.
+    """
+    names = {
+        name
+        for atom in atoms.values()
+        if isinstance(atom, Condition) and not atom.reads_output
+        for name in atom.inputs
+    }
+    has_measure = any(isinstance(atom, Measure) for atom in atoms.values())
+    return [] if has_measure else sorted(names & set(explored.columns))
 
 
 def measured(explored: Explored, measure: Measure) -> list[Number | None]:
@@ -114,21 +138,15 @@ def measured(explored: Explored, measure: Measure) -> list[Number | None]:
     return values
 
 
-def _only_at(chain: Chain, state: int | None) -> BoolArray:
-    """Return [n_states], true at one state at most."""
-    holds = np.zeros(chain.n_states, np.bool_)
-    if state is not None:
-        holds[state] = True
-    return holds
-
-
-def _condition_holds(explored: Explored, atom: Condition) -> BoolArray:
+def _condition_holds(
+    explored: Explored, atom: Condition, columns: Mapping[str, IntArray], n_states: int
+) -> BoolArray:
     """Return [n_states], where a condition over `output` and inputs holds."""
     chain = explored.chain
-    holds = np.zeros(chain.n_states, np.bool_)
-    if all(name in explored.columns for name in atom.inputs):
-        frame = Frame(chain.n_reported_states, explored.columns)
-        holds[: chain.n_reported_states] = _truth(atom.condition, frame, explored)
+    holds = np.zeros(n_states, np.bool_)
+    if all(name in columns for name in atom.inputs):
+        n_known = len(columns["output"])
+        holds[:n_known] = _truth(atom.condition, Frame(n_known, columns), explored)
     elif not atom.reads_output:
         frame = Frame(len(chain.initial), explored.inputs)
         holds[chain.initial] = _truth(atom.condition, frame, explored)
