@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
-from dpcheck.check import ClaimRejected, decide
+from dpcheck.chain.chain import Chain
+from dpcheck.check import ClaimRejected, decide, decide_arranged
 from dpcheck.check.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Number
@@ -16,7 +17,7 @@ from dpcheck.explore.explored import measured
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.atoms import Measure
 from dpcheck.model.program import Target
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Crash, Started
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
@@ -92,9 +93,20 @@ def answered(
         explored = explorations.explored(check, limits)
         chain = labelled(explored, check.atoms) if check.atoms else explored.chain
         measures = measures_of(explored, check)
-        outcome = decide(chain, check.claim, at=check.at, limits=limits, measures=measures)
+        if check.parts:
+            outcome = decide_arranged(
+                _parts(check, chain, explorations, limits),
+                [part.target.title for part in check.parts],
+                check.claim,
+                at=check.at,
+                span=check.span,
+                limits=limits,
+                measures=measures,
+            )
+        else:
+            outcome = decide(chain, check.claim, at=check.at, limits=limits, measures=measures)
     except MistakesFound as found:
-        yield from found.mistakes
+        yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
         yield rejected.mistake
     except LimitReached as limit:
@@ -106,6 +118,30 @@ def answered(
         yield Crash(f"{file}:{check.span.line}", traceback.format_exc())
     else:
         yield _answer(check, explored, outcome, time.monotonic() - started)
+
+
+def _parts(
+    check: ResolvedCheck, first: Chain, explorations: Explorations, limits: Limits
+) -> list[tuple[Chain, int, int]]:
+    """Return the chain, distance and number of runs of every part; `first` is the first's chain."""
+    found = []
+    for part in check.parts:
+        chain = first
+        if part.target is not check.parts[0].target:
+            alone = replace(check, target=part.target, kept_inputs=())
+            chain = explorations.explored(alone, limits).chain
+        found.append((chain, part.distance, part.times))
+    return found
+
+
+def _one_a_place(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
+    """Yield the first mistake of each kind at each place: other runs meet it with other values."""
+    seen = set()
+    for mistake in mistakes:
+        key = type(mistake), mistake.span
+        if key not in seen:
+            seen.add(key)
+            yield mistake
 
 
 def measures_of(explored: Explored, check: ResolvedCheck) -> dict[str, list[Number | None]]:

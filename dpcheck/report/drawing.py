@@ -40,8 +40,9 @@ def draw_mistake(mistake: Mistake) -> tuple[Line, ...]:
             Piece(f": {visible(mistake.title)}", "strong"),
         )
     ]
-    margin = _margin_width(mistake.labels)
-    for position, (source, labels) in enumerate(_by_source(mistake.labels)):
+    distinct = tuple(dict.fromkeys(mistake.labels))
+    margin = _margin_width(distinct)
+    for position, (source, labels) in enumerate(_by_source(distinct)):
         lines.extend(_draw_source(source, labels, margin, is_first=position == 0))
     for note in mistake.notes:
         lines.extend(_draw_remark("note", note, margin))

@@ -137,9 +137,9 @@ def _compact(text: str) -> str:
 
 def _undecided(verdict: Undecided) -> Iterator[Line]:
     if verdict.progress:
-        yield line("        so far  ", visible(verdict.progress))
+        yield line("        so far  ", shortened(visible(verdict.progress)))
     if verdict.option:
-        yield line("        ", Piece("help    ", "help"), visible(verdict.option))
+        yield line("        ", Piece("help    ", "help"), shortened(visible(verdict.option)))
 
 
 # --- counterexamples -----------------------------------------------------------------------
