@@ -1,6 +1,6 @@
 """Claims on chains: verdicts with evidence."""
 
-from dpcheck.check.decide import ClaimRejected, decide
+from dpcheck.check.decide import ClaimRejected, decide, decide_arranged
 from dpcheck.check.verdicts import (
     Amount,
     Counterexample,
@@ -29,4 +29,5 @@ __all__ = [
     "Verdict",
     "Violated",
     "decide",
+    "decide_arranged",
 ]

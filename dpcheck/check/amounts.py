@@ -17,6 +17,7 @@ from dpcheck.exact import (
 )
 from dpcheck.privacy.enclosed import Enclosed
 
+DIGITS = 17
 INFINITE = Amount("inf", "inf")
 INFINITE_EPSILON = Amount("inf", "inf", "inf")
 

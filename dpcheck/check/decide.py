@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.amounts import number_amount
+from dpcheck.check.arrangements import (
+    Run,
+    at_distance,
+    decide_composition,
+    different_inputs,
+    group_promise,
+)
 from dpcheck.check.event_level import decide_on_sequences
 from dpcheck.check.privacy import as_number, holds
 from dpcheck.check.quantities import Measures, decide_quantity
@@ -25,6 +33,7 @@ from dpcheck.check.verdicts import (
 )
 from dpcheck.check.wording import formula_text
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.diagnostics.selection import AtSelectsNothing, SeveralStates
 from dpcheck.exact import compare, exact_text
 from dpcheck.limits import LimitReached, Limits
@@ -46,6 +55,8 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
+from dpcheck.records import replace
+from dpcheck.source import Span
 
 
 class ClaimRejected(Exception):
@@ -76,6 +87,40 @@ def decide(
         return _decide(claim, selected, truths, measures or {})
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
+        reason, progress = _reason_and_progress(limit.reason)
+        return Outcome(Undecided(reason, progress, limit.option), coverage)
+
+
+def decide_arranged(
+    parts: Sequence[tuple[Chain, int, int]],
+    titles: Sequence[str],
+    claim: Claim,
+    *,
+    at: At | None,
+    span: Span,
+    limits: Limits,
+    measures: Measures | None = None,
+) -> Outcome:
+    """Return the outcome of a claim about an arrangement of chains (chain, distance, times).
+
+    Raises `ClaimRejected` also where the parts do not have the same inputs and neighbors.
+    """
+    own = parts[0][0]
+    selected = own.initial
+    try:
+        selected = _selected(Truths(own, limits), at)
+        runs = [Run(at_distance(chain, k, limits), times) for chain, k, times in parts]
+        if len(runs) == 1 and runs[0].times == 1:
+            outcome = decide(runs[0].chain, claim, at=at, limits=limits, measures=measures)
+            beside = group_promise(claim, own, parts[0][1], selected, limits)
+            return replace(outcome, beside=(*outcome.beside, *beside))
+        for run, title in zip(runs[1:], titles[1:], strict=True):
+            difference = different_inputs(runs[0].chain, run.chain)
+            if difference is not None:
+                raise ClaimRejected(DifferentInputs(span, titles[0], title, difference))
+        return decide_composition(claim, runs, selected, limits)
+    except LimitReached as limit:
+        coverage = Coverage(len(selected), len(own.neighbors.pairs))
         reason, progress = _reason_and_progress(limit.reason)
         return Outcome(Undecided(reason, progress, limit.option), coverage)
 

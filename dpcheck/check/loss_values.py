@@ -91,7 +91,7 @@ class Measured:
 
 def measured(quantity: LossQuantity, known: KnownLosses) -> Measured:
     """Return the value of a quantity over all pairs."""
-    sides = tuple(_sides(known))
+    sides = tuple(sides_of(known.pairs))
     match quantity.name:
         case "total_variation":
             return _largest_number(sides, total_variation)
@@ -109,10 +109,10 @@ def measured(quantity: LossQuantity, known: KnownLosses) -> Measured:
             assert_never(quantity.name)
 
 
-def _sides(known: KnownLosses) -> Iterator[Side]:
+def sides_of(pairs: Sequence[NumberedLosses]) -> Iterator[Side]:
     """Yield both directions of all pairs; of equal loss distributions the first."""
     seen: set[LossDistribution] = set()
-    for pair, losses in known.pairs:
+    for pair, losses in pairs:
         for directed, is_forward in both_directions(losses):
             if directed not in seen:
                 seen.add(directed)

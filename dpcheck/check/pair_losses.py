@@ -38,6 +38,23 @@ def pair_losses(rows: PairedRows | LossGraph, limits: Limits) -> list[NumberedLo
     return found
 
 
+def losses_of_all(rows: PairedRows | LossGraph, limits: Limits) -> list[LossDistribution]:
+    """Return the losses of every pair, forward; pairs with equal rows share one object."""
+    known: dict[object, LossDistribution] = {}
+    found: list[LossDistribution] = []
+    n_pairs = len(rows.pairs) if isinstance(rows, PairedRows) else len(rows.roots)
+    for pair in range(n_pairs):
+        limits.check_time(f"the losses of {pair} of {n_pairs} pairs")
+        key = rows.classes_of(pair) if isinstance(rows, PairedRows) else rows.roots[pair]
+        if key not in known:
+            if isinstance(rows, PairedRows):
+                ((_, known[key]),) = block_losses(rows.pair_block(pair))
+            else:
+                known[key] = rows.losses(pair)
+        found.append(known[key])
+    return found
+
+
 def _graph_losses(graph: LossGraph) -> list[NumberedLosses]:
     first: dict[int, int] = {}
     for pair, root in enumerate(graph.roots):

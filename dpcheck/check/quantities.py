@@ -66,7 +66,6 @@ OtherQuantity = LossQuantity | LossTable | ChannelQuantity | LeastError
 Measures = Mapping[str, Sequence[Number | None]]
 """Per measure [n_states] the number it has where a state outputs one, else None."""
 
-DIGITS = 17
 INFINITELY_MANY = Undecided(
     reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
     progress="",

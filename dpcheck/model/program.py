@@ -401,3 +401,15 @@ class ExplicitChain:
 
 
 Target = Mechanism | ExplicitChain
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of an arrangement: `times` independent runs of a target on the same input.
+
+    Neighbors are the inputs at `distance` in the graph of the target's own neighbors.
+    """
+
+    target: Target
+    distance: int
+    times: int

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.claims import At, Claim
 from dpcheck.model.atoms import AtomMeaning
-from dpcheck.model.program import Target
+from dpcheck.model.program import Part, Target
 from dpcheck.model.surface import QuestionKind
 from dpcheck.records import dataclass, field
 from dpcheck.resolve.scopes import Session
@@ -21,6 +21,7 @@ class ResolvedCheck:
     name: the title given in quotes, or None;
     target_text: the target with values filled in, `rr(k = 4)`;
     target: the core mechanism or chain, one object for all checks with equal parameters;
+    parts: of `compose(...)` and `group(...)` all parts, of which `target` is the first; else none;
     claim, claim_text, at, at_text: what is claimed, and the user's words with values filled in;
     atoms: the meaning of every atom of the formulas in claim and `at`, by its key;
     kept_inputs: input variables (cells) that atoms inside the brackets of P and D read;
@@ -40,6 +41,7 @@ class ResolvedCheck:
     kept_inputs: tuple[str, ...]
     needs_later_neighbors: bool
     span: Span
+    parts: tuple[Part, ...] = ()
 
     @property
     def line(self) -> int:

@@ -19,9 +19,10 @@ from dpcheck.diagnostics.names import UnknownTarget
 from dpcheck.model import surface
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Var
-from dpcheck.model.program import Mechanism, Target
+from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import SetValue, Value, value_key, value_text
+from dpcheck.resolve.arrangements import Leaf, arranged, arranged_text, is_askable, leaves
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.claims import at_condition, claim, quantity_names
@@ -277,17 +278,21 @@ class _Expansion:
         self, question: surface.Question, scope: Scope, loop_values: Mapping[str, Value]
     ) -> None:
         """Add one check, unless a part of it has a mistake."""
-        found = _target_of(question, scope)
-        if found is None:
+        tree = arranged(question.target, scope)
+        if tree is None:
             return
-        file, declaration, given = found
-        target = _instance(file, declaration, given, scope, question.target.span)
-        if target is None:
+        found = [(_resolved_target(leaf.target, scope), n, k) for leaf, n, k in leaves(tree)]
+        parts = [(part, n, k) for part, n, k in found if part is not None]
+        if len(parts) != len(found):
             return
+        file, declaration, given, target = parts[0][0]
         reader = _reader(target, declaration, file, given, scope, loop_values)
         asked = claim(question, reader)
         at = None if question.at is None else at_condition(question.at, reader)
         if asked is None or (question.at is not None and at is None):
+            return
+        arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
+        if not is_askable(asked, arrangement, reader, question):
             return
         texts = {name: value_text(value) for name, value in reader.filled_in.items()}
         at_text = None if question.at is None else written_text(question.at, texts)
@@ -297,8 +302,11 @@ class _Expansion:
             ResolvedCheck(
                 kind=question.kind,
                 name=question.title,
-                target_text=target_text(declaration.name.name, given),
+                target_text=arranged_text(
+                    tree, [target_text(part[1].name.name, part[2]) for part, _, _ in parts]
+                ),
                 target=target,
+                parts=arrangement,
                 claim=asked,
                 claim_text=written_text(question.claim, texts),
                 at=at,
@@ -311,11 +319,28 @@ class _Expansion:
         )
 
 
+_TargetParts = tuple[File, TargetItem, dict[str, Value | None], Target]
+
+
+def _resolved_target(tree: surface.Target, scope: Scope) -> _TargetParts | None:
+    """Return a target with its declaration and parameters."""
+    found = _target_of(tree, scope)
+    if found is None:
+        return None
+    file, declaration, given = found
+    target = _instance(file, declaration, given, scope, tree.span)
+    return None if target is None else (file, declaration, given, target)
+
+
+def _arrangement(parts: Sequence[tuple[_TargetParts, int, int]]) -> tuple[Part, ...]:
+    return tuple(Part(found[3], distance, times) for found, distance, times in parts)
+
+
 def _target_of(
-    question: surface.Question, scope: Scope
+    asked: surface.Target, scope: Scope
 ) -> tuple[File, TargetItem, dict[str, Value | None]] | None:
     """Return the declaration a question is about, and the parameters it gives."""
-    name = question.target.name
+    name = asked.name
     file, declaration = scope.file.visible.get(name.name, (None, None))
     if declaration is None and name.name in scope.session.broken:
         return None
@@ -326,7 +351,7 @@ def _target_of(
         return None
     inputs = _input_names(declaration)
     arguments: list[surface.Argument] = []
-    for argument in question.target.arguments:
+    for argument in asked.arguments:
         if argument.name is not None and argument.name.name in inputs:
             mistake = InputAsParameter(argument.name.span, argument.name.name, name.name)
             scope.report(mistake)

@@ -1,0 +1,398 @@
+"""Claims about compositions and groups: independent runs on one input, neighbors at a distance.
+
+A composition has no chain here. The losses of its parts are computed pair by pair and composed
+(`privacy.composition`), and every claim that losses determine is decided on the result. Beside it
+stands what the rules promise: (A, B) is (ε_A + ε_B, δ_A + δ_B)-private (Dwork, Roth, 2014,
+Theorem 3.16), and inputs at distance k are (k ε, δ Σ_{j<k} e^(jε))-private (Vadhan, 2017,
+Lemma 2.2).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from flint import arb, ctx
+
+from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
+from dpcheck.check.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
+from dpcheck.check.event_level import complete_evidence, seen_pairs
+from dpcheck.check.events import EventText
+from dpcheck.check.factors import Factor, Gap
+from dpcheck.check.loss_values import KnownLosses, Side, sides_of
+from dpcheck.check.merging import MergedEvidence
+from dpcheck.check.pair_losses import losses_of_all
+from dpcheck.check.privacy import Setting, decide_event_claim, tight_epsilon
+from dpcheck.check.quantities import INFINITELY_MANY, decide_on_losses
+from dpcheck.check.vacuity import NO_NEIGHBORS
+from dpcheck.check.verdicts import Amount, Beside, Coverage, Outcome
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    Excess,
+    Number,
+    add,
+    compare,
+    compare_values,
+    exact_text,
+    excess,
+    excess_sign,
+    multiply,
+)
+from dpcheck.limits import Limits
+from dpcheck.logic.claims import (
+    Claim,
+    LossQuantity,
+    LossTable,
+    PrivacyClaim,
+    Quantity,
+    QuantityClaim,
+    QuantityValue,
+    TightDelta,
+    TightEpsilon,
+)
+from dpcheck.privacy.composition import composed
+from dpcheck.privacy.enclosed import Enclosed, ball_of
+from dpcheck.privacy.losses import Loss, LossDistribution
+from dpcheck.records import dataclass
+from dpcheck.records import replace as with_fields
+
+
+def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
+    """Return the chain with states at a distance of the neighbor graph as neighbors."""
+    if distance == 1:
+        return chain
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_edges_from(chain.neighbors.pairs.tolist())
+    found: list[tuple[int, int]] = []
+    for state in sorted(graph.nodes):
+        limits.check_time(f"{len(found)} pairs at distance {distance} found")
+        reached = nx.single_source_shortest_path_length(graph, state, cutoff=distance)
+        found.extend((state, t) for t, d in reached.items() if d == distance and state < t)
+    pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
+    return with_fields(chain, neighbors=NeighborRelation(pairs))
+
+
+# --- compositions --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A part of a composition: its chain, and how often it runs."""
+
+    chain: Chain
+    times: int
+
+
+def different_inputs(first: Chain, second: Chain) -> str | None:
+    """Return how the inputs or neighbors of two chains differ, in words; None if they do not."""
+    mine, theirs = (set(map(chain.state_text, chain.initial.tolist())) for chain in (first, second))
+    if mine != theirs:
+        only = min(mine ^ theirs)
+        return f"only one of them has the input {only}"
+    pairs = [_named_pairs(chain) for chain in (first, second)]
+    if pairs[0] != pairs[1]:
+        names = " and ".join(sorted(min(map(sorted, pairs[0] ^ pairs[1]))))
+        return f"{names} are neighbors for one of them only"
+    return None
+
+
+def _named_pairs(chain: Chain) -> set[frozenset[str]]:
+    pairs = chain.neighbors.pairs.tolist()
+    return {frozenset((chain.state_text(s), chain.state_text(t))) for s, t in pairs}
+
+
+def decide_composition(
+    claim: Claim, runs: Sequence[Run], selected: IntArray, limits: Limits
+) -> Outcome:
+    """Return the outcome of a claim about independent runs on the same input.
+
+    All runs have the same inputs and neighbors; `selected` are initial states of the first.
+    """
+    first = runs[0].chain
+    chosen = np.isin(first.neighbors.pairs, selected).any(axis=1)
+    pairs = first.neighbors.pairs[chosen]
+    n_initial = len(selected)
+    parts = [_part_losses(run.chain, first, pairs, limits) for run in runs]
+    if any(part is None for part in parts):
+        return Outcome(INFINITELY_MANY, Coverage(n_initial, len(pairs)))
+    known_parts = [part for part in parts if part is not None]
+    times = [run.times for run in runs]
+    evidence = ComposedEvidence(tuple(enumerate(_composed(known_parts, times, limits))))
+
+    def names(pair: int) -> tuple[str, str]:
+        s, t = pairs[pair].tolist()
+        return first.state_text(s), first.state_text(t)
+
+    known = KnownLosses(evidence.different, len(pairs), None, names, evidence.event_text)
+    outcome = _outcome(claim, evidence, known, n_initial)
+    promises = _promises(claim, [ComposedEvidence(tuple(enumerate(p))) for p in known_parts], times)
+    return with_fields(outcome, beside=(*outcome.beside, *promises))
+
+
+def _part_losses(
+    chain: Chain, first: Chain, pairs: IntArray, limits: Limits
+) -> list[LossDistribution] | None:
+    """Return a part's losses for pairs of the first part's states; None for endless outputs."""
+    if chain is not first:
+        states = {chain.state_text(s): s for s in chain.initial.tolist()}
+        texts = [[first.state_text(s) for s in pair] for pair in pairs.tolist()]
+        mapped = [[states[text] for text in pair] for pair in texts]
+        pairs = np.array(mapped, np.int64).reshape(-1, 2)
+    related = with_fields(chain, neighbors=NeighborRelation(pairs))
+    seen = seen_pairs(related, np.unique(pairs), limits)
+    if not seen.are_finite:
+        return None
+    evidence = complete_evidence(seen)
+    rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
+    return losses_of_all(rows, limits)
+
+
+def _composed(
+    parts: Sequence[Sequence[LossDistribution]], times: Sequence[int], limits: Limits
+) -> list[LossDistribution]:
+    """Return the composed losses of every pair; pairs with equal parts are composed once."""
+    known: dict[tuple[LossDistribution, ...], LossDistribution] = {}
+    found = []
+    for together in zip(*parts, strict=True):
+        if together not in known:
+            known[together] = composed(list(zip(together, times, strict=True)), limits)
+        found.append(known[together])
+    return found
+
+
+def _outcome(
+    claim: Claim, evidence: ComposedEvidence, known: KnownLosses, n_initial: int
+) -> Outcome:
+    match claim:
+        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity) if isinstance(
+            quantity, LossQuantity | LossTable
+        ):
+            return decide_on_losses(claim, quantity, known, n_initial)
+        case PrivacyClaim() | QuantityClaim() | QuantityValue():
+            setting = Setting(evidence, known.n_pairs, known.names, True)
+            decision = decide_event_claim(claim, setting)
+            assert decision.verdict is not None, "complete evidence decides"
+            vacuity = () if known.n_pairs else (NO_NEIGHBORS,)
+            coverage = Coverage(n_initial, known.n_pairs)
+            return Outcome(decision.verdict, coverage, vacuity, decision.value)
+        case _:
+            raise AssertionError("formulas are not asked about compositions")
+
+
+@dataclass(frozen=True, eq=False)
+class ComposedEvidence:
+    """What the losses of pairs, each with its number, say about events."""
+
+    pairs: tuple[tuple[int, LossDistribution], ...]
+
+    @property
+    def n_sequences(self) -> None:
+        """Sequences were not listed."""
+        return None
+
+    @property
+    def different(self) -> list[tuple[int, LossDistribution]]:
+        """The pairs with different rows; of equal losses the first."""
+        first: dict[LossDistribution, int] = {}
+        for pair, losses in self.pairs:
+            if not losses.is_certain:
+                first.setdefault(losses, pair)
+        return [(pair, losses) for losses, pair in first.items()]
+
+    @property
+    def _sides(self) -> list[Side]:
+        return list(sides_of(self.different))
+
+    def worst_ratio(self) -> Gap | None:
+        """Return an event with the largest ratio; None where all pairs have equal rows."""
+        best: Side | None = None
+        for side in self._sides:
+            if best is None or _is_larger(side.losses, best.losses):
+                best = side
+        if best is None:
+            return None
+        if best.losses.p_only != 0:
+            return Gap(best.losses.p_only, 0, best.pair, best.is_forward)
+        top = best.losses.losses[0]
+        return Gap(top.p, top.q, best.pair, best.is_forward)
+
+    def worst_gap(self, factor: Factor) -> Gap | None:
+        """Return the event with the largest gap; None where no event has a positive one."""
+        best: Gap | None = None
+        for side in self._sides:
+            losses = side.losses
+            is_within = partial(_is_within, factor)
+            n_above = bisect_left(losses.losses, True, key=is_within)
+            corner = losses.corners[n_above + (losses.p_only != 0)]
+            if corner[0] == 0:
+                continue
+            gap = Gap(*corner, side.pair, side.is_forward)
+            if best is None or gap.exceeds(best, factor):
+                best = gap
+        return best
+
+    def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
+        """Return the event of a gap in words."""
+        if factor is not None:
+            bound = exact_text(factor.epsilon)
+            return EventText((f"the outputs whose losses add up to more than {bound}",), ())
+        if gap.q == 0:
+            return EventText(("the outputs that are possible on one side only",), ())
+        return EventText(("the outputs with the largest loss",), ())
+
+    def has_certain_rows(self) -> bool:
+        """Tell that this is not known."""
+        return False
+
+
+def _is_within(factor: Factor, loss: Loss) -> bool:
+    """Tell whether p <= E q."""
+    return excess_sign(loss.p, loss.q, factor.epsilon) <= 0
+
+
+def _is_larger(left: LossDistribution, right: LossDistribution) -> bool:
+    """Compare by the largest ratio, infinite ones by their mass."""
+    one, other = left.largest_ratio, right.largest_ratio
+    if one is None or other is None:
+        return compare(left.p_only, right.p_only) > 0
+    return compare(one, other) > 0
+
+
+# --- what the rules promise ----------------------------------------------------------------
+
+
+def _promises(
+    claim: Claim, parts: Sequence[ComposedEvidence], times: Sequence[int]
+) -> tuple[Beside, ...]:
+    """Return what the sum of the budgets, or basic composition, promises for a claim."""
+    match claim:
+        case PrivacyClaim(delta=0):
+            return (Beside("the budgets of the parts sum to", _sum_of_budgets(parts, times)),)
+        case PrivacyClaim(epsilon=epsilon):
+            return (_basic_composition(epsilon, parts, times),)
+        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+            return _quantity_promises(quantity, parts, times)
+        case _:
+            return ()
+
+
+def _quantity_promises(
+    quantity: Quantity, parts: Sequence[ComposedEvidence], times: Sequence[int]
+) -> tuple[Beside, ...]:
+    match quantity:
+        case TightEpsilon(delta=0):
+            return (Beside("the budgets of the parts sum to", _sum_of_budgets(parts, times)),)
+        case TightDelta(epsilon=epsilon):
+            return (_basic_composition(epsilon, parts, times),)
+        case _:
+            return ()
+
+
+def _sum_of_budgets(parts: Sequence[ComposedEvidence], times: Sequence[int]) -> Amount:
+    """Return Σ times · ε."""
+    found = [(tight_epsilon(part, 0).value, n) for part, n in zip(parts, times, strict=True)]
+    return _scaled_sum(found)
+
+
+def _scaled_sum(terms: Sequence[tuple[Epsilon | Number | Excess | None, int]]) -> Amount:
+    """Return Σ n·ε; infinite if one is."""
+    total = Budget.of(0)
+    is_budget = True
+    for value, n in terms:
+        if value is None:
+            return epsilon_amount(None)
+        if isinstance(value, Budget):
+            total = total + value * n
+        else:
+            is_budget = False
+    if is_budget:
+        return epsilon_amount(total)
+    return enclosed_amount(_sum_of_balls([(value, n) for value, n in terms]), DIGITS)
+
+
+def _sum_of_balls(terms: Sequence[tuple[Epsilon | Number | Excess | None, int]]) -> Enclosed:
+    def enclosure(bits: int) -> arb:
+        with ctx.workprec(bits):
+            total = arb(0)
+            for value, n in terms:
+                assert value is not None, "finite values have sums"
+                ball = value.ball(bits) if isinstance(value, Excess) else ball_of(value, bits)
+                total += ball * n
+            return total
+
+    return Enclosed(enclosure)
+
+
+def _basic_composition(
+    epsilon: Budget, parts: Sequence[ComposedEvidence], times: Sequence[int]
+) -> Beside:
+    """Return Σ times · δ(ε/n), ε shared evenly among all n runs."""
+    share = epsilon / sum(times)
+    factor = Factor.of(share)
+    terms: list[tuple[Number | Excess, int]] = []
+    for part, n in zip(parts, times, strict=True):
+        gap = part.worst_gap(factor)
+        terms.append((0 if gap is None else excess(gap.p, gap.q, share), n))
+    return Beside("basic composition promises", _capped_sum(terms))
+
+
+def _capped_sum(terms: Sequence[tuple[Number | Excess, int]]) -> Amount:
+    """Return the sum, or 1 if that is less."""
+    total: Number = 0
+    for value, n in terms:
+        if isinstance(value, Excess):
+            enclosed = _sum_of_balls(list(terms))
+            at_least_one = enclosed.compare(1) == 1
+            return number_amount(1) if at_least_one else enclosed_amount(enclosed, DIGITS)
+        total = add(total, multiply(value, n))
+    return number_amount(1 if compare(total, 1) > 0 else total)
+
+
+def group_promise(
+    claim: Claim, chain: Chain, distance: int, selected: IntArray, limits: Limits
+) -> tuple[Beside, ...]:
+    """Return what the k·ε rule promises for a claim, from the chain with its own neighbors."""
+    quantity = claim.quantity if isinstance(claim, QuantityClaim | QuantityValue) else None
+    is_pure = isinstance(claim, PrivacyClaim) and claim.delta == 0
+    is_tight = isinstance(quantity, TightEpsilon) and quantity.delta == 0
+    if not (is_pure or is_tight or isinstance(quantity, TightDelta)):
+        return ()
+    seen = seen_pairs(chain, selected, limits)
+    if not seen.are_finite:
+        return ()
+    evidence = complete_evidence(seen)
+    if not isinstance(quantity, TightDelta):
+        value = tight_epsilon(evidence, 0).value
+        return (Beside(f"{distance} times ε is", _scaled_sum([(value, distance)])),)
+    share = quantity.epsilon / distance
+    gap = evidence.worst_gap(Factor.of(share))
+    if gap is None:
+        return (Beside("the group rule promises", number_amount(0)),)
+    delta = excess(gap.p, gap.q, share)
+    if compare_values(delta, 0) == 0:
+        return (Beside("the group rule promises", number_amount(0)),)
+    return (Beside("the group rule promises", _grown(delta, share, distance)),)
+
+
+def _grown(delta: Number | Excess, share: Budget, distance: int) -> Amount:
+    """Return δ Σ_{j<k} e^(jε), or 1 if that is less."""
+
+    def enclosure(bits: int) -> arb:
+        with ctx.workprec(bits):
+            ball = delta.ball(bits) if isinstance(delta, Excess) else ball_of(delta, bits)
+            return sum(((share * j).exp_ball(bits) for j in range(distance)), arb(0)) * ball
+
+    factors = [Factor.of(share * j).value for j in range(distance)]
+    exact = [factor for factor in factors if factor is not None]
+    if len(exact) == distance and not isinstance(delta, Excess):
+        total: Number = 0
+        for factor in exact:
+            total = add(total, multiply(factor, delta))
+        return number_amount(1 if compare(total, 1) > 0 else total)
+    enclosed = Enclosed(enclosure)
+    return number_amount(1) if enclosed.compare(1) == 1 else enclosed_amount(enclosed, DIGITS)
