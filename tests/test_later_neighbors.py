@@ -50,18 +50,18 @@ def random_program(seed):
         f"  output {first}",
     ]
     names += ["u", "w"]
-    lines += [f"  {statement(2)}" for _ in range(choose.randrange(4, 9))]
+    lines += [f"  {statement(2)}" for _ in range(choose.randrange(3, 7))]
     return (
         "\n".join([*lines, "}"]).replace("`", "'").replace("adjacent x = x\n", "adjacent x != x'\n")
     )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_nested_d_looks_at_the_later_neighbors_and_no_others(seed):
     text = random_program(seed)
     file = File(parsed(text))
     claims, expected = [], []
-    for e_epsilon, delta in ((1, 0), (2, 0), (1, Fraction(1, 3))):
+    for e_epsilon, delta in ((1, 0), (1, Fraction(1, 3))):
         for wanted in (0, 1):
             chances = first_output_is_private(
                 file.mechanisms["m"], {}, file, e_epsilon, delta, Fraction(wanted)

@@ -18,7 +18,7 @@ from tests.oracle.values import NotCovered, OracleError, as_text
 from tests.oracle.words import path_probability
 
 random_programs = settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
@@ -84,7 +84,7 @@ def test_tight_quantities_are_those_of_the_definition(text):
         assert Fraction(values[0]["exp"]) == least
     for value, e_epsilon in zip(values[1:], (1, 2, Fraction(5, 3)), strict=True):
         assert Fraction(value["exact"]) == privacy.delta(by_place, pairs, e_epsilon)
-    assert all(result["vacuous"] == (not pairs) for result in report["results"][:1])
+    assert pairs or all(result["vacuous"] for result in report["results"])
 
 
 @random_programs

@@ -39,8 +39,11 @@ class ExplicitChain:
         """Tell whether a run ends in the state."""
         return self.rows[s] == {s: 1}
 
-    def observed_row(self, start, most):
+    def observed_row(self, start, most, known=None):
         """Return {(outputs, status): probability} from a state, for at most `most` outputs."""
+        known = {} if known is None else known
+        if (start, most) in known:
+            return known[start, most]
         silent, constant = {}, {}
         pending = [start]
         while pending:
@@ -58,12 +61,13 @@ class ExplicitChain:
                 elif most == 0:
                     add(constant[s], ((), CUT, None), p)
                 else:
-                    for (outputs, status), q in self.observed_row(t, most - 1).items():
+                    for (outputs, status), q in self.observed_row(t, most - 1, known).items():
                         add(constant[s], ((self.labels[t], *outputs), status, None), p * q)
         row = {}
         for (outputs, status, ends), p in solved(silent, constant)[start].items():
             # `solved` marks what goes silent forever in the third place.
             add(row, (outputs, DIVERGED if ends == DIVERGED else status), p)
+        known[start, most] = row
         return row
 
 

@@ -118,23 +118,6 @@ def identity(rest):
     return tuple(s if isinstance(s, tuple) else id(s) for s in rest)
 
 
-def next_output_probability(rest, env, wanted, file):
-    """Return the probability that the next output is the wanted value."""
-    event = step(rest, env, file)
-    match event[0]:
-        case "sample":
-            return sum(
-                (
-                    p * next_output_probability(*state, wanted, file)
-                    for p, state in event[1].values()
-                ),
-                Fraction(0),
-            )
-        case "output":
-            return Fraction(event[1] == wanted)
-    return Fraction(0)
-
-
 def later_neighbors(mechanism, body, parameters, file):
     """Return {state: {state: one (rest, env) of it}} for the later states that are neighbors."""
     inputs = [{**parameters, **i} for i in universe(mechanism, parameters, file)]
@@ -142,8 +125,13 @@ def later_neighbors(mechanism, body, parameters, file):
     pending = [
         ((body, inputs[i]), (body, inputs[j])) for i, j in neighbor_pairs(mechanism, {}, file)
     ]
+    met = set()
     while pending:
         left, right = pending.pop()
+        both = later_state(None, *left), later_state(None, *right)
+        if both in met:
+            continue
+        met.add(both)
         one, other = step(*left, file), step(*right, file)
         if one[0] != other[0] or one[0] == "end":
             continue
@@ -167,14 +155,29 @@ def first_output_is_private(mechanism, parameters, file, e_epsilon, delta, wante
     """
     body = unrolled(mechanism.body, file)
     partners = later_neighbors(mechanism, body, parameters, file)
+    chances = {}
+
+    def chance(rest, env):
+        """Return the probability that the next output is wanted, computed once for a state."""
+        key = later_state(None, rest, env)
+        if key not in chances:
+            event = step(rest, env, file)
+            match event[0]:
+                case "sample":
+                    chances[key] = sum(p * chance(*state) for p, state in event[1].values())
+                case "output":
+                    chances[key] = Fraction(event[1] == wanted)
+                case _:
+                    chances[key] = Fraction(0)
+        return chances[key]
 
     def is_private(value, state):
-        p = next_output_probability(*state, wanted, file)
-        for other in partners.get(later_state(value, *state), {}).values():
-            q = next_output_probability(*other, wanted, file)
-            if p > e_epsilon * q + delta or q > e_epsilon * p + delta:
-                return False
-        return True
+        p = chance(*state)
+        others = partners.get(later_state(value, *state), {}).values()
+        return all(
+            p <= e_epsilon * q + delta and q <= e_epsilon * p + delta
+            for q in (chance(*other) for other in others)
+        )
 
     def probability(rest, env):
         event = step(rest, env, file)

@@ -407,6 +407,7 @@ class Writer:
 PRELUDE = """
 const half = 1/2
 fun double(e) = 2 * e
+dist palette = {red: 1/3, green: 1/3, blue: 1/3}
 dist coin(p, base) = {base: p, base + 1: 1 - p}
 mechanism helper(bias = 1/3) {
   input z in 0..1
