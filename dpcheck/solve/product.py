@@ -13,6 +13,7 @@ formula) and looked up for whole frontiers; narrow frontiers go state by state, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,15 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import NARROW, Graph
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.sets import distinct
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.progression import Progression
 
 NEVER_FORMULA = 0
 ALWAYS_FORMULA = 1
 TIME_CHECK_INTERVAL = 256
-MAX_TABLE = 1 << 30
+MAX_DENSE = 1 << 28
+"""So many entries of tables that are indexed by chain states; rarer formulas get dictionaries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,31 @@ class _Table:
         self._values = added.astype(np.int32)
 
 
+class _Sparse:
+    """A column of mostly zeros, which answers to the same indices as an array of them."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, int] = {}
+
+    @overload
+    def __getitem__(self, states: int) -> int: ...
+    @overload
+    def __getitem__(self, states: IntArray) -> IntArray: ...
+    def __getitem__(self, states: int | IntArray) -> int | IntArray:
+        if isinstance(states, int):
+            return self._entries.get(states, 0)
+        found = (self._entries.get(s, 0) for s in states.tolist())
+        return np.fromiter(found, np.int64, len(states))
+
+    def __setitem__(self, states: int | IntArray, numbers: int | IntArray) -> None:
+        if isinstance(states, int) or isinstance(numbers, int):
+            assert isinstance(states, int), "one number belongs to one state"
+            assert isinstance(numbers, int), "one state has one number"
+            self._entries[states] = numbers
+        else:
+            self._entries.update(zip(states.tolist(), numbers.tolist(), strict=True))
+
+
 class _Search:
     """The product under construction: states numbered as found, rows filled in that order."""
 
@@ -104,7 +131,7 @@ class _Search:
         self.step = _Table(self._timed(progression.step), n_classes)
         self.settled = _Table(progression.settled, n_classes)
         # Per formula, 1 + the product state of each chain state; memory is used where not 0.
-        self.numbers: dict[int, NDArray[np.int32]] = {}
+        self.numbers: dict[int, NDArray[np.int32] | _Sparse] = {}
         self.n_found = 0
         self.states: list[IntArray] = []
         self.formulas: list[IntArray] = []
@@ -146,16 +173,12 @@ class _Search:
         self.limits.check_states(self.n_found)
         return numbers, np.concatenate(fresh) if fresh else np.empty(0, np.int64)
 
-    def _column(self, formula: int) -> NDArray[np.int32]:
+    def _column(self, formula: int) -> NDArray[np.int32] | _Sparse:
         column = self.numbers.get(formula)
         if column is None:
-            if (len(self.numbers) + 1) * self.graph.n_states > MAX_TABLE:
-                raise LimitReached(
-                    f"the path formula progressed to {len(self.numbers)} formulas over"
-                    f" {self.graph.n_states} states ({self.n_found} states of the product so far)",
-                    "a simpler formula",
-                )
-            column = self.numbers[formula] = np.zeros(self.graph.n_states, np.int32)
+            is_dense = (len(self.numbers) + 1) * self.graph.n_states <= MAX_DENSE
+            column = np.zeros(self.graph.n_states, np.int32) if is_dense else _Sparse()
+            self.numbers[formula] = column
         return column
 
     def expand(self, states: IntArray, formulas: IntArray) -> tuple[IntArray, IntArray]:

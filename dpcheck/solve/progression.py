@@ -63,9 +63,11 @@ class Progression:
         self._elements: list[int] = []
         self._entailed: list[int] = []
         self._families: dict[tuple[type, int, int], list[tuple[float, int]]] = {}
-        self._sufficient: list[tuple[int, int]] = []
+        # What conjunctions of several elements entail, by the highest of their bits.
+        self._sufficient: dict[int, list[tuple[int, int]]] = {}
         self._contrary: list[int] = []
         self._closures: dict[int, int] = {}
+        self._reductions: dict[int, int] = {}
         self._after: dict[tuple[int, int], Formula] = {}
         self._true: list[int] = []
         self._false: list[int] = []
@@ -207,14 +209,19 @@ class Progression:
         return tuple(sorted(singles))
 
     def _reduced(self, conjunction: Conjunction) -> Conjunction:
-        """Drop members that another member entails (one at a time, so never both of a cycle)."""
-        for bit in _bits(conjunction):
-            if conjunction >> bit & 1:
-                conjunction &= ~(self._entailed[bit] & ~(1 << bit))
-        for enough, entailed in self._sufficient:
-            if enough & ~conjunction == 0:
-                conjunction &= ~(entailed & ~enough)
-        return conjunction
+        """Drop members that other members entail (one at a time, so never both of a cycle)."""
+        found = self._reductions.get(conjunction)
+        if found is None:
+            found = conjunction
+            for bit in _bits(conjunction):
+                if found >> bit & 1:
+                    found &= ~(self._entailed[bit] & ~(1 << bit))
+            for bit in _bits(conjunction):
+                for enough, entailed in self._sufficient.get(bit, ()):
+                    if enough & ~found == 0:
+                        found &= ~(entailed & ~enough)
+            self._reductions[conjunction] = found
+        return found
 
     def _closure(self, conjunction: Conjunction) -> int:
         """Return all elements that the conjunction entails by the rules."""
@@ -223,9 +230,14 @@ class Progression:
             found = 0
             for bit in _bits(conjunction):
                 found |= self._entailed[bit]
-            for enough, entailed in self._sufficient:
-                if enough & ~found == 0:
-                    found |= entailed
+            fresh = found
+            while fresh:
+                before = found
+                for bit in _bits(fresh):
+                    for enough, entailed in self._sufficient.get(bit, ()):
+                        if enough & ~found == 0:
+                            found |= entailed
+                fresh = found & ~before
             self._closures[conjunction] = found
         return found
 
@@ -244,7 +256,7 @@ class Progression:
         return bit
 
     def _add_rules(self, term: int, bit: int) -> None:
-        self._closures.clear()
+        self._forget()
         contrary = self._bits.get(self.terms.negation(term))
         if contrary is not None:
             self._contrary.append(1 << bit | 1 << contrary)
@@ -274,9 +286,15 @@ class Progression:
             if part == 0:
                 return  # ψ is a tautology, which its term does not show
             if part & (part - 1):
-                self._sufficient.append((part, self._entailed[bit]))
+                highest = part.bit_length() - 1
+                self._sufficient.setdefault(highest, []).append((part, self._entailed[bit]))
             else:
                 self._entails(part.bit_length() - 1, bit)
+
+    def _forget(self) -> None:
+        """Drop what was derived from fewer rules."""
+        self._closures.clear()
+        self._reductions.clear()
 
     def _entails(self, stronger: int, weaker: int) -> None:
         """Record that one element entails another, keeping the relation transitive."""
@@ -288,7 +306,7 @@ class Progression:
         for bit, entailed in enumerate(self._entailed):
             if entailed & probe:
                 self._entailed[bit] = entailed | gained
-        self._closures.clear()
+        self._forget()
 
     def _inherit(self, bit: int, state_class: int) -> None:
         """Let a bounded until be false where the unbounded one is, a weak one true where it is."""
