@@ -204,8 +204,8 @@ def test_claims_that_name_an_input_keep_it_in_every_state():
         "number": Condition(op("<=", "output", 3), True, ()),
     }
     chain = labelled(explored, atoms)
-    assert chain.n_reported_states == 6
-    assert int(chain.labelling["x = pos"].sum()) == 3
+    assert explored.chain.n_reported_states == 6
+    assert int(chain.labelling["x = pos"].sum()) == 4  # the start, two outputs, its own end
     assert int(chain.labelling["honest"].sum()) == 2
     assert not chain.labelling["number"].any()
 
