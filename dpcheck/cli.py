@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.pipeline import Options
     from dpcheck.report.answers import Event, Summary
+    from dpcheck.report.overview import Overview
 
 EXIT_STATUS = """\
 \b
@@ -180,6 +181,124 @@ def _ended(summary: Summary) -> int:
 def _progress(*, is_quiet: bool) -> TextIO | None:
     """Return where progress may be shown: standard error, if a person is looking."""
     return sys.stderr if sys.stderr.isatty() and not is_quiet else None
+
+
+# --- profile and quantities ----------------------------------------------------------------
+
+
+def _define(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that name constants and limits."""
+    for option in (
+        click.option(
+            "-D",
+            "definitions",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Give a constant of the file another value.",
+        ),
+        click.option("--target", metavar="TARGET", help="Only this one, `rr(k = 4)` for example."),
+        click.option(
+            "--at-distance",
+            "distance",
+            type=click.IntRange(min=1),
+            default=1,
+            metavar="K",
+            help="Compare inputs at distance K of the neighbor graph.",
+        ),
+        click.option("--max-states", type=click.IntRange(min=1), default=10_000_000, metavar="N"),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S"),
+    ):
+        command = option(command)
+    return command
+
+
+@dpcheck.command(short_help="Show delta as a function of epsilon.")
+@click.argument("path", metavar="FILE")
+@_define
+@click.option("--svg", type=click.Path(dir_okay=False), help="Draw the profile into this file.")
+@click.option("--csv", type=click.Path(dir_okay=False), help="Write the table into this file.")
+def profile(
+    path: str,
+    definitions: tuple[str, ...],
+    target: str | None,
+    distance: int,
+    max_states: int,
+    timeout: float | None,
+    svg: str | None,
+    csv: str | None,
+) -> int:
+    """Show the privacy profile of the mechanisms of a file: exact, with pairs and events."""
+    from dpcheck.pipeline.overview import overviews
+    from dpcheck.report import profile_csv, profile_lines, profile_svg, writer
+
+    options = _overview_options(definitions, max_states, timeout)
+    found = list(overviews(path, ["profile"], target, distance, options))
+    status = _overview_status(found)
+    tables = [each for each in found if each.table is not None]
+    for each in tables:
+        writer(sys.stdout)(profile_lines(each))
+    if (svg or csv) and len(tables) != 1:
+        names = ", ".join(each.target for each in tables) or "none"
+        raise click.UsageError(f"a file is for one profile; choose one with --target ({names}).")
+    for place, drawn in ((svg, profile_svg), (csv, profile_csv)):
+        if place is not None:
+            _write(place, drawn(tables[0]))
+    return status
+
+
+@dpcheck.command(short_help="Show what there is to know about the mechanisms of a file.")
+@click.argument("path", metavar="FILE")
+@_define
+def quantities(
+    path: str,
+    definitions: tuple[str, ...],
+    target: str | None,
+    distance: int,
+    max_states: int,
+    timeout: float | None,
+) -> int:
+    """Show one table of exact quantities for all mechanisms of a file."""
+    from dpcheck.pipeline.overview import overviews
+    from dpcheck.report import quantity_lines, writer
+    from dpcheck.report.overview import QUANTITIES
+
+    options = _overview_options(definitions, max_states, timeout)
+    found = list(overviews(path, list(QUANTITIES), target, distance, options))
+    writer(sys.stdout)(quantity_lines(found))
+    return _overview_status(found)
+
+
+def _overview_options(
+    definitions: tuple[str, ...], max_states: int, timeout: float | None
+) -> Options:
+    from dpcheck.pipeline import Options
+
+    return Options(definitions, None, max_states, timeout)
+
+
+def _overview_status(found: Sequence[Overview]) -> int:
+    """Complain about what went wrong; return the exit status."""
+    from dpcheck.report import Collector, crash_lines, draw_mistake, writer
+
+    collector = Collector()
+    for each in found:
+        for event in each.events:
+            collector.add(event)
+    summary = collector.summary()
+    complain = writer(sys.stderr)
+    for mistake in summary.mistakes:
+        complain(draw_mistake(mistake))
+    complain(crash_lines(summary.crashes) if summary.crashes else ())
+    return summary.exit_status
+
+
+def _write(place: str, text: str) -> None:
+    from pathlib import Path
+
+    try:
+        Path(place).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(place, hint=error.strerror or "it cannot be written") from None
 
 
 # --- explain -------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.output_rows import output_rows
-from dpcheck.check.verdicts import Amount, Undecided, Value
+from dpcheck.check.verdicts import Amount, Table, Undecided, Value
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, Number
 from dpcheck.explore import MistakesFound, labelled
@@ -155,8 +155,32 @@ class Model:
             if is_selected(check, select)
         )
 
+    def ask(
+        self, text: str, *, max_states: int = 10_000_000, timeout: float | None = None
+    ) -> tuple[Answer, ...]:
+        """Return the answers to questions as if the file ended with them.
+
+        Compositions and groups are asked about in this way. Raises `ModelError`.
+
+        >>> import dpcheck
+        >>> model = dpcheck.parse("import std.survey")
+        >>> (answer,) = model.ask("compute compose(survey, 2): delta(ln 3)")
+        >>> answer.outcome.verdict.amount.exact
+        '3/8'
+        """
+        explorations = Explorations()
+        return tuple(
+            _answer(check, explorations, max_states, timeout)
+            for check in self.resolved_questions(text)
+        )
+
     def resolved_question(self, text: str) -> ResolvedCheck:
         """Return a claim as if the file ended with it; raises `ModelError`."""
+        (check,) = self.resolved_questions(text)
+        return check
+
+    def resolved_questions(self, text: str) -> tuple[ResolvedCheck, ...]:
+        """Return claims as if the file ended with them; raises `ModelError`."""
         assert self._closure.file.model is not None, "a model at hand was parsed"
         parsed = parse_model(SourceText("<question>", text))
         if parsed.mistakes:
@@ -169,8 +193,7 @@ class Model:
         wrong = [mistake for mistake in resolved.mistakes if mistake.severity == "error"]
         if wrong:
             raise ModelError(wrong)
-        (check,) = resolved.checks
-        return check
+        return tuple(resolved.checks)
 
 
 def parameter_text(value: Parameter) -> str:
@@ -268,6 +291,22 @@ class Target:
         'ln(4)'
         """
         return self.value(f"epsilon({parameter_text(delta)})")
+
+    def table(self, function: str, *, at: str | None = None) -> Table:
+        """Return `profile`, `losses` or `tradeoff` as a table of exact amounts.
+
+        >>> import dpcheck
+        >>> [row[2].exact for row in dpcheck.mechanisms.survey().table("profile").rows]
+        ['1/2', '0']
+        """
+        verdict = self.answer(function, at=at, kind="compute").outcome.verdict
+        match verdict:
+            case Value(table=Table() as table):
+                return table
+            case Undecided(reason=reason, option=option):
+                raise LimitReached(reason, option)
+            case _:
+                raise ValueError(f"{function} is no function; `value` gives its number")
 
     def delta(self, epsilon: Parameter) -> Amount:
         """Return the least δ with (epsilon, δ)-differential privacy.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from flint import arb, ctx
@@ -195,7 +195,7 @@ class ComposedEvidence:
         """Sequences were not listed."""
         return None
 
-    @property
+    @cached_property
     def different(self) -> list[tuple[int, LossDistribution]]:
         """The pairs with different rows; of equal losses the first."""
         first: dict[LossDistribution, int] = {}
@@ -204,7 +204,7 @@ class ComposedEvidence:
                 first.setdefault(losses, pair)
         return [(pair, losses) for losses, pair in first.items()]
 
-    @property
+    @cached_property
     def _sides(self) -> list[Side]:
         return list(sides_of(self.different))
 

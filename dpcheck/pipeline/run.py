@@ -66,22 +66,23 @@ def _checks_of(
     """Return the claims of a file that make sense, and the mistakes of all its text."""
     try:
         closure = library.closure(path)
-        return _resolved(closure, definitions)
+        return resolved(closure, definitions)
     except Exception:  # noqa: BLE001 - a bug costs this file and no other
         return (), (Crash(path.shown, traceback.format_exc()),)
 
 
-def _resolved(
+def resolved(
     closure: Closure, definitions: Definitions
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
+    """Return the claims of a file with everything it imports, and the mistakes of all its text."""
     model = closure.file.model
     if model is None or not (closure.is_sound or closure.has_only_syntax_errors):
         return (), closure.mistakes
-    resolved = resolve_model(model, closure.imported, definitions, closure.broken_names)
+    found = resolve_model(model, closure.imported, definitions, closure.broken_names)
     if closure.is_sound:
-        return resolved.checks, (*closure.mistakes, *resolved.mistakes)
+        return found.checks, (*closure.mistakes, *found.mistakes)
     # A lost item may have introduced any name as a symbol, so no name is called unknown here.
-    certain = (m for m in resolved.mistakes if not isinstance(m, UnknownName))
+    certain = (m for m in found.mistakes if not isinstance(m, UnknownName))
     return (), (*closure.mistakes, *certain)
 
 

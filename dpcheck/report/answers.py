@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, assert_never
 
-from dpcheck.check.verdicts import Holds, Outcome, Undecided, Value, Violated
+from dpcheck.check.verdicts import Holds, Outcome, Table, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
 
@@ -51,6 +51,12 @@ class Answer:
                 return False
             case _ as never:
                 assert_never(never)
+
+    @property
+    def table(self) -> Table | None:
+        """The table that `compute` asked for, if it asked for one."""
+        verdict = self.outcome.verdict
+        return verdict.table if isinstance(verdict, Value) else None
 
     @property
     def is_undecided(self) -> bool:

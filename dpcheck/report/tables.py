@@ -70,3 +70,28 @@ def beside_text(beside: Sequence[Beside]) -> str:
         for each in beside
     ]
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def table_csv(table: Table) -> str:
+    """Return a table as CSV: exact numbers, and a column of decimals beside each column of them."""
+    import csv
+    import io
+
+    numeric = [
+        any(isinstance(row[i], Amount) for row in table.rows) for i in range(len(table.columns))
+    ]
+    header: list[str] = []
+    for name, is_number in zip(table.columns, numeric, strict=True):
+        header += [name, f"{name} (decimal)"] if is_number else [name]
+    stream = io.StringIO()
+    out = csv.writer(stream, lineterminator="\n")
+    out.writerow(header)
+    for row in table.rows:
+        cells: list[str] = []
+        for cell, is_number in zip(row, numeric, strict=True):
+            if isinstance(cell, Amount):
+                cells += [cell.exact, cell.decimal]
+            else:
+                cells += [cell, ""] if is_number else [cell]
+        out.writerow(cells)
+    return stream.getvalue()

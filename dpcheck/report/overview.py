@@ -1,0 +1,90 @@
+"""Overviews of targets: the privacy profile of each, and one table of quantities for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dpcheck.check.verdicts import Table, Undecided
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass, field
+from dpcheck.report import plot
+from dpcheck.report.answers import Answer, Crash
+from dpcheck.report.drawing import visible
+from dpcheck.report.styled import Line, Piece, line
+from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
+
+QUANTITIES = {
+    "epsilon": "ε",
+    "delta(0)": "δ(0)",
+    "renyi(2)": "renyi(2)",
+    "zcdp": "zcdp",
+    "posterior_max(1/2)": "posterior(1/2)",
+    "bayes_vulnerability": "bayes vuln.",
+    "min_entropy_leakage": "leakage",
+}
+"""What the overview of a file shows, with the heads of its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What was found about one target: answers by quantity, and budgets the file states for it.
+
+    `events` are the answers, mistakes and crashes met on the way.
+    """
+
+    target: str
+    answers: Mapping[str, Answer]
+    budgets: tuple[plot.Budget, ...] = ()
+    events: tuple[Answer | Mistake | Crash, ...] = field(default=())
+
+    @property
+    def table(self) -> Table | None:
+        """The profile, where it was asked for and found."""
+        answer = self.answers.get("profile")
+        return None if answer is None else answer.table
+
+
+def profile_lines(found: Overview) -> Iterator[Line]:
+    """Yield a profile: what it covers, then its table."""
+    answer, table = found.answers["profile"], found.table
+    assert table is not None, "the profile was found"
+    facts = [*answer.covers, f"{answer.outcome.neighbor_pairs:,} neighbor pairs"]
+    text = visible(" · ".join(facts))
+    yield line(Piece(visible(found.target), "strong"), "  ", Piece(text, "faint"))
+    yield from table_lines(table, "  ", all_rows=True)
+    for budget in found.budgets:
+        said = f"stated: ε = {budget.epsilon.exact}, δ = {budget.delta.exact}"
+        yield line("  ", Piece(visible(said), "faint"))
+    yield line()
+
+
+def profile_svg(found: Overview) -> str:
+    """Return the drawing of a profile."""
+    assert found.table is not None, "the profile was found"
+    return plot.profile_svg(f"privacy profile of {found.target}", found.table, found.budgets)
+
+
+def profile_csv(found: Overview) -> str:
+    """Return a profile as CSV."""
+    assert found.table is not None, "the profile was found"
+    return table_csv(found.table)
+
+
+def quantity_lines(found: Sequence[Overview]) -> Iterator[Line]:
+    """Yield one row a target, one column a quantity."""
+    rows = [
+        [visible(each.target), *(_cell(each.answers.get(quantity)) for quantity in QUANTITIES)]
+        for each in found
+        if each.answers
+    ]
+    yield from aligned_lines(["", *QUANTITIES.values()], rows, "")
+
+
+def _cell(answer: Answer | None) -> str:
+    """Return the value an answer found, `-` where there was no answer."""
+    if answer is None:
+        return "-"
+    if isinstance(answer.outcome.verdict, Undecided):
+        return "undecided"
+    value = answer.outcome.value
+    return "-" if value is None else cell_text(value)
