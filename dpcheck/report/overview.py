@@ -48,7 +48,8 @@ def profile_lines(found: Overview) -> Iterator[Line]:
     """Yield a profile: what it covers, then its table."""
     answer, table = found.answers["profile"], found.table
     assert table is not None, "the profile was found"
-    facts = [*answer.covers, f"{answer.outcome.neighbor_pairs:,} neighbor pairs"]
+    n_pairs = answer.outcome.neighbor_pairs
+    facts = [*answer.covers, f"{n_pairs:,} neighbor pair{'' if n_pairs == 1 else 's'}"]
     text = visible(" · ".join(facts))
     yield line(Piece(visible(found.target), "strong"), "  ", Piece(text, "faint"))
     yield from table_lines(table, "  ", all_rows=True)

@@ -158,7 +158,9 @@ def _in_short(found: Counterexample, *, is_set: bool) -> str:
 
 def _in_full(found: Counterexample, *, is_set: bool) -> Iterator[Line]:
     """Yield a counterexample in full: states, event, probabilities, ratio, excess, runs."""
-    rows: list[tuple[str, str, Role]] = [("event", _event(found, is_set=is_set), "plain")]
+    rows: list[tuple[str, str, Role]] = []
+    if found.event:
+        rows.append(("event", _event(found, is_set=is_set), "plain"))
     if found.probabilities:
         for state, amount in zip(found.states, found.probabilities, strict=False):
             rows.append((f"from {visible(state)}", amount_text(amount), "number"))
