@@ -1,0 +1,1 @@
+"""Whole-job timings of dpcheck beside Storm (see README.md in this folder)."""
