@@ -62,6 +62,16 @@ def acyclic_solution(
     return _Pass(ordered, starts, scales, place[wanted]).fractions(limits)
 
 
+def exact_bits(system: System, layers: tuple[IntArray, IntArray]) -> int:
+    """Return about how long exact values become: the bits of the largest row of every layer."""
+    order, starts = layers
+    if system.denominators.dtype == np.int64:
+        sizes = np.log2(system.denominators[order].astype(np.float64))
+    else:
+        sizes = np.array([d.bit_length() for d in system.denominators[order].tolist()], np.float64)
+    return int(np.maximum.reduceat(sizes, starts[:-1]).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class _Scales:
     """The d_k as powers: d_k = bases[kinds[k]], and counts[k, i] of d_0 … d_k are bases[i]."""

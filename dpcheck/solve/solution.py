@@ -1,6 +1,7 @@
 """Exact solutions of any `System`, by the backend that fits its shape.
 
 - No cycle: one pass in topological order (`acyclic`).
+- Entries that form trees, as in walks on a line: elimination without fill (`trees`).
 - Small strong components are eliminated (`exact.solve_linear`: sparse elimination, then flint),
   with one right-hand column for each state outside that the component enters: its rows become rows
   over the outside, and the system loses the cycle.
@@ -33,14 +34,17 @@ from dpcheck.exact import (
     whole_lcm,
 )
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.solve.acyclic import acyclic_solution
+from dpcheck.solve.acyclic import acyclic_solution, exact_bits
+from dpcheck.solve.enclosures import acyclic_bounds
 from dpcheck.solve.guesses import IllConditioned, fill_bound
 from dpcheck.solve.lifting import lifted_bounds, lifted_values
 from dpcheck.solve.system import System, indptr_of
+from dpcheck.solve.trees import forest, tree_solution
 
 MAX_COLUMN_ENTRIES = 20_000
 LIFTING_PAYS_FROM = 700
 ELIMINATION_LIMIT = 3_000
+ENCLOSING_PAYS_FROM = 64
 
 
 def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
@@ -52,7 +56,11 @@ def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
         return acyclic_solution(system, layers, wanted, limits)
     component, count = strong_components(system.graph)
     sizes = np.bincount(component, minlength=count)
-    if sizes.max() >= LIFTING_PAYS_FROM and system.is_rational:
+    is_large = sizes.max() >= LIFTING_PAYS_FROM and system.is_rational
+    trees = forest(system, wanted) if is_large else None
+    if trees is not None:
+        return tree_solution(system, trees, wanted, limits)
+    if is_large:
         try:
             return lifted_values(system, wanted, limits)
         except IllConditioned:
@@ -68,11 +76,17 @@ def solution_bounds(
 ) -> list[tuple[Number, Number]]:
     """Return certified bounds of x_s for the wanted states, equal where exact values are cheap.
 
-    Only a system with a large component has bounds that differ, by at most 2^-bits.
+    They differ, by at most 2^-bits, where the system is deep or has a large component.
     """
-    if system.is_rational and len(wanted) and topological_layers(system.graph) is None:
+    if not len(wanted) or not system.is_rational:
+        return [(value, value) for value in solution(system, wanted, limits)]
+    layers = topological_layers(system.graph)
+    if layers is not None and exact_bits(system, layers) > ENCLOSING_PAYS_FROM * bits:
+        return acyclic_bounds(system, layers, wanted, bits, limits)
+    if layers is None:
         component, count = strong_components(system.graph)
-        if np.bincount(component, minlength=count).max() >= LIFTING_PAYS_FROM:
+        is_large = np.bincount(component, minlength=count).max() >= LIFTING_PAYS_FROM
+        if is_large and forest(system, wanted) is None:
             with suppress(IllConditioned):
                 return lifted_bounds(system, wanted, bits, limits)
     return [(value, value) for value in solution(system, wanted, limits)]
