@@ -31,7 +31,6 @@ from dpcheck.check.verdicts import (
     Value,
     Violated,
 )
-from dpcheck.check.wording import formula_text
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.diagnostics.selection import AtSelectsNothing, SeveralStates
@@ -55,6 +54,7 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
+from dpcheck.logic.formula_text import formula_text
 from dpcheck.records import replace
 from dpcheck.source import Span
 

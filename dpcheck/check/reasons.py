@@ -11,8 +11,8 @@ from dpcheck.check.privacy import inequality_text
 from dpcheck.check.runs import heavy_runs
 from dpcheck.check.truths import Truths
 from dpcheck.check.verdicts import Counterexample, Run
-from dpcheck.check.wording import formula_text
 from dpcheck.exact import Number, compare, exact_text, excess, multiply, subtract
+from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     And,
     Atom,

@@ -12,7 +12,7 @@ from dpcheck.chain.graph import graph_of, reachable
 from dpcheck.chain.sets import distinct, union
 from dpcheck.check.truths import Truths
 from dpcheck.check.verdicts import Vacuity
-from dpcheck.check.wording import formula_text
+from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     And,
     Atom,

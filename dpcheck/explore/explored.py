@@ -95,9 +95,12 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
             case Sink():
                 diverged = explored.chain.diverged
                 holds = origin == (NO_STATE if diverged is None else diverged)
-            case Label():
-                assert key in chain.labelling, f"the chain has no label {key}"
-                continue
+            case Label(name=name):
+                own = name + key.removeprefix(f'"{name}"').removeprefix(name)
+                assert own in chain.labelling, f"the chain has no label {own}"
+                if key == own:
+                    continue
+                holds = chain.labelling[own].copy()
             case Measure():
                 continue
             case _ as never:

@@ -46,6 +46,7 @@ from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
 from dpcheck.model.surface_text import filled, surface_text
 from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
+from dpcheck.model.words import is_plain
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import constant, expression, has_hole, known_value
@@ -156,7 +157,30 @@ def _states(
 
 
 def _junction(operator: str, known: tuple[StateFormula, ...], span: Span) -> StateFormula:
+    """Return a conjunction or disjunction; of nothing, it is a truth value."""
+    match known:
+        case ():
+            return Truth(operator == "&", span)
+        case (single,):
+            return single
     return And(known, span) if operator == "&" else Or(known, span)
+
+
+def _path_not(path: PathFormula) -> PathFormula:
+    """Return the negation; that of a state formula is one."""
+    match path:
+        case Holds(state=state, span=span):
+            return Holds(Not(state, span), span)
+    return PathNot(path, path.span)
+
+
+def _path_junction(operator: str, known: tuple[PathFormula, ...], span: Span) -> PathFormula:
+    match known:
+        case ():
+            return Holds(Truth(operator == "&", span), span)
+        case (single,):
+            return single
+    return PathAnd(known, span) if operator == "&" else PathOr(known, span)
 
 
 def _expands(tree: surface.Binder, reader: Reader) -> bool:
@@ -301,17 +325,17 @@ def path_formula(tree: surface.Expression, reader: Reader) -> PathFormula | None
             known = _paths(operands, reader)
             if known is None:
                 return None
-            return PathAnd(known, span) if operator == "&" else PathOr(known, span)
+            return _path_junction(operator, known, span)
         case surface.Implication(left=left, right=right, span=span):
             known = _paths((left, right), reader)
-            return None if known is None else PathOr((PathNot(known[0], span), known[1]), span)
+            return None if known is None else PathOr((_path_not(known[0]), known[1]), span)
         case surface.Conditional(condition=condition, then=then, otherwise=otherwise, span=span):
             known = _paths((condition, then, otherwise), reader)
             if known is None:
                 return None
             test, first, second = known
             chosen = PathAnd((test, first), span)
-            other = PathAnd((PathNot(test, span), second), span)
+            other = PathAnd((_path_not(test), second), span)
             return PathOr((chosen, other), span)
         case surface.Binder(kind="forall" | "exists", body=body, span=span):
             readers = _instances(tree, reader)
@@ -321,7 +345,7 @@ def path_formula(tree: surface.Expression, reader: Reader) -> PathFormula | None
             known = tuple(path for path in paths if path is not None)
             if len(known) != len(paths):
                 return None
-            return PathAnd(known, span) if tree.kind == "forall" else PathOr(known, span)
+            return _path_junction("&" if tree.kind == "forall" else "|", known, span)
     state_formula(tree, reader)
     return None
 
@@ -448,20 +472,23 @@ def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> St
     match tree:
         case surface.Name(name=name, primed=False, span=span):
             if name in states.families or name in states.labels:
-                return _collected(name, Label(name, None), span, reader)
+                return _collected(_written(tree), Label(name, None), span, reader)
             if name not in scope.known_names():
                 candidate = similar(name, states.names())
                 scope.report(UnknownState(span, name, chain.title, candidate))
                 return None
         case surface.Index(
-            base=surface.Name(name=name, primed=False, span=base_span), indices=indices, span=span
+            base=surface.Name(name=name, primed=False, span=base_span) as base,
+            indices=indices,
+            span=span,
         ) if name in states.families or name not in scope.known_names():
             identifier = surface.Identifier(name, span=base_span)
             member = known_member(identifier, indices, span, states, scope)
             if member is None:
                 return None
             key, values = member
-            return _collected(key, Label(name, values), span, reader)
+            written = _written(base) + key.removeprefix(name)
+            return _collected(written, Label(name, values), span, reader)
     return _truth(expression(tree, scope), tree, reader)
 
 
@@ -502,7 +529,12 @@ def _input_kinds(mechanism: Mechanism) -> dict[str, Kinds]:
 
 def _symbol_text(symbol: Symbol, tree: surface.Expression) -> str:
     is_quoted = isinstance(tree, surface.Name) and tree.quoted
-    return f'"{symbol.name}"' if is_quoted else symbol.name
+    is_word = symbol.name in ("stopped", "diverged") or not is_plain(symbol.name)
+    return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
+
+
+def _written(name: surface.Name) -> str:
+    return f'"{name.name}"' if name.quoted else name.name
 
 
 def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> StateFormula | None:
@@ -532,7 +564,7 @@ def _value_tree(value: Value, span: Span) -> surface.Expression | None:
         case bool():
             return surface.Boolean(value, span=span)
         case Symbol(name=name):
-            return surface.Name(name, span=span)
+            return surface.Name(name, quoted=not is_plain(name), span=span)
         case tuple():
             items = [_value_tree(item, span) for item in value]
             known = tuple(item for item in items if item is not None)

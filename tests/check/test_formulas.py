@@ -9,11 +9,11 @@ import pytest
 
 from dpcheck.chain.chain import Chain, NeighborRelation
 from dpcheck.check import ClaimRejected, Undecided, Violated, decide
-from dpcheck.check.wording import formula_text
 from dpcheck.exact import Budget
 from dpcheck.limits import Limits
 from dpcheck.logic import claims as c
 from dpcheck.logic import formulas as f
+from dpcheck.logic.formula_text import formula_text
 from tests.check.building import SPAN, STOP, mechanism_chain, release_chain, survey_chain
 from tests.check.claims import (
     at,

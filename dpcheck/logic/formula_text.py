@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
-from dpcheck.exact import exact_text
+from dpcheck.exact import ExpNumber, exact_text
 from dpcheck.logic.formulas import (
     And,
     Atom,
@@ -30,7 +30,7 @@ from dpcheck.logic.formulas import (
 )
 
 _OR, _AND, _UNTIL, _UNARY, _TIGHT = range(5)
-_PLAIN = re.compile(r"\w+(\[[^\[\]]*\])?|\"[^\"]*\"")
+_PLAIN = re.compile(r"(\w+|\"[^\"]*\")(\[[^\[\]]*\])?")
 
 
 def formula_text(formula: StateFormula | PathFormula) -> str:
@@ -59,9 +59,9 @@ def _text(formula: StateFormula | PathFormula) -> tuple[str, int]:
         case Not(argument=argument) | PathNot(argument=argument):
             return _negation(argument), _UNARY
         case And(arguments=arguments) | PathAnd(arguments=arguments):
-            return " & ".join(_within(each, _AND + 1) for each in arguments), _AND
+            return _joined(arguments, "&", _AND)
         case Or(arguments=arguments) | PathOr(arguments=arguments):
-            return " | ".join(_within(each, _OR + 1) for each in arguments), _OR
+            return _joined(arguments, "|", _OR)
         case ProbabilityIs() | ProbabilityIn() | Private():
             return _operator_text(formula), _TIGHT
         case Next(argument=argument):
@@ -80,12 +80,24 @@ def _text(formula: StateFormula | PathFormula) -> tuple[str, int]:
             assert_never(formula)
 
 
+def _joined(
+    arguments: tuple[StateFormula, ...] | tuple[PathFormula, ...], operator: str, binding: int
+) -> tuple[str, int]:
+    """Return a conjunction or disjunction; one without arguments is a truth value."""
+    if not arguments:
+        return "true" if operator == "&" else "false", _TIGHT
+    if len(arguments) == 1:
+        return _text(arguments[0])
+    return f" {operator} ".join(_within(each, binding + 1) for each in arguments), binding
+
+
 def _operator_text(formula: ProbabilityIs | ProbabilityIn | Private) -> str:
     """Return P or D with its bound and path."""
     path = f"[ {formula_text(formula.path)} ]"
     match formula:
         case ProbabilityIs(comparison=comparison, bound=bound):
-            return f"P{comparison}{exact_text(bound)} {path}"
+            text = exact_text(bound)
+            return f"P{comparison}{f'({text})' if isinstance(bound, ExpNumber) else text} {path}"
         case ProbabilityIn(low=low, high=high):
             return f"P in [{exact_text(low)}, {exact_text(high)}] {path}"
         case Private(epsilon=epsilon, delta=delta):

@@ -1,0 +1,25 @@
+"""Words of the language: a symbol or label that is spelled like one is written in quotes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_WORDS: Final = """
+import const fun dist mechanism chain check refute compute input public adjacent var while repeat
+run stop output state init observe if then else for in where true false ln div mod forall exists
+normalized clamped conditioned folded wrapped param query prior unbounded P D X F G U W R
+"""
+
+KEYWORDS: Final = frozenset(re.findall(r"\w+", _WORDS))
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def is_plain(name: str) -> bool:
+    """Tell whether a name needs no quotes.
+
+    >>> is_plain("top"), is_plain("R"), is_plain("a b")
+    (True, False, False)
+    """
+    return name not in KEYWORDS and _NAME.fullmatch(name) is not None
