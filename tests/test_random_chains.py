@@ -10,7 +10,7 @@ from tests.checking import check_text
 from tests.oracle import privacy
 from tests.oracle.explicit import explicit_chains
 
-random_chains = settings(max_examples=40, deadline=None)
+random_chains = settings(max_examples=25, deadline=None)
 MOST = 7
 
 
