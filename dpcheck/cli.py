@@ -25,7 +25,7 @@ EXIT_STATUS = """\
 \b
 Exit status:
   0    every check holds and every refute is violated
-  1    one of them is not so
+  1    one of them is not so, or says nothing and --strict-vacuity is given
   2    the input or the call is wrong (other files are still checked)
   3    something is undecided, and nothing else is wrong
   70   a bug in dpcheck
@@ -110,6 +110,11 @@ def dpcheck() -> None:
     metavar="S",
     help="Stop each claim after so many seconds: it is undecided.",
 )
+@click.option(
+    "--strict-vacuity",
+    is_flag=True,
+    help="Let a claim fail that says nothing: no neighbors, atoms never true, sure events.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not as claimed.")
 def check(
     paths: tuple[str, ...],
@@ -118,6 +123,7 @@ def check(
     select: str | None,
     max_states: int,
     timeout: float | None,
+    strict_vacuity: bool,
     quiet: bool,
 ) -> int:
     """Check every claim of model files, or of all `.dpm` files below a directory."""
@@ -125,7 +131,7 @@ def check(
 
     if timeout is not None and timeout != timeout:
         raise click.BadParameter("nan is not a number of seconds.", param_hint="'--timeout'")
-    options = Options(definitions, select, max_states, timeout)
+    options = Options(definitions, select, max_states, timeout, strict_vacuity)
     if form == "json":
         return _check_as_json(paths, options)
     return _check_as_text(paths, options, is_quiet=quiet)
@@ -266,6 +272,31 @@ def quantities(
     found = list(overviews(path, list(QUANTITIES), target, distance, options))
     writer(sys.stdout)(quantity_lines(found))
     return _overview_status(found)
+
+
+@dpcheck.command(short_help="Write exact output distributions as JSON or CSV.")
+@click.argument("path", metavar="FILE")
+@click.argument("target", metavar="TARGET")
+@click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json")
+def pmf(path: str, target: str, form: str) -> int:
+    """Write the exact output distributions of a mechanism, and its neighbors, as a table.
+
+    A model can import such a table as a mechanism.
+    """
+    from dpcheck.front import ModelError, load
+    from dpcheck.limits import LimitReached
+    from dpcheck.report import draw_mistake, writer
+
+    try:
+        sys.stdout.write(load(path).target(target).pmf(form))
+    except ModelError as wrong:
+        for mistake in wrong.mistakes:
+            writer(sys.stderr)(draw_mistake(mistake))
+        return 2
+    except LimitReached as limit:
+        _say(f"{limit.reason} ({limit.option})")
+        return 3
+    return 0
 
 
 def _overview_options(

@@ -15,8 +15,8 @@ from dpcheck.parse import parse_expression
 from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, is_selected
-from dpcheck.records import dataclass
-from dpcheck.report import Crash, Event, FileDone
+from dpcheck.records import dataclass, replace
+from dpcheck.report import Answer, Crash, Event, FileDone
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
 
@@ -25,12 +25,16 @@ Definitions = Mapping[str, surface.Expression]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to check: `definitions` are texts `NAME=VALUE`; `timeout` is seconds for each claim."""
+    """How to check: `definitions` are texts `NAME=VALUE`; `timeout` is seconds for each claim.
+
+    With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed.
+    """
 
     definitions: tuple[str, ...] = ()
     select: str | None = None
     max_states: int = 10_000_000
     timeout: float | None = None
+    strict_vacuity: bool = False
 
 
 def check_paths(arguments: Sequence[str], options: Options) -> Iterator[Event]:
@@ -89,9 +93,13 @@ def resolved(
 def _answers(checks: Sequence[ResolvedCheck], options: Options) -> Iterator[Event]:
     explorations = Explorations()
     for check in checks:
-        yield from answered(
+        for event in answered(
             check, explorations, max_states=options.max_states, timeout=options.timeout
-        )
+        ):
+            if isinstance(event, Answer):
+                yield replace(event, is_strict=options.strict_vacuity)
+            else:
+                yield event
 
 
 # --- constants from the command line -------------------------------------------------------

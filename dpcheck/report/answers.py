@@ -22,6 +22,7 @@ class Answer:
     `target`, `at` and `claim` have parameters and loop variables filled in. `covers` says for which
     inputs and neighbors the outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
     States and transitions leave the sinks out; they are None where no chain was finished.
+    With `is_strict`, a vacuous claim is not ok, whatever its verdict.
     """
 
     file: str
@@ -36,9 +37,15 @@ class Answer:
     n_states: int | None
     n_transitions: int | None
     seconds: float
+    is_strict: bool = False
 
     @property
     def is_ok(self) -> bool:
+        """Tell whether the outcome is as claimed and, if that is asked for, says something."""
+        return self.is_as_claimed and not (self.is_strict and self.outcome.is_vacuous)
+
+    @property
+    def is_as_claimed(self) -> bool:
         """Tell whether the outcome is what the claim's word asks for."""
         match self.outcome.verdict:
             case Holds():

@@ -84,7 +84,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
     is_set = _is_about_sequences(answer)
     match verdict:
         case Holds():
-            word = "holds" if answer.is_ok else "holds, yet it is to be refuted"
+            word = "holds" if answer.is_as_claimed else "holds, yet it is to be refuted"
             yield line(*lead, Piece(word, role), *_quantity(answer), *_beside(answer))
         case Value(amount=amount, table=None):
             yield line(*lead, Piece(amount_text(amount), "number"), *_beside(answer))
@@ -92,7 +92,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             assert table is not None, "the case before has no table"
             yield line(*lead, Piece(_counted(len(table.rows), "row"), "number"))
             yield from table_lines(table, "        ")
-        case Violated(counterexample=counterexample) if answer.is_ok:
+        case Violated(counterexample=counterexample) if answer.is_as_claimed:
             said = f": {_in_short(counterexample, is_set=is_set)}"
             yield line(*lead, Piece("violated, as claimed", role), *_quantity(answer), said)
         case Violated(counterexample=counterexample):
@@ -104,7 +104,8 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
         case _ as never:
             assert_never(never)
     for reason in answer.outcome.vacuity:
-        yield line("        ", Piece("vacuous: ", "unsure"), visible(reason.text))
+        tone: Role = "bad" if answer.is_strict else "unsure"
+        yield line("        ", Piece("vacuous: ", tone), visible(reason.text))
 
 
 def _symbol(answer: Answer) -> tuple[str, Role]:
@@ -251,7 +252,7 @@ def _came_out(answer: Answer, kind: str) -> bool:
 
 
 def _is_failed(answer: Answer) -> bool:
-    return not answer.is_ok and not answer.is_undecided
+    return not answer.is_as_claimed and not answer.is_undecided
 
 
 def crash_lines(crashes: Sequence[Crash]) -> Iterator[Line]:
