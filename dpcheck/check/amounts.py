@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
 from dpcheck.check.factors import Gap
 from dpcheck.check.verdicts import Amount
 from dpcheck.exact import (
@@ -12,12 +14,14 @@ from dpcheck.exact import (
     Number,
     decimal,
     divide,
+    enclosure,
     exact_text,
     exp_text,
 )
 from dpcheck.privacy.enclosed import Enclosed
 
 DIGITS = 17
+ENCLOSED_DIGITS = 15
 INFINITE = Amount("inf", "inf")
 INFINITE_EPSILON = Amount("inf", "inf", "inf")
 
@@ -31,6 +35,26 @@ def number_amount(value: Number | Excess) -> Amount:
     ('75/128', '0.5859375')
     """
     return Amount(exact_text(value), decimal(value))
+
+
+def between_amount(low: Number | Excess, high: Number | Excess) -> Amount:
+    """Return a number known to lie between two others, exactly if they are equal.
+
+    >>> from dpcheck.exact import number
+    >>> between_amount(number(1, 3), number(2, 3)).exact
+    'in [0.333333333333333, 0.666666666666667]'
+    """
+    if low == high:
+        return number_amount(low)
+    below, above = _rounded(low, ROUND_FLOOR), _rounded(high, ROUND_CEILING)
+    return Amount(f"in [{below}, {above}]", decimal(low), enclosure=(below, above))
+
+
+def _rounded(value: Number | Excess, direction: str) -> str:
+    """Return a decimal of `ENCLOSED_DIGITS` digits on the given side of a value."""
+    end = enclosure(value)[direction == ROUND_CEILING]
+    context = Context(prec=ENCLOSED_DIGITS, rounding=direction)
+    return str(context.divide(Decimal(int(end.p)), Decimal(int(end.q)))).lower()
 
 
 def epsilon_amount(value: Epsilon | None) -> Amount:

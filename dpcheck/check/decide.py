@@ -28,6 +28,7 @@ from dpcheck.check.verdicts import (
     Holds,
     Outcome,
     Undecided,
+    Vacuity,
     Value,
     Violated,
 )
@@ -194,8 +195,18 @@ def _decide_formula(claim: FormulaClaim, selected: IntArray, truths: Truths) -> 
     return Outcome(
         Violated(counterexample(claim.formula, failing, truths)) if len(failing) else Holds(),
         Coverage(len(selected), len(truths.pairs_at(selected))),
-        formula_vacuity(claim.formula, selected, truths),
+        _formula_vacuity(claim, selected, truths),
     )
+
+
+def _formula_vacuity(
+    claim: FormulaClaim, selected: IntArray, truths: Truths
+) -> tuple[Vacuity, ...]:
+    """Return why a decided formula says little; a limit that is reached here costs no verdict."""
+    try:
+        return formula_vacuity(claim.formula, selected, truths)
+    except LimitReached:
+        return ()
 
 
 def _decide_path_probability(

@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import assert_never
 
 from dpcheck.chain.chain import IntArray
-from dpcheck.check.amounts import number_amount, ratio_amount
+from dpcheck.check.amounts import between_amount, number_amount, ratio_amount
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.privacy import inequality_text
 from dpcheck.check.runs import heavy_runs
-from dpcheck.check.truths import Truths
-from dpcheck.check.verdicts import Counterexample, Run
-from dpcheck.exact import Number, compare, exact_text, excess, multiply, subtract
+from dpcheck.check.truths import Bounds, Truths
+from dpcheck.check.verdicts import Amount, Counterexample, Run
+from dpcheck.exact import (
+    Number,
+    compare,
+    divide,
+    exact_text,
+    excess,
+    exp_text,
+    multiply,
+    subtract,
+)
+from dpcheck.limits import LimitReached
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     And,
@@ -102,22 +112,61 @@ def _pair_example(
         return Counterexample((name,), (text,), (), f"not {text}: no state has a neighbor")
     shown = pairs if is_true else truths.violating(formula, pairs)
     ends = shown[_worst(formula, shown, truths)]
-    p, q = truths.probabilities(formula.path, ends)
+    p, q = _shown(formula.path, ends, truths)
     first, second = (int(s) for s in ends)
-    if compare(p, q) < 0:
+    if compare(p[0], q[0]) < 0:
         first, second, p, q = second, first, q, p
-    gap = Gap(p, q, 0, True)
-    requirement = inequality_text(gap.p, gap.q, formula.epsilon, formula.delta)
-    over = excess(subtract(gap.p, formula.delta), gap.q, formula.epsilon)
+    requirement = _inequality(p, q, formula)
+    least, most = (
+        excess(subtract(above, formula.delta), below, formula.epsilon)
+        for above, below in ((p[0], q[1]), (p[1], q[0]))
+    )
     return Counterexample(
         states=(truths.chain.state_text(first), truths.chain.state_text(second)),
         event=(formula_text(formula.path),),
-        probabilities=(number_amount(gap.p), number_amount(gap.q)),
+        probabilities=(between_amount(*p), between_amount(*q)),
         requirement=f"not {requirement}" if is_true else requirement,
-        ratio=ratio_amount(gap),
-        excess=number_amount(over),
+        ratio=_ratio(p, q),
+        excess=between_amount(least, most),
         runs=_runs(formula.path, (first, second), truths, is_satisfying=True),
     )
+
+
+def _shown(path: PathFormula, states: IntArray, truths: Truths) -> list[Bounds]:
+    """Return the exact probabilities of a counterexample, as bounds that are equal.
+
+    The verdict is known by now: where exact numbers reach a limit, its certified bounds are shown.
+    """
+    try:
+        return [(p, p) for p in truths.probabilities(path, states)]
+    except LimitReached:
+        return truths.bounds(path, states)
+
+
+def _is_exact(bounds: Bounds) -> bool:
+    return compare(*bounds) == 0
+
+
+def _inequality(p: Bounds, q: Bounds, formula: Private) -> str:
+    """Return p <= e^ε q + δ with the numbers filled in, or with names and enclosures of them."""
+    if _is_exact(p) and _is_exact(q):
+        return inequality_text(p[0], q[0], formula.epsilon, formula.delta)
+    plus = "" if formula.delta == 0 else f" + {exact_text(formula.delta)}"
+    known = " and ".join(f"{name} {_known(each)}" for name, each in (("p", p), ("q", q)))
+    return f"p <= {exp_text(formula.epsilon)} * q{plus}, where {known}"
+
+
+def _known(bounds: Bounds) -> str:
+    """Return `= 3/4`, or `in [0.74, 0.76]`."""
+    text = between_amount(*bounds).exact
+    return f"= {text}" if _is_exact(bounds) else text
+
+
+def _ratio(p: Bounds, q: Bounds) -> Amount | None:
+    """Return p/q: infinite over zero, None for 0/0 and where q may be either."""
+    if _is_exact(p) and _is_exact(q):
+        return ratio_amount(Gap(p[0], q[0], 0, True))
+    return None if q[0] == 0 else between_amount(divide(p[0], q[1]), divide(p[1], q[0]))
 
 
 def _worst(formula: Private, pairs: IntArray, truths: Truths) -> int:
@@ -155,12 +204,12 @@ def _probability_example(
     k = _extreme(lower, is_largest=wants_less != is_true)
     if isinstance(formula, ProbabilityIn) and compare(lower[k], formula.low) >= 0:
         k = _extreme(lower, is_largest=True)
-    (p,), s = truths.probabilities(formula.path, states[k : k + 1]), int(states[k])
+    (p,), s = _shown(formula.path, states[k : k + 1], truths), int(states[k])
     requirement = f"{'not ' if is_true else ''}{_comparison_text(p, formula)}"
     return Counterexample(
         states=(truths.chain.state_text(s),),
         event=(formula_text(formula.path),),
-        probabilities=(number_amount(p),),
+        probabilities=(between_amount(*p),),
         requirement=requirement,
         runs=_runs(formula.path, (s,), truths, is_satisfying=wants_less != is_true),
     )
@@ -176,13 +225,14 @@ def _extreme(values: list[Number], *, is_largest: bool) -> int:
     return best
 
 
-def _comparison_text(p: Number, formula: ProbabilityIs | ProbabilityIn) -> str:
+def _comparison_text(p: Bounds, formula: ProbabilityIs | ProbabilityIn) -> str:
     """Return the comparison that a P formula makes of a probability."""
+    name, where = (exact_text(p[0]), "") if _is_exact(p) else ("p", f", where p {_known(p)}")
     match formula:
         case ProbabilityIs(comparison=comparison, bound=bound):
-            return f"{exact_text(p)} {comparison} {exact_text(bound)}"
+            return f"{name} {comparison} {exact_text(bound)}{where}"
         case ProbabilityIn(low=low, high=high):
-            return f"{exact_text(low)} <= {exact_text(p)} <= {exact_text(high)}"
+            return f"{exact_text(low)} <= {name} <= {exact_text(high)}{where}"
         case _:
             assert_never(formula)
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from dpcheck.chain.chain import Chain, NeighborRelation
-from dpcheck.check import ClaimRejected, Undecided, Violated, decide
+from dpcheck.check import ClaimRejected, Undecided, Violated, decide, truths
 from dpcheck.exact import Budget
-from dpcheck.limits import Limits
+from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims as c
 from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
+from dpcheck.solve import path_probabilities
 from tests.check.building import SPAN, STOP, mechanism_chain, release_chain, survey_chain
 from tests.check.claims import (
     at,
@@ -211,3 +212,47 @@ def test_runs_show_both_sides_of_equal_outputs():
     assert shown.probabilities[0].exact == "15/16"
     assert shown.runs[0].text == "a, ..."
     assert [p.exact for p in shown.runs[0].probabilities] == ["3/4", "1/4"]
+
+
+def only_bounds(monkeypatch):
+    """Let exact probabilities reach the time limit; bounds are 1/1000 apart."""
+
+    def too_long(*arguments, **options):
+        raise LimitReached("the time limit of 1 s passed (3 digits found)", "--timeout")
+
+    def bounds(*arguments, **options):
+        options.pop("bits")
+        half = fraction("1/2000")
+        return [(p - half, p + half) for p in path_probabilities(*arguments, **options)]
+
+    monkeypatch.setattr(truths, "path_probabilities", too_long)
+    monkeypatch.setattr(truths, "path_bounds", bounds)
+
+
+def test_what_bounds_refute_is_violated_although_exact_numbers_take_too_long(monkeypatch):
+    only_bounds(monkeypatch)
+    chain = survey_chain()
+    found = outcome(chain, formula(private(ln(2), next_(here("Y"))))).verdict
+    assert isinstance(found, Violated)
+    shown = found.counterexample
+    assert shown.states == ("x = pos", "x = neg")
+    assert [p.enclosure for p in shown.probabilities] == [
+        ("0.7495", "0.7505"),
+        ("0.2495", "0.2505"),
+    ]
+    assert shown.requirement == (
+        "p <= 2 * q, where p in [0.7495, 0.7505] and q in [0.2495, 0.2505]"
+    )
+    assert shown.excess.exact == "in [0.2485, 0.2515]"
+    assert shown.ratio.enclosure == ("2.99201596806387", "3.00801603206413")
+    found = outcome(chain, formula(probability(">=", "4/5", next_(here("Y"))))).verdict
+    assert isinstance(found, Violated)
+    assert found.counterexample.requirement == "p >= 4/5, where p in [0.2495, 0.2505]"
+
+
+def test_what_bounds_leave_open_is_undecided_when_exact_numbers_take_too_long(monkeypatch):
+    only_bounds(monkeypatch)
+    chain = survey_chain()
+    assert verdict(chain, formula(private(ln(3), next_(here("Y"))))) == "undecided"
+    assert verdict(chain, formula(private(ln("301/100"), next_(here("Y"))))) == "holds"
+    assert verdict(chain, formula(probability("<=", "3/4", next_(here("Y"))))) == "undecided"
