@@ -25,13 +25,15 @@ import time
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
+from math import log
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.output_rows import output_rows
 from dpcheck.check.verdicts import Amount, Table, Undecided, Value
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.exact import ExpNumber, Number
+from dpcheck.exact import ExpNumber, Number, exact_text
 from dpcheck.explore import MistakesFound, labelled
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model import program, surface
@@ -41,10 +43,14 @@ from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, is_selected
 from dpcheck.pipeline.run import read_definitions, undeclared
+from dpcheck.pipeline.tables import table_csv, table_json
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Crash, draw_mistake, plain
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 Parameter = bool | int | Fraction | str
 """A parameter or constant: `3`, `Fraction(1, 4)`, or an expression of the language, `"ln 3"`."""
@@ -162,8 +168,7 @@ class Model:
 
         Compositions and groups are asked about in this way. Raises `ModelError`.
 
-        >>> import dpcheck
-        >>> model = dpcheck.parse("import std.survey")
+        >>> model = loads("import std.survey")
         >>> (answer,) = model.ask("compute compose(survey, 2): delta(ln 3)")
         >>> answer.outcome.verdict.amount.exact
         '3/8'
@@ -348,6 +353,63 @@ class Target:
             state: {shown: _probability(p) for shown, p in row.items()}
             for state, row in rows.items()
         }
+
+    def pmf(self, form: str = "json") -> str:
+        """Return all output distributions and neighbor pairs as a table, `"json"` or `"csv"`.
+
+        A model imports such a file as a mechanism: `import "measured.json"`.
+
+        >>> import dpcheck
+        >>> print(dpcheck.mechanisms.survey().pmf("csv"), end="")
+        row,x = pos,Y,3/4
+        row,x = pos,N,1/4
+        row,x = neg,Y,1/4
+        row,x = neg,N,3/4
+        pair,x = pos,x = neg
+        """
+        chain = self.chain()
+        found = output_rows(chain, self._limits())
+        rows = {
+            state: {shown: exact_text(p) for shown, p in row.items()}
+            for state, row in found.items()
+        }
+        pairs = [(chain.state_text(s), chain.state_text(t)) for s, t in chain.neighbors.pairs]
+        if form not in ("json", "csv"):
+            raise ValueError("a table is written as json or csv")
+        return table_json(self.name, rows, pairs) if form == "json" else table_csv(rows, pairs)
+
+    def privacy_loss_distribution(
+        self, *, pessimistic: bool = True, interval: float = 1e-4
+    ) -> PrivacyLossDistribution:
+        """Return the worst pair's losses for Google's `dp_accounting`, which must be installed.
+
+        Both directions are given (its `symmetric=False`), as natural logarithms; the upper
+        distribution is the one with the larger loss. From here on numbers are floats, rounded by
+        `dp_accounting` to multiples of `interval`.
+        """
+        from dp_accounting.pld import privacy_loss_distribution as accounting
+
+        rows = [row for row in self.table("losses").rows if row[0] == self._worst_state]
+        upper: dict[int, float] = {}
+        lower: dict[int, float] = {}
+        for i, (_, _, _, p, q) in enumerate(rows):
+            for side, mass in ((upper, p), (lower, q)):
+                if isinstance(mass, Amount) and mass.exact != "0":
+                    side[i] = log(float(mass.decimal))
+        for row in self.table("losses").rows[len(rows) :]:
+            if isinstance(row[2], Amount) and row[2].exact == "inf" and isinstance(row[3], Amount):
+                lower[len(rows)] = log(float(row[3].decimal))
+        return accounting.from_two_probability_mass_functions(
+            lower,
+            upper,
+            pessimistic_estimate=pessimistic,
+            value_discretization_interval=interval,
+            symmetric=False,
+        )
+
+    @property
+    def _worst_state(self) -> Amount | str:
+        return self.table("losses").rows[0][0]
 
     def _limits(self) -> Limits:
         deadline = None if self.timeout is None else time.monotonic() + self.timeout

@@ -132,3 +132,38 @@ mistakes are reported too.
     def title(self) -> str:
         """Which file."""
         return f"`{self.path}` has mistakes, so this import brings nothing in"
+
+
+@dataclass(frozen=True)
+class MalformedTable(Mistake):
+    """An imported table of probabilities that is none; `reason` says why."""
+
+    shown: str
+    reason: str
+
+    code: ClassVar[str] = "DP706"
+    explanation: ClassVar[str] = """\
+A JSON or CSV file can be imported as a mechanism: a distribution of outputs for each input, and the
+pairs of neighbors. Probabilities are numbers or expressions of the language.
+
+Right (measured.csv):
+    row,x = pos,Y,3/4
+    row,x = pos,N,1/4
+    row,x = neg,Y,1/4
+    row,x = neg,N,3/4
+    pair,x = pos,x = neg
+
+Right (measured.json):
+    {"rows": {"x = pos": {"Y": "3/4", "N": "1/4"}, "x = neg": {"Y": "1/4", "N": "3/4"}},
+     "pairs": [["x = pos", "x = neg"]]}
+"""
+
+    @property
+    def title(self) -> str:
+        """Which file, and why."""
+        return f"`{self.shown}` is no table of probabilities: {self.reason}"
+
+    @property
+    def file(self) -> str | None:
+        """The table."""
+        return self.shown

@@ -23,6 +23,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
 from dpcheck.pipeline.files import SUFFIX, ModelPath, read_source, similar_path
+from dpcheck.pipeline.tables import SUFFIXES, table_model
 from dpcheck.records import dataclass, field
 from dpcheck.source import SourceText
 
@@ -112,6 +113,10 @@ def _parse(path: ModelPath) -> ParsedFile:
     source = read_source(path.shown, path.real)
     if isinstance(source, Mistake):
         return ParsedFile(path, None, (source,))
+    if path.real.suffix in SUFFIXES:
+        source = table_model(source)
+        if isinstance(source, Mistake):
+            return ParsedFile(path, None, (source,))
     return _parsed(path, source)
 
 

@@ -1,0 +1,238 @@
+"""Quantities, compositions and groups in the language: known truths, stated as models."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checking import check_text, error_codes
+
+SURVEY = """
+mechanism survey(truth = 3/4) {
+  input x in {pos, neg}
+  adjacent all
+  y ~ if x = pos then {Y: truth, N: 1 - truth} else {Y: 1 - truth, N: truth}
+  output y
+}
+mechanism noise(alpha = 1/2, n = 5) {
+  input x in 0..n
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, alpha) clamped 0..n
+  output y
+}
+"""
+
+
+def assert_all_hold(text):
+    report = check_text(text)
+    wrong = [result for result in report["results"] if not result["ok"]]
+    assert report["ok"], (wrong, report.get("errors"))
+    assert report["results"]
+
+
+def test_probabilities_and_budgets_in_powers_of_e():
+    assert_all_hold(
+        SURVEY
+        + """
+    const eps = 1/2
+    mechanism weights { input s in 0..2 adjacent abs(s - s') <= 1
+      y ~ {r: exp(-abs(r - s)/2) for r in 0..2} normalized output y }
+    check noise(alpha = exp(-1/2)): epsilon = 1/2
+    check noise(alpha = exp(-eps)): epsilon = eps
+    check noise(alpha = exp(-ln 3)): epsilon = ln 3
+    refute noise(alpha = exp(-1/2)): epsilon = 1/2 + 1e-60
+    check noise(alpha = exp(-1/2)): dp(1/2)
+    check noise(alpha = exp(-1/2)): dp(ln 2 - ln(6/5) + 1/10)
+    refute noise(alpha = exp(-1/2)): dp(ln 2 - ln(6/5) - 1/50)
+    check noise(alpha = exp(-1/2)): delta(1/2) = 0
+    check noise(alpha = exp(-1/2)): delta(0) = (exp(1/2) - 1)/(exp(1/2) + 1)
+    check compose(noise(alpha = exp(-1/2)), 2, noise): epsilon = 1 + ln 2
+    check weights: epsilon <= 1
+    """
+    )
+
+
+def test_composition_by_losses_agrees_with_the_program_that_runs_twice():
+    text = (
+        SURVEY
+        + """
+    mechanism answers(k = 2) { input x in {pos, neg} adjacent all repeat k { run survey(x = x) } }
+    """
+    )
+    for k, delta in enumerate(["0", "3/8", "3/8", "75/128", "75/128", "735/1024"], start=1):
+        text += f"check compose(survey, {k}): delta(ln 3) = {delta}\n"
+        text += f"check answers(k = {k}): delta(ln 3) = {delta}\n"
+        text += f"check compose(survey, {k}): epsilon = {k} * ln 3\n"
+    assert_all_hold(text)
+
+
+def test_basic_composition_promises_one_where_two_answers_show_a_half():
+    report = check_text(SURVEY + "compute compose(survey, 2): delta(0)")
+    (result,) = report["results"]
+    assert result["value"]["exact"] == "1/2"
+    assert [b["value"]["exact"] for b in result["beside"]] == ["1"]
+
+
+def test_groups_lose_at_most_the_distance_times_epsilon():
+    assert_all_hold(
+        SURVEY
+        + """
+    for k in 1..5 { check group(noise, k): epsilon = k * ln 2 }
+    check group(noise, 2): total_variation = 1/2
+    check group(noise, 2): D{ln 4} [ X output = 0 ]
+    refute group(noise, 2): D{ln 3} [ X output = 0 ]
+    check group(compose(noise, 2), 2): epsilon = 4 * ln 2
+    """
+    )
+
+
+def test_a_distance_that_no_two_inputs_have_leaves_nothing_to_compare():
+    (result,) = check_text(SURVEY + "check group(survey, 2): dp(0)")["results"]
+    assert result["verdict"] == "holds"
+    assert result["vacuous"]
+
+
+@pytest.mark.parametrize("quantity", ["epsilon", "delta(0)", "renyi(2)", "zcdp", "profile"])
+def test_endless_outputs_leave_other_quantities_undecided(quantity):
+    text = """
+    mechanism endless { input b in 0..1 adjacent all
+      while true { c ~ bernoulli(1/2) if c { output 1 } else { output 1 } } }
+    """
+    (result,) = check_text(text + f"compute endless: {quantity}")["results"]
+    assert result["verdict"] == "undecided"
+
+
+def test_posteriors_of_the_survey_reach_the_bound():
+    assert_all_hold(
+        SURVEY
+        + """
+    check survey: posterior_max(1/2) = 3/4
+    check survey: posterior_min(1/2) = 1/4
+    check survey: posterior_max(1/10) = 1/4
+    check survey: posterior_max(0) = 0
+    check survey: posterior_min(1) = 1
+    """
+    )
+
+
+def test_leakage_of_a_channel():
+    assert_all_hold(
+        SURVEY
+        + """
+    mechanism copy { input x in 1..4 adjacent all output x }
+    mechanism blind { input x in 1..4 adjacent all output 0 }
+    check copy: bayes_vulnerability = 1
+    check copy: min_entropy_leakage = ln 4
+    check blind: bayes_vulnerability = 1/4
+    check blind: min_entropy_leakage = 0
+    check survey: bayes_vulnerability = 3/4
+    check survey: min_entropy_leakage = ln(3/2)
+    check copy: epsilon = inf
+    check copy: renyi(2) = inf
+    check copy: zcdp = inf
+    check copy: total_variation = 1
+    check copy: tradeoff(0) = 0
+    """
+    )
+
+
+def test_accuracy_is_the_least_bound_of_its_formula():
+    assert_all_hold(
+        SURVEY
+        + """
+    check noise: accuracy(x, 1/20) = 3
+    check noise: P>=19/20 [ X (abs(output - x) <= 3) ]
+    refute noise: P>=19/20 [ X (abs(output - x) <= 2) ]
+    check noise at x = 0: accuracy(x, 1/3) = 0
+    check noise: accuracy(x, 0) = 5
+    check survey: accuracy(0, 1/2) = inf
+    """
+    )
+
+
+def test_tails_of_the_loss_are_no_smaller_than_delta():
+    assert_all_hold(
+        SURVEY
+        + """
+    check survey: loss_tail(ln 2) = 3/4
+    check survey: delta(ln 2) = 1/4
+    check survey: loss_tail(ln 3) = 0
+    check survey: tradeoff(1/4) = 1/4
+    check survey: tradeoff(1/8) = 5/8
+    """
+    )
+
+
+def test_tables_hold_exact_numbers():
+    report = check_text(SURVEY + "compute survey: profile\ncompute survey: losses")
+    profile, losses = (result["table"] for result in report["results"])
+    assert [[cell["exact"] for cell in row[:5]] for row in profile["rows"]] == [
+        ["1", "3", "1/2", "3/4", "1/4"],
+        ["3", "inf", "0", "0", "0"],
+    ]
+    assert profile["rows"][0][5:] == ["x = pos", "x = neg", "Y"]
+    assert [row[2]["exp"] for row in losses["rows"]] == ["3", "1/3", "3", "1/3"]
+
+
+def test_enclosures_say_so():
+    (result,) = check_text(SURVEY + "compute noise(alpha = exp(-1/2)): renyi(1)")["results"]
+    value = result["value"]
+    assert value["exact"].startswith("in [")
+    low, high = map(float, value["enclosure"])
+    assert low <= float(value["decimal"]) <= high
+
+
+def test_declared_names_win_over_quantities():
+    text = """
+    fun renyi(x) = x
+    mechanism profile { input b in 0..1 adjacent all output b }
+    check profile: P>=0 [ X (output = renyi(1)) ]
+    compute profile: total_variation
+    """
+    assert_all_hold(text)
+
+
+def test_a_mechanism_called_compose_is_that_mechanism():
+    text = """
+    mechanism compose(k = 1) { input b in 0..1 adjacent all output k }
+    check compose(k = 3): epsilon = 0
+    """
+    assert_all_hold(text)
+
+
+def test_parts_need_the_same_inputs():
+    assert error_codes(check_text(SURVEY + "check compose(survey, noise): epsilon = 0")) == [
+        "DP624"
+    ]
+
+
+def test_randomized_response_with_k_answers():
+    text = """
+    mechanism kary(k = 2) {
+      input x in 1..k
+      adjacent all
+      y ~ {v: if v = x then 3/(k + 2) else 1/(k + 2) for v in 1..k}
+      output y
+    }
+    """
+    for k, delta in ((2, "1/2"), (3, "2/5"), (5, "2/7")):
+        text += (
+            f"check kary(k = {k}): epsilon = ln 3\ncheck kary(k = {k}): total_variation = {delta}\n"
+        )
+    assert_all_hold(text)
+
+
+def test_stability_based_release_has_the_same_delta_at_every_epsilon():
+    text = """
+    mechanism release(t = 3) {
+      input present in {false, true}
+      adjacent all
+      z ~ geometric(1, 1/2) clamped -20..t
+      output if present & z >= t then key else nothing
+    }
+    """
+    for t, delta in ((3, "1/6"), (5, "1/24"), (10, "1/768")):
+        for epsilon in ("0", "ln 2", "5"):
+            text += f"check release(t = {t}): delta({epsilon}) = {delta}\n"
+        text += f"check release(t = {t}): epsilon = inf\n"
+        text += f"check release(t = {t}): posterior_max(1/1000) = 1\n"
+    assert_all_hold(text)
