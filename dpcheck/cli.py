@@ -235,7 +235,8 @@ def profile(
 ) -> int:
     """Show the privacy profile of the mechanisms of a file: exact, with pairs and events."""
     from dpcheck.pipeline.overview import overviews
-    from dpcheck.report import profile_csv, profile_lines, profile_svg, writer
+    from dpcheck.report import writer
+    from dpcheck.report.overview import profile_csv, profile_lines, profile_svg
 
     options = _overview_options(definitions, max_states, timeout)
     found = list(overviews(path, ["profile"], target, distance, options))
@@ -265,8 +266,8 @@ def quantities(
 ) -> int:
     """Show one table of exact quantities for all mechanisms of a file."""
     from dpcheck.pipeline.overview import overviews
-    from dpcheck.report import quantity_lines, writer
-    from dpcheck.report.overview import QUANTITIES
+    from dpcheck.report import writer
+    from dpcheck.report.overview import QUANTITIES, quantity_lines
 
     options = _overview_options(definitions, max_states, timeout)
     found = list(overviews(path, list(QUANTITIES), target, distance, options))

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.amounts import number_amount
-from dpcheck.check.arrangements import (
-    Run,
-    at_distance,
-    decide_composition,
-    different_inputs,
-    group_promise,
-)
 from dpcheck.check.event_level import decide_on_sequences
 from dpcheck.check.privacy import as_number, holds
-from dpcheck.check.quantities import Measures, decide_quantity
 from dpcheck.check.reasons import counterexample
 from dpcheck.check.truths import Truths
 from dpcheck.check.vacuity import formula_vacuity, path_vacuity
@@ -58,6 +50,9 @@ from dpcheck.logic.claims import (
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.records import replace
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.check.quantities import Measures
 
 
 class ClaimRejected(Exception):
@@ -106,6 +101,14 @@ def decide_arranged(
 
     Raises `ClaimRejected` also where the parts do not have the same inputs and neighbors.
     """
+    from dpcheck.check.arrangements import (
+        Run,
+        at_distance,
+        decide_composition,
+        different_inputs,
+        group_promise,
+    )
+
     own = parts[0][0]
     selected = own.initial
     try:
@@ -183,6 +186,8 @@ def _decide_quantity(
         case TightEpsilon() | TightDelta():
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
         case LossQuantity() | LossTable() | ChannelQuantity() | LeastError():
+            from dpcheck.check.quantities import decide_quantity
+
             return decide_quantity(claim, quantity, truths.chain, selected, measures, truths.limits)
         case _:
             assert_never(quantity)

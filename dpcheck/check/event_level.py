@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,7 +14,6 @@ from dpcheck.chain.contract import contracted
 from dpcheck.chain.graph import topological_layers
 from dpcheck.chain.sets import distinct
 from dpcheck.check.factors import Factor, Gap
-from dpcheck.check.merging import LossGraph, MergedEvidence, loss_graph
 from dpcheck.check.paired_rows import PairedRows
 from dpcheck.check.privacy import (
     Decision,
@@ -29,6 +29,9 @@ from dpcheck.check.vacuity import NO_NEIGHBORS
 from dpcheck.check.verdicts import Coverage, Outcome, Vacuity
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
+
+if TYPE_CHECKING:
+    from dpcheck.check.merging import LossGraph, MergedEvidence
 
 _MAX_PREFIX_ENTRIES = 200_000
 _MAX_DEPTH = 256
@@ -144,13 +147,17 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
         entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
         table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
         if table is None:
+            from dpcheck.check.merging import loss_graph
+
             known[key] = loss_graph(chain, seen.sources[seen.pairs], limits)
         else:
             known[key] = PairedRows(table, seen.pairs)
     found = known[key]
-    if isinstance(found, LossGraph):
-        return MergedEvidence(found, chain.observation_text, limits)
-    return TableEvidence(found, chain.observation_text, limits)
+    if isinstance(found, PairedRows):
+        return TableEvidence(found, chain.observation_text, limits)
+    from dpcheck.check.merging import MergedEvidence
+
+    return MergedEvidence(found, chain.observation_text, limits)
 
 
 def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:

@@ -30,7 +30,6 @@ from dpcheck.logic.formulas import (
     StateFormula,
     Truth,
 )
-from dpcheck.solve import path_bounds, path_probabilities
 
 Bounds = tuple[Number, Number]
 
@@ -91,6 +90,8 @@ class Truths:
         known.update((s, bounded[s][0]) for s in wanted if s in bounded and _is_exact(bounded[s]))
         missing = sorted({s for s in wanted if s not in known})
         if missing:
+            from dpcheck.solve import path_probabilities
+
             found = path_probabilities(
                 self.chain,
                 path,
@@ -113,6 +114,8 @@ class Truths:
         wanted = states.tolist()
         missing = sorted({s for s in wanted if s not in known})
         if missing:
+            from dpcheck.solve import path_bounds
+
             found = path_bounds(
                 self.chain,
                 path,

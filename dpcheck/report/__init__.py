@@ -14,13 +14,6 @@ from dpcheck.report.drawing import draw_mistake
 from dpcheck.report.explanations import explanation_lines, index_lines
 from dpcheck.report.json_output import json_object, json_text
 from dpcheck.report.live import TextReport
-from dpcheck.report.overview import (
-    Overview,
-    profile_csv,
-    profile_lines,
-    profile_svg,
-    quantity_lines,
-)
 from dpcheck.report.styled import plain, writer
 from dpcheck.report.text import answer_lines, closing_lines, crash_lines
 
@@ -30,7 +23,6 @@ __all__ = [
     "Crash",
     "Event",
     "FileDone",
-    "Overview",
     "Started",
     "Summary",
     "TextReport",
@@ -44,9 +36,5 @@ __all__ = [
     "json_object",
     "json_text",
     "plain",
-    "profile_csv",
-    "profile_lines",
-    "profile_svg",
-    "quantity_lines",
     "writer",
 ]

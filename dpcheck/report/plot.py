@@ -8,8 +8,8 @@ the few places with floats; the numbers themselves stand in the table.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from math import exp, floor, log, log10
-from xml.sax.saxutils import escape
 
 from dpcheck.check.verdicts import Amount, Table
 from dpcheck.records import dataclass
@@ -148,5 +148,5 @@ def _text(
 ) -> str:
     return (
         f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}" font-size="{size}" '
-        f'fill="{color}">{escape(text)}</text>'
+        f'fill="{color}">{escape(text, quote=False)}</text>'
     )
