@@ -149,6 +149,29 @@ def test_a_hundred_thousand_inputs_have_their_neighbors_in_seconds():
     assert time.process_time() - start < 5
 
 
+def test_conditions_on_one_side_are_settled_before_pairs_are_formed():
+    picked = logic("and", op("=", X, 7), op("=", X_PRIMED, 90_000))
+    target = mechanism([scalar("x", range(100_000))], [], [AdjacentWhere(picked, SPAN)])
+    table = ValueTable()
+    columns, n_inputs = universe(target, table, Limits())
+    start = time.process_time()
+    pairs = neighbor_pairs(target, columns, n_inputs, table, Limits())
+    assert pairs.tolist() == [[7, 90_000]]
+    assert time.process_time() - start < 5
+
+
+def test_a_condition_without_a_value_on_one_side_is_not_hidden_by_the_other():
+    clause = logic("and", op(">", op("/", 1, X), 0), op("=", X_PRIMED, 1))
+    target = mechanism([scalar("x", range(3))], [], [AdjacentWhere(clause, SPAN)])
+    table = ValueTable()
+    columns, n_inputs = universe(target, table, Limits())
+    with pytest.raises(MistakesFound):
+        neighbor_pairs(target, columns, n_inputs, table, Limits())
+    guarded = logic("and", op("=", X_PRIMED, 1), op("!=", X, 0), op(">", op("/", 1, X), 0))
+    target = mechanism([scalar("x", range(3))], [], [AdjacentWhere(guarded, SPAN)])
+    assert neighbor_pairs(target, columns, n_inputs, table, Limits()).tolist() == [[1, 2]]
+
+
 def test_a_condition_on_a_sum_prunes_before_the_product_is_built():
     where = op("=", op("sum", arr("h", 1, 12)), 2)
     target = mechanism([array("h", 1, 12, range(10), where=where)], [])
