@@ -68,19 +68,32 @@ def geometric_clamped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weig
     values = np.arange(lo, hi + 1)
     if lo == hi:
         return Weights(values, np.ones(1, np.int64), 1)
-    n = max(hi - lo, center - lo, hi - center)
+    if not lo <= center <= hi:
+        return _clamped_from_outside(center, a, b, values)
+    n = hi - lo
     inner, tails, denominator = _tables(a, b, n)
-    at_lo = _below(tails, center - lo, denominator)
-    at_hi = _below(tails, hi - center, denominator)
-    ends = weight_array([at_lo, at_hi, denominator])
+    ends = weight_array([*tails[[center - lo, hi - center]].tolist(), denominator])
     between = inner[np.abs(values[1:-1] - center)]
     return Weights(values, concatenated([ends[:1], between, ends[1:2]]), denominator)
 
 
-def _below(tails: WeightArray, k: int, denominator: Whole) -> Whole:
-    """Return P(Z <= c-k), times the denominator, for k of any sign."""
-    tail: Whole = tails.tolist()[k if k >= 0 else 1 - k]
-    return tail if k >= 0 else denominator - tail
+def _clamped_from_outside(center: int, a: Whole, b: Whole, values: IntArray) -> Weights:
+    """Return clamped noise whose center lies outside of the window, at distance d.
+
+    Every probability but the nearer bound's has the factor α^(d+1), so only as many powers are
+    made as the window has values; the nearer bound gets the rest.
+    """
+    lo, hi = int(values[0]), int(values[-1])
+    n, d = hi - lo, max(lo - center, center - hi)
+    factor = _power(a, d + 1)
+    between = _powers(a, b, n - 2).tolist() if n > 1 else []
+    away = [(b - a) * factor * w for w in between] + [factor * _power(a, n - 1)]
+    denominator = (a + b) * _power(b, n + d - 1)
+    nearest = denominator
+    for weight in away:
+        nearest = nearest - weight
+    ordered = [nearest, *away] if center < lo else [*reversed(away), nearest]
+    return Weights(values, weight_array([*ordered, denominator])[:-1], denominator)
 
 
 def conditioned(exponents: IntArray, values: IntArray, a: Whole, b: Whole) -> Weights:

@@ -67,10 +67,7 @@ class ValueTable:
 
     def codes(self, values: Iterable[Value]) -> IntArray:
         """Return the codes of many values."""
-        if (
-            isinstance(values, range)
-            and -PLAIN < min(values, default=0) <= max(values, default=0) < PLAIN
-        ):
+        if isinstance(values, range) and -PLAIN < values.start <= values.stop <= PLAIN:
             return np.arange(values.start, values.stop, values.step, dtype=np.int64)
         return np.array([self.code(value) for value in values], np.int64)
 

@@ -44,6 +44,7 @@ from dpcheck.explore.columns import (
 )
 from dpcheck.explore.evaluate import Frame, evaluated, spread, truths
 from dpcheck.explore.mistakes import MistakeFault
+from dpcheck.limits import LimitReached
 from dpcheck.model.evaluation import Fault, described
 from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.program import (
@@ -247,9 +248,19 @@ def _window(low: Value, high: Value, policy: Policy) -> tuple[int, int]:
         raise _bad(policy.span, f"`{policy.kind} {text}` leaves no value")
     if policy.kind == "folded" and lo == hi:
         raise _bad(policy.span, f"`folded {text}` needs a lower bound below the upper one")
-    if hi - lo >= MAX_SUPPORT or max(abs(lo), abs(hi)) >= 2**30:
-        _refuse(policy.span, f"`{policy.kind} {text}` has too many values to write out")
+    _check_support(hi - lo + 1)
+    if max(abs(lo), abs(hi)) >= 2**30:
+        _refuse(policy.span, f"the bounds of `{policy.kind} {text}` are too large")
     return lo, hi
+
+
+def _check_support(n_values: int) -> None:
+    """Stop before a distribution is written out that has more values than any limit on states."""
+    if n_values > MAX_SUPPORT:
+        raise LimitReached(
+            f"a distribution has {n_values} values, and {MAX_SUPPORT} are the limit",
+            "a smaller range",
+        )
 
 
 def _refuse(span: Span, what: str) -> None:
@@ -285,10 +296,9 @@ def _uniform(table: ValueTable, values: list[Value], span: Span) -> Weights:
     if not isinstance(domain, SetValue):
         title = f"`uniform` needs a set, not {described(domain)}"
         raise MistakeFault(WrongKindOnRun(span, (), title))
-    if len(domain) == 0:
+    if domain.size == 0:
         raise MistakeFault(EmptyUniform(span, ()))
-    if len(domain) > MAX_SUPPORT:
-        _refuse(span, f"a set of {len(domain)} elements is too large to write out")
+    _check_support(domain.size)
     codes = table.codes(domain.items)
     return Weights(codes, np.ones(len(codes), np.int64), len(codes))
 
@@ -313,7 +323,7 @@ def _geometric(policy: Policy) -> Maker:
         reach = max(hi - lo, abs(center - lo), abs(hi - center))
         match policy.kind:
             case "clamped":
-                _check_table(hi - lo + 1, reach, (a, b), span)
+                _check_table(min(hi - lo, reach) + 1, reach, (a, b), span)
                 return closed_forms.geometric_clamped(center, a, b, lo, hi)
             case "conditioned":
                 _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)

@@ -46,7 +46,7 @@ def _extended(
 ) -> tuple[Columns, int]:
     """Return the columns with one more input."""
     names = (one.name,) if one.lo is None else one.cells
-    pool, starts, sizes = _elements(one, columns, n_rows, table)
+    pool, starts, sizes = _elements(one, columns, n_rows, table, limits)
     conditions = _conjuncts(one.where)
     for k, name in enumerate(names):
         total = int(sizes.sum())
@@ -87,7 +87,7 @@ def _blocks(sizes: IntArray, total: int) -> list[tuple[int, int]]:
 
 
 def _elements(
-    one: Input, columns: Columns, n_rows: int, table: ValueTable
+    one: Input, columns: Columns, n_rows: int, table: ValueTable, limits: Limits
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return a pool of element codes, and per row where its set starts in it and how long it is."""
     domains = evaluated(one.domain, Frame(n_rows, columns), table)
@@ -100,6 +100,7 @@ def _elements(
         if not isinstance(value, SetValue):
             what = f"an input needs a set, not {described(value)}"
             raise MistakesFound([WrongKindOnRun(one.domain.span, (), what)])
+        limits.check_states(value.size)
         members.append(table.codes(value.items))
     sizes = np.array([len(member) for member in members], np.int64)
     starts = np.cumsum(sizes) - sizes

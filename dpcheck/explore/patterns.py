@@ -137,7 +137,7 @@ def _zero(expr: Expr) -> Const:
 
 def _constant_elements(domain: Expr) -> tuple[Value, ...] | None:
     match domain:
-        case Const(value=SetValue() as value) if 0 < len(value) <= MAX_UNROLLED:
+        case Const(value=SetValue() as value) if 0 < value.size <= MAX_UNROLLED:
             return tuple(value)
         case Apply(op="range", args=(Const(value=int(lo)), Const(value=int(hi)))) if (
             0 <= hi - lo < MAX_UNROLLED

@@ -123,7 +123,7 @@ def value_text(value: Value) -> str:
             return f"({_listed(value)})"
         case ArrayValue(items=items):
             return f"[{_listed(items)}]"
-        case SetValue(items=range() as items) if len(items) > 0:
+        case SetValue(items=range() as items) if items:
             return f"{value_text(items[0])}..{value_text(items[-1])}"
         case SetValue(items=items):
             return f"{{{_listed(items)}}}"

@@ -1,0 +1,62 @@
+"""Sizes far beyond memory end in a verdict, in a mistake that says so, or in a limit; quickly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcheck.explore.closed_forms import geometric_clamped
+from dpcheck.explore.columns import ValueTable
+from tests.checking import check_text, verdicts
+
+TWO_INPUTS = """
+mechanism m { input x in 0..1 adjacent all y ~ DIST output y }
+check m: dp(0)
+"""
+
+
+@pytest.mark.parametrize("domain", ["1..10^12", "1..10^30", "-10^30..10^30"])
+def test_a_universe_beyond_the_limit_is_undecided(domain):
+    text = f"mechanism m {{ input x in {domain} adjacent all output 1 }} check m: dp(0)"
+    report = check_text(text)
+    assert verdicts(report) == ["undecided"], report
+    assert "errors" not in report
+
+
+@pytest.mark.parametrize("support", ["1..10^12", "1..10^30"])
+def test_a_distribution_with_more_values_than_states_allowed_is_undecided(support):
+    report = check_text(TWO_INPUTS.replace("DIST", f"uniform({support})"))
+    assert verdicts(report) == ["undecided"], report
+    report = check_text(TWO_INPUTS.replace("DIST", f"geometric(x, 1/2) clamped {support}"))
+    assert verdicts(report) == ["undecided"], report
+
+
+def test_a_center_far_outside_of_the_window_costs_one_power():
+    report = check_text(TWO_INPUTS.replace("DIST", "geometric(10^6, 1/2) clamped 0..3"))
+    assert verdicts(report) == ["holds"], report
+
+
+@pytest.mark.parametrize("center", [-9, -4, -3, -2, 0, 3, 4, 5, 11])
+@pytest.mark.parametrize("window", [(-3, 4), (0, 1), (4, 6)])
+def test_clamped_noise_with_the_center_anywhere_has_the_defined_probabilities(center, window):
+    lo, hi = window
+    alpha = Fraction(2, 5)
+    made = geometric_clamped(center, 2, 5, lo, hi)
+
+    def below(z):  # P(Z <= z), from the series
+        return alpha ** (center - z) / (1 + alpha) if z < center else 1 - above(z + 1)
+
+    def above(z):  # P(Z >= z)
+        return alpha ** (z - center) / (1 + alpha) if z > center else 1 - below(z - 1)
+
+    expected = [below(lo)] + [below(z) - below(z - 1) for z in range(lo + 1, hi)] + [above(hi)]
+    weights = [Fraction(w, made.denominator) for w in made.numerators.tolist()]
+    assert weights == expected
+    assert made.values.tolist() == list(range(lo, hi + 1))
+
+
+def test_codes_of_a_range_are_its_numbers():
+    assert ValueTable().codes(range(2, 6)).tolist() == [2, 3, 4, 5]
+    assert ValueTable().codes(range(3, 3)).dtype == np.int64
