@@ -136,8 +136,39 @@ class PairedRows:
             yield forward
             yield forward.reversed()
 
+    @cached_property
+    def have_one_support(self) -> bool:
+        """Tell whether all rows list the same sequences, each with a positive probability."""
+        starts, ends = self.table.indptr[:-1], self.table.indptr[1:]
+        widths = np.unique(ends - starts)
+        if len(widths) != 1 or widths[0] == 0:
+            return False
+        grid = self.table.sequences.reshape(-1, int(widths[0]))
+        return bool(np.all(grid == grid[0]) and np.all(self.table.weights != 0))
+
+    def _aligned_block(self, chosen: IntArray) -> Block:
+        """Return rows side by side where all have one support: nothing has to be merged."""
+        weights, denominators = self._rows
+        left, right = self.pairs[chosen].T
+        width = int(self.table.indptr[1])
+        grid = weights.reshape(-1, width)
+        segments = np.arange(len(chosen))
+        return Block(
+            pair=chosen,
+            is_forward=True,
+            starts=segments * width,
+            segment=np.repeat(segments, width),
+            sequence=np.tile(self.table.sequences[:width], len(chosen)),
+            p=grid[left].reshape(-1),
+            q=grid[right].reshape(-1),
+            p_scales=[denominators[i] for i in left.tolist()],
+            q_scales=[denominators[i] for i in right.tolist()],
+        )
+
     def _block(self, chosen: IntArray) -> Block:
         """Return rows side by side for the chosen rows of `pairs`."""
+        if self.have_one_support:
+            return self._aligned_block(chosen)
         weights, denominators = self._rows
         left, right = self.pairs[chosen].T
         (segment_p, at_p), (segment_q, at_q) = self._entries(left), self._entries(right)
@@ -232,8 +263,11 @@ class Block:
             p, q, segment = p[entries], q[entries], segment[entries]
         p_factors, q_factors, fits = self._factors(value)
         if fits and p.dtype == np.int64:
-            return p * p_factors[segment], q * q_factors[segment]
-        return _scaled(p, p_factors, segment), _scaled(q, q_factors, segment)
+            return _scaled(p, p_factors, segment), _scaled(q, q_factors, segment)
+        return (
+            _scaled(p, as_objects(p_factors), segment),
+            _scaled(q, as_objects(q_factors), segment),
+        )
 
     def _factors(self, value: Number) -> tuple[WeightArray, WeightArray, bool]:
         """Return X and Y per segment, and whether all products with them fit int64."""
@@ -350,10 +384,16 @@ def _placed(weights: WeightArray, where: IntArray, size: int) -> WeightArray:
 
 
 def _scaled(weights: WeightArray, factors: WeightArray, segment: IntArray) -> WeightArray:
-    """Return exact products, without multiplying by 1."""
-    if bool(np.all(factors == 1)):
+    """Return the products with each segment's factor; a factor they all share is not spread.
+
+    In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
+    """
+    is_shared = len(factors) > 0 and bool(np.all(factors == factors[0]))
+    if is_shared and factors[0] == 1:
         return weights
-    return as_objects(weights) * as_objects(factors)[segment]
+    if factors.dtype == object:
+        weights = as_objects(weights)
+    return weights * (factors[:1] if is_shared else factors[segment])
 
 
 def _is_small(value: Whole) -> bool:

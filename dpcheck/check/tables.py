@@ -78,6 +78,8 @@ class TableEvidence:
     def _largest_without_counterpart(self) -> Gap | None:
         """Return the largest p of an event with q = 0."""
         best: Gap | None = None
+        if self.rows.have_one_support:
+            return None
         for block in self.rows.blocks(self.limits):
             mask = block.without_counterpart()
             p_sums, q_sums = block.sums(mask)
