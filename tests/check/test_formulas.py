@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpcheck import solve
 from dpcheck.chain.chain import Chain, NeighborRelation
-from dpcheck.check import ClaimRejected, Undecided, Violated, decide, truths
+from dpcheck.check import ClaimRejected, Undecided, Violated, decide
 from dpcheck.exact import Budget
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims as c
@@ -225,8 +226,8 @@ def only_bounds(monkeypatch):
         half = fraction("1/2000")
         return [(p - half, p + half) for p in path_probabilities(*arguments, **options)]
 
-    monkeypatch.setattr(truths, "path_probabilities", too_long)
-    monkeypatch.setattr(truths, "path_bounds", bounds)
+    monkeypatch.setattr(solve, "path_probabilities", too_long)
+    monkeypatch.setattr(solve, "path_bounds", bounds)
 
 
 def test_what_bounds_refute_is_violated_although_exact_numbers_take_too_long(monkeypatch):
