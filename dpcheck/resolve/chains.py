@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from dpcheck.diagnostics.names import HiddenName, NameTaken, UnknownState
-from dpcheck.diagnostics.runs import NowhereToStart, OutsideFamily
+from dpcheck.diagnostics.runs import NowhereToStart, OutsideFamily, TwoRowsForOneState
 from dpcheck.diagnostics.structure import NotAState, WrongNumberOfIndices
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
@@ -24,7 +24,7 @@ from dpcheck.model.program import (
     StateReference,
 )
 from dpcheck.model.values import SetValue, Value, value_text
-from dpcheck.resolve.distributions import distribution
+from dpcheck.resolve.distributions import check_row, distribution
 from dpcheck.resolve.expressions import constant, expression
 from dpcheck.resolve.kinds import report_wrong_kinds_of_rows
 from dpcheck.resolve.scopes import Held, Known, Scope, similar, what_is
@@ -43,6 +43,7 @@ def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> ExplicitCh
         return None
     states = States(chain.name.name, families)
     rows = _rows(chain.rows, states, scope)
+    _report_second_rows(rows, scope)
     adjacency = tuple(
         clause
         for clause in (_adjacent(clause, states, scope) for clause in chain.adjacency)
@@ -139,14 +140,19 @@ def _row_statement(row: surface.RowStatement, states: States, scope: Scope) -> R
     match row:
         case surface.Row(origin=origin, branches=branches, span=span):
             source = _member(origin, states, scope)
-            targets = [_branch(branch, states, scope) for branch in branches]
+            weights = [_weight(branch, scope) for branch in branches]
+            check_row(span, weights, scope)
+            targets = [
+                _branch(branch, weight, states, scope)
+                for branch, weight in zip(branches, weights, strict=True)
+            ]
             known = tuple(target for target in targets if target is not None)
             if source is None or len(known) != len(targets):
                 return None
             return Row(source, known, span)
         case surface.RowsFor(variable=variable, domain=tree, body=body, span=span):
             domain = expression(tree, scope)
-            inner, name = _with_variable(variable, scope.uncertain())
+            inner, name = _with_variable(variable, _in_loop(domain, scope))
             return RowsFor(name, domain, _rows(body, states, inner), span)
         case surface.RowsIf(branches=branches, otherwise=otherwise):
             return _choice(branches, otherwise, states, scope)
@@ -176,12 +182,42 @@ def _with_variable(variable: surface.Identifier, scope: Scope) -> tuple[Scope, s
     return scope.bound(variable.name, held), name
 
 
+def _report_second_rows(rows: Sequence[RowStatement], scope: Scope) -> None:
+    """Report states with two rows as far as no loop has to be run for it."""
+    first: dict[str, Span] = {}
+    for row in rows:
+        if not isinstance(row, Row):
+            continue
+        indices = [index.value for index in row.source.indices if isinstance(index, Const)]
+        if len(indices) != len(row.source.indices):
+            continue
+        key = member_key(row.source.name, indices)
+        if key in first:
+            scope.report(TwoRowsForOneState(row.span, (), key, first[key]))
+        first.setdefault(key, row.span)
+
+
+def _in_loop(domain: Expr, scope: Scope) -> Scope:
+    """Return the scope of a loop's body: what stands there is met if the domain has elements."""
+    value = domain.value if isinstance(domain, Const) else None
+    return scope if isinstance(value, SetValue) and value.size > 0 else scope.uncertain()
+
+
+def _weight(branch: surface.RowBranch | surface.RowDraw, scope: Scope) -> Expr:
+    """Return the probability of a branch; a draw takes all of it."""
+    match branch:
+        case surface.RowBranch(probability=probability):
+            return expression(probability, scope)
+        case surface.RowDraw(span=span):
+            return Const(1, span)
+    assert_never(branch)
+
+
 def _branch(
-    branch: surface.RowBranch | surface.RowDraw, states: States, scope: Scope
+    branch: surface.RowBranch | surface.RowDraw, weight: Expr, states: States, scope: Scope
 ) -> RowBranch | RowDraw | None:
     match branch:
-        case surface.RowBranch(probability=probability, target=tree, span=span):
-            weight = expression(probability, scope)
+        case surface.RowBranch(target=tree, span=span):
             target = _member(tree, states, scope)
             return None if target is None else RowBranch(weight, target, span)
         case surface.RowDraw(variable=variable, distribution=tree, target=target_tree, span=span):

@@ -6,12 +6,18 @@ explorer checks the rest when it meets the values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from dpcheck import exact
 from dpcheck.diagnostics.kinds import ValueAsDistribution, WrongNumberOfArguments
 from dpcheck.diagnostics.names import UnknownFunction
-from dpcheck.diagnostics.runs import BadParameter, ProbabilityOutsideUnit, WeightsDoNotSumToOne
+from dpcheck.diagnostics.runs import (
+    BadParameter,
+    ProbabilityOutsideUnit,
+    RowDoesNotSumToOne,
+    WeightsDoNotSumToOne,
+)
 from dpcheck.diagnostics.structure import GaussianPolicy, MissingPolicy, PolicyNotAllowed
 from dpcheck.exact import ExpNumber, Rational
 from dpcheck.model import surface
@@ -41,6 +47,7 @@ from dpcheck.resolve.expressions import (
     takes,
 )
 from dpcheck.resolve.scopes import Held, Scope, similar
+from dpcheck.source import Span
 
 INFINITE: Final = ("geometric", "geometric_positive", "gaussian")
 """The distributions whose support is infinite, so that they need a policy."""
@@ -264,6 +271,23 @@ def _check_probability(expr: Expr, scope: Scope) -> None:
         return
     if exact.sign(number) < 0 or exact.compare(number, 1) > 0:
         scope.report(ProbabilityOutsideUnit(expr.span, (), value_text(number)))
+
+
+def check_row(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
+    """Report a row of known probabilities that has one outside [0, 1], or another sum than 1."""
+    if not scope.certain:
+        return
+    known = [number for number in map(_number, weights) if number is not None]
+    for weight in weights:
+        _check_probability(weight, scope)
+    total: Number = 0
+    for number in known:
+        if exact.sign(number) < 0 or exact.compare(number, 1) > 0:
+            return
+        total = exact.add(total, number)
+    if len(known) == len(weights) and total != 1:
+        places = (weight.span for weight in weights)
+        scope.report(RowDoesNotSumToOne(span, (), total, tuple(zip(places, known, strict=True))))
 
 
 def _check_alpha(expr: Expr, scope: Scope) -> None:

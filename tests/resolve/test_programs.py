@@ -260,3 +260,23 @@ def test_mistakes_of_unused_targets_functions_and_distributions_are_seen():
               dist d(p) = {true: q, false: 1 - q}
               mechanism m { input x in 0..1 adjacent all output x + yy }"""
     assert [m.code for m in resolved(text).mistakes] == ["DP301"] * 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("s -> 3/4: t + 3/8: u", ["DP203"]),
+        ("s -> 3/4: t + 3/8: uu", ["DP203", "DP311"]),
+        ("s -> 3/2: t + -1/2: u", ["DP201", "DP201"]),
+        ("s -> 1: t s -> 1/2: u", ["DP203", "DP511"]),
+        ("for i in 1..2 { s -> 1/2: t + 1/4: u }", ["DP203"]),
+        ("for i in 2..1 { s -> 1/2: t + 1/4: u }", []),
+        ("if half = 0 { s -> half: t } else { s -> half: t + half: u }", []),
+        ("s -> half: t + half: u", []),
+        ("s -> i ~ uniform({1}) : t", []),
+    ],
+)
+def test_rows_of_known_probabilities_are_checked_with_the_other_mistakes(rows, expected):
+    text = "const half = 1/2 chain c { state s state t state u ROWS init s } check c: P=1 [ F t ]"
+    found = resolved(text.replace("ROWS", rows)).mistakes
+    assert sorted(mistake.code for mistake in found) == expected
