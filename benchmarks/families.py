@@ -41,7 +41,13 @@ class Instance:
 
 def prism_choice(branches: list[tuple[Fraction, str]]) -> str:
     """Return the right side of a PRISM command; branches of probability 0 are left out."""
-    return " + ".join(f"{p.numerator}/{p.denominator}:{update}" for p, update in branches if p)
+    return " + ".join(f"{prism_number(p)}:{update}" for p, update in branches if p)
+
+
+def prism_number(value: Fraction) -> str:
+    """Return a fraction as Storm reads it exactly: integers of 64 bits and more end in `.0`."""
+    parts = value.numerator, value.denominator
+    return "/".join(f"{part}.0" if part >> 63 else str(part) for part in parts)
 
 
 def clamped_geometric(center: int, alpha: Fraction, low: int, high: int) -> list[Fraction]:
@@ -65,15 +71,20 @@ def adjacent_numbers(limit: int) -> Iterator[tuple[Valuation, Valuation]]:
 def geometric(n: int) -> Instance:
     """Return all n+1 inputs, all outputs, all neighboring pairs of the 1/2-geometric mechanism.
 
-    The PRISM program is one command whose probabilities are expressions in x, as short as the
-    `.dpm` text: a table of numbers would be 120 MB for n = 1000.
+    The PRISM program names each probability once, so that Storm reads long numbers once only.
     """
-    branches = " + ".join(
-        [
-            "2/3*pow(1/2,x):(phase'=1)&(y'=0)",
-            *(f"1/3*pow(1/2,max(x-{y},{y}-x)):(phase'=1)&(y'={y})" for y in range(1, n)),
-            f"2/3*pow(1/2,{n}-x):(phase'=1)&(y'={n})",
-        ]
+    numbers = "\n".join(
+        f"const double p{k} = {prism_number(Fraction(1, 3 * 2**k))};\n"
+        f"const double t{k} = {prism_number(Fraction(2, 3 * 2**k))};"
+        for k in range(n + 1)
+    )
+    commands = "\n".join(
+        f"  [] phase=0 & x={x} -> "
+        + " + ".join(
+            f"{'t' if y in (0, n) else 'p'}{abs(x - y)}:(phase'=1)&(y'={y})" for y in range(n + 1)
+        )
+        + ";"
+        for x in range(n + 1)
     )
     return Instance(
         family="geometric",
@@ -87,11 +98,12 @@ def geometric(n: int) -> Instance:
 check m: epsilon = ln 2
 """,
         prism=f"""dtmc
+{numbers}
 module m
   phase : [0..1];
   x : [0..{n}];
   y : [0..{n}];
-  [] phase=0 -> {branches};
+{commands}
   [] phase=1 -> true;
 endmodule
 init phase=0 & y=0 endinit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +16,9 @@ from dpcheck.exact import Number, number, solve_linear
 from dpcheck.limits import Limits
 from dpcheck.solve import lifting, solution
 from dpcheck.solve.acyclic import acyclic_solution
+from dpcheck.solve.enclosures import acyclic_bounds
 from dpcheck.solve.system import System, indptr_of
+from dpcheck.solve.trees import forest, tree_solution
 
 Backend = Callable[[System, IntArray, Limits], list[Number]]
 
@@ -42,6 +45,8 @@ def random_system(rng: random.Random, n: int, kind: str, digits: int = 1) -> Sys
                 pool = range(s + 1, min(n, s + 9))
             case "small components":
                 pool = range(s // 4 * 4, min(n, s // 4 * 4 + 7))
+            case "tree":
+                pool = sorted({(s - 1) // 3, *range(3 * s + 1, 3 * s + 4)} & set(range(n)))
             case "one component":
                 pool = [(s + 1) % n, (s + n - 1) % n, rng.randrange(n)]
             case _:
@@ -83,10 +88,31 @@ def by_layers(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
     return acyclic_solution(system, layers, wanted, limits)
 
 
+def by_trees(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
+    trees = forest(system, wanted)
+    assert trees is not None
+    return tree_solution(system, trees, wanted, limits)
+
+
+def by_enclosures(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
+    """Return exact values wherever bounds enclose them closely, else a bound: a wrong answer."""
+    layers = topological_layers(system.graph)
+    assert layers is not None
+    values = acyclic_solution(system, layers, wanted, limits)
+    bounds = acyclic_bounds(system, layers, wanted, 70, limits)
+    close = number(1, 2**70)
+    return [
+        value if low <= value <= high and high - low <= close else low
+        for value, (low, high) in zip(values, bounds, strict=True)
+    ]
+
+
 BACKENDS: dict[str, tuple[Backend, list[str]]] = {
-    "chosen": (solution.solution, ["acyclic", "small components", "one component"]),
+    "chosen": (solution.solution, ["acyclic", "small components", "one component", "tree"]),
     "layers": (by_layers, ["acyclic"]),
-    "lifting": (lifting.lifted_values, ["one component", "small components", "acyclic"]),
+    "trees": (by_trees, ["tree"]),
+    "enclosures": (by_enclosures, ["acyclic"]),
+    "lifting": (lifting.lifted_values, ["one component", "small components", "acyclic", "tree"]),
 }
 
 
@@ -109,7 +135,7 @@ def test_every_backend_returns_what_elimination_returns(
         assert found == [expected[s] for s in wanted.tolist()]
 
 
-@pytest.mark.parametrize("kind", ["acyclic", "small components", "one component"])
+@pytest.mark.parametrize("kind", ["acyclic", "small components", "one component", "tree"])
 def test_weights_of_two_hundred_digits_are_solved_exactly(kind: str) -> None:
     rng = random.Random(kind)
     system = random_system(rng, 40, kind, digits=200)
@@ -215,3 +241,32 @@ def test_a_wrong_denominator_is_never_proved() -> None:
     for wrong in (3**301 - 2**301 - 2, (3**301 - 2**301) // 7919, 12345):
         found = lifting._proved_denominator(lifted, digits, wrong, Limits())
         assert found is None or found % right == 0
+
+
+def test_a_circle_of_links_is_no_tree() -> None:
+    circle = System(
+        Graph(np.array([0, 1, 2, 3]), np.array([1, 2, 0])),
+        np.array([1, 1, 1]),
+        np.array([2, 2, 2]),
+        np.array([1, 0, 0]),
+    )
+    assert forest(circle, np.array([0])) is None
+
+
+def test_ten_thousand_states_on_a_line_are_solved_without_lifting() -> None:
+    start = time.process_time()
+    (fair,) = solution.solution(ruin(10_000, 1, 1), np.array([4999]), Limits())
+    assert fair == number(5000, 10_001)
+    assert time.process_time() - start < 2
+
+
+def test_bounds_of_a_deep_chain_do_not_wait_for_its_exact_values() -> None:
+    n = 30_000
+    graph = Graph(np.minimum(np.arange(n + 1), n - 1), np.arange(1, n))
+    weights = np.full(n - 1, n - 1), np.full(n, n), np.ones(n, np.int64)
+    start = time.process_time()
+    asked = np.array([0])
+    ((low, high),) = solution.solution_bounds(System(graph, *weights), asked, 100, Limits())
+    assert 0 < (high - low) * 2**100 <= 1
+    assert low * 10**15 < 10**15 * (1 - number((n - 1) ** n, n**n)) < high * 10**15
+    assert time.process_time() - start < 2
