@@ -230,7 +230,8 @@ def _decide_least_error(
     amount = INFINITE if value is None else number_amount(value)
     verdict = _decided(claim, "accuracy", value, amount, (chain.state_text(state),))
     beside = (Beside(f"reached from {chain.state_text(state)}"),)
-    return Outcome(verdict, Coverage(len(selected), 0), (), amount, beside)
+    n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
+    return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)
 
 
 def _least_error(

@@ -19,8 +19,10 @@ from collections.abc import Sequence
 from flint import fmpq, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
 from dpcheck.exact import ExpNumber, Number, Rational, add, divide, multiply, number, subtract
-from dpcheck.limits import Limits
+from dpcheck.limits import LimitReached, Limits
 from dpcheck.privacy.losses import Loss, LossDistribution, by_falling_ratio
+
+_MAX_BITS = 1 << 33
 
 NO_LOSS = LossDistribution((Loss(1, 1, 1),), 0, 0)
 """The losses of a mechanism that shows nothing."""
@@ -180,8 +182,11 @@ def _check_size(polynomial: fmpz_mpoly, times: int, limits: Limits) -> None:
     """
     box = math.prod(degree * times + 1 for degree in polynomial.degrees())
     n_terms = min(box, math.comb(len(polynomial) + times - 1, times))
-    if n_terms > limits.max_states:
-        limits.check_states(n_terms)
+    limits.check_states(n_terms)
+    bits = sum(abs(coefficient) for coefficient in polynomial.coeffs()).bit_length() * times
+    if n_terms * bits > _MAX_BITS:
+        gigabytes = n_terms * bits >> 33
+        raise LimitReached(f"the composed losses would need {gigabytes} GB", "fewer runs")
 
 
 def _losses(

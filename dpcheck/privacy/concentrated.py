@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_series, ctx, fmpq
 
 from dpcheck.exact import Rational
 from dpcheck.privacy.enclosed import Enclosed, ball_of
@@ -28,6 +28,7 @@ from dpcheck.privacy.renyi import Divergence, kullback_leibler
 from dpcheck.records import dataclass
 
 _ROUNDS = 4000
+_ORDER = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ class _Functions:
     def interval(self, low: fmpq, high: fmpq, index: int) -> _Interval:
         """Return an interval with an enclosure of max f on it; one end alone if f is monotone."""
         around = arb(low).union(arb(high))
-        slope = self._slope(around, arb(high))
+        slope = _narrower(self._taylor_slope(low, high), self._slope(around, arb(high)))
         if slope <= 0:
             return _Interval(low, low, self.at(low), index)
         if slope >= 0:
@@ -183,6 +184,52 @@ class _Functions:
             variance += w * (loss - mean) ** 2
         return total.log(), mean, variance / total
 
+    def _taylor_slope(self, low: fmpq, high: fmpq) -> arb:
+        """Return an enclosure of f' on [low, high] by Taylor's formula of order `_ORDER`.
+
+        With m the midpoint, f' = Σ_(k<n) (k+1) c_(k+1) (s-m)^k + (n+1) r (s-m)^n, where c_k are
+        the Taylor coefficients of f at m and r encloses coefficient n+1 at all of the interval.
+        """
+        middle = arb((low + high) / 2)
+        around = arb(low).union(arb(high))
+        distance = around - middle
+        rest = self._coefficients(around, arb(0).union(arb(high)))[_ORDER + 1]
+        found = rest * (_ORDER + 1)
+        at_middle = self._coefficients(middle, None)
+        for k in reversed(range(_ORDER)):
+            found = found * distance + at_middle[k + 1] * (k + 1)
+        return found
+
+    def _coefficients(self, s: arb, up_to: arb | None) -> list[arb]:
+        """Return the Taylor coefficients of f at s, or at all of an interval.
+
+        For an interval that contains 0, coefficient k of h is coefficient k + 1 of K somewhere
+        in [0, s], by h(s) = ∫ K'(u s) du over u in [0, 1]; `up_to` is that.
+        """
+        length = _ORDER + 3
+        before, ctx.cap = ctx.cap, length
+        try:
+            if s > 0:
+                h = self._cumulants(s, length) / arb_series([s, 1], length)
+            else:
+                assert up_to is not None, "only intervals contain 0"
+                h = arb_series(list(self._cumulants(up_to, length))[1:], length - 1)
+            coefficients = list(h / arb_series([s + 1, 1], length))
+        finally:
+            ctx.cap = before
+        return coefficients + [arb(0)] * (length - len(coefficients))
+
+    def _cumulants(self, s: arb, length: int) -> arb_series:
+        """Return the Taylor series of K at s."""
+        powers = [p * (s * loss).exp() for p, loss in self.terms]
+        sums = []
+        for k in range(length):
+            sums.append(sum(powers, arb(0)))
+            powers = [
+                power * loss / (k + 1) for power, (_, loss) in zip(powers, self.terms, strict=True)
+            ]
+        return arb_series(sums, length).log()
+
     def _slope(self, s: arb, high: arb) -> arb:
         """Return an enclosure of f' on an interval of s that ends at `high`."""
         up_to = arb(0).union(high)
@@ -198,4 +245,6 @@ class _Functions:
 
 def _narrower(left: arb, right: arb) -> arb:
     """Return the enclosure of smaller radius; both hold the same number."""
+    if not left.is_finite() or not right.is_finite():
+        return left if left.is_finite() else right
     return left if left.rad() < right.rad() else right

@@ -33,6 +33,8 @@ from dpcheck.exact import (
 from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
 
+LONG = 512
+
 Divergence = Epsilon | Enclosed
 """A finite value; None stands for an infinite one."""
 
@@ -58,9 +60,15 @@ def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
 
 
 def kullback_leibler(losses: LossDistribution) -> Divergence | None:
-    """Return Σ P(o) ln(P(o)/Q(o)), a budget where masses are rational and ratios c·e^s."""
+    """Return Σ P(o) ln(P(o)/Q(o)), a budget where masses are rational and ratios c·e^s.
+
+    A budget with long fractions as exponents says less than an enclosure, and takes long to find:
+    with more than `LONG` bits in all denominators the sum is enclosed.
+    """
     if losses.p_only != 0:
         return None
+    if sum(_denominator_bits(loss.p) for loss in losses.losses) > LONG:
+        return Enclosed(lambda bits: _kullback_leibler_ball(losses.losses, bits))
     total = Budget.of(0)
     for loss in losses.losses:
         logarithm = log(loss.ratio)
@@ -68,6 +76,10 @@ def kullback_leibler(losses: LossDistribution) -> Divergence | None:
             return Enclosed(lambda bits: _kullback_leibler_ball(losses.losses, bits))
         total = total + logarithm * loss.p
     return total
+
+
+def _denominator_bits(value: Number) -> int:
+    return LONG if isinstance(value, ExpNumber) else int(fmpq(value).q).bit_length()
 
 
 def _kullback_leibler_ball(losses: Sequence[Loss], bits: int) -> arb:

@@ -72,25 +72,25 @@ def test_random_pairs_lie_between_the_bounds_of_dp_accounting():
             assert low - SLACK <= exact <= high + SLACK
 
 
+ONE_SIDED = """
+mechanism release {
+  input x in {a, b}
+  adjacent all
+  y ~ if x = a then {1: 1/2, 2: 1/3, 3: 1/6} else {1: 1/4, 2: 1/4, 4: 1/2}
+  output y
+}
+"""
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "target",
-    [
-        mechanisms.survey(),
-        mechanisms.truncated_geometric(),
-        mechanisms.randomized_response(n=2),
-        mechanisms.above_threshold(k=1, n=3),
-    ],
-    ids=lambda target: target.name,
-)
+@pytest.mark.parametrize("target", [mechanisms.survey(), loads(ONE_SIDED).target("release")])
 def test_exported_losses_enclose_the_exact_delta(target):
     pytest.importorskip("dp_accounting")
-    losses = target.table("losses").rows
-    assert losses
-    for budget in ("0", "1/10", "1/2"):
-        exact = float(target.delta(budget).decimal)
-        high = target.privacy_loss_distribution().get_delta_for_epsilon(float(Fraction(budget)))
-        assert exact <= high + SLACK or len({row[:2] for row in losses}) == 2
+    low, high = (target.privacy_loss_distribution(pessimistic=p) for p in (False, True))
+    for budget in ("0", "1/10", "1/2", "1"):
+        exact, epsilon = float(target.delta(budget).decimal), float(Fraction(budget))
+        assert low.get_delta_for_epsilon(epsilon) - SLACK <= exact
+        assert exact <= high.get_delta_for_epsilon(epsilon) + SLACK
 
 
 def opendp():
