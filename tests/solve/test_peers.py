@@ -39,6 +39,22 @@ def storm_text(path: f.PathFormula) -> str:
             return f"(G {storm_text(argument)})"
         case f.Until(left, right, None):
             return f"({storm_text(left)} U {storm_text(right)})"
+        case f.WeakUntil(left, right):
+            return f"({storm_text(c.until(left, right))} | (G {storm_text(left)}))"
+        case f.Release(left, right):
+            return f"!(!({storm_text(left)}) U !({storm_text(right)}))"
+        case f.Finally(argument, 0) | f.Globally(argument, 0) | f.Until(_, argument, 0):
+            return storm_text(argument)
+        # Storm's LTL has no bounds: one step is written out at a time.
+        case f.Finally(argument, bound):
+            later = c.following(c.finally_(argument, bound - 1))
+            return storm_text(c.either(argument, later))
+        case f.Globally(argument, bound):
+            later = c.following(c.globally(argument, bound - 1))
+            return storm_text(c.both(argument, later))
+        case f.Until(left, right, bound):
+            later = c.following(c.until(left, right, bound - 1))
+            return storm_text(c.either(right, c.both(left, later)))
     raise AssertionError(path)
 
 
@@ -80,6 +96,11 @@ def random_path(rng: random.Random, depth: int) -> f.PathFormula:
             lambda p, _: c.finally_(p),
             lambda p, _: c.globally(p),
             c.until,
+            c.weak,
+            c.release,
+            lambda p, _: c.finally_(p, rng.randrange(3)),
+            lambda p, _: c.globally(p, rng.randrange(3)),
+            lambda p, q: c.until(p, q, rng.randrange(3)),
         ]
     )(*inner)
 
