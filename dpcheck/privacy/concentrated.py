@@ -60,13 +60,13 @@ def zcdp(directed: Sequence[LossDistribution]) -> Concentrated | None:
         if losses.p_only != 0:
             return Concentrated(None, (fmpq(1), fmpq(1)), index)
     searches = [_Search(losses.losses, index) for index, losses in enumerate(directed)]
-    found = _supremum(searches, 20)
+    found, open_ = _supremum(searches, 20, None)
     if found.high == 0:
         divergence = kullback_leibler(directed[found.index])
         return Concentrated(divergence, (fmpq(1), fmpq(1)), found.index)
 
     def enclosure(bits: int) -> arb:
-        return _supremum(searches, bits).value
+        return _supremum(searches, bits, open_)[0].value
 
     return Concentrated(Enclosed(enclosure), (1 + found.low, 1 + found.high), found.index)
 
@@ -89,8 +89,13 @@ class _Search:
     index: int
 
 
-def _supremum(searches: Sequence[_Search], bits: int) -> _Interval:
+def _supremum(
+    searches: Sequence[_Search], bits: int, known: Sequence[_Interval] | None
+) -> tuple[_Interval, list[_Interval]]:
     """Return where the supremum is attained, its value known to about `bits` bits.
+
+    Also returned are the intervals that may attain it; given as `known`, they are all that is
+    searched.
 
     `value` encloses the supremum; [low, high] is the hull of the intervals that may attain it for
     the distribution that attains it surely within the precision.
@@ -100,7 +105,8 @@ def _supremum(searches: Sequence[_Search], bits: int) -> _Interval:
         functions = [_Functions(search.losses, precision) for search in searches]
         open_: list[_Interval] = []
         best = max((f.at(fmpq(0)) for f in functions), key=lambda ball: ball.lower()).lower()
-        for function, search in zip(functions, searches, strict=True):
+        open_ += [functions[i.index].interval(i.low, i.high, i.index) for i in known or ()]
+        for function, search in zip(functions, searches if known is None else (), strict=False):
             open_.append(function.interval(fmpq(0), _last(function, best), search.index))
         for _ in range(_ROUNDS):
             best = max([best, *(f.value.lower() for f in open_)])
@@ -111,12 +117,8 @@ def _supremum(searches: Sequence[_Search], bits: int) -> _Interval:
             open_ = [half for each in open_ for half in _halves(each, functions)]
         index = max(open_, key=lambda each: each.value.lower()).index
         mine = [each for each in open_ if each.index == index]
-        return _Interval(
-            min(each.low for each in mine),
-            max(each.high for each in mine),
-            arb(best).union(arb(top)),
-            index,
-        )
+        low, high = min(each.low for each in mine), max(each.high for each in mine)
+        return _Interval(low, high, arb(best).union(arb(top)), index), open_
 
 
 def _is_near(low: arb, high: arb, bits: int) -> bool:
