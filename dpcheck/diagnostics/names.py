@@ -104,6 +104,21 @@ Right: y ~ survey(x = b)
         return None
 
 
+_FUNCTIONS_ELSEWHERE = {
+    "laplace": "noise is on the integers; `geometric(center, exp(-1/b)) clamped lo..hi` is the"
+    " Laplace distribution of scale b there",
+    "discrete_laplace": "it is `geometric(center, alpha)`, with alpha = `exp(-1/b)` for scale b",
+    "normal": "noise is on the integers: `gaussian(center, base) conditioned lo..hi`",
+    "discrete_gaussian": "it is `gaussian(center, base) conditioned lo..hi`",
+    "flip": "write `bernoulli(p)`",
+    "choice": "write `uniform({a, b, c})`",
+    "randint": "write `uniform(lo..hi)`",
+    "range": "write `lo..hi`; both ends are included",
+    "log": "the natural logarithm is `ln x`",
+    "sqrt": "roots have no exact value; compare squares, or raise to a power, as in `x^2`",
+}
+
+
 @dataclass(frozen=True)
 class UnknownFunction(Mistake):
     """A call of something that is not known; `is_variable` if the name is a value."""
@@ -135,7 +150,7 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
         """Square brackets, or a name that looks like it."""
         if self.is_variable:
             return f"an element of an array is written `{self.name}[...]`"
-        return _meant(self.similar)
+        return _FUNCTIONS_ELSEWHERE.get(self.name.lower()) or _meant(self.similar)
 
 
 @dataclass(frozen=True)
