@@ -270,6 +270,32 @@ Right: check m: P>=1/2 [ F output = 1 ]
 
 
 @dataclass(frozen=True)
+class EmptyInterval(Mistake):
+    """`P in [a, b]` with a > b."""
+
+    low: str
+    high: str
+
+    code: ClassVar[str] = "DP613"
+    explanation: ClassVar[str] = """\
+`P in [a, b]` asks for a probability from a to b, both included, so a is at most b.
+
+Wrong: check m: P in [1/2, 1/3] [ F top ]
+Right: check m: P in [1/3, 1/2] [ F top ]
+"""
+
+    @property
+    def title(self) -> str:
+        """Both ends."""
+        return f"no probability lies between {self.low} and {self.high}"
+
+    @property
+    def help(self) -> str | None:
+        """Exchange them."""
+        return f"write `P in [{self.high}, {self.low}]`"
+
+
+@dataclass(frozen=True)
 class WordTaken(Mistake):
     """A quantity used with arguments that do not fit."""
 

@@ -63,6 +63,7 @@ OPERATOR_WORDS = {
     "W": "the operator 'weak until'",
     "R": "the operator 'release'",
 }
+TEMPORAL = frozenset({"X", "F", "G", "U", "W", "R"})
 FOREIGN_WORDS = {
     "and": "write `&` for `and`",
     "or": "write `|` for `or`",
@@ -123,6 +124,9 @@ def mistake_at(
     if bracket is not None:
         return Explained(bracket)
     edit = _edit(tokens, i, accepts)
+    if _wants_path(accepts) and _begins_line(tokens, i, source):
+        place = Span(source, tokens[i - 1].end, tokens[i - 1].end)
+        return Explained(Unexpected(place, ("`[`",), "the end of the line", edit), is_before=True)
     return Explained(Unexpected(span, tuple(_expected(accepts)), _shown(token), edit))
 
 
@@ -160,6 +164,8 @@ def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Expl
     kind = tokens[i].type
     if kind in EXPRESSION_STARTS or (kind == "OPEN_BRACKET" and before.type in ("P", "D")):
         return None
+    if before.type in TEMPORAL and kind in ("LE", "LT", "GE", "GT"):
+        return None  # a bound of steps
     place = Span(span.source, before.start, before.end)
     return Explained(KeywordAsName(place, before.text, OPERATOR_WORDS[before.type], True))
 
@@ -267,8 +273,24 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "give the budget: `D{ln 2} [ ... ]`"
         case "P", "OPEN_BRACKET":
             return "give the bound: `P>=1/2 [ ... ]`, or ask for the value: `P=? [ ... ]`"
-        case "X", "LE":
-            return "`X` is one step; nest it, or use `F<=k`"
+        case "D", "OPEN":
+            return "write `D{ln 2} [ ... ]`: the budget in braces, the path formula in brackets"
+        case "OPEN_BRACE", "CLOSE_BRACE" if i >= 2 and tokens[i - 2].type == "D":
+            return "give the budget: `D{ln 2} [ ... ]`"
+        case _, "COMMA" if _is_within_budget(tokens, i):
+            return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
+        case "OPEN_BRACKET", "CLOSE_BRACKET" if wants_operand:
+            return "put a path formula between the brackets, such as `F top`"
+        case "X", "LE" | "LT" | "GE" | "GT":
+            return "`X` is one step and has no bound; nest it, or use `F<=k`"
+        case "W" | "R", "LE" | "LT" | "GE" | "GT":
+            return f"`{before.text}` has no bound; `F<=k`, `G<=k` and `U<=k` have"
+        case "F" | "G" | "U", "LT" | "GE" | "GT":
+            return f"a bound of steps is written `{before.text}<=k`"
+        case "LE", "MINUS" if i >= 2 and tokens[i - 2].type in TEMPORAL:
+            return "a bound of steps is 0, 1, 2, ..."
+        case _, "ARROW" if accepts("IMPLIES"):
+            return "write `=>` for implication"
         case _, "THEN" if accepts("OPEN_BRACE"):
             return "a statement `if` has a block and no `then`"
         case _, "EQ" if accepts("IN"):
@@ -277,10 +299,21 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "between states write `adjacent s ~ t`"
         case "NAME", _ if i >= 2 and tokens[i - 2].type == "IMPORT":
             return f'import a file by its path: `import "{before.text}.dpm"`'
-        case _ if {kind for kind in TEXT_OF if accepts(kind)} - {"SLASH"} == {"OPEN_BRACKET"}:
+        case _ if _wants_path(accepts):
             return "the path formula stands in brackets, as in `P>=1/2 [ F top ]`"
         case _:
             return None
+
+
+def _wants_path(accepts: Accepts) -> bool:
+    """Tell whether only the brackets of P or D can follow."""
+    return {kind for kind in TEXT_OF if accepts(kind)} - {"SLASH"} == {"OPEN_BRACKET"}
+
+
+def _is_within_budget(tokens: list[Token], i: int) -> bool:
+    """Tell whether the innermost bracket open before token i is that of `D{`."""
+    opener = innermost_openers(tokens[: i + 1])[i]
+    return opener is not None and opener > 0 and tokens[opener - 1].type == "D"
 
 
 def _expected(accepts: Accepts) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dpcheck import exact
 from dpcheck.diagnostics.claims import (
     BadStepBound,
     BoundOutsideUnit,
+    EmptyInterval,
     NotABudget,
     NotAClaim,
     PathOutsideBrackets,
@@ -244,6 +245,10 @@ def _probability(
     low = probability(tree.low, "the bound of P", reader.scope)
     high = probability(tree.high, "the bound of P", reader.scope)
     if low is None or high is None or path is None:
+        return None
+    if exact.compare(low, high) > 0:
+        span = Span(tree.span.source, tree.low.span.start, tree.high.span.end)
+        reader.scope.report(EmptyInterval(span, value_text(low), value_text(high)))
         return None
     return ProbabilityIn(low, high, path, tree.span)
 
