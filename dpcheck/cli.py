@@ -333,6 +333,36 @@ def _write(place: str, text: str) -> None:
         raise click.FileError(place, hint=error.strerror or "it cannot be written") from None
 
 
+# --- list and new --------------------------------------------------------------------------
+
+
+@dpcheck.command("list", short_help="List the mechanisms that ship with dpcheck.")
+def list_library() -> int:
+    """List the libraries that ship with dpcheck; `import std.NAME` brings one into a file."""
+    from dpcheck.pipeline.library import library
+    from dpcheck.report import library_lines, writer
+
+    writer(sys.stdout)(library_lines((file.name, file.title) for file in library()))
+    return 0
+
+
+@dpcheck.command(short_help="Write a commented model file to start from.")
+@click.argument("name")
+def new(name: str) -> int:
+    """Write NAME.dpm, a commented model that checks; an existing file is never overwritten."""
+    from pathlib import Path
+
+    from dpcheck.pipeline.library import write_new_file
+    from dpcheck.report import draw_mistake, writer
+
+    written = write_new_file(name)
+    if not isinstance(written, Path):
+        writer(sys.stderr)(draw_mistake(written))
+        return 2
+    click.echo(f"wrote {written}; now: dpcheck check {written}")
+    return 0
+
+
 # --- explain -------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
@@ -244,3 +245,69 @@ them.
         if self.similar is None:
             return "`dpcheck explain` alone lists every code"
         return f"did you mean `{self.similar}`?"
+
+
+@dataclass(frozen=True)
+class AlreadyExists(FileMistake):
+    """`dpcheck new` would overwrite a file."""
+
+    code: ClassVar[str] = "DP011"
+    explanation: ClassVar[str] = """\
+`dpcheck new NAME` writes the file NAME.dpm, and never over a file that is there already. Take
+another name, or remove the file first.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which file."""
+        return f"`{self.path}` exists already; it is left as it is"
+
+    @property
+    def help(self) -> str | None:
+        """What to do."""
+        return "take another name"
+
+
+@dataclass(frozen=True)
+class CannotWrite(FileMistake):
+    """The operating system refuses to write the file; `reason` in its words."""
+
+    reason: str
+
+    code: ClassVar[str] = "DP012"
+    explanation: ClassVar[str] = """\
+The operating system does not let dpcheck write the file: the directory does not exist or is
+read-only, or the disk is full.
+"""
+
+    @property
+    def title(self) -> str:
+        """Which file, and why."""
+        return f"cannot write `{self.path}`: {self.reason}"
+
+
+@dataclass(frozen=True)
+class NotAName(Mistake):
+    """`dpcheck new` with something that cannot name a mechanism."""
+
+    name: str
+
+    code: ClassVar[str] = "DP013"
+    explanation: ClassVar[str] = """\
+The name of the new file is the name of the mechanism in it: letters, digits and underscores, not
+a digit first, and not a word of the language.
+
+Wrong: dpcheck new my-survey        dpcheck new while
+Right: dpcheck new my_survey        dpcheck new models/my_survey
+"""
+
+    @property
+    def title(self) -> str:
+        """The text as given."""
+        return f"`{self.name}` cannot be the name of a mechanism"
+
+    @property
+    def help(self) -> str | None:
+        """A name made of it, if there is one."""
+        made = "_".join(re.findall(r"\w+", self.name)).lstrip("0123456789_")
+        return f"try `{made}`" if made and made != self.name else None

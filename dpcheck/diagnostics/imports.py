@@ -107,8 +107,8 @@ Right: import std.survey
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """All names."""
-        return ("it has " + ", ".join(self.known),)
+        """Where all names are shown."""
+        return (f"`dpcheck list` shows all {len(self.known)} libraries",)
 
     @property
     def help(self) -> str | None:

@@ -57,7 +57,7 @@ def _named_by(argument: str) -> list[ModelPath] | Mistake:
         if path.exists():
             return [ModelPath(argument, path.resolve(), _root_of_file(path.resolve()))]
     except (OSError, ValueError, RuntimeError) as error:
-        return CannotRead(None, argument, _reason(error))
+        return CannotRead(None, argument, os_reason(error))
     return NoSuchFile(None, argument, similar_path(path))
 
 
@@ -93,7 +93,7 @@ def read_source(shown: str, real: Path) -> SourceText | Mistake:
     try:
         content = real.read_bytes()
     except (OSError, ValueError) as error:
-        return CannotRead(None, shown, _reason(error))
+        return CannotRead(None, shown, os_reason(error))
     return decoded(shown, content)
 
 
@@ -115,7 +115,7 @@ def decoded(shown: str, content: bytes) -> SourceText | Mistake:
     return source
 
 
-def _reason(error: Exception) -> str:
+def os_reason(error: Exception) -> str:
     """Return the operating system's words, in lower case."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text[:1].lower() + text[1:]

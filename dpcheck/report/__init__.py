@@ -13,6 +13,7 @@ from dpcheck.report.answers import (
 from dpcheck.report.drawing import draw_mistake
 from dpcheck.report.explanations import explanation_lines, index_lines
 from dpcheck.report.json_output import json_object, json_text
+from dpcheck.report.library import library_lines
 from dpcheck.report.live import TextReport
 from dpcheck.report.styled import plain, writer
 from dpcheck.report.text import answer_lines, closing_lines, crash_lines
@@ -35,6 +36,7 @@ __all__ = [
     "index_lines",
     "json_object",
     "json_text",
+    "library_lines",
     "plain",
     "writer",
 ]

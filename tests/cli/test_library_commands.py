@@ -1,0 +1,91 @@
+"""`dpcheck list` and `dpcheck new`: what ships, and a file to start from."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from dpcheck.cli import run
+from dpcheck.pipeline.library import STARTING_FILE, library
+from tests.checking import check_text
+
+
+def test_list_prints_a_line_for_every_library(capsys):
+    assert run(["list"]) == 0
+    out, err = capsys.readouterr()
+    assert not err
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines] == [f"std.{file.name}" for file in library()]
+    assert all(line.endswith(file.title) for line, file in zip(lines, library(), strict=True))
+
+
+def test_new_writes_a_commented_file_that_checks_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["new", "visits"]) == 0
+    assert "dpcheck check visits.dpm" in capsys.readouterr().out
+    text = (tmp_path / "visits.dpm").read_text("utf-8")
+    assert "mechanism visits(" in text
+    assert "NAME" not in text.replace("std.NAME", "")
+    assert run(["check", "visits.dpm"]) == 0
+    report = check_text(text)
+    assert report["ok"]
+    assert {result["kind"] for result in report["results"]} == {"check", "refute", "compute"}
+    assert not any(result["vacuous"] for result in report["results"])
+
+
+def test_new_takes_a_path_and_the_suffix(tmp_path):
+    (tmp_path / "models").mkdir()
+    assert run(["new", str(tmp_path / "models" / "visits.dpm")]) == 0
+    assert (tmp_path / "models" / "visits.dpm").exists()
+
+
+def test_new_never_touches_a_file_that_exists(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits.dpm").write_text("mine", "utf-8")
+    assert run(["new", "visits"]) == 2
+    assert "DP011" in capsys.readouterr().err
+    assert (tmp_path / "visits.dpm").read_text("utf-8") == "mine"
+
+
+def test_new_does_not_follow_a_dangling_link(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits.dpm").symlink_to(tmp_path / "elsewhere")
+    assert run(["new", "visits"]) == 2
+    assert "DP011" in capsys.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_new_in_a_read_only_directory_is_a_clean_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert run(["new", "visits"]) == 2
+    finally:
+        tmp_path.chmod(stat.S_IRWXU)
+    assert "DP012" in capsys.readouterr().err
+
+
+def test_new_where_the_system_refuses_is_a_clean_error(capsys):
+    assert run(["new", "/dev/null/visits"]) == 2
+    err = capsys.readouterr().err
+    assert "DP012" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".dpm", "my-survey", "2nd", "while", "mechanism", "P", "X", "geometric", "a b", "é!"],
+)
+def test_new_refuses_what_cannot_name_a_mechanism(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["new", name]) == 2
+    assert "DP013" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["survey", "x", "y", "k", "n", "alpha", "delta", "epsilon", "dp"])
+def test_the_starting_file_checks_under_any_name_it_may_have(name):
+    assert check_text(STARTING_FILE.replace("NAME", name))["ok"]
