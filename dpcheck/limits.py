@@ -26,7 +26,7 @@ class Limits:
 
     >>> Limits(max_states=10).check_states(11)
     Traceback (most recent call last):
-    dpcheck.limits.LimitReached: more than 10 states (11 so far)
+    dpcheck.limits.LimitReached: more than 10 states (11 states)
     """
 
     max_states: int = 10_000_000
@@ -37,7 +37,7 @@ class Limits:
         """Raise `LimitReached` when there are more states than allowed."""
         if n_states > self.max_states:
             raise LimitReached(
-                f"more than {self.max_states} states ({n_states} so far)", "--max-states"
+                f"more than {self.max_states} states ({n_states} states)", "--max-states"
             )
 
     def check_time(self, progress: str) -> None:

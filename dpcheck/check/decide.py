@@ -132,8 +132,8 @@ def decide_arranged(
 def _reason_and_progress(reason: str) -> tuple[str, str]:
     """Return a limit's sentence as which limit it is and, in its parentheses, how far it got.
 
-    >>> _reason_and_progress("more than 10 states (11 so far)")
-    ('more than 10 states', '11 so far')
+    >>> _reason_and_progress("more than 10 states (11 states)")
+    ('more than 10 states', '11 states')
     """
     limit, bracket, progress = reason.partition(" (")
     return (limit, progress.removesuffix(")")) if bracket else (reason, "")

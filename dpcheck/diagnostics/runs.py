@@ -521,22 +521,3 @@ Right:  adjacent pos ~ neg"""
     def title(self) -> str:
         """The chain."""
         return f"the chain `{self.name}` has neither `init` nor neighbors: no run can start"
-
-
-@dataclass(frozen=True)
-class TwoStatesOfOneName(Mistake):
-    """A name is declared for two families, or observed without being declared."""
-
-    name: str
-
-    code: ClassVar[str] = "DP513"
-    explanation: ClassVar[str] = """\
-Every state and every family has a name of its own.
-
-Wrong:  state s    state s[k in 0..3]
-Right:  state start    state s[k in 0..3]"""
-
-    @property
-    def title(self) -> str:
-        """The name."""
-        return f"the state `{self.name}` is declared twice"

@@ -140,7 +140,9 @@ def _undecided(verdict: Undecided) -> Iterator[Line]:
     if verdict.progress:
         yield line("        so far  ", shortened(visible(verdict.progress)))
     if verdict.option:
-        yield line("        ", Piece("help    ", "help"), shortened(visible(verdict.option)))
+        advice = verdict.option
+        advice = f"raise `{advice}`" if advice.startswith("--") else advice
+        yield line("        ", Piece("help    ", "help"), shortened(visible(advice)))
 
 
 # --- counterexamples -----------------------------------------------------------------------
