@@ -308,6 +308,9 @@ def _primed(tree: surface.Name, scope: Scope) -> Expr:
         scope.report(PrimeOutsideAdjacency(tree.span, tree.name))
         return hole(tree.span)
     held = scope.primed.get(tree.name)
+    binding = scope.bindings.get(tree.name)
+    if held is None and isinstance(binding, Known) and binding.value is None:
+        return hole(tree.span)
     if held is None:
         candidate = similar(tree.name, scope.primed)
         shown = None if candidate is None else f"{candidate}'"

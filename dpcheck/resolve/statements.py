@@ -366,7 +366,8 @@ class _Walk:
         indices = index_range(declared.indices, name, scope)
         if value is None:
             scope.report(ArrayWithoutValue(declared.name.span, name))
-        if indices is None or value is None:
+            value = hole(declared.span)
+        if indices is None:
             self.assigned(name)
             return []
         known = self.arrays.get(name)

@@ -280,3 +280,18 @@ def test_rows_of_known_probabilities_are_checked_with_the_other_mistakes(rows, e
     text = "const half = 1/2 chain c { state s state t state u ROWS init s } check c: P=1 [ F t ]"
     found = resolved(text.replace("ROWS", rows)).mistakes
     assert sorted(mistake.code for mistake in found) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mechanism m { input x in 0..1/0 adjacent x' = x + 1 output x }", ["DP207"]),
+        ("mechanism m { input x in 1 adjacent abs(x - x') <= 1 output x }", ["DP401"]),
+        (
+            "mechanism m { input x in 0..1 adjacent all var a[1..2] a[1] := x output a[2] }",
+            ["DP527"],
+        ),
+    ],
+)
+def test_a_mistake_has_no_echo(text, expected):
+    assert [mistake.code for mistake in resolved(text).mistakes] == expected
