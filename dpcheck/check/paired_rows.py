@@ -272,21 +272,28 @@ class Block:
     def _factors(self, value: Number) -> tuple[WeightArray, WeightArray, bool]:
         """Return X and Y per segment, and whether all products with them fit int64."""
         above, below = as_fraction_parts(value)
-        known: dict[tuple[Whole, Whole], tuple[Whole, Whole]] = {}
+        distinct_scales, which = self._distinct_scales
         p_factors: list[Whole] = []
         q_factors: list[Whole] = []
         fits = True
-        for scales in zip(self.p_scales, self.q_scales, strict=True):
-            if scales not in known:
-                x, y = below * scales[1], above * scales[0]
-                divisor = whole_gcd(x, y)
-                x, y = exact_quotient(x, divisor), exact_quotient(y, divisor)
-                known[scales] = x, y
-                fits = fits and _is_small(scales[0] * x) and _is_small(scales[1] * y)
-            x, y = known[scales]
+        for p_scale, q_scale in distinct_scales:
+            x, y = below * q_scale, above * p_scale
+            divisor = whole_gcd(x, y)
+            x, y = exact_quotient(x, divisor), exact_quotient(y, divisor)
+            fits = fits and _is_small(p_scale * x) and _is_small(q_scale * y)
             p_factors.append(x)
             q_factors.append(y)
-        return weight_array(p_factors), weight_array(q_factors), fits
+        return weight_array(p_factors)[which], weight_array(q_factors)[which], fits
+
+    @cached_property
+    def _distinct_scales(self) -> tuple[list[tuple[Whole, Whole]], IntArray]:
+        """The different pairs of scales, and which of them each segment has, [n_segments]."""
+        known: dict[tuple[Whole, Whole], int] = {}
+        which = [
+            known.setdefault(scales, len(known))
+            for scales in zip(self.p_scales, self.q_scales, strict=True)
+        ]
+        return list(known), np.array(which, np.int64)
 
     def sums(self, mask: BoolArray) -> tuple[WeightArray, WeightArray]:
         """Return the sums of p and of q over the masked entries of each segment."""
