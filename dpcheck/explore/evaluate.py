@@ -41,11 +41,12 @@ from dpcheck.model.expressions import (
     Operator,
     Var,
 )
-from dpcheck.model.values import ArrayValue, SetValue, Value
+from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 MAX_EXPANDED = 1 << 20
+MAX_DOMAIN = 1 << 25
 
 
 class Frame:
@@ -490,14 +491,24 @@ def _spreads(name: str, domains: IntArray, frame: Frame, table: ValueTable) -> I
 
 
 def _domains(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
-    """Return the codes of sets, and faults where the value is no set."""
+    """Return the codes of sets, and faults where the value is no set, or one beyond memory."""
     domains = np.array(evaluated(expr, frame, table))
     for code in distinct(domains).tolist():
-        if code < FIRST_FAULT and not isinstance(value := table.value(code), SetValue):
-            title = f"a set is needed, not {described(value)}"
-            fault = table.fault(Fault("wrong kind", title, (value,), expr.span))
-            domains[domains == code] = fault
+        fault = None if code >= FIRST_FAULT else _domain_fault(table.value(code), expr)
+        if fault is not None:
+            domains[domains == code] = table.fault(fault)
     return domains
+
+
+def _domain_fault(value: Value, expr: Expr) -> Fault | None:
+    """Return why nothing can range over a value."""
+    if not isinstance(value, SetValue):
+        title = f"a set is needed, not {described(value)}"
+        return Fault("wrong kind", title, (value,), expr.span)
+    if value.size > MAX_DOMAIN:
+        title = f"a set of {value_text(value.size)} elements is too large to go through"
+        return Fault("too large", title, (), expr.span)
+    return None
 
 
 def _binder(expr: Binder, frame: Frame, table: ValueTable) -> IntArray:

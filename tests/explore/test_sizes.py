@@ -60,3 +60,12 @@ def test_clamped_noise_with_the_center_anywhere_has_the_defined_probabilities(ce
 def test_codes_of_a_range_are_its_numbers():
     assert ValueTable().codes(range(2, 6)).tolist() == [2, 3, 4, 5]
     assert ValueTable().codes(range(3, 3)).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "expr",
+    ["forall(i in 1..10^9 : i > 0)", "{i for i in 1..10^12}", "sum(i in x..10^30 : i)"],
+)
+def test_a_binder_over_more_elements_than_memory_holds_is_a_mistake(expr):
+    text = f"mechanism m {{ input x in 0..1 adjacent all output {expr} }} check m: dp(0)"
+    assert [error["code"] for error in check_text(text)["errors"]] == ["DP208"]
