@@ -297,11 +297,22 @@ def _example(
     )
 
 
+def _spoken(quantity: Quantity) -> str:
+    """Return a quantity as a claim writes it: `delta(ln(2))`, `epsilon` for `epsilon(0)`."""
+    match quantity:
+        case TightDelta(epsilon=epsilon):
+            return f"delta({exact_text(epsilon)})"
+        case TightEpsilon(delta=delta) if delta != 0:
+            return f"epsilon({exact_text(delta)})"
+        case _:
+            return "epsilon"
+
+
 def _quantity_counterexample(
     claim: QuantityClaim, found: Found, setting: Setting
 ) -> Counterexample:
     """Return why a comparison is false: the value, and the event that shows it if there is one."""
-    name = "delta" if isinstance(claim.quantity, TightDelta) else "epsilon"
+    name = _spoken(claim.quantity)
     bound = "inf" if claim.bound is None else exact_text(claim.bound)
     value = quantity_amount(found.value).exact
     requirement = f"{name} {claim.comparison} {bound}, but {name} = {value}"

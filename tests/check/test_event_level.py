@@ -39,6 +39,7 @@ from tests.check.claims import (
     value,
     verdict,
 )
+from tests.checking import check_text
 from tests.oracle import privacy as oracle
 
 ZERO = Budget.of(0)
@@ -353,3 +354,18 @@ def test_prefixes_do_not_tell_apart_what_nobody_sees():
     chain = mechanism_chain({"x = 1": "sure", "x = 2": "maybe"}, [("x = 1", "x = 2")], step)
     assert verdict(chain, dp(ln(2), "1/1000000")) == "undecided"
     assert verdict(chain, dp(ln(2))) == "violated"
+
+
+@pytest.mark.parametrize(
+    ("claim", "requirement"),
+    [
+        ("epsilon = ln 2", "epsilon = ln(2), but epsilon = ln(3)"),
+        ("epsilon(1/4) = ln 3", "epsilon(1/4) = ln(3), but epsilon(1/4) = ln(2)"),
+        ("delta(ln 2) = 1/3", "delta(ln(2)) = 1/3, but delta(ln(2)) = 1/4"),
+        ("delta(0) < 1/3", "delta(0) < 1/3, but delta(0) = 1/2"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_parameter(claim, requirement):
+    text = "import std.survey check survey: CLAIM".replace("CLAIM", claim)
+    (result,) = check_text(text)["results"]
+    assert result["counterexample"]["requirement"] == requirement
