@@ -167,7 +167,7 @@ Right: check rr(k = 4): dp(ln 3)
     @property
     def title(self) -> str:
         """Which target."""
-        return f"the arguments of `{self.target}` are given by name"
+        return f"the arguments of `{self.target}` must be given by name"
 
     @property
     def help(self) -> str | None:

@@ -170,8 +170,10 @@ Right: dpcheck check survey.dpm -D n=5
 
     @property
     def help(self) -> str | None:
-        """A constant that looks like it."""
-        return None if self.similar is None else f"did you mean `{self.similar}`?"
+        """A constant that looks like it, or how a parameter is set."""
+        if self.similar is None:
+            return "a parameter is set in a claim, as in `check m(k = 4): dp(ln 2)`"
+        return f"did you mean `{self.similar}`?"
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,7 @@ _FUNCTIONS_ELSEWHERE = {
     "randint": "write `uniform(lo..hi)`",
     "range": "write `lo..hi`; both ends are included",
     "log": "the natural logarithm is `ln x`",
+    "round": "write `floor(x + 1/2)`",
     "sqrt": "roots have no exact value; compare squares, or raise to a power, as in `x^2`",
 }
 
