@@ -65,7 +65,7 @@ def _heading(target: str, members: Sequence[Answer]) -> Line:
     facts = [shortened(visible(text)) for text in first.covers]
     if first.n_states is not None:
         facts.append(_counted(first.n_states, "state"))
-    facts.append(_counted(first.outcome.neighbor_pairs, "neighbor pair"))
+        facts.append(_counted(first.outcome.neighbor_pairs, "neighbor pair"))
     return line("  ", Piece(visible(target), "strong"), "  ", Piece(" · ".join(facts), "faint"))
 
 
@@ -244,7 +244,8 @@ def closing_lines(summary: Summary, seconds: float) -> Iterator[Line]:
     ]
     said: list[Piece | str] = [_counted(len(answers), "claim"), ": "]
     parts = [Piece(f"{count} {word}", role) for count, word, role in counts if count]
-    for i, part in enumerate(parts or [Piece("nothing to check")]):
+    nothing = "interrupted" if summary.is_interrupted else "nothing to check"
+    for i, part in enumerate(parts or [Piece(nothing)]):
         said += [", ", part] if i else [part]
     yield line(*said, Piece(f" ({seconds:.2f} s)", "faint"))
 
