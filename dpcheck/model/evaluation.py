@@ -53,6 +53,7 @@ MAX_BITS = 4_000_000
 """A number with more bits than this (about 1.2 million digits) is "too large"."""
 
 MAX_ELEMENTS = 1_000_000
+LONG = 60
 """A set with more elements than this is "too large" to be written out or gone through."""
 
 Quantity = int | Rational | ExpNumber | Budget
@@ -376,7 +377,14 @@ def _power(base: Value, exponent: Value) -> Value:
     try:
         return exact.power(b, exponent, MAX_BITS)
     except exact.TooLarge:
-        title = f"{value_text(b)}^{value_text(exponent)} has too many digits to write down"
+        written = value_text(b)
+        if not isinstance(b, int) or b < 0:
+            written = f"({written})"
+        if len(written) > LONG:
+            written = f"a number of {len(written)} digits"
+        title = f"{written}^{value_text(exponent)} has too many digits to write down"
+        if len(title) > 2 * LONG:
+            title = f"{written}, to a power, has too many digits to write down"
         raise Fault("too large", title, (base, exponent)) from None
 
 

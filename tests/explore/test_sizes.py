@@ -69,3 +69,19 @@ def test_codes_of_a_range_are_its_numbers():
 def test_a_binder_over_more_elements_than_memory_holds_is_a_mistake(expr):
     text = f"mechanism m {{ input x in 0..1 adjacent all output {expr} }} check m: dp(0)"
     assert [error["code"] for error in check_text(text)["errors"]] == ["DP208"]
+
+
+@pytest.mark.parametrize(
+    ("expr", "message"),
+    [
+        ("2^(10^10)", "2^10000000000 has too many digits to write down"),
+        ("(1/2)^(2^40)", "(1/2)^1099511627776 has too many digits to write down"),
+        ("(-3)^(2^40)", "(-3)^1099511627776 has too many digits to write down"),
+        ("(2^999)^(2^99)", None),
+    ],
+)
+def test_a_power_beyond_memory_is_named_shortly(expr, message):
+    report = check_text(f"const c = {expr} check m: dp(0)")
+    (error,) = [error for error in report["errors"] if error["code"] == "DP208"]
+    assert len(error["message"]) < 160
+    assert message is None or error["message"] == message
