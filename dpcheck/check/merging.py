@@ -331,7 +331,9 @@ def _check_number(n_found: int, limits: Limits) -> None:
     """Raise `LimitReached` when there are too many pairs of beliefs: each is worth five states."""
     if 5 * n_found > limits.max_states:
         raise LimitReached(
-            f"more than {limits.max_states // 5} pairs of beliefs of neighbors", "--max-states"
+            f"more than {limits.max_states // 5} pairs of beliefs of neighbors"
+            f" (five states of the {limits.max_states} allowed are charged for each)",
+            "--max-states",
         )
 
 
