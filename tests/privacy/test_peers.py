@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from fractions import Fraction
 from math import log
 
@@ -11,6 +12,7 @@ import pytest
 from dpcheck import mechanisms
 from dpcheck.exact import number
 from dpcheck.front import loads
+from dpcheck.pipeline.imports import STANDARD
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.losses import LossDistribution
 
@@ -64,6 +66,32 @@ def test_random_pairs_lie_between_the_bounds_of_dp_accounting():
             [Fraction(w, sum(weights)) for w in weights]
             for weights in ([chance.randint(1, 9) for _ in range(5)] for _ in range(2))
         )
+        losses = losses_of(p, q)
+        for factor in (1, 2):
+            low, high = bounds(p, q, 1, log(factor))
+            sides = (losses.delta(factor), losses.reversed().delta(factor))
+            exact = max(float(Fraction(str(side))) for side in sides)
+            assert low - SLACK <= exact <= high + SLACK
+
+
+LIBRARY = [
+    (path.stem, name)
+    for path in sorted(STANDARD.glob("*.dpm"))
+    for name in re.findall(r"^mechanism (\w+)", path.read_text("utf-8"), flags=re.MULTILINE)
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("library", "name"), LIBRARY)
+def test_every_library_mechanism_lies_between_the_bounds_of_dp_accounting(library, name):
+    target = loads(f"import std.{library}").target(name)
+    rows = list(target.output_distributions().values())
+    chain = target.chain()
+    order = {int(state): i for i, state in enumerate(chain.initial)}
+    pairs = [(order[s], order[t]) for s, t in chain.neighbors.pairs.tolist()]
+    for s, t in random.Random(5).sample(pairs, min(4, len(pairs))):
+        outputs = sorted({*rows[s], *rows[t]})
+        p, q = ([Fraction(rows[i].get(o, 0)) for o in outputs] for i in (s, t))
         losses = losses_of(p, q)
         for factor in (1, 2):
             low, high = bounds(p, q, 1, log(factor))
