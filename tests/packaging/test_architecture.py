@@ -51,7 +51,9 @@ NO_EVIDENCE = {
 }
 
 
-@pytest.mark.parametrize("room", ["exact", "model", "logic", "chain", "resolve", "parse", "check", "privacy"])
+@pytest.mark.parametrize(
+    "room", ["exact", "model", "logic", "chain", "resolve", "parse", "check", "privacy"]
+)
 def test_no_float_is_made_where_evidence_is_made(room):
     found = [
         f"{path.relative_to(ROOT)}:{line}"
