@@ -33,11 +33,11 @@ class Limits:
     deadline: float | None = None
     timeout: float | None = None
 
-    def check_states(self, n_states: int) -> None:
-        """Raise `LimitReached` when there are more states than allowed."""
+    def check_states(self, n_states: int, counted: str = "states") -> None:
+        """Raise `LimitReached` when there are more states than allowed; `counted` says of what."""
         if n_states > self.max_states:
             raise LimitReached(
-                f"more than {self.max_states} states ({n_states} states)", "--max-states"
+                f"more than {self.max_states} states ({n_states} {counted})", "--max-states"
             )
 
     def check_time(self, progress: str) -> None:

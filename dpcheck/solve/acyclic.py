@@ -177,13 +177,14 @@ class _Pass:
         below: Whole = 1
         starts = self.starts.tolist()
         for k in range(len(starts) - 1):
-            if k % TIME_CHECK_INTERVAL == 0:
+            is_narrow = starts[k + 1] - starts[k] < NARROW
+            if k % TIME_CHECK_INTERVAL == 0 or not is_narrow:
                 limits.check_time(f"{k} of {len(starts) - 1} layers solved")
             scale = self.scales.bases[self.scales.kinds.item(k)]
             above = self._scale_above(below, scale)
             # From here on the denominators are flint's integers, and so are the values.
             is_huge = not isinstance(above, int | ExpPolynomial)
-            if starts[k + 1] - starts[k] < NARROW:
+            if is_narrow:
                 self._narrow_layer(k, scale, below, is_huge=is_huge)
             else:
                 self._wide_layer(k, scale, below, is_huge=is_huge)

@@ -29,8 +29,8 @@ from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import Graph, bottom_components, reachable, strong_components
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
+from dpcheck.solve.factors import Factors
 from dpcheck.solve.product import product
-from dpcheck.solve.progression import Progression
 from dpcheck.solve.terms import (
     FALSE,
     After,
@@ -227,7 +227,7 @@ def _sometimes(
     unclear = np.flatnonzero(here & ~known[term].true & ~known[term].false)
     if len(unclear):
         progression, classes = progression_by_class(scene, term, known, here)
-        formulas = np.full(len(unclear), progression.formula(term), np.int64)
+        formulas = np.full(len(unclear), progression.root(), np.int64)
         found = product(scene.graph, classes, progression, unclear, formulas, scene.limits)
         component = scene.recurrent[found.states]
         for goal, mark in ((found.true, may_hold), (found.false, may_fail)):
@@ -237,7 +237,7 @@ def _sometimes(
 
 def progression_by_class(
     scene: Scene, root: int, known: dict[int, Known], within: BoolArray
-) -> tuple[Progression, IntArray]:
+) -> tuple[Factors, IntArray]:
     """Return a progression for the root, and the class of each state `within`, [n_states].
 
     Two states are in one class when they decide the same subterms in the same way. `within` must
@@ -258,7 +258,7 @@ def progression_by_class(
             distinct, codes = np.unique(codes, return_inverse=True)
             n_codes = len(distinct)
     _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-    progression = Progression(scene.terms, elements)
+    progression = Factors(scene.terms, root, elements)
     for example in states[first].tolist():
         progression.add_class(
             [term for term in elements if known[term].true[example]],

@@ -40,7 +40,7 @@ from dpcheck.logic.formulas import (
     WeakUntil,
 )
 from dpcheck.solve.decided import decided, make_scene, progression_by_class
-from dpcheck.solve.product import product
+from dpcheck.solve.product import counting, product
 from dpcheck.solve.reach import (
     EXACT,
     Answer,
@@ -233,7 +233,7 @@ def _product_answers(
     scene = make_scene(graph, literals.terms, literals.arrays, region, limits)
     known = decided(scene, term)
     progression, classes = progression_by_class(scene, term, known, region)
-    formulas = np.full(len(asked), progression.formula(term), np.int64)
+    formulas = np.full(len(asked), progression.root(), np.int64)
     found = product(graph, classes, progression, asked, formulas, limits)
     everywhere = np.ones(found.graph.n_states, np.bool_)
     ends = np.array([found.true, found.false])
@@ -246,7 +246,8 @@ def _product_answers(
         chain.numerators[found.edges],
         np.append(chain.denominators[found.states], [1, 1]),
     )
-    values = reach_answers(
-        answers, found.graph, weights, target, everywhere, None, found.starts, limits
-    )
+    with counting(len(found.states)):
+        values = reach_answers(
+            answers, found.graph, weights, target, everywhere, None, found.starts, limits
+        )
     return [values[k] for k in back.tolist()]

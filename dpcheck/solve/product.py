@@ -12,7 +12,9 @@ formula) and looked up for whole frontiers; narrow frontiers go state by state, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -22,13 +24,13 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import NARROW, Graph
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.sets import distinct
-from dpcheck.limits import Limits
+from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass
-from dpcheck.solve.progression import Progression
+from dpcheck.solve.factors import ALWAYS_FORMULA, NEVER_FORMULA, Factors
 
-NEVER_FORMULA = 0
-ALWAYS_FORMULA = 1
 TIME_CHECK_INTERVAL = 256
+PRODUCT = "states of the product of chain and path formula"
+"""What is counted, in the words of a verdict."""
 MAX_DENSE = 1 << 28
 """So many entries of tables that are indexed by chain states; rarer formulas get dictionaries."""
 
@@ -122,7 +124,7 @@ class _Search:
     """The product under construction: states numbered as found, rows filled in that order."""
 
     def __init__(
-        self, graph: Graph, classes: IntArray, progression: Progression, limits: Limits
+        self, graph: Graph, classes: IntArray, progression: Factors, limits: Limits
     ) -> None:
         n_classes = int(classes.max(initial=0)) + 1
         self.graph = graph
@@ -143,9 +145,7 @@ class _Search:
         """Return a function that minds the deadline: one step may be long."""
 
         def timed(formula: int, state_class: int) -> int:
-            self.limits.check_time(
-                f"{self.n_found} states of the product of chain and path formula"
-            )
+            self.limits.check_time(f"{self.n_found} {PRODUCT}")
             return function(formula, state_class)
 
         return timed
@@ -154,8 +154,11 @@ class _Search:
         """Return the product state of each pair (-1 true, -2 false), and where new ones are."""
         numbers = np.empty(len(states), np.int64)
         fresh: list[IntArray] = []
-        for formula in np.flatnonzero(np.bincount(formulas)).tolist():
-            where = np.flatnonzero(formulas == formula)
+        order = np.argsort(formulas, kind="stable")
+        ordered = formulas[order]
+        bounds = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1)).tolist()
+        for first, end in pairwise(bounds):
+            formula, where = ordered.item(first), order[first:end]
             if formula in (NEVER_FORMULA, ALWAYS_FORMULA):
                 numbers[where] = -1 if formula == ALWAYS_FORMULA else -2
                 continue
@@ -170,7 +173,7 @@ class _Search:
                 self.states.append(found)
                 self.formulas.append(np.full(len(found), formula, np.int64))
             numbers[where] = known[here] - 1
-        self.limits.check_states(self.n_found)
+        self.limits.check_states(self.n_found, PRODUCT)
         return numbers, np.concatenate(fresh) if fresh else np.empty(0, np.int64)
 
     def _column(self, formula: int) -> NDArray[np.int32] | _Sparse:
@@ -239,7 +242,7 @@ class _Search:
                     row_targets.append(number)
             frontier = following
         self.n_found = found
-        self.limits.check_states(found)
+        self.limits.check_states(found, PRODUCT)
         for parts, values in (
             (self.states, all_states),
             (self.formulas, all_formulas),
@@ -278,10 +281,20 @@ def _placed(numbers: IntArray, n: int) -> IntArray:
     return np.where(numbers < 0, n - 1 - numbers, numbers)
 
 
+@contextmanager
+def counting(n_states: int) -> Iterator[None]:
+    """Let a limit that is reached while the finished product is solved name its size."""
+    try:
+        yield
+    except LimitReached as limit:
+        reason = f"{limit.reason}, after {n_states} {PRODUCT} were built"
+        raise LimitReached(reason, limit.option) from limit
+
+
 def product(
     graph: Graph,
     classes: IntArray,
-    progression: Progression,
+    progression: Factors,
     states: IntArray,
     formulas: IntArray,
     limits: Limits,
@@ -296,7 +309,7 @@ def product(
     starts, _ = search.number(states, first)
     frontier = _joined(search.states), _joined(search.formulas)
     while len(frontier[0]):
-        limits.check_time(f"{search.n_found} states of the product of chain and path formula")
+        limits.check_time(f"{search.n_found} {PRODUCT}")
         narrow = len(frontier[0]) < NARROW
         frontier = (search.expand_narrow if narrow else search.expand)(*frontier)
     return search.product(starts)

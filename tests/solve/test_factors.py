@@ -1,0 +1,112 @@
+"""Formulas taken apart into independent parts: the same numbers, no more states, less work."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from dpcheck.exact import Number
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.logic import formulas as f
+from dpcheck.solve import factors, paths, progression
+from dpcheck.solve.product import Product, counting, product
+from dpcheck.solve.terms import TRUE, Terms
+from tests.solve import strategies
+from tests.solve.chains import (
+    Row,
+    atom,
+    both,
+    either,
+    finally_,
+    following,
+    make_chain,
+    no,
+    probabilities,
+)
+
+RandomChain = tuple[list[Row], list[str]]
+
+
+def values_and_size(chain: RandomChain, path: f.PathFormula) -> tuple[list[Number], int]:
+    """Return the probabilities from all states, and how many product states they took."""
+    sizes = [0]
+
+    def counted(*arguments: object) -> Product:
+        found = product(*arguments)  # type: ignore[arg-type]
+        sizes.append(len(found.states))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "product", counted)
+        found = probabilities(make_chain(*chain), path)
+    return found, sizes[-1]
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@given(strategies.chains(), strategies.paths(6), strategies.paths(6))
+def test_parts_taken_apart_have_the_numbers_and_the_states_of_the_whole(
+    chain: RandomChain, left: f.PathFormula, right: f.PathFormula
+) -> None:
+    for whole in (both(left, right), either(left, no(right))):
+        apart = values_and_size(chain, whole)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(factors, "independent_parts", lambda _, root: [root])
+            together = values_and_size(chain, whole)
+        assert apart == together
+
+
+def test_independent_conjuncts_are_never_multiplied_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = "abcdefgh"
+    rng = np.random.default_rng(5)
+    rows, labels = [], []
+    for s in range(60):
+        rows.append({t: Fraction(1, 2) for t in {s + 1, s + 2}})
+        labels.append("".join(x for x in letters if rng.random() < 0.5))
+    rows += [{61: Fraction(1)}, {61: Fraction(1)}]
+    chain = rows, [*labels, "", ""]
+    parts = [
+        finally_(both(atom(x), following(following(atom(y)))))
+        for x, y in zip(letters[::2], letters[1::2], strict=True)
+    ]
+    expected = values_and_size(chain, both(*parts))
+    monkeypatch.setattr(progression, "MAX_CONJUNCTIONS", 8)
+    assert values_and_size(chain, both(*parts)) == expected
+    with monkeypatch.context() as patch:
+        patch.setattr(factors, "independent_parts", lambda _, root: [root])
+        with pytest.raises(LimitReached):
+            probabilities(make_chain(*chain), both(*parts))
+
+
+def test_parts_that_share_an_element_its_bound_or_its_negation_stay_together() -> None:
+    terms = Terms()
+    a, b, c = (terms.literal(i) for i in range(3))
+    eventually = terms.until(TRUE, terms.both(a, terms.after(b)))
+    soon = terms.until(TRUE, terms.both(a, terms.after(b)), 5)
+    never = terms.negation(eventually)
+    other = terms.until(a, terms.both(c, terms.after(c)))
+    for related in (soon, never, terms.after(eventually)):
+        assert len(factors.independent_parts(terms, terms.both(eventually, related))) == 1
+        assert len(factors.independent_parts(terms, terms.both(other, related))) == 2
+    assert len(factors.independent_parts(terms, terms.either(eventually, soon, other))) == 2
+
+
+def test_a_limit_while_the_product_is_solved_names_its_states() -> None:
+    with pytest.raises(LimitReached) as caught, counting(1234):
+        Limits(deadline=0.0, timeout=1.0).check_time("0 of 9 layers solved")
+    assert "0 of 9 layers solved" in caught.value.reason
+    assert "1234 states of the product of chain and path formula" in caught.value.reason
+    assert caught.value.option == "--timeout"
+
+
+def test_more_product_states_than_allowed_are_called_that() -> None:
+    walk: list[Row] = [{s: Fraction(1, 2), s + 1: Fraction(1, 2)} for s in range(9)]
+    walk.append({9: Fraction(1)})
+    long = make_chain(walk, ["a"] * 9 + ["b"])
+    counters = finally_(both(atom("a"), following(atom("b"))), 30)
+    with pytest.raises(LimitReached) as caught:
+        probabilities(long, counters, limits=Limits(max_states=20))
+    assert "states of the product of chain and path formula" in caught.value.reason
+    assert caught.value.option == "--max-states"
