@@ -27,8 +27,8 @@ ALWAYS_FORMULA = 1
 class Factors:
     """Formulas as tuples of formulas of independent parts, numbered; 0 is false, 1 true.
 
-    `static` are the elements known to some class, as for `Progression`; each of the parts is
-    progressed by the classes it shares with the others.
+    `static` are the elements known to some class, as for `Progression`; a part is
+    progressed by the classes as far as they decide its own elements.
     """
 
     def __init__(self, terms: Terms, root: int, static: Sequence[int]) -> None:
@@ -49,16 +49,29 @@ class Factors:
             (ALWAYS_FORMULA,) * n_parts,
         ]
         self._numbers = {formulas: number for number, formulas in enumerate(self._tuples)}
+        # Classes that decide the elements of a part in the same way are one class to it.
+        self._kinds: list[dict[tuple[tuple[int, ...], tuple[int, ...]], int]] = [
+            {} for _ in self._parts
+        ]
+        self._class_kinds: list[tuple[int, ...]] = []
         self._steps: list[dict[tuple[int, int], int]] = [{} for _ in self._parts]
         self._settled: list[dict[tuple[int, int], int]] = [{} for _ in self._parts]
 
     def add_class(self, true: Iterable[int], false: Iterable[int]) -> None:
         """Add a class of states by the terms decided there."""
         truths, falsehoods = list(true), list(false)
-        for elements, progression in zip(self._elements, self._progressions, strict=True):
-            progression.add_class(
-                [t for t in truths if t in elements], [t for t in falsehoods if t in elements]
+        kinds = []
+        for elements, progression, known in zip(
+            self._elements, self._progressions, self._kinds, strict=True
+        ):
+            kind = (
+                tuple(t for t in truths if t in elements),
+                tuple(t for t in falsehoods if t in elements),
             )
+            if kind not in known:
+                known[kind] = progression.add_class(*kind)
+            kinds.append(known[kind])
+        self._class_kinds.append(tuple(kinds))
 
     def root(self) -> int:
         """Return the number of the formula that was taken apart."""
@@ -81,11 +94,12 @@ class Factors:
         state_class: int,
     ) -> int:
         found = []
-        for i, part in enumerate(self._tuples[formula]):
-            value = known[i].get((part, state_class))
+        kinds = self._class_kinds[state_class]
+        for i, (part, kind) in enumerate(zip(self._tuples[formula], kinds, strict=True)):
+            value = known[i].get((part, kind))
             if value is None:
-                value = function(self._progressions[i], part, state_class)
-                known[i][part, state_class] = value
+                value = function(self._progressions[i], part, kind)
+                known[i][part, kind] = value
             if value == self._absorbing:
                 return value
             found.append(value)

@@ -110,3 +110,25 @@ def test_more_product_states_than_allowed_are_called_that() -> None:
         probabilities(long, counters, limits=Limits(max_states=20))
     assert "states of the product of chain and path formula" in caught.value.reason
     assert caught.value.option == "--max-states"
+
+
+def test_classes_that_a_part_cannot_tell_apart_are_one_class_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terms = Terms()
+    literals = [terms.literal(i) for i in range(4)]
+    parts = [terms.until(TRUE, terms.both(a, terms.after(a))) for a in literals]
+    elements = [t for t in range(len(terms.table)) if t > 1]
+    added = []
+    add_class = progression.Progression.add_class
+
+    def counted(self: progression.Progression, true: list[int], false: list[int]) -> int:
+        added.append(self)
+        return add_class(self, true, false)
+
+    monkeypatch.setattr(progression.Progression, "add_class", counted)
+    whole = factors.Factors(terms, terms.both(*parts), elements)
+    for code in range(16):
+        holding = [a for i, a in enumerate(literals) if code >> i & 1]
+        whole.add_class(holding, [a for a in literals if a not in holding])
+    assert len(added) == 4 * 2
