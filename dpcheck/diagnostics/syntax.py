@@ -415,8 +415,8 @@ class MalformedBinder(Mistake):
 
     code: ClassVar[str] = "DP116"
     explanation: ClassVar[str] = """\
-`forall`, `exists`, `sum`, `max`, `min`, `count`, `argmax` and `argmin` bind one variable that
-ranges over a set: `sum(i in 1..3 : a[i])`, perhaps with a condition, as in
+`forall`, `exists`, `sum`, `product`, `max`, `min`, `count`, `argmax` and `argmin` bind one variable
+that ranges over a set: `sum(i in 1..3 : a[i])`, perhaps with a condition, as in
 `sum(i in 1..3 where i != j : a[i])`. For two variables, nest two of them.
 
 Wrong: forall(1..3 : a[i] = 0)               sum(i in S, j in S : e)
@@ -552,3 +552,28 @@ Right: adjacent x' = x + 1
     def title(self) -> str:
         """Which word."""
         return f"`{self.word}` is a word of the language, so `{self.word}'` names nothing"
+
+
+@dataclass(frozen=True)
+class BreakOutsideLoop(Mistake):
+    """`break` with no loop around it in its mechanism."""
+
+    code: ClassVar[str] = "DP122"
+    explanation: ClassVar[str] = """\
+`break` leaves the innermost `for`, `while` or `repeat` around it. It never leaves a mechanism: one
+that is run or sampled inside of a loop cannot end the loop of its caller. `stop` ends a run, or the
+mechanism that is run or sampled.
+
+Wrong: if done { break }                      with no loop around it
+Right: while true { ...  if done { break } }
+"""
+
+    @property
+    def title(self) -> str:
+        """What is missing."""
+        return "`break` stands outside of a loop"
+
+    @property
+    def help(self) -> str | None:
+        """What to write."""
+        return "put it inside of `for`, `while` or `repeat`; `stop` ends the run"

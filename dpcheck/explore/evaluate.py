@@ -28,7 +28,7 @@ from dpcheck.explore.columns import (
     truth_codes,
 )
 from dpcheck.explore.mistakes import Unassigned
-from dpcheck.model.evaluation import Fault, apply, described
+from dpcheck.model.evaluation import Fault, apply, described, product_of
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -643,6 +643,8 @@ def _reduced_plain(
         sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(body)))
         # int64 wraps around consistently: a difference of prefix sums below 2^61 is right.
         return np.asarray(sums[starts + counts] - sums[starts], np.int64)
+    if expr.kind == "product":
+        return _products(owner, body, starts, counts)
     if not len(counts) or np.any(counts == 0):
         return None
     lowest = expr.kind in ("min", "argmin")
@@ -652,6 +654,22 @@ def _reduced_plain(
     attained = np.flatnonzero(body == best[owner])
     _, first = np.unique(owner[attained], return_index=True)
     return element[attained[first]]
+
+
+def _products(
+    owner: IntArray, body: IntArray, starts: IntArray, counts: IntArray
+) -> IntArray | None:
+    """Return the product of each row's integers if all are below 2^61 in size."""
+    size = np.abs(body)
+    # A factor x with |x| > 1 is below 2^bits(x) in size; rounding x to a float can only add a bit.
+    bits = np.where(size > 1, np.frexp(size.astype(np.float64))[1], 0)
+    if np.any(np.bincount(owner, bits, len(counts)) >= PLAIN.bit_length()):
+        return None
+    result = np.ones(len(counts), np.int64)
+    there = counts > 0
+    if len(body):
+        result[there] = np.multiply.reduceat(body, starts[there])
+    return result
 
 
 def _reduced_by_value(
@@ -675,6 +693,7 @@ def _reduced_by_value(
 
 _REDUCTIONS: Mapping[str, Callable[[Sequence[Value]], Value]] = {
     "sum": lambda values: apply("sum", (ArrayValue(0, tuple(values)),)),
+    "product": product_of,
     "min": lambda values: apply("min", (ArrayValue(0, tuple(values)),)),
     "max": lambda values: apply("max", (ArrayValue(0, tuple(values)),)),
     "count": lambda values: apply("count", (ArrayValue(0, tuple(values)),)),

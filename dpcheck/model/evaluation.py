@@ -164,6 +164,8 @@ def _binder(expr: Binder, environment: Mapping[str, Value]) -> Value:
             return set_of(body for _, body in bodies)
         case "sum":
             return _sum([body for _, body in bodies])
+        case "product":
+            return product_of([body for _, body in bodies])
         case "max" | "min":
             return _best(expr.kind, [body for _, body in bodies])
         case "argmax" | "argmin":
@@ -303,9 +305,13 @@ def _arithmetic(symbol: str, left: Value, right: Value) -> Value:
         return _budget_arithmetic(symbol, a, b)
     if symbol == "*":
         if _bits(a) + _bits(b) > MAX_BITS:
-            raise Fault("too large", "the product has too many digits to write down", ())
+            raise _product_too_large()
         return exact.multiply(a, b)
     return exact.add(a, b) if symbol == "+" else exact.subtract(a, b)
+
+
+def _product_too_large() -> Fault:
+    return Fault("too large", "the product has too many digits to write down", ())
 
 
 def _budget_arithmetic(symbol: str, a: Quantity, b: Quantity) -> Value:
@@ -479,6 +485,26 @@ def _sum(values: Sequence[Value]) -> Value:
     for value in values:
         total = _arithmetic("+", total, value)
     return total
+
+
+def product_of(values: Sequence[Value]) -> Value:
+    """Return the product of numbers, 1 if there are none.
+
+    >>> product_of([2, 3, 7])
+    42
+    """
+    factors: list[Value] = [_number(value, "product") for value in values]
+    if any(factor == 0 for factor in factors):
+        return 0
+    # An integer of b bits is at least 2^(b-1) in size: say early what cannot end well.
+    integers = [factor for factor in factors if type(factor) is int]
+    if len(integers) == len(factors) and sum(map(_bits, integers)) - len(integers) > MAX_BITS:
+        raise _product_too_large()
+    while len(factors) > 1:  # in pairs: the long factors are multiplied last
+        last = factors[-1:] if len(factors) % 2 else []
+        pairs = zip(factors[::2], factors[1::2], strict=False)
+        factors = [_arithmetic("*", left, right) for left, right in pairs] + last
+    return factors[0] if factors else 1
 
 
 def _best_position(symbol: str, values: Sequence[Value]) -> int:

@@ -34,7 +34,9 @@ Operator = Literal[
     "element",
 ]  # fmt: skip
 
-BinderKind = Literal["forall", "exists", "sum", "max", "min", "count", "argmax", "argmin", "set"]
+BinderKind = Literal[
+    "forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin", "set"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,9 @@ class SetComprehension:
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-BinderKind = Literal["forall", "exists", "sum", "max", "min", "count", "argmax", "argmin"]
+BinderKind = Literal[
+    "forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -539,6 +541,13 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Break:
+    """`break`, inside of a loop."""
+
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """`run mechanism(arguments)`."""
 
@@ -547,7 +556,7 @@ class Run:
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-Statement = Assign | Sample | Var | If | For | While | Repeat | Output | Stop | Run
+Statement = Assign | Sample | Var | If | For | While | Repeat | Output | Stop | Break | Run
 
 
 # --- mechanisms ------------------------------------------------------------------------------

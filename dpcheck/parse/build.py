@@ -8,11 +8,13 @@ What the grammar lets through and the language does not is reported here.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import (
     ArrayWithoutRange,
+    BreakOutsideLoop,
     LogarithmOfQuotient,
     MalformedBinder,
     NestedTooDeeply,
@@ -32,7 +34,9 @@ MAX_DIGITS = 100_000
 """Digits of the numerator or denominator of a literal; more is a mistake."""
 
 DECLARATIONS = (s.Constant, s.Function, s.DistributionFunction, s.Mechanism, s.Chain)
-BINDERS = frozenset({"forall", "exists", "sum", "max", "min", "count", "argmax", "argmin"})
+BINDERS = frozenset(
+    {"forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin"}
+)
 
 
 class Builder:
@@ -219,6 +223,8 @@ class Builder:
                     adjacency.append(item)
                 case _:
                     body.append(item)
+        for stray in _breaks_outside_loops(body):
+            self._report(BreakOutsideLoop(stray.span))
         return s.Mechanism(
             self._identifier(name),
             tuple(parameters),
@@ -341,6 +347,10 @@ class Builder:
     def stop(self, span: Span) -> s.Stop:
         """`stop`."""
         return s.Stop(span=span)
+
+    def break_loop(self, span: Span, _: Token) -> s.Break:
+        """`break`."""
+        return s.Break(span=span)
 
     def plain_run(self, span: Span, mechanism: Token) -> s.Run:
         """`run mechanism`."""
@@ -794,3 +804,15 @@ def _integer(digits: str) -> int:
     half = len(digits) // 2
     shift: int = 10**half
     return _integer(digits[:-half]) * shift + _integer(digits[-half:])
+
+
+def _breaks_outside_loops(body: Iterable[s.Statement]) -> Iterator[s.Break]:
+    """Yield every `break` that no loop is around."""
+    for statement in body:
+        match statement:
+            case s.Break():
+                yield statement
+            case s.If(branches=branches, otherwise=otherwise):
+                for _, block in branches:
+                    yield from _breaks_outside_loops(block)
+                yield from _breaks_outside_loops(otherwise)

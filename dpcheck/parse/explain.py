@@ -33,10 +33,13 @@ class Explained(NamedTuple):
 Accepts = Callable[[str], bool]
 
 TEXT_OF = {kind: text for texts in (WORDS, OPERATORS) for text, kind in texts.items()}
-TEXT_OF["PATTERN_OPEN"] = "("
+TEXT_OF |= {"PATTERN_OPEN": "(", "BREAK": "break"}
 
 STATEMENT_STARTS = frozenset(
-    {"VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT", "IF", "FOR", "PATTERN_OPEN"}
+    {
+        *("VAR", "WHILE", "REPEAT", "RUN", "STOP", "BREAK", "OUTPUT", "IF", "FOR"),
+        "PATTERN_OPEN",
+    }
 )
 DECLARATION_STARTS = frozenset({"INPUT", "PUBLIC", "ADJACENT"})
 CHAIN_STARTS = frozenset({"STATE", "ADJACENT", "INIT", "OBSERVE"})
@@ -47,6 +50,7 @@ OPERATOR_STARTS = frozenset(
         *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"),
     }
 )
+ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"})
 EXPRESSION_STARTS = frozenset(
     {
         *("NUMBER", "NAME", "PRIMED", "STRING", "TRUE", "FALSE", "OPEN", "OPEN_BRACE", "OUTPUT"),
@@ -82,6 +86,7 @@ FOREIGN_WORDS = {
 }
 HOMES = {
     **dict.fromkeys(["VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT"], "inside a mechanism"),
+    "BREAK": "inside a loop of a mechanism",
     **dict.fromkeys(["INPUT", "PUBLIC"], "at the level of the mechanism's braces"),
     **dict.fromkeys(["STATE", "INIT", "OBSERVE"], "at the level of a chain's braces"),
     "ADJACENT": "at the level of the braces of a mechanism or chain",
@@ -299,6 +304,10 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "between states write `adjacent s ~ t`"
         case "NAME", _ if i >= 2 and tokens[i - 2].type == "IMPORT":
             return f'import a file by its path: `import "{before.text}.dpm"`'
+        case left, kind if _wants_path(accepts) and (
+            kind in ARITHMETIC or (left == "NAME" and kind == "OPEN" and before.end == token.start)
+        ):
+            return "put the bound in parentheses, as in `P=(1 - q) [ F top ]`"
         case _ if _wants_path(accepts):
             return "the path formula stands in brackets, as in `P>=1/2 [ F top ]`"
         case _:

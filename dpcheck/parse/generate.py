@@ -14,7 +14,9 @@ from lark import Lark
 from lark.parsers.lalr_analysis import ParseTableBase
 
 START_SYMBOLS = ("model", "expression")
-DECLARED = ("PATTERN_OPEN", "ARG_NAME", "AT")  # made by the lexer's look around, no patterns
+DECLARED = ("PATTERN_OPEN", "ARG_NAME", "AT", "BREAK")
+"""Terminals without patterns, made by the lexer's look around."""
+
 REPOSITORY = Path(__file__).parents[2]
 GRAMMAR = REPOSITORY / "grammar" / "dpm.lark"
 TABLES = Path(__file__).parent / "generated_tables.py"

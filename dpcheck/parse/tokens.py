@@ -46,6 +46,22 @@ ITEM_WORDS = frozenset(
 )
 """Terminals that begin a top-level item and occur nowhere else (in `for` blocks, questions)."""
 
+ENDERS = frozenset(
+    {
+        *("NAME", "PRIMED", "NUMBER", "STRING", "TRUE", "FALSE", "NORMALIZED", "STOP", "BREAK"),
+        *("CLOSE", "CLOSE_BRACKET", "CLOSE_BRACE"),
+    }
+)
+"""Terminals that may end an expression or a statement; no name goes on after them."""
+
+AFTER_BREAK = frozenset(
+    {
+        *("CLOSE_BRACE", "SEMICOLON", "NAME", END),
+        *("VAR", "IF", "FOR", "WHILE", "REPEAT", "OUTPUT", "RUN", "STOP"),
+    }
+)
+"""Terminals before which `break` is a statement, and no name that is assigned or indexed."""
+
 RESERVED_WORDS = frozenset({"param", "query", "prior", "unbounded"})
 
 CLOSER_OF = {"OPEN": "CLOSE", "OPEN_BRACKET": "CLOSE_BRACKET", "OPEN_BRACE": "CLOSE_BRACE"}
@@ -192,6 +208,7 @@ def _without_deep_brackets(
 def _mark_contextual(tokens: list[Token]) -> None:
     """Tell apart, in place, what one token of lookahead cannot: see the head of the grammar."""
     is_call: list[bool] = []  # for each open bracket: is it the `(` of a call?
+    is_block: list[bool] = []  # for each open brace or bracket: does it hold statements?
     previous = BAD
     for i, token in enumerate(tokens):
         kind = token.type
@@ -199,18 +216,25 @@ def _mark_contextual(tokens: list[Token]) -> None:
             case "NAME" if previous in ("OPEN", "COMMA"):
                 if is_call and is_call[-1] and tokens[i + 1].type == "EQ":
                     tokens[i] = token._replace(type="ARG_NAME")
+            case "NAME" if token.text == "break" and is_block and is_block[-1]:
+                if _is_statement(tokens, i):
+                    tokens[i] = token._replace(type="BREAK")
             case "OPEN":
                 after_bound = previous == "NAME" and _ends_temporal_bound(tokens, i - 1)
                 is_call.append(previous == "NAME" and not after_bound)
+                is_block.append(False)
                 if _is_pattern(tokens, i):
                     tokens[i] = token._replace(type="PATTERN_OPEN")
             case "OPEN_BRACKET" | "OPEN_BRACE":
                 is_call.append(False)
+                is_block.append(kind == "OPEN_BRACE" and (previous in ENDERS or previous == "ELSE"))
             case "CLOSE" | "CLOSE_BRACKET" | "CLOSE_BRACE":
                 if is_call:
                     is_call.pop()
+                    is_block.pop()
             case "CHECK" | "REFUTE" | "COMPUTE":
                 is_call.clear()
+                is_block.clear()
                 _mark_at(tokens, i)
         previous = tokens[i].type
 
@@ -220,6 +244,14 @@ def _ends_temporal_bound(tokens: list[Token], i: int) -> bool:
     while i >= 2 and tokens[i - 1].type == "SLASH":
         i -= 2
     return i >= 2 and tokens[i - 1].type == "LE" and tokens[i - 2].type in ("F", "G", "U")
+
+
+def _is_statement(tokens: list[Token], i: int) -> bool:
+    """Tell whether the `break` at i, directly inside of a block, stands alone."""
+    before, after = tokens[i - 1].type, tokens[i + 1].type
+    if before not in ENDERS and before not in ("OPEN_BRACE", "SEMICOLON"):
+        return False
+    return after in AFTER_BREAK or (after == "OPEN" and _is_pattern(tokens, i + 1))
 
 
 def _is_pattern(tokens: list[Token], i: int) -> bool:

@@ -9,7 +9,7 @@ reach is not there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from dpcheck.model import program
 from dpcheck.model.expressions import Const
@@ -24,8 +24,15 @@ def control_flow_graph(body: Sequence[Step], span: Span) -> tuple[tuple[Node, ..
     """Return the nodes of a mechanism's program and the number of the entry."""
     builder = _Builder()
     end = builder.add(program.Stop(span))
-    entry = builder.sequence(body, end, end)
+    entry = builder.sequence(body, end, _Exits(end, end))
     return _numbered(builder.nodes, entry)
+
+
+class _Exits(NamedTuple):
+    """The nodes that `stop` and `break` go to."""
+
+    stop: int
+    break_: int
 
 
 class _Builder:
@@ -39,13 +46,13 @@ class _Builder:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
-    def sequence(self, body: Sequence[Step], following: int, end: int) -> int:
-        """Return the first node of the steps; `end` is where `stop` goes."""
+    def sequence(self, body: Sequence[Step], following: int, exits: _Exits) -> int:
+        """Return the first node of the steps, after which `following` comes."""
         for step in reversed(body):
-            following = self.step(step, following, end)
+            following = self.step(step, following, exits)
         return following
 
-    def step(self, step: Step, following: int, end: int) -> int:
+    def step(self, step: Step, following: int, exits: _Exits) -> int:
         """Return the node of a step after which `following` comes."""
         match step:
             case steps.Assign(target, value, within, span):
@@ -60,25 +67,29 @@ class _Builder:
             case steps.Output(value, span):
                 return self.add(program.Output(value, following, span))
             case steps.Choose(condition, then, orelse, span):
-                first = self.sequence(then, following, end)
-                second = self.sequence(orelse, following, end)
+                first = self.sequence(then, following, exits)
+                second = self.sequence(orelse, following, exits)
                 return self.add(program.Branch(condition, first, second, False, span))
             case steps.Loop():
-                return self.loop(step, following, end)
+                return self.loop(step, following, exits)
+            case steps.Rounds(body=body):
+                return self.sequence(body, following, exits._replace(break_=following))
             case steps.Call(body=body):
-                return self.sequence(body, following, following)
+                return self.sequence(body, following, _Exits(following, following))
             case steps.Stop():
-                return end
+                return exits.stop
+            case steps.Break():
+                return exits.break_
             case steps.Fail(reason, span):
                 return self.add(program.Fail(reason, span))
             case steps.Captured():
                 raise AssertionError("captured outputs are replaced before the graph is built")
         assert_never(step)
 
-    def loop(self, loop: steps.Loop, following: int, end: int) -> int:
+    def loop(self, loop: steps.Loop, following: int, exits: _Exits) -> int:
         """Return the head of a loop, which its body leads back to."""
         head = self.add(program.Stop(loop.span))
-        body = self.sequence(loop.body, head, end)
+        body = self.sequence(loop.body, head, exits._replace(break_=following))
         self.nodes[head] = program.Branch(loop.condition, body, following, True, loop.span)
         return head
 

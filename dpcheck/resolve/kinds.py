@@ -323,6 +323,9 @@ class KindChecker:
                 return Kinds(NUMBER)
             case "set":
                 return Kinds(SET, inner.kinds(expr.body).possible)
+            case "product":
+                inner.needs(expr.body, NUMBER)
+                return Kinds(NUMBER)
             case "sum" | "max" | "min":
                 return Kinds(inner.needs(expr.body, QUANTITY).possible & QUANTITY or QUANTITY)
             case "argmax" | "argmin":

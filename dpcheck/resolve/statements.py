@@ -50,12 +50,14 @@ from dpcheck.resolve.signatures import (
 from dpcheck.resolve.steps import (
     Assign,
     AssignCell,
+    Break,
     Call,
     Captured,
     Choose,
     Fail,
     Loop,
     Output,
+    Rounds,
     Sample,
     Step,
     Stop,
@@ -112,7 +114,10 @@ def mechanism_steps(
 
 
 class _Walk:
-    """The state of one walk: locals, and those that may be unassigned (None: nothing gets here)."""
+    """The state of one walk: locals, and those that may be unassigned (None: nothing gets here).
+
+    `left` has, for each loop around, what may be unassigned where `break` leaves it.
+    """
 
     def __init__(
         self,
@@ -132,6 +137,7 @@ class _Walk:
         names = scope.session.locals_of(mechanism)
         locals_ = [name for name in names if _may_be_local(name, scope)]
         self.missing: dict[str, Turns] | None = dict.fromkeys(locals_, ())
+        self.left: list[list[dict[str, Turns]]] = []
         self.scope = scope.bound_all({name: Local(self) for name in locals_})
 
     # --- locals ----------------------------------------------------------------------------
@@ -179,7 +185,7 @@ class _Walk:
     # --- blocks ----------------------------------------------------------------------------
 
     def block(self, statements: Sequence[surface.Statement], scope: Scope) -> list[Step]:
-        """Return the steps of statements; what follows a sure `stop` is left out."""
+        """Return the steps of statements; what follows a sure `stop` or `break` is left out."""
         steps: list[Step] = []
         for statement in statements:
             if self.missing is None:
@@ -215,6 +221,12 @@ class _Walk:
             case surface.Stop(span=span):
                 self.missing = None
                 return [Stop(span)]
+            case surface.Break(span=span):
+                way = _turned(self.missing, span, "when this leaves the loop")
+                assert way is not None, "what nothing gets to is left out"
+                self.left[-1].append(way)
+                self.missing = None
+                return [Break(span)]
             case surface.Run(mechanism=name, arguments=arguments, span=span):
                 body = self.called(name, arguments, scope, span, captured=self.captured)
                 return [] if body is None else [*body[0], Call(body[1], span)]
@@ -527,6 +539,16 @@ class _Walk:
 
     # --- loops -----------------------------------------------------------------------------
 
+    def join_breaks(self, before: dict[str, Turns] | None) -> bool:
+        """Add the ways by which `break` left the loop that ends here; tell whether there are any.
+
+        `before` is what was unassigned before the loop.
+        """
+        ways = self.left.pop()
+        for way in ways:
+            self.missing = _merged(before, self.missing, way)
+        return bool(ways)
+
     def while_loop(self, loop: surface.While, scope: Scope) -> list[Step]:
         """Return a `while`; what its body assigns is not assigned after it."""
         condition = expression(loop.condition, scope)
@@ -535,10 +557,12 @@ class _Walk:
             return []
         before = self.missing
         self.missing = _turned(before, loop.condition.span, "in the first round")
+        self.left.append([])
         body = self.block(loop.body, scope)
         self.missing = None
         if known is not True:
             self.missing = _turned(before, loop.condition.span, "when this is false at once")
+        self.join_breaks(before)
         return [Loop(condition, tuple(body), loop.condition.span)]
 
     def loop(self, loop: surface.For, scope: Scope) -> list[Step]:
@@ -546,7 +570,7 @@ class _Walk:
         domain = expression(loop.domain, scope)
         variable = loop.variable
         if isinstance(domain, Const) and isinstance(domain.value, SetValue):
-            unrolled = self.unrolled(loop.body, domain.value, scope, variable)
+            unrolled = self.unrolled(loop.body, domain.value, scope, variable, loop.domain.span)
             if unrolled is not None:
                 return unrolled
         return self.rolled(loop.body, domain, scope, variable, loop.domain.span)
@@ -562,7 +586,7 @@ class _Walk:
                 return []
         domain = folded("range", [Const(1, span), times], span)
         if isinstance(domain, Const) and isinstance(domain.value, SetValue):
-            unrolled = self.unrolled(loop.body, domain.value, scope, None)
+            unrolled = self.unrolled(loop.body, domain.value, scope, None, span)
             if unrolled is not None:
                 return unrolled
         return self.rolled(loop.body, domain, scope, None, span)
@@ -573,6 +597,7 @@ class _Walk:
         elements: SetValue,
         scope: Scope,
         variable: surface.Identifier | None,
+        span: Span,
     ) -> list[Step] | None:
         """Return the body once for each element; None where that is too long.
 
@@ -581,8 +606,8 @@ class _Walk:
         """
         steps: list[Step] = []
         start, before = self.size.n_steps, self.missing
-        if elements.size > 1 and before is not None:
-            self.missing = dict(before)
+        self.missing = None if before is None else dict(before)
+        self.left.append([])
         for i, element in enumerate(elements):
             if self.missing is None:
                 break
@@ -590,8 +615,9 @@ class _Walk:
             per_round = max(1, self.size.n_steps - start)
             if i == 0 and elements.size > 1 and start + per_round * elements.size > MAX_UNROLLED:
                 self.size.n_steps, self.missing = start, before
+                self.left.pop()
                 return None
-        return steps
+        return [Rounds(tuple(steps), span)] if self.join_breaks(before) else steps
 
     def rolled(
         self,
@@ -619,10 +645,12 @@ class _Walk:
         round_.append(Assign(position, following, None, span))
         before = self.missing
         self.missing = _turned(before, span, "in the first round")
+        self.left.append([])
         round_.extend(self.block(body, inner))
-        is_entered = isinstance(domain, Const) and self.missing is not None
+        is_entered = isinstance(domain, Const) and (self.missing is not None or self.left[-1])
         if not is_entered:
             self.missing = _turned(before, span, "when this has no element")
+        self.join_breaks(before)
         condition = Apply("<", (here, Apply("len", (there,), span)), span)
         self.size.n_steps += len(steps) + len(round_) + 1
         return [*steps, Loop(condition, tuple(round_), span)]

@@ -1,8 +1,8 @@
 """Steps: a mechanism's program as a tree, names resolved, before it becomes a graph.
 
 Loops over known sets are unrolled and called mechanisms written out by now; what remains is
-structure. `Call` is a region that `stop` leaves. `Captured` is an output that a sampling caller
-takes, until `exactly_one_output` says what it becomes.
+structure. `Call` is a region that `stop` leaves, `Rounds` one that `break` leaves. `Captured` is an
+output that a sampling caller takes, until `exactly_one_output` says what it becomes.
 """
 
 from __future__ import annotations
@@ -78,6 +78,14 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
+class Rounds:
+    """The rounds of a loop, written out: `break` in it goes on behind it."""
+
+    body: tuple[Step, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A mechanism written out: `stop` in it goes on behind it."""
 
@@ -109,6 +117,13 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Break:
+    """`break`: go on behind the innermost `Loop` or `Rounds`."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Fail:
     """No run may get here."""
 
@@ -117,7 +132,19 @@ class Fail:
 
 
 Step = (
-    Assign | AssignCell | Unpack | Sample | Choose | Loop | Call | Output | Captured | Stop | Fail
+    Assign
+    | AssignCell
+    | Unpack
+    | Sample
+    | Choose
+    | Loop
+    | Rounds
+    | Call
+    | Output
+    | Captured
+    | Stop
+    | Break
+    | Fail
 )
 
 
@@ -130,55 +157,76 @@ Counts = tuple[int, int] | None
 """The least and greatest number of captured outputs on the ways to a place, None if none."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The counts of the ways to the end of some steps, of those into `stop` and into `break`."""
+
+    through: Counts = None
+    stopped: Counts = None
+    broken: Counts = None
+
+
 def captured_counts(steps: Sequence[Step]) -> Counts:
     """Return how often, at least and at most, a run that ends has its outputs captured."""
-    through, stopped = _counts(steps)
-    return _either(through, stopped)
+    ways = _counts(steps)
+    return _either(ways.through, ways.stopped)
 
 
-def _counts(steps: Sequence[Step]) -> tuple[Counts, Counts]:
-    """Return the counts of the ways to the end of the steps, and of those into `stop`."""
+def _counts(steps: Sequence[Step]) -> _Ways:
+    """Return the counts of a sequence of steps."""
     through: Counts = (0, 0)
     stopped: Counts = None
+    broken: Counts = None
     for step in steps:
         if through is None:
             break
-        further, ended = _counts_of(step)
-        stopped = _either(stopped, _sum(through, ended))
-        through = _sum(through, further)
-    return through, stopped
+        ways = _counts_of(step)
+        stopped = _either(stopped, _sum(through, ways.stopped))
+        broken = _either(broken, _sum(through, ways.broken))
+        through = _sum(through, ways.through)
+    return _Ways(through, stopped, broken)
 
 
-def _counts_of(step: Step) -> tuple[Counts, Counts]:
+def _counts_of(step: Step) -> _Ways:
     match step:
         case Captured():
-            return (1, 1), None
+            return _Ways(through=(1, 1))
         case Stop():
-            return None, (0, 0)
+            return _Ways(stopped=(0, 0))
+        case Break():
+            return _Ways(broken=(0, 0))
         case Fail():
-            return None, None
+            return _Ways()
         case Choose(then=then, orelse=orelse):
             first, second = _counts(then), _counts(orelse)
-            return _either(first[0], second[0]), _either(first[1], second[1])
+            return _Ways(
+                _either(first.through, second.through),
+                _either(first.stopped, second.stopped),
+                _either(first.broken, second.broken),
+            )
         case Call(body=body):
-            return captured_counts(body), None
+            return _Ways(through=captured_counts(body))
+        case Rounds(body=body):
+            ways = _counts(body)
+            return _Ways(_either(ways.through, ways.broken), ways.stopped)
         case Loop():
             return _counts_of_loop(step)
         case Assign() | AssignCell() | Unpack() | Sample() | Output():
-            return (0, 0), None
+            return _Ways(through=(0, 0))
     assert_never(step)
 
 
-def _counts_of_loop(loop: Loop) -> tuple[Counts, Counts]:
+def _counts_of_loop(loop: Loop) -> _Ways:
     """Return the counts of any number of rounds."""
-    once, stopped = _counts(loop.body)
-    most = 0 if once is None or once[1] == 0 else INFINITE
+    once = _counts(loop.body)
+    most = 0 if once.through is None or once.through[1] == 0 else INFINITE
+    rounds = (0, most)  # full ones, before the test fails or the last round stops or breaks
     is_endless = isinstance(loop.condition, Const) and loop.condition.value is True
+    through = _either(None if is_endless else rounds, _sum(rounds, once.broken))
     if is_endless and most > 0:
-        return None, (0, INFINITE)  # a run may stay in the loop and output again and again
-    if stopped is not None:
-        stopped = (stopped[0], min(INFINITE, stopped[1] + most))
-    return (None if is_endless else (0, most)), stopped
+        # A run may stay in the loop and output again and again.
+        return _Ways(through, (0, INFINITE))
+    return _Ways(through, _sum(rounds, once.stopped))
 
 
 def _sum(left: Counts, right: Counts) -> Counts:
@@ -238,6 +286,8 @@ def _replaced(
                 result.append(Choose(condition, *branches, span))
             case Loop(condition, body, span):
                 result.append(Loop(condition, _replaced(body, replacement), span))
+            case Rounds(body, span):
+                result.append(Rounds(_replaced(body, replacement), span))
             case Call(body, span):
                 result.append(Call(_replaced(body, replacement), span))
             case _:

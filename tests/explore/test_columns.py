@@ -1,5 +1,6 @@
 """Whole columns mean what the values mean, row by row; tables find equal rows and only those."""
 
+import math
 import random
 
 import numpy as np
@@ -75,7 +76,7 @@ class Expressions:
         self.n_bound += 1
         name = f"i{self.n_bound}"
         kind = self.rng.choice(
-            ["forall", "exists", "sum", "max", "min", "count", "argmax", "argmin", "set"]
+            ["forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin", "set"]
         )
         inner = (*names, name)
         is_test = kind in ("forall", "exists", "count")
@@ -108,6 +109,31 @@ def test_an_expression_on_columns_is_the_expression_on_each_row(seed):
         else:
             assert code < FIRST_FAULT, table.fault_of(code).title
             assert value_key(table.value(code)) == value_key(expected)
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [
+        (2**30, 2**30, -2),  # -2^61 is the first that is not below 2^61 in size
+        (2**30, 2**30),
+        (2**31, -(2**31)),
+        (2**40, 2**40, 0),
+        (2**60 + 1, 1, -1),
+        (2**53 + 1, 2**7, 3),
+        (1,) * 100,
+        (),
+    ],
+)
+def test_a_product_of_integers_never_wraps(factors):
+    table = ValueTable()
+    column = np.array([0, len(factors), 0], np.int64)
+    body = v("i")
+    for i, factor in enumerate(factors):
+        body = if_(op("=", v("i"), i), c(factor), body)
+    domain = op("range", 0, op("-", v("n"), 1))
+    expr = Binder("product", "i", domain, None, body, SPAN)
+    codes = evaluated(expr, Frame(3, {"n": column}), table)
+    assert [table.value(code) for code in codes.tolist()] == [1, math.prod(factors), 1]
 
 
 def test_codes_are_equal_exactly_for_equal_values():

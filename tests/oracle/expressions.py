@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
@@ -183,6 +184,8 @@ def binder(expr, value):
             return boolean(any(is_true(body) for body in bodies))
         case "sum":
             return sum((number(body) for body in bodies), Fraction(0))
+        case "product":
+            return math.prod((number(body) for body in bodies), start=Fraction(1))
         case "count":
             return Fraction(sum(is_true(body) for body in bodies))
     if not chosen:

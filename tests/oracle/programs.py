@@ -51,6 +51,7 @@ class Writer:
         self.number = number
         self.draws_left = draws_left
         self.outputs_left = outputs_left
+        self.n_loops = 0
         self.names = 0
         self.helpers = []
 
@@ -122,10 +123,10 @@ class Writer:
         name = self.fresh("b")
         inner = scope.copy()
         inner.integers.append(name)
-        kind = self.pick(["sum", "max", "min", "count", "argmax", "argmin"])
+        kind = self.pick(["sum", "product", "max", "min", "count", "argmax", "argmin"])
         domain = self.pick(["0..2", "{1, 3}", "-1..0", "{2 * z for z in 0..2 where z != 1}"])
         where = ""
-        if kind in ("sum", "count") and self.chance(40):
+        if kind in ("sum", "product", "count") and self.chance(40):
             where = f" where {self.boolean(inner, depth - 1)}"
         body = self.boolean(inner, depth - 1) if kind == "count" else self.integer(inner, depth - 1)
         return f"{kind}({name} in {domain}{where} : {body})"
@@ -243,7 +244,7 @@ class Writer:
         return self.block(scope.copy(), 2, depth - 1, indent + "  ")
 
     def statement(self, scope, depth, indent):
-        kind = self.number(0, 15)
+        kind = self.number(0, 16)
         if kind <= 1:
             return [indent + line for line in self.assignment(scope)]
         if kind <= 6 and self.draws_left > 0:
@@ -251,7 +252,10 @@ class Writer:
         if kind <= 9 and self.outputs_left > 0:
             self.outputs_left -= 1
             return [f"{indent}output {self.shown(scope)}"]
-        if depth == 0:
+        if kind == 16 and self.n_loops > 0:
+            always = self.chance(15)
+            return [indent + ("break" if always else f"if {self.boolean(scope)} {{ break }}")]
+        if depth == 0 or kind == 16:
             return [indent + line for line in self.assignment(scope)]
         if kind == 10 and self.chance(30):
             return [f"{indent}if {self.boolean(scope)} {{ stop }}"]
@@ -374,7 +378,9 @@ class Writer:
             after = [f"{indent}  {name} := {name} + 1"]
         draws, outputs = self.draws_left, self.outputs_left
         self.draws_left, self.outputs_left = draws // 2, outputs // 2
+        self.n_loops += 1
         body = self.block(inner, 2, depth - 1, indent + "  ")
+        self.n_loops -= 1
         spent = draws // 2 - self.draws_left, outputs // 2 - self.outputs_left
         self.draws_left, self.outputs_left = draws - 2 * spent[0], outputs - 2 * spent[1]
         return [*before, indent + head, *body, *after, f"{indent}}}"]
@@ -393,6 +399,8 @@ class Writer:
         if self.chance(25):
             lines.append(f"{indent}  {name} := {self.number(0, 1)}")
         lines.append(f"{indent}  {name} ~ {self.integer_distribution(inner)}")
+        if self.chance(20):
+            lines.append(f"{indent}  if {self.boolean(inner)} {{ break }}")
         return [*lines, f"{indent}}}"]
 
     def call(self, scope, indent):

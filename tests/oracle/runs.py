@@ -5,6 +5,7 @@ A result of a block is (outputs, environment, status), where status says how it 
     on        the block is done and what follows runs
     stopped   the run has ended
     diverged  the run goes on forever without showing anything more
+    broken    the innermost loop is left
     cut       the run is about to output once more than asked for
 
 A `while` loop is a system of linear equations: the distribution f(e) of the results from an
@@ -31,7 +32,7 @@ from tests.oracle.values import (
     number,
 )
 
-ON, STOPPED, DIVERGED, CUT = "on", "stopped", "diverged", "cut"
+ON, STOPPED, DIVERGED, CUT, BROKEN = "on", "stopped", "diverged", "cut", "broken"
 ONE = Fraction(1)
 
 
@@ -168,6 +169,8 @@ def statement_results(statement, env, file, most):
             return {(((shown,), frozen(env), ON) if most else ((), frozen(env), CUT)): ONE}
         case surface.Stop():
             return {((), frozen(env), STOPPED): ONE}
+        case surface.Break():
+            return {((), frozen(env), BROKEN): ONE}
         case surface.Assign():
             value = evaluate(statement.value, env, file)
             return {((), frozen(assigned(statement.place, value, env, file)), ON): ONE}
@@ -182,7 +185,7 @@ def statement_results(statement, env, file, most):
             return block_results(statement.otherwise, env, file, most)
         case surface.Repeat():
             times = integer(evaluate(statement.times, env, file))
-            return block_results(statement.body * times, env, file, most)
+            return behind_loop(block_results(statement.body * times, env, file, most))
         case surface.For():
             return for_results(statement, env, file, most)
         case surface.While():
@@ -260,7 +263,15 @@ def for_results(statement, env, file, most):
         if name in env:
             after[name] = env[name]
         add(restored, (outputs, frozen(after), status), p)
-    return restored
+    return behind_loop(restored)
+
+
+def behind_loop(results):
+    """Return the results of a loop, in which those that left it go on."""
+    joined = {}
+    for (outputs, now, status), p in results.items():
+        add(joined, (outputs, now, ON if status == BROKEN else status), p)
+    return joined
 
 
 def while_results(statement, env, file, most):
@@ -280,7 +291,9 @@ def while_results(statement, env, file, most):
         for (outputs, then, status), p in block_results(
             statement.body, dict(head), file, most
         ).items():
-            if status != ON:
+            if status == BROKEN:
+                add(constant[head], (outputs, then, ON), p)
+            elif status != ON:
                 add(constant[head], (outputs, then, status), p)
             elif not outputs:
                 add(silent[head], then, p)

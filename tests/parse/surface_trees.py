@@ -44,7 +44,9 @@ def larger(e):
             operator_spans=st.just(()),
         )
     )
-    binders = ["forall", "exists", "sum", "max", "min", "count", "argmax", "argmin"]
+    binders = [
+        *("forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin"),
+    ]
     policies = ["clamped", "conditioned", "folded", "wrapped"]
     branch = node(s.Branch, e, e)
     return st.one_of(

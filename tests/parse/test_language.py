@@ -94,6 +94,34 @@ def test_statements_need_nothing_between_them(separator):
         assert statement.span.text == written
 
 
+def test_break_is_a_word_only_where_it_stands_alone():
+    text = """mechanism m {
+      input x in {break, go}
+      adjacent all
+      for break in 1..3 { if c { break } else { break; } while c { y := break break }
+        repeat 3 { y ~ {break: 1} normalized break } }
+      break := 1
+      break[1] ~ uniform({break})
+      if x in {break} { output break }
+      (break, y) := f(break)
+      while c { break (a, b) := (1, 2) break stop break x := 1 break if c { } }
+    }"""
+    body = item_of(text).body
+    kinds = [s.For, s.Assign, s.Sample, s.If, s.Assign, s.While]
+    assert [type(statement) for statement in body] == kinds
+    chosen, inner, repeated = body[0].body
+    assert [type(x) for x in (chosen.branches[0][1][0], chosen.otherwise[0])] == [s.Break] * 2
+    assert [type(statement) for statement in inner.body] == [s.Assign, s.Break]
+    assert [type(statement) for statement in repeated.body] == [s.Sample, s.Break]
+    assert [type(statement) for statement in body[5].body] == [
+        s.Break, s.Assign, s.Break, s.Stop, s.Break, s.Assign, s.Break, s.If]  # fmt: skip
+
+
+def test_states_and_targets_may_be_called_break():
+    item_of("chain c { state break; state a: break; break -> 1/2: a + 1/2: break a -> 1: break }")
+    item_of('check "as such" break at break: dp(1)')
+
+
 def test_a_pattern_after_a_name_is_no_call():
     body = item_of("mechanism m { x := a\n(b, c) := f(x)\nx := a (b, c) }").body
     assert isinstance(body[0].value, s.Name)

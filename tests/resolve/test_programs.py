@@ -91,6 +91,34 @@ def test_a_loop_too_long_to_unroll_does_what_an_unrolled_one_does():
     assert run_without_noise(long, x=0) == [i * (i + 1) // 2 for i in range(1, 41)]
 
 
+@pytest.mark.parametrize("x", range(4))
+@pytest.mark.parametrize("many", [3, 30000])
+def test_break_leaves_the_innermost_loop(x, many):
+    nested = mechanism(
+        f"""for i in 1..{many} {{
+              for j in 1..{many} {{ if j > x {{ break }} output (i, j) }}
+              if i = 2 {{ break output never }}
+              output i
+            }}
+            output done"""
+    )
+    inner = [[(i, j) for j in range(1, x + 1)] for i in (1, 2)]
+    assert run_without_noise(nested, x=x) == [*inner[0], 1, *inner[1], Symbol("done")]
+
+
+@pytest.mark.parametrize("head", ["while true", "repeat x + 2", "for i in 0..x", "repeat 5"])
+def test_break_leaves_every_kind_of_loop(head):
+    core = mechanism(f"n := 0 {head} {{ n := n + 1 if n = 1 {{ output n }} else {{ break }} }}"
+                     " output (n, done)")  # fmt: skip
+    assert run_without_noise(core, x=3) == [1, (2, Symbol("done"))]
+
+
+def test_break_never_leaves_the_called_mechanism():
+    before = INNER % "while true { y := y + 1 if y > 4 { break } } output y"
+    core = mechanism("repeat 2 { run inner(z = x) w ~ inner(z = 0) output (w, x) }", before=before)
+    assert run_without_noise(core, x=3) == [6, (5, 3)] * 2
+
+
 def test_repeat_takes_known_and_decided_numbers():
     assert outputs(mechanism("repeat 3 { output 7 }")) == [7, 7, 7]
     assert run_without_noise(mechanism("repeat x { output 7 }"), x=2) == [7, 7]
@@ -139,6 +167,20 @@ def test_a_sampled_mechanism_gives_its_output_and_goes_on_silently():
         ("output 1 if y = 3 { output 2 }", 0, [1]),
         ("output 1 if y = 3 { output 2 }", 1, ["`inner` outputs a second time, but it is sampled"]),
         ("while y < 4 { y := y + 1 if y = 4 { output y } }", 0, [4]),
+        ("while true { y := y + 1 if y = 4 { output y break } }", 0, [4]),
+        ("while true { output y if y = 2 { break } y := y - 1 }", 0, [2]),
+        (
+            "while true { output y if y = 2 { break } y := y - 1 }",
+            1,
+            ["`inner` outputs a second time, but it is sampled"],
+        ),
+        ("for i in 1..3 { if i = 2 { break } output y }", 1, [3]),
+        (
+            "for i in 1..3 { if i = z { break } output y }",
+            1,
+            ["`inner` ended without an output, but it is sampled"],
+        ),
+        ("for i in 1..3 { if i = z { break } output y }", 2, [4]),
         (
             "while y < 4 { y := y + 1 if y = 4 { output y } }",
             3,
@@ -226,6 +268,12 @@ def test_a_default_may_use_constants_and_earlier_parameters():
         "output y y := 1",
         "if x = 1 { y := 1 } else if x = 2 { stop } output y",
         "for i in 1..2 { if i = 1 { output y } y := i }",
+        "while true { if x = 1 { break } y := 1 } output y",
+        "for i in 1..2 { if x = i { break } y := i } output y",
+        "for i in 1..30000 { if x = i { break } y := i } output y",
+        "repeat 1 { if x = 1 { break } y := 1 } output y",
+        "repeat 2 { repeat 2 { if x = 1 { break } y := 1 } output y }",
+        "for i in 1..x { y := i break } output y",
     ],
 )
 def test_reading_what_may_be_unassigned_is_a_mistake(body):
@@ -244,6 +292,13 @@ def test_reading_what_may_be_unassigned_is_a_mistake(body):
         "for i in 1..3 { if i > 1 & y > 1 { output i } y := i }",
         "for i in 1..3 { if i > 1 { output y } y := i }",
         "repeat 2 { y := 1 } output y",
+        "while true { y := 1 if x = 1 { break } } output y",
+        "while true { if x = 1 { y := 1 break } } output y",
+        "for i in 1..2 { y := i if x = i { break } } output y",
+        "for i in 1..30000 { y := i if x = i { break } } output y",
+        "for i in 1..30000 { y := i break } output y",
+        "repeat 2 { y := 1 break output never } output y",
+        "repeat 2 { if x = 1 { stop } else { break } z := y } output 1",
         "if 1 = 1 { y := 1 } output y",
     ],
 )
