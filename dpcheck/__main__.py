@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -19,8 +22,21 @@ def main() -> None:
         status = run(sys.argv[1:])
     except KeyboardInterrupt:
         sys.stderr.write("dpcheck: interrupted\n")
-        status = 130
+        status = INTERRUPTED
+    if status == INTERRUPTED:
+        _leave_now(status)
     sys.exit(status)
+
+
+def _leave_now(status: int) -> None:
+    """End the process with this status, whatever the interrupt cut short.
+
+    CPython remembers a `KeyboardInterrupt` that left code compiled from a string, as imports of
+    scientific packages run it, and would end the process by SIGINT although it was handled.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -96,3 +96,22 @@ def test_an_interrupt_ends_long_work_with_130(tmp_path, name):
     assert "interrupted" in stderr
     assert "Traceback" not in stderr
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs exit statuses of signals")
+def test_an_interrupt_inside_of_code_from_a_string_still_ends_with_130():
+    program = """
+import dpcheck.cli
+
+def run(arguments):
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return 130
+
+dpcheck.cli.run = run
+from dpcheck.__main__ import main
+main()
+"""
+    finished = subprocess.run([sys.executable, "-c", program], check=False)
+    assert finished.returncode == 130
