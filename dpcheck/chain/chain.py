@@ -14,15 +14,20 @@ Invariant: the numerators of a row sum to its denominator.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck.records import dataclass, field
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-WeightArray = NDArray[np.int64] | NDArray[np.object_]
+if TYPE_CHECKING:  # importing numpy.typing takes as long as a small check
+    from numpy.typing import NDArray
+
+    IntArray = NDArray[np.int64]
+    BoolArray = NDArray[np.bool_]
+    WeightArray = NDArray[np.int64] | NDArray[np.object_]
+else:
+    IntArray = BoolArray = WeightArray = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ class PairedRows:
     def have_one_support(self) -> bool:
         """Tell whether all rows list the same sequences, each with a positive probability."""
         starts, ends = self.table.indptr[:-1], self.table.indptr[1:]
-        widths = np.unique(ends - starts)
+        widths = distinct(ends - starts)
         if len(widths) != 1 or widths[0] == 0:
             return False
         grid = self.table.sequences.reshape(-1, int(widths[0]))

@@ -17,11 +17,10 @@ them; then the values are reduced fractions (`fmpq`, or ℚ(e^r)) and each row s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from flint import fmpq, fmpz
-from numpy.typing import NDArray
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import NARROW
@@ -40,6 +39,9 @@ from dpcheck.exact import (
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, replace
 from dpcheck.solve.system import System
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FLINT_PAYS_FROM_BITS = 2_000
 MAX_DIFFERENT_SCALES = 48

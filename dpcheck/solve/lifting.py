@@ -35,11 +35,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import fmpz
-from numpy.typing import NDArray
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.exact import Number, number
@@ -48,7 +47,10 @@ from dpcheck.records import dataclass
 from dpcheck.solve.guesses import FloatArray, IllConditioned, guessing
 from dpcheck.solve.system import System
 
-UnsignedArray = NDArray[np.uint64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    UnsignedArray = NDArray[np.uint64]
 
 MAX_WEIGHT_BITS = 24
 FIRST_CONSTANT_BITS = 24

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import NARROW, Graph
@@ -27,6 +26,9 @@ from dpcheck.chain.sets import distinct
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.factors import ALWAYS_FORMULA, NEVER_FORMULA, Factors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TIME_CHECK_INTERVAL = 256
 PRODUCT = "states of the product of chain and path formula"
