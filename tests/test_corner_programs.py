@@ -247,6 +247,31 @@ PROGRAMS = {
           output exists(i in 0..2 : forall(j in 0..i : j <= x & i > 0))
           output max(i in {x, 1} : if i = x then i else -i)
           output count(i in {j * j for j in -2..2} : i > x) }""",
+    "one break leaves a loop over two indices": """
+        mechanism m { input x in 0..2 adjacent all
+          n := 0
+          for i in 0..2, j in i..2 where i + j != x {
+            n := n + 1
+            c ~ bernoulli(1/(2 + i + j))
+            if c { break }
+            for k in 1..j { if k > i { break } n := n + k }
+          }
+          output n }""",
+    "a loop over two indices that runs decide": """
+        mechanism m { input x in 0..2 adjacent all
+          last ~ uniform(0..x)
+          n := 0
+          for i in 0..last, j in i - 1..x where i <= j {
+            if i + j = 3 { break }
+            c ~ bernoulli(1/2)
+            if c { output (i, j); n := n + 1 }
+            while c { c ~ bernoulli(1/3) if n = 2 { break } }
+          }
+          output n }""",
+    "indices of one loop hide names only in it": """
+        mechanism m(j = 5) { input x in 0..1 adjacent all
+          for i in 0..1, j in 2..3 where j - i != 2 { output 10 * i + j + x }
+          output j }""",
     "a while loop that counts": """
         mechanism m { input x in 0..3 adjacent abs(x - x') <= 1
           i := 0

@@ -228,6 +228,26 @@ one is longer than can be meant.
 
 
 @dataclass(frozen=True)
+class NothingAsked(Mistake):
+    """A loop around claims that makes none."""
+
+    code: ClassVar[str] = "DP614"
+    severity: ClassVar = "warning"
+    explanation: ClassVar[str] = """\
+A `for` around claims asks them for every element of its set that satisfies its `where`. Here there
+is no such element, or no claim in the loop, so the loop holds whatever it says.
+
+Wrong: for k in 1..5 where k > 5 { check rr(k = k): epsilon = ln 3 }
+Right: for k in 1..9 where k > 5 { check rr(k = k): epsilon = ln 3 }
+"""
+
+    @property
+    def title(self) -> str:
+        """That nothing is asked."""
+        return "this loop makes no claim"
+
+
+@dataclass(frozen=True)
 class NotABound(Mistake):
     """A bound of a quantity that it cannot be compared with."""
 

@@ -498,11 +498,20 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
-    """`for variable in domain { body }`."""
+class LoopIndex:
+    """`variable in domain` in the head of a `for`."""
 
     variable: Identifier
     domain: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for i in S, j in T where condition { body }`: a domain sees the variables before it."""
+
+    indices: tuple[LoopIndex, ...]
+    where: Expression | None
     body: tuple[Statement, ...]
     span: Span = field(compare=False, repr=False, kw_only=True)
 
@@ -682,10 +691,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowsFor:
-    """`for variable in domain { rows }`."""
+    """`for i in S, j in T where condition { rows }`."""
 
-    variable: Identifier
-    domain: Expression
+    indices: tuple[LoopIndex, ...]
+    where: Expression | None
     body: tuple[RowStatement, ...]
     span: Span = field(compare=False, repr=False, kw_only=True)
 
@@ -823,10 +832,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionsFor:
-    """`for variable in domain { questions }`."""
+    """`for i in S, j in T where condition { questions }`."""
 
-    variable: Identifier
-    domain: Expression
+    indices: tuple[LoopIndex, ...]
+    where: Expression | None
     body: tuple[Question | QuestionsFor, ...]
     span: Span = field(compare=False, repr=False, kw_only=True)
 

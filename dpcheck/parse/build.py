@@ -187,12 +187,16 @@ class Builder:
     def questions_for(
         self,
         span: Span,
-        variable: Token,
-        domain: s.Expression,
+        indices: list[s.LoopIndex],
+        where: s.Expression | None,
         body: list[s.Question | s.QuestionsFor],
     ) -> s.QuestionsFor:
-        """`for variable in domain { questions }`."""
-        return s.QuestionsFor(self._identifier(variable), domain, tuple(body), span=span)
+        """`for i in S, j in T where condition { questions }`."""
+        return s.QuestionsFor(tuple(indices), where, tuple(body), span=span)
+
+    def loop_index(self, span: Span, variable: Token, domain: s.Expression) -> s.LoopIndex:
+        """`variable in domain` in the head of a `for`."""
+        return s.LoopIndex(self._identifier(variable), domain, span=span)
 
     def plain_parameter(self, span: Span, name: Token) -> s.Parameter:
         """Return the parameter without a default."""
@@ -327,10 +331,14 @@ class Builder:
         return s.If(tuple(chain), tuple(otherwise), span=span)
 
     def for_loop(
-        self, span: Span, variable: Token, domain: s.Expression, body: list[s.Statement]
+        self,
+        span: Span,
+        indices: list[s.LoopIndex],
+        where: s.Expression | None,
+        body: list[s.Statement],
     ) -> s.For:
-        """`for variable in domain { ... }`."""
-        return s.For(self._identifier(variable), domain, tuple(body), span=span)
+        """`for i in S, j in T where condition { ... }`."""
+        return s.For(tuple(indices), where, tuple(body), span=span)
 
     def while_loop(self, span: Span, condition: s.Expression, body: list[s.Statement]) -> s.While:
         """`while condition { ... }`."""
@@ -455,10 +463,14 @@ class Builder:
         return s.Row(origin, tuple(branches), span=span)
 
     def rows_for(
-        self, span: Span, variable: Token, domain: s.Expression, body: list[s.RowStatement]
+        self,
+        span: Span,
+        indices: list[s.LoopIndex],
+        where: s.Expression | None,
+        body: list[s.RowStatement],
     ) -> s.RowsFor:
-        """`for variable in domain { rows }`."""
-        return s.RowsFor(self._identifier(variable), domain, tuple(body), span=span)
+        """`for i in S, j in T where condition { rows }`."""
+        return s.RowsFor(tuple(indices), where, tuple(body), span=span)
 
     def rows_if_only(
         self, span: Span, chain: list[tuple[s.Expression, tuple[s.RowStatement, ...]]]

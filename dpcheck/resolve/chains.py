@@ -27,6 +27,7 @@ from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.resolve.distributions import check_row, distribution
 from dpcheck.resolve.expressions import constant, expression
 from dpcheck.resolve.kinds import report_wrong_kinds_of_rows
+from dpcheck.resolve.loops import report_second_variables
 from dpcheck.resolve.scopes import Held, Known, Scope, similar, what_is
 from dpcheck.resolve.signatures import known_set
 from dpcheck.source import Span
@@ -150,13 +151,27 @@ def _row_statement(row: surface.RowStatement, states: States, scope: Scope) -> R
             if source is None or len(known) != len(targets):
                 return None
             return Row(source, known, span)
-        case surface.RowsFor(variable=variable, domain=tree, body=body, span=span):
-            domain = expression(tree, scope)
-            inner, name = _with_variable(variable, _in_loop(domain, scope))
-            return RowsFor(name, domain, _rows(body, states, inner), span)
+        case surface.RowsFor():
+            report_second_variables(row.indices, scope)
+            (statement,) = _loop(row, row.indices, states, scope)
+            return statement
         case surface.RowsIf(branches=branches, otherwise=otherwise):
             return _choice(branches, otherwise, states, scope)
     assert_never(row)
+
+
+def _loop(
+    loop: surface.RowsFor, indices: Sequence[surface.LoopIndex], states: States, scope: Scope
+) -> tuple[RowStatement, ...]:
+    """Return a loop over the indices that are left, one inside of the other."""
+    if not indices:
+        if loop.where is None:
+            return _rows(loop.body, states, scope)
+        return (_choice([(loop.where, loop.body)], (), states, scope),)
+    index, *rest = indices
+    domain = expression(index.domain, scope)
+    inner, name = _with_variable(index.variable, _in_loop(domain, scope))
+    return (RowsFor(name, domain, _loop(loop, rest, states, inner), loop.span),)
 
 
 def _choice(

@@ -89,7 +89,7 @@ class _Builder:
     def loop(self, loop: steps.Loop, following: int, exits: _Exits) -> int:
         """Return the head of a loop, which its body leads back to."""
         head = self.add(program.Stop(loop.span))
-        body = self.sequence(loop.body, head, exits._replace(break_=following))
+        body = self.sequence(loop.body, head, exits)
         self.nodes[head] = program.Branch(loop.condition, body, following, True, loop.span)
         return head
 

@@ -11,17 +11,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from dpcheck.diagnostics.claims import TooManyClaims
+from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
-from dpcheck.diagnostics.kinds import WrongKind
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget
 from dpcheck.model import surface
-from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Var
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.surface_text import written_text
-from dpcheck.model.values import SetValue, Value, value_key, value_text
+from dpcheck.model.values import Value, value_key, value_text
 from dpcheck.resolve.arrangements import Leaf, arranged, arranged_text, is_askable, leaves
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
@@ -30,6 +28,7 @@ from dpcheck.resolve.distributions import distribution
 from dpcheck.resolve.expressions import constant, constant_of_file, expression
 from dpcheck.resolve.files import linked_file
 from dpcheck.resolve.formulas import Collected, Reader
+from dpcheck.resolve.loops import known_condition, known_domain, report_second_variables
 from dpcheck.resolve.mechanisms import input_bindings, resolved_mechanism
 from dpcheck.resolve.scopes import (
     Binding,
@@ -47,6 +46,9 @@ from dpcheck.source import SourceText, Span
 
 MAX_CHECKS = 10_000
 """Loops around claims make at most this many."""
+
+MAX_ROUNDS = 100_000
+"""Loops around claims have at most this many rounds, those that a `where` leaves out included."""
 
 TargetItem = surface.Mechanism | surface.Chain
 
@@ -90,10 +92,16 @@ def _resolved(
     session.main = linked_file(main, imported, session)
     scope = Scope(session, session.main, FreshNames())
     _resolve_declarations(scope)
-    expansion = _Expansion(scope)
+    expansion = _Expansion()
     for item in main.items:
-        if isinstance(item, surface.Question | surface.QuestionsFor):
-            expansion.expand(item, scope, {})
+        match item:
+            case surface.Question():
+                expansion.expand(item, scope, {})
+            case surface.QuestionsFor():
+                before = expansion.n_questions, session.n_errors
+                expansion.expand(item, scope, {})
+                if before == (expansion.n_questions, session.n_errors):
+                    scope.report(NothingAsked(item.indices[0].variable.span))
     _resolve_unused(scope)
     mistakes = _in_order(session, main.source)
     is_sound = session.n_errors == 0
@@ -239,10 +247,10 @@ def target_text(name: str, given: Mapping[str, Value | None]) -> str:
 class _Expansion:
     """The checks made so far from questions and the loops around them."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self) -> None:
         self.checks: list[ResolvedCheck] = []
         self.n_questions = 0
-        self.scope = scope
+        self.n_rounds = 0
 
     def expand(
         self,
@@ -255,24 +263,48 @@ class _Expansion:
             self.n_questions += 1
             self.question(item, scope, loop_values)
             return
-        domain = constant(item.domain, scope, "the set of this loop")
-        if domain is None:
+        report_second_variables(item.indices, scope)
+        self.rounds(item, item.indices, scope, loop_values)
+
+    def rounds(
+        self,
+        loop: surface.QuestionsFor,
+        indices: Sequence[surface.LoopIndex],
+        scope: Scope,
+        loop_values: Mapping[str, Value],
+    ) -> None:
+        """Add the checks of a loop for all values of the indices that are left."""
+        if not indices:
+            if known_condition(loop.where, scope):
+                for part in loop.body:
+                    self.expand(part, scope, loop_values)
             return
-        if not isinstance(domain, SetValue):
-            scope.report(WrongKind(item.domain.span, "a set", described(domain), ()))
-            return
-        variable = item.variable
-        if self.n_questions + domain.size > MAX_CHECKS:
-            count = self.n_questions + domain.size
-            scope.report(TooManyClaims(item.span, "the claims of this file", count, MAX_CHECKS))
+        index, *rest = indices
+        domain = known_domain(index.domain, scope)
+        if domain is None or not self.has_room(loop, domain.size, scope):
             return
         for element in domain:
-            if self.n_questions > MAX_CHECKS:
+            if not self.has_room(loop, 0, scope):
                 return
-            known = Known(element, "loop variable", variable.span)
-            inner = scope.bound(variable.name, known)
-            for part in item.body:
-                self.expand(part, inner, {**loop_values, variable.name: element})
+            known = Known(element, "loop variable", index.variable.span)
+            inner = scope.bound(index.variable.name, known)
+            self.rounds(loop, rest, inner, {**loop_values, index.variable.name: element})
+
+    def has_room(self, loop: surface.QuestionsFor, n_more: int, scope: Scope) -> bool:
+        """Tell whether so many rounds more may follow; else report it.
+
+        Rounds make claims, except where a `where` leaves them out.
+        """
+        self.n_rounds += n_more
+        counts = (
+            ("claims", self.n_questions + (0 if loop.where else n_more), MAX_CHECKS),
+            ("rounds of loops", self.n_rounds, MAX_ROUNDS),
+        )
+        for what, count, limit in counts:
+            if count > limit:
+                scope.report(TooManyClaims(loop.span, f"the {what} of this file", count, limit))
+                return False
+        return True
 
     def question(
         self, question: surface.Question, scope: Scope, loop_values: Mapping[str, Value]

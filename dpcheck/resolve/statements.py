@@ -12,7 +12,8 @@ written out with fresh variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final, assert_never
 
 from dpcheck.diagnostics.composition import ChainInProgram, MissingArgument, NeverExactlyOnce
@@ -30,6 +31,7 @@ from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.distributions import distribution
 from dpcheck.resolve.expressions import constant, expression, folded, has_hole, hole
+from dpcheck.resolve.loops import guarded, report_second_variables
 from dpcheck.resolve.scopes import (
     Binding,
     Held,
@@ -74,6 +76,9 @@ MAX_STEPS: Final = 50_000
 """A mechanism with more steps than this, written out, is a mistake."""
 
 Turns = tuple[tuple[Span, str], ...]
+
+Body = Callable[[Scope], "list[Step]"]
+"""The steps of a loop's body, in a scope that knows the loop's variable."""
 
 
 @dataclass(eq=False)
@@ -539,15 +544,17 @@ class _Walk:
 
     # --- loops -----------------------------------------------------------------------------
 
-    def join_breaks(self, before: dict[str, Turns] | None) -> bool:
-        """Add the ways by which `break` left the loop that ends here; tell whether there are any.
+    def with_breaks(
+        self, steps: list[Step], before: dict[str, Turns] | None, span: Span
+    ) -> list[Step]:
+        """Return the steps of a loop that ends here, as `Rounds` if `break` leaves it.
 
         `before` is what was unassigned before the loop.
         """
         ways = self.left.pop()
         for way in ways:
             self.missing = _merged(before, self.missing, way)
-        return bool(ways)
+        return [Rounds(tuple(steps), span)] if ways else steps
 
     def while_loop(self, loop: surface.While, scope: Scope) -> list[Step]:
         """Return a `while`; what its body assigns is not assigned after it."""
@@ -562,18 +569,30 @@ class _Walk:
         self.missing = None
         if known is not True:
             self.missing = _turned(before, loop.condition.span, "when this is false at once")
-        self.join_breaks(before)
-        return [Loop(condition, tuple(body), loop.condition.span)]
+        span = loop.condition.span
+        return self.with_breaks([Loop(condition, tuple(body), span)], before, span)
 
     def loop(self, loop: surface.For, scope: Scope) -> list[Step]:
-        """Return a `for`, unrolled where its set is known and that stays short."""
-        domain = expression(loop.domain, scope)
-        variable = loop.variable
-        if isinstance(domain, Const) and isinstance(domain.value, SetValue):
-            unrolled = self.unrolled(loop.body, domain.value, scope, variable, loop.domain.span)
-            if unrolled is not None:
-                return unrolled
-        return self.rolled(loop.body, domain, scope, variable, loop.domain.span)
+        """Return a `for`: a loop for each index inside of the one before, left by one `break`."""
+        report_second_variables(loop.indices, scope)
+        before = self.missing
+        self.left.append([])
+        steps = self.over(loop.indices, guarded(loop), scope)
+        return self.with_breaks(steps, before, loop.span)
+
+    def over(
+        self,
+        indices: Sequence[surface.LoopIndex],
+        body: Sequence[surface.Statement],
+        scope: Scope,
+    ) -> list[Step]:
+        """Return the loops over the indices that are left, around the body."""
+        if not indices:
+            return self.block(body, scope)
+        index, *rest = indices
+        domain = expression(index.domain, scope)
+        inside = partial(self.over, rest, body)
+        return self.rounds(inside, domain, scope, index.variable, index.domain.span)
 
     def repetition(self, loop: surface.Repeat, scope: Scope) -> list[Step]:
         """Return a `repeat`: a loop over 1..n whose variable has no name."""
@@ -585,19 +604,28 @@ class _Walk:
                 scope.report(BadRepeat(span, value_text(value)))
                 return []
         domain = folded("range", [Const(1, span), times], span)
-        if isinstance(domain, Const) and isinstance(domain.value, SetValue):
-            unrolled = self.unrolled(loop.body, domain.value, scope, None, span)
-            if unrolled is not None:
-                return unrolled
-        return self.rolled(loop.body, domain, scope, None, span)
+        before = self.missing
+        self.left.append([])
+        steps = self.rounds(partial(self.block, loop.body), domain, scope, None, span)
+        return self.with_breaks(steps, before, span)
 
-    def unrolled(
+    def rounds(
         self,
-        body: Sequence[surface.Statement],
-        elements: SetValue,
+        body: Body,
+        domain: Expr,
         scope: Scope,
         variable: surface.Identifier | None,
         span: Span,
+    ) -> list[Step]:
+        """Return a loop over a set, unrolled where the set is known and that stays short."""
+        if isinstance(domain, Const) and isinstance(domain.value, SetValue):
+            unrolled = self.unrolled(body, domain.value, scope, variable)
+            if unrolled is not None:
+                return unrolled
+        return self.rolled(body, domain, scope, variable, span)
+
+    def unrolled(
+        self, body: Body, elements: SetValue, scope: Scope, variable: surface.Identifier | None
     ) -> list[Step] | None:
         """Return the body once for each element; None where that is too long.
 
@@ -605,23 +633,22 @@ class _Walk:
         and the loop stays a loop.
         """
         steps: list[Step] = []
-        start, before = self.size.n_steps, self.missing
+        start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
         self.missing = None if before is None else dict(before)
-        self.left.append([])
         for i, element in enumerate(elements):
             if self.missing is None:
                 break
-            steps.extend(self.block(body, _with_element(scope, variable, element)))
+            steps.extend(body(_with_element(scope, variable, element)))
             per_round = max(1, self.size.n_steps - start)
             if i == 0 and elements.size > 1 and start + per_round * elements.size > MAX_UNROLLED:
                 self.size.n_steps, self.missing = start, before
-                self.left.pop()
+                del self.left[-1][n_left:]
                 return None
-        return [Rounds(tuple(steps), span)] if self.join_breaks(before) else steps
+        return steps
 
     def rolled(
         self,
-        body: Sequence[surface.Statement],
+        body: Body,
         domain: Expr,
         scope: Scope,
         variable: surface.Identifier | None,
@@ -645,12 +672,10 @@ class _Walk:
         round_.append(Assign(position, following, None, span))
         before = self.missing
         self.missing = _turned(before, span, "in the first round")
-        self.left.append([])
-        round_.extend(self.block(body, inner))
+        round_.extend(body(inner))
         is_entered = isinstance(domain, Const) and (self.missing is not None or self.left[-1])
         if not is_entered:
             self.missing = _turned(before, span, "when this has no element")
-        self.join_breaks(before)
         condition = Apply("<", (here, Apply("len", (there,), span)), span)
         self.size.n_steps += len(steps) + len(round_) + 1
         return [*steps, Loop(condition, tuple(round_), span)]

@@ -70,7 +70,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`while condition { body }`."""
+    """`while condition { body }`, or a `for` that is not written out."""
 
     condition: Expr
     body: tuple[Step, ...]
@@ -79,7 +79,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """The rounds of a loop, written out: `break` in it goes on behind it."""
+    """A loop with a `break`, which goes on behind it: a `Loop`, or the rounds written out."""
 
     body: tuple[Step, ...]
     span: Span
@@ -118,7 +118,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """`break`: go on behind the innermost `Loop` or `Rounds`."""
+    """`break`: go on behind the innermost `Rounds`."""
 
     span: Span
 
@@ -221,12 +221,12 @@ def _counts_of_loop(loop: Loop) -> _Ways:
     once = _counts(loop.body)
     most = 0 if once.through is None or once.through[1] == 0 else INFINITE
     rounds = (0, most)  # full ones, before the test fails or the last round stops or breaks
-    is_endless = isinstance(loop.condition, Const) and loop.condition.value is True
-    through = _either(None if is_endless else rounds, _sum(rounds, once.broken))
-    if is_endless and most > 0:
-        # A run may stay in the loop and output again and again.
-        return _Ways(through, (0, INFINITE))
-    return _Ways(through, _sum(rounds, once.stopped))
+    broken = _sum(rounds, once.broken)
+    if not isinstance(loop.condition, Const) or loop.condition.value is not True:
+        return _Ways(rounds, _sum(rounds, once.stopped), broken)
+    # A run may stay in the loop and output again and again.
+    endless = (0, INFINITE) if most > 0 else _sum(rounds, once.stopped)
+    return _Ways(None, endless, broken)
 
 
 def _sum(left: Counts, right: Counts) -> Counts:

@@ -82,10 +82,10 @@ def _bound_by(node: object) -> frozenset[str]:
             surface.Binder(variable=variable)
             | surface.SetComprehension(variable=variable)
             | surface.WeightedBranches(variable=variable)
-            | surface.QuestionsFor(variable=variable)
-            | surface.RowsFor(variable=variable)
         ):
             return frozenset({variable.name})
+        case surface.QuestionsFor(indices=indices) | surface.RowsFor(indices=indices):
+            return frozenset(index.variable.name for index in indices)
         case (
             surface.Function(parameters=parameters)
             | surface.DistributionFunction(parameters=parameters)
@@ -105,5 +105,5 @@ def _names_of_mechanism(mechanism: surface.Mechanism) -> frozenset[str]:
     for statement in mechanism.body:
         for node in descendants(statement):
             if isinstance(node, surface.For):
-                names.add(node.variable.name)
+                names.update(index.variable.name for index in node.indices)
     return frozenset(names)

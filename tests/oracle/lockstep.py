@@ -64,8 +64,10 @@ def unrolled(block, file):
                 times = integer(evaluate(statement.times, {}, file))
                 flat += list(unrolled(statement.body, file)) * times
             case surface.For():
-                for element in evaluate(statement.domain, {}, file).items:
-                    flat.append(("bind", statement.variable.name, element))
+                (index,) = statement.indices
+                assert statement.where is None
+                for element in evaluate(index.domain, {}, file).items:
+                    flat.append(("bind", index.variable.name, element))
                     flat += unrolled(statement.body, file)
             case surface.If():
                 branches = tuple((c, unrolled(b, file)) for c, b in statement.branches)

@@ -240,11 +240,20 @@ def declared_local(statement, env, file):
 
 
 def for_results(statement, env, file, most):
-    """Return the results of the loop, its variable being local to it."""
-    domain = evaluate(statement.domain, env, file)
+    """Return the results of the loop, its variables being local to it."""
+    return behind_loop(index_results(statement, statement.indices, env, file, most))
+
+
+def index_results(statement, indices, env, file, most):
+    """Return the results of the rounds over the indices that are left; some may be broken off."""
+    if not indices:
+        if statement.where is not None and not is_true(evaluate(statement.where, env, file)):
+            return {((), frozen(env), ON): ONE}
+        return block_results(statement.body, env, file, most)
+    domain = evaluate(indices[0].domain, env, file)
     if not isinstance(domain, FiniteSet):
         raise OracleError(f"{domain} is no set")
-    name = statement.variable.name
+    name = indices[0].variable.name
     results = {((), frozen(env), ON): ONE}
     for element in domain.items:
         following = {}
@@ -254,7 +263,8 @@ def for_results(statement, env, file, most):
                 continue
             inner = {**dict(now), name: element}
             left = most - len(outputs)
-            for (more, then, goes), q in block_results(statement.body, inner, file, left).items():
+            rest = index_results(statement, indices[1:], inner, file, left)
+            for (more, then, goes), q in rest.items():
                 add(following, (outputs + more, then, goes), p * q)
         results = following
     restored = {}
@@ -263,7 +273,7 @@ def for_results(statement, env, file, most):
         if name in env:
             after[name] = env[name]
         add(restored, (outputs, frozen(after), status), p)
-    return behind_loop(restored)
+    return restored
 
 
 def behind_loop(results):

@@ -23,7 +23,8 @@ def test_top_level_items_in_the_order_of_the_text():
         import "noise.dpm"
         import std.above_threshold
         check survey: dp(ln 3); refute survey: dp(ln 2)
-        for k in 1..4 { check rr(k = k): epsilon = k * ln 3  for j in {1} { compute m: delta(0) } }
+        for k in 1..4, l in 1..k where k != l {
+          check rr(k = k): epsilon = k * ln 3  for j in {1} { compute m: delta(0) } }
         check "a name" at at x = pos : P>=3/4 [ F Y ]
         """
     )
@@ -36,7 +37,13 @@ def test_top_level_items_in_the_order_of_the_text():
     assert (named.title, named.target.name.name, shown(named.at)) == ("a name", "at", "x = pos")
     assert model.items[4].path == "noise.dpm"
     assert model.items[5].module == "above_threshold"
-    assert [type(question).__name__ for question in model.items[8].body] == [
+    loop = model.items[8]
+    assert [(i.variable.name, shown(i.domain)) for i in loop.indices] == [
+        ("k", "1..4"),
+        ("l", "1..k"),
+    ]
+    assert shown(loop.where) == "k != l"
+    assert [type(question).__name__ for question in loop.body] == [
         "Question",
         "QuestionsFor",
     ]
@@ -75,6 +82,7 @@ STATEMENTS = [
     ("var c", s.Var),
     ("if c { } else if d { stop } else { output e }", s.If),
     ("for i in S { }", s.For),
+    ("for i in S, j in {i} where i < j { }", s.For),
     ("while c { x := 1 }", s.While),
     ("repeat n { x := 1 }", s.Repeat),
     ("output (a, b)", s.Output),

@@ -172,3 +172,43 @@ def test_claims_that_mean_nothing_are_mistakes(text, code):
 def test_a_mistake_in_one_claim_hides_no_other():
     found = codes(MECHANISM + "check m: F top check m: dp(-1) check m(k = 2): dp(1)")
     assert found == ["DP601", "DP605", "DP712"]
+
+
+def texts(loop: str) -> list[str]:
+    return [check.target_text for check in sound(MECHANISM + loop).checks]
+
+
+def test_a_loop_asks_for_what_satisfies_its_where():
+    assert texts("for k in 1..4 where k mod 2 = 0 { check m(n = k): dp(0) }") == [
+        "m(n = 2)", "m(n = 4)"]  # fmt: skip
+    assert texts("for k in 1..3, l in k..3 where k != l { check m(n = 10*k + l): dp(0) }") == [
+        "m(n = 12)", "m(n = 13)", "m(n = 23)"]  # fmt: skip
+    # What the condition skips is not evaluated.
+    assert texts("for k in 0..2 where k != 0 & 2/k = 2 { check m(n = 2/k): dp(0) }") == ["m(n = 2)"]
+
+
+def test_a_where_may_leave_few_of_very_many_rounds():
+    assert len(texts("for k in 1..50000 where k < 3 { check m(n = k): dp(0) }")) == 2
+
+
+@pytest.mark.parametrize(
+    ("loop", "code"),
+    [
+        ("for k in 1..9, k in 1..9 { check m(n = k): dp(0) }", "DP302"),
+        ("for k in 1..9 where 3 { check m(n = k): dp(0) }", "DP401"),
+        ("for k in 1..9 where x > k { check m(n = k): dp(0) }", "DP301"),
+        ("for k in 1..9 where 1/(k - 2) > 0 { check m(n = k): dp(0) }", "DP207"),
+        ("for k in 1..9 where k > 9 { check m(n = k): dp(0) }", "DP614"),
+        ("for k in {} { check m(n = k): dp(0) }", "DP614"),
+        ("for k in 1..2 { }", "DP614"),
+        ("for k in 1..200000 where k < 3 { check m(n = k): dp(0) }", "DP609"),
+        ("for k in 1..1000, l in 1..1000 where k = l { check m(n = k): dp(0) }", "DP609"),
+        ("for k in 1..6000 { check m: dp(k) check m: dp(k + 1/2) }", "DP609"),
+    ],
+)
+def test_mistakes_in_the_head_of_a_loop(loop, code):
+    assert set(codes(MECHANISM + loop)) == {code}
+
+
+def test_an_inner_loop_may_be_empty_in_some_rounds():
+    assert codes(MECHANISM + "for k in 0..2 { for l in 1..k { check m(n = l): dp(0) } }") == []
