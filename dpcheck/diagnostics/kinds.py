@@ -144,6 +144,43 @@ Right: y := x + 1
 
 
 @dataclass(frozen=True)
+class NoDistributionPassed(Mistake):
+    """A parameter that is drawn from, with a value that is no distribution."""
+
+    name: str
+    value: str
+    declared: Span
+
+    code: ClassVar[str] = "DP409"
+    explanation: ClassVar[str] = """\
+A parameter that is called after `~` stands for a `dist`, which the use of the mechanism gives by
+its name.
+
+dist folded_noise(x, alpha, n) = geometric(x, alpha) folded 0..n
+mechanism m(noise = folded_noise) { ... y ~ noise(x, 1/2, 5) ... }
+
+Wrong: check m(noise = 1/2): epsilon = ln 2
+Right: check m(noise = folded_noise): dp(ln 2)
+"""
+
+    @property
+    def title(self) -> str:
+        """The parameter and its value."""
+        return f"`{self.name}` is {self.value} here, not a distribution"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The call and the parameter."""
+        assert self.span is not None, "calls have places"
+        return (Label(self.span, "drawn from here"), Label(self.declared, "declared here"))
+
+    @property
+    def help(self) -> str | None:
+        """Pass one."""
+        return f"give the parameter the name of a `dist`, as in `{self.name} = my_noise`"
+
+
+@dataclass(frozen=True)
 class FormulaAsValue(Mistake):
     """A temporal or probability operator where a value is needed."""
 

@@ -21,6 +21,13 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
+class DistributionName:
+    """A `dist` by its name: what a parameter may stand for. No run ever holds one."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayValue:
     """An array with a declared index range: item `i` has index `lo + i`."""
 
@@ -61,6 +68,7 @@ Value = (
     | ExpNumber
     | Budget
     | Symbol
+    | DistributionName
     | tuple["Value", ...]
     | ArrayValue
     | SetValue
@@ -117,7 +125,7 @@ def value_text(value: Value) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case Symbol(name=name):
+        case Symbol(name=name) | DistributionName(name=name):
             return name
         case tuple():
             return f"({_listed(value)})"

@@ -10,7 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from dpcheck import exact
-from dpcheck.diagnostics.kinds import ValueAsDistribution, WrongNumberOfArguments
+from dpcheck.diagnostics.kinds import (
+    NoDistributionPassed,
+    ValueAsDistribution,
+    WrongNumberOfArguments,
+)
 from dpcheck.diagnostics.names import UnknownFunction
 from dpcheck.diagnostics.runs import (
     BadParameter,
@@ -21,7 +25,7 @@ from dpcheck.diagnostics.runs import (
 from dpcheck.diagnostics.structure import GaussianPolicy, MissingPolicy, PolicyNotAllowed
 from dpcheck.exact import ExpNumber, Rational
 from dpcheck.model import surface
-from dpcheck.model.evaluation import Fault, apply
+from dpcheck.model.evaluation import Fault, apply, described
 from dpcheck.model.expressions import Const, Expr, Var
 from dpcheck.model.program import (
     Bernoulli,
@@ -37,7 +41,8 @@ from dpcheck.model.program import (
     Uniform,
     Weighted,
 )
-from dpcheck.model.values import Number, Value, value_text
+from dpcheck.model.values import DistributionName, Number, Value, value_text
+from dpcheck.records import replace
 from dpcheck.resolve.expressions import (
     DISTRIBUTIONS,
     applied,
@@ -46,7 +51,7 @@ from dpcheck.resolve.expressions import (
     may_inline,
     takes,
 )
-from dpcheck.resolve.scopes import Held, Scope, similar
+from dpcheck.resolve.scopes import File, Held, Known, Scope, similar
 from dpcheck.source import Span
 
 INFINITE: Final = ("geometric", "geometric_positive", "gaussian")
@@ -141,26 +146,40 @@ def _weighted(tree: surface.WeightedBranches, scope: Scope) -> Distribution:
 # --- calls ---------------------------------------------------------------------------------
 
 
-def _declared(name: str, scope: Scope) -> surface.DistributionFunction | None:
-    _, declaration = scope.file.visible.get(name, (None, None))
-    return declaration if isinstance(declaration, surface.DistributionFunction) else None
+def _declared(name: str, scope: Scope) -> tuple[File, surface.DistributionFunction] | None:
+    """Return the `dist` a name stands for here: what a parameter passes, or one of the file."""
+    visible = scope.file.visible
+    match scope.bindings.get(name):
+        case Known(value=DistributionName(name=passed)):
+            assert scope.session.main is not None, "parameters have values after linking"
+            name, visible = passed, scope.session.main.visible  # which sees every import
+    file, declaration = visible.get(name, (None, None))
+    if file is None or not isinstance(declaration, surface.DistributionFunction):
+        return None
+    return file, declaration
 
 
 def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
-    """Return a `dist` of the file, applied, or a built-in distribution without a policy."""
+    """Return a `dist`, applied, or a built-in distribution without a policy."""
     name = tree.function.name
-    if name in scope.file.visible:
-        declaration = _declared(name, scope)
-        if declaration is not None:
-            return _applied(tree, declaration, scope)
-    elif name in INFINITE:
+    declared = _declared(name, scope)
+    if declared is not None:
+        return _applied(tree, *declared, scope)
+    is_visible = name in scope.file.visible
+    if not is_visible and name in INFINITE:
         for argument in tree.arguments:
             expression(surface.positional(argument), scope)
         scope.report(MissingPolicy(tree.span, name))
         return None
-    elif name in DISTRIBUTIONS:
+    if not is_visible and name in DISTRIBUTIONS:
         return _finite(tree, scope)
-    elif name not in scope.bindings:
+    binding = scope.bindings.get(name)
+    if not is_visible and isinstance(binding, Known) and binding.role == "parameter":
+        if binding.value is not None:
+            place, value = tree.function.span, described(binding.value)
+            scope.report(NoDistributionPassed(place, name, value, binding.span))
+        return None
+    if not is_visible and binding is None:
         known = [*DISTRIBUTIONS, *_callable_names(scope)]
         if name not in scope.session.broken:
             scope.report(UnknownFunction(tree.function.span, name, similar(name, known), False))
@@ -179,14 +198,15 @@ def _callable_names(scope: Scope) -> list[str]:
 
 
 def _applied(
-    tree: surface.Call, declaration: surface.DistributionFunction, scope: Scope
+    tree: surface.Call, file: File, declaration: surface.DistributionFunction, scope: Scope
 ) -> Distribution | None:
-    file, _ = scope.file.visible[tree.function.name]
+    """Return a `dist` applied; mistakes call it by the name it was declared with."""
+    function = surface.Identifier(declaration.name.name, span=tree.function.span)
+    tree = replace(tree, function=function)
     args = [expression(surface.positional(argument), scope) for argument in tree.arguments]
     if not takes(declaration.parameters, len(args), tree, scope):
         return None
-    is_recursive = scope.session.is_recursive(scope.file, tree.function.name)
-    if is_recursive or not may_inline(tree, scope):
+    if scope.session.is_recursive(file, function.name) or not may_inline(tree, scope):
         return None
     inner = scope.inside(file)
     return applied(

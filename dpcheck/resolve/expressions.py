@@ -56,7 +56,7 @@ from dpcheck.model.expressions import (
     Var,
     reads,
 )
-from dpcheck.model.values import SetValue, Symbol, Value
+from dpcheck.model.values import DistributionName, SetValue, Symbol, Value
 from dpcheck.resolve.scopes import (
     Binding,
     File,
@@ -167,6 +167,26 @@ def constant(tree: surface.Expression, scope: Scope, purpose: str) -> Value | No
     `purpose` says what needs the value: "a parameter", "the bound of P".
     """
     return known_value(expression(tree, scope), scope, purpose)
+
+
+def argument_value(tree: surface.Expression, scope: Scope, purpose: str) -> Value | None:
+    """Return what a parameter stands for: a `dist` of the file by its name, or a constant.
+
+    The `dist` may be a parameter around, or stand in the branches of an `if`.
+    """
+    match tree:
+        case surface.Name() if not tree.quoted and not tree.primed:
+            binding = scope.bindings.get(tree.name)
+            if isinstance(binding, Known) and isinstance(binding.value, DistributionName):
+                return binding.value
+            _, declaration = scope.file.visible.get(tree.name, (None, None))
+            if binding is None and isinstance(declaration, surface.DistributionFunction):
+                return DistributionName(tree.name)
+        case surface.Conditional(condition=condition, then=then, otherwise=otherwise):
+            known = expression(condition, scope)
+            if isinstance(known, Const) and isinstance(known.value, bool):
+                return argument_value(then if known.value else otherwise, scope, purpose)
+    return constant(tree, scope, purpose)
 
 
 def known_value(expr: Expr, scope: Scope, purpose: str) -> Value | None:
@@ -321,6 +341,9 @@ def _primed(tree: surface.Name, scope: Scope) -> Expr:
 
 def _of_binding(name: str, binding: Binding, scope: Scope, span: Span) -> Expr:
     match binding:
+        case Known(value=DistributionName()):
+            scope.report(NotAValue(span, name, "a distribution"))
+            return hole(span)
         case Known(value=value):
             return _or_hole(value, span)
         case Held(variable=variable):
@@ -379,6 +402,9 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
     args = [expression(argument, scope) for argument in arguments]
     if name not in BUILT_IN:
         known = [*BUILT_IN, *_functions(scope)]
+        match scope.bindings.get(name):
+            case Known(value=DistributionName()):
+                return _not_a_function(tree, scope, "a distribution")
         is_array = name in scope.bindings
         if name not in scope.session.broken:
             scope.report(UnknownFunction(tree.function.span, name, similar(name, known), is_array))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dpcheck.diagnostics.kinds import WrongKind
 from dpcheck.diagnostics.names import NameTaken
 from dpcheck.model import surface
-from dpcheck.model.evaluation import described
+from dpcheck.model.evaluation import described, set_of
 from dpcheck.model.values import SetValue
-from dpcheck.resolve.expressions import constant
+from dpcheck.resolve.expressions import argument_value, constant
 from dpcheck.resolve.scopes import Scope
 
 
@@ -31,8 +31,15 @@ def guarded(loop: surface.For) -> tuple[surface.Statement, ...]:
 
 
 def known_domain(tree: surface.Expression, scope: Scope) -> SetValue | None:
-    """Return the set of a loop around claims; None, with a mistake, if it is none."""
-    domain = constant(tree, scope, "the set of this loop")
+    """Return the set of a loop around claims; None, with a mistake, if it is none.
+
+    A set that is written out may hold distributions by their names.
+    """
+    purpose = "the set of this loop"
+    if isinstance(tree, surface.SetLiteral):
+        values = [argument_value(item, scope, purpose) for item in tree.items]
+        return None if None in values else set_of(v for v in values if v is not None)
+    domain = constant(tree, scope, purpose)
     if domain is None or isinstance(domain, SetValue):
         return domain
     scope.report(WrongKind(tree.span, "a set", described(domain), ()))

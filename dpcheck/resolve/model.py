@@ -25,7 +25,7 @@ from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.distributions import distribution
-from dpcheck.resolve.expressions import constant, constant_of_file, expression
+from dpcheck.resolve.expressions import argument_value, constant_of_file, expression
 from dpcheck.resolve.files import linked_file
 from dpcheck.resolve.formulas import Collected, Reader
 from dpcheck.resolve.loops import known_condition, known_domain, report_second_variables
@@ -392,7 +392,7 @@ def _target_of(
     known = [parameter.name.name for parameter in declaration.parameters]
     named = named_arguments(arguments, name.name, known, scope)
     given = {
-        key: constant(argument.value, scope, f"the parameter `{key}`")
+        key: argument_value(argument.value, scope, f"the parameter `{key}`")
         for key, argument in named.items()
     }
     return file, declaration, given

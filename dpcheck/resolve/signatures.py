@@ -19,7 +19,7 @@ from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Var
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
-from dpcheck.resolve.expressions import constant
+from dpcheck.resolve.expressions import argument_value, constant
 from dpcheck.resolve.scopes import Binding, Held, Known, Scope, similar
 from dpcheck.source import Span
 
@@ -85,7 +85,7 @@ def parameter_bindings(
             value = given[name]
         elif parameter.default is not None:
             purpose = f"the default of `{name}`"
-            value = constant(parameter.default, inner.bound_all(bindings), purpose)
+            value = argument_value(parameter.default, inner.bound_all(bindings), purpose)
         else:
             inner.report(MissingArgument(use, name, target, "parameter"))
             value = None

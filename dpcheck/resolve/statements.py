@@ -30,7 +30,7 @@ from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.distributions import distribution
-from dpcheck.resolve.expressions import constant, expression, folded, has_hole, hole
+from dpcheck.resolve.expressions import argument_value, expression, folded, has_hole, hole
 from dpcheck.resolve.loops import guarded, report_second_variables
 from dpcheck.resolve.scopes import (
     Binding,
@@ -476,7 +476,7 @@ class _Walk:
         inputs = [declared.name.name for declared in mechanism.inputs]
         given = named_arguments(arguments, name.name, [*parameters, *inputs], scope)
         values = {
-            parameter: constant(given[parameter].value, scope, f"the parameter `{parameter}`")
+            parameter: argument_value(given[parameter].value, scope, f"the parameter `{parameter}`")
             for parameter in parameters
             if parameter in given
         }
