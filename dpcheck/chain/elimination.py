@@ -24,6 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.chain.rows import Entries, Rows, merged, ranges, rows_of
 from dpcheck.chain.scales import (
     Scales,
@@ -125,18 +126,20 @@ def _acyclic(graph: _Graph, tick: Tick) -> _Graph:
 
 
 def _components(graph: _Graph, sources: IntArray, targets: IntArray) -> IntArray | None:
-    """Return the component of every state, or None if the silent states have no cycle but loops."""
+    """Return the component of each silent state, or None if they have no cycle but loops."""
     proper = sources != targets
     sources, targets = sources[proper], targets[proper]
     if not _has_cycle(sources, targets, graph.n_targets):
         return None
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    shape = (graph.n_targets, graph.n_targets)
-    steps = coo_array((np.ones(len(sources), np.int8), (sources, targets)), shape=shape)
-    _, component = connected_components(steps.tocsr(), directed=True, connection="strong")
-    return np.asarray(component, np.int64)
+    places = np.flatnonzero(graph.silent)
+    number = np.empty(graph.n_targets, np.int64)
+    number[places] = np.arange(len(places))
+    order = np.argsort(sources, kind="stable")
+    indptr = np.searchsorted(sources[order], np.append(places, graph.n_targets))
+    labels, _ = strong_components(Graph(indptr, number[targets[order]]))
+    component = np.full(graph.n_targets, -1, np.int64)
+    component[places] = labels
+    return component
 
 
 def _has_cycle(sources: IntArray, targets: IntArray, n_states: int) -> bool:
@@ -171,9 +174,12 @@ def _nontrivial(component: IntArray | None, silent: IntArray) -> list[IntArray]:
     if component is None:
         return []
     own = component[silent]
+    several = np.bincount(own)[own] > 1
+    silent, own = silent[several], own[several]
+    if not len(silent):
+        return []
     order = np.argsort(own, kind="stable")
-    parts = np.split(silent[order], np.flatnonzero(np.diff(own[order])) + 1)
-    return [part for part in parts if len(part) > 1]
+    return np.split(silent[order], np.flatnonzero(np.diff(own[order])) + 1)
 
 
 def _exits(graph: _Graph, states: IntArray) -> dict[int, _Exit]:
@@ -353,6 +359,10 @@ class _Store:
             repeated(weights[inner], reach),
             graph.scales.bound(total),
         )
+        if len(via) == len(rows):
+            return Entries(
+                np.repeat(rows, reach), self.targets[picked], product, np.repeat(total, reach)
+            )
         return Entries(
             np.concatenate([rows[~inner], np.repeat(rows[inner], reach)]),
             np.concatenate([targets[~inner], self.targets[picked]]),
@@ -384,10 +394,9 @@ class _Store:
     def _grow(self, n_entries: int) -> None:
         size = max(1024, 2 * len(self.targets), n_entries)
         targets = np.empty(size, np.int64)
+        numerators = np.empty_like(self.numerators, shape=size)
         targets[: self.n_entries] = self.targets[: self.n_entries]
-        numerators = concatenated(
-            [self.numerators[: self.n_entries], np.zeros(size - self.n_entries, np.int64)]
-        )
+        numerators[: self.n_entries] = self.numerators[: self.n_entries]
         self.targets, self.numerators = targets, numerators
 
 

@@ -11,7 +11,7 @@ from math import gcd
 import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
-from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied, summed
+from dpcheck.chain.scales import Scales, as_objects, concatenated, is_uniform, multiplied, summed
 from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
@@ -66,8 +66,10 @@ def merged(
     """
     row_scales = scales.segment_lcms(entries.rows, entries.scales, n_rows)
     bound = scales.bound(row_scales)
-    factors = scales.quotients(row_scales[entries.rows], entries.scales)
-    numerators = multiplied(entries.numerators, factors, bound)
+    numerators = entries.numerators
+    if not is_uniform(entries.scales):
+        factors = scales.quotients(row_scales[entries.rows], entries.scales)
+        numerators = multiplied(numerators, factors, bound)
     keys = entries.rows * n_targets + entries.targets
     if np.all(keys[1:] > keys[:-1]):
         return entries.rows, entries.targets, numerators, row_scales

@@ -64,6 +64,8 @@ class Scales:
 
     def quotients(self, dividends: IntArray, divisors: IntArray) -> WeightArray:
         """Return `dividend / divisor` elementwise; the caller knows the divisions are exact."""
+        if np.array_equal(dividends, divisors):
+            return np.ones(len(divisors), np.int64)
         pairs, inverse = distinct_pairs(dividends, divisors, len(self.values))
         return gathered([self._quotient(a, b) for a, b in pairs], inverse)
 
@@ -73,6 +75,9 @@ class Scales:
         Rounds of pairwise merging: in each, every segment of m different codes keeps ⌈m/2⌉.
         """
         result = np.zeros(n_segments, np.int64)
+        if is_uniform(codes):
+            result[segments] = codes
+            return result
         while len(segments):
             m = len(self.values)
             keys = distinct(segments * m + codes)
@@ -101,6 +106,8 @@ class Scales:
     def _pairwise(
         self, left: IntArray, right: IntArray, operation: Callable[[int, int], int]
     ) -> IntArray:
+        if is_uniform(left) and is_uniform(right):
+            return np.full(len(left), operation(int(left[0]), int(right[0])), np.int64)
         pairs, inverse = distinct_pairs(left, right, len(self.values))
         return np.array([operation(a, b) for a, b in pairs], np.int64)[inverse]
 
@@ -125,6 +132,11 @@ class Scales:
         if found is None:
             found = self._quotients[a, b] = exact_quotient(self.values[a], self.values[b])
         return found
+
+
+def is_uniform(codes: IntArray) -> bool:
+    """Tell whether there are codes, and all are the same; much cheaper than sorting them."""
+    return len(codes) > 0 and bool(codes[0] == codes[-1] and np.all(codes == codes[0]))
 
 
 def distinct(values: IntArray) -> IntArray:

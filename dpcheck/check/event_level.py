@@ -11,7 +11,6 @@ import numpy as np
 from dpcheck.certify import certify_event
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.contract import contracted
-from dpcheck.chain.graph import topological_layers
 from dpcheck.chain.sets import distinct
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.paired_rows import PairedRows
@@ -23,7 +22,7 @@ from dpcheck.check.privacy import (
     decide_event_claim,
     undecided_sequences,
 )
-from dpcheck.check.sequences import ENDS, inner_graph, sequence_table
+from dpcheck.check.sequences import ENDS, has_output_cycle, sequence_table
 from dpcheck.check.tables import TableEvidence
 from dpcheck.check.vacuity import NO_NEIGHBORS
 from dpcheck.check.verdicts import Coverage, Outcome, Vacuity
@@ -115,11 +114,6 @@ def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, Int
     if key not in known:
         known[key] = contracted(chain, states, limits.check_time)
     return known[key], np.arange(len(states), dtype=np.int64)
-
-
-def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
-    """Tell whether runs from the sources may show outputs without end: a cycle before the ends."""
-    return topological_layers(inner_graph(chain, sources)[1]) is None
 
 
 def _decided_completely(question: _Question, n_initial: int) -> Outcome:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.sets import distinct
-from dpcheck.check.event_level import has_output_cycle, observed
+from dpcheck.check.event_level import observed
 from dpcheck.check.events import sequence_text
-from dpcheck.check.sequences import sequence_table
+from dpcheck.check.sequences import has_output_cycle, sequence_table
 from dpcheck.exact import ExpPolynomial, Number, Whole, number
 from dpcheck.limits import LimitReached, Limits
 

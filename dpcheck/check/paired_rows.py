@@ -44,6 +44,7 @@ from dpcheck.records import dataclass
 _INT64_LIMIT = 2**62
 _BLOCK = 1 << 20
 _KEPT = 1 << 22
+_HEAD = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,8 @@ class PairedRows:
             row = slice(indptr[i], indptr[i + 1])
             part = weights[row]
             content = part.tobytes() if part.dtype == np.int64 else tuple(part.tolist())
-            key = (sequences[row].tobytes(), content, denominator)
+            support = b"" if self.have_one_support else sequences[row].tobytes()
+            key = (support, content, denominator)
             classes[i] = found.setdefault(key, len(found))
         return classes
 
@@ -361,23 +363,40 @@ class Block:
 
 
 def _in_lowest_terms(table: SequenceTable) -> tuple[WeightArray, tuple[Whole, ...]]:
-    """Return weights and denominators, each row of integers divided by its gcd."""
-    weights = table.weights.copy()
-    denominators = list(table.denominators)
+    """Return weights and denominators, each row of integers divided by its gcd.
+
+    The weights of a row sum to its denominator, so their gcd divides that too; and where already
+    the gcd of a few of them is 1 nothing else has to be read.
+    """
+    weights, denominators = table.weights, list(table.denominators)
     indptr = table.indptr.tolist()
-    for i, denominator in enumerate(denominators):
+    for i in _with_a_common_divisor(table).tolist():
         row = weights[indptr[i] : indptr[i + 1]]
-        divisor = _common_divisor(denominator, row)
+        divisor = _common_divisor(denominators[i], row)
         if divisor > 1:
-            row //= divisor
-            denominators[i] = exact_quotient(denominator, divisor)
+            weights = table.weights.copy() if weights is table.weights else weights
+            weights[indptr[i] : indptr[i + 1]] //= divisor
+            denominators[i] = exact_quotient(denominators[i], divisor)
     return weights, tuple(denominators)
+
+
+def _with_a_common_divisor(table: SequenceTable) -> IntArray:
+    """Return the rows whose first few weights have a common divisor, or are not of 64 bits."""
+    n_rows = len(table.denominators)
+    if table.weights.dtype != np.int64:
+        return np.arange(n_rows)
+    starts, widths = table.indptr[:-1], np.diff(table.indptr)
+    nonempty = np.flatnonzero(widths)
+    heads = starts[nonempty, None] + np.minimum(np.arange(_HEAD), widths[nonempty, None] - 1)
+    found: IntArray = nonempty[np.gcd.reduce(table.weights[heads], axis=1) > 1]
+    return found
 
 
 def _common_divisor(denominator: Whole, row: WeightArray) -> int:
     """Return the gcd of a row of integers with its denominator, 1 for a row with powers of e."""
     try:
-        return gcd(cast("int", denominator), *row.tolist())
+        head = gcd(cast("int", denominator), *row[:_HEAD].tolist())
+        return head if head == 1 else gcd(head, *row[_HEAD:].tolist())
     except TypeError:
         return 1
 

@@ -12,7 +12,6 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.amounts import INFINITE, epsilon_amount, number_amount
 from dpcheck.check.event_level import (
     complete_evidence,
-    has_output_cycle,
     observed,
     seen_pairs,
 )
@@ -20,7 +19,7 @@ from dpcheck.check.loss_values import KnownLosses, Measure, measure_amount, meas
 from dpcheck.check.merging import MergedEvidence
 from dpcheck.check.pair_losses import pair_losses
 from dpcheck.check.privacy import as_budget, as_number, holds
-from dpcheck.check.sequences import sequence_table
+from dpcheck.check.sequences import has_output_cycle, sequence_table
 from dpcheck.check.vacuity import NO_NEIGHBORS
 from dpcheck.check.verdicts import (
     Amount,

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
-from dpcheck.chain.graph import Graph, graph_of, reachable
+from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
 from dpcheck.chain.rows import Entries, merged, ranges
 from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied
 from dpcheck.exact import Whole
@@ -84,11 +84,13 @@ def sequence_table(
     that many outputs, and longer ones are gathered under their first `depth` outputs; without,
     the caller knows that sequences are finitely many.
     """
+    ends = _ends(chain, early=depth is None)
+    if depth is None and bool(np.all(ends[after_one_step(chain, sources)] >= 0)):
+        return _one_output_table(chain, sources, ends, max_entries)
     scales = Scales()
     row_scales = scales.codes(chain.denominators)
     tree = _Tree()
     level = _departures(sources)
-    ends = _ends(chain, early=depth is None)
     finished: list[_Finished] = []
     n_levels = n_entries = 0
     while True:
@@ -107,6 +109,68 @@ def sequence_table(
         level = _step(chain, level, row_scales, scales, tree)
         n_levels += 1
     return _assembled(sources, finished, scales, tree)
+
+
+def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
+    """Tell whether runs from the sources may show outputs without end: a cycle before the ends."""
+    following = after_one_step(chain, sources)
+    if bool(np.all(_ends(chain, early=True)[following] >= 0)):
+        return False
+    return topological_layers(inner_graph(chain, sources)[1]) is None
+
+
+def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
+    """Return the states that some source has a transition to, sorted."""
+    is_reached = np.zeros(chain.n_states, np.bool_)
+    is_reached[chain.targets[_rows_of(chain, sources)]] = True
+    return np.flatnonzero(is_reached)
+
+
+def _rows_of(chain: Chain, sources: IntArray) -> IntArray | slice:
+    """Return the transitions of some states, in their order; a slice where they stand in a row."""
+    n = len(sources)
+    if n and int(sources[-1]) - int(sources[0]) == n - 1 and bool(np.all(np.diff(sources) == 1)):
+        return slice(int(chain.indptr[sources[0]]), int(chain.indptr[sources[-1] + 1]))
+    starts = chain.indptr[sources]
+    return ranges(starts, chain.indptr[sources + 1] - starts)
+
+
+def _one_output_table(
+    chain: Chain, sources: IntArray, ends: IntArray, max_entries: int | None
+) -> SequenceTable | None:
+    """Return the table where every run is over after its first output: the chain's own rows.
+
+    A sequence is then one output and how the run ends, both known from the state it leads to.
+    """
+    edges = _rows_of(chain, sources)
+    targets = chain.targets[edges]
+    if max_entries is not None and len(targets) > max_entries:
+        return None
+    over = after_one_step(chain, sources)
+    shown = np.where(is_end(chain, over), -1, chain.observation[over])
+    outputs, prefix = np.unique(np.append(shown, -1), return_inverse=True)
+    keys, sequence = np.unique(prefix[:-1] * 3 + ends[over], return_inverse=True)
+    place = np.zeros(chain.n_states, np.int64)
+    place[over] = sequence
+    row = np.repeat(np.arange(len(sources)), chain.indptr[sources + 1] - chain.indptr[sources])
+    entries, weights = place[targets], chain.numerators[edges]
+    if bool(np.any(np.diff(sequence) <= 0)):
+        # A row has one scale, and equal sequences add up to at most that: it need not be named.
+        whole = Entries(row, entries, weights, np.zeros(len(row), np.int64))
+        row, entries, weights, _ = merged(whole, len(sources), len(keys), Scales())
+    indptr = np.zeros(len(sources) + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=len(sources)), out=indptr[1:])
+    return SequenceTable(
+        sources=sources,
+        indptr=indptr,
+        sequences=entries,
+        weights=weights,
+        denominators=tuple(chain.denominators[sources].tolist()),
+        prefix=keys // 3,
+        end=keys % 3,
+        parent=np.zeros(len(outputs), np.int64),
+        shown=outputs,
+    )
 
 
 def is_end(chain: Chain, state: IntArray) -> BoolArray:

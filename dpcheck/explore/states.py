@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     UIntArray = NDArray[np.uint64]
 
+FEW = 512
+"""Batches up to this many rows are looked up one by one, in a table of at most `MANY` rows."""
+
+MANY = 1 << 16
+
 _MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
@@ -25,9 +30,10 @@ class HashCollision(Exception):
 class StateTable:
     """Distinct rows of `n_columns` values, numbered from 0.
 
-    Rows are found again by a 64-bit hash in sorted runs (a few, each at least twice as long as the
-    next), and every hit is compared with the row itself: a collision leads to another seed, never
-    to a wrong answer.
+    While rows come a few at a time they are keys of a dictionary: a loop that goes one step a batch
+    would spend its time in numpy calls. From the first large batch on, rows are found again by a
+    64-bit hash in sorted runs (a few, each at least twice as long as the next), and every hit is
+    compared with the row itself: a collision leads to another seed, never to a wrong answer.
 
     >>> table = StateTable(2)
     >>> numbers, new = table.numbers([np.array([5, 5, 7]), np.array([1, 1, 2])])
@@ -39,6 +45,7 @@ class StateTable:
         """Start empty."""
         self.n_rows = 0
         self._columns = [np.empty(16, np.int64) for _ in range(n_columns)]
+        self._numbers: dict[tuple[int, ...], int] | None = {}
         self._runs: list[tuple[UIntArray, IntArray]] = []
         self._seed = 1
 
@@ -61,6 +68,11 @@ class StateTable:
             new = np.arange(1 if self.n_rows == 0 and n_rows else 0)
             self.n_rows = max(self.n_rows, min(n_rows, 1))
             return np.zeros(n_rows, np.int64), new
+        if self._numbers is not None:
+            if len(columns[0]) <= FEW and self.n_rows <= MANY:
+                return self._counted(columns, self._numbers)
+            self._numbers = None
+            self._reseed()
         first, group = distinct_rows(columns)
         rows = [column[first] for column in columns]
         known = self._found(rows)
@@ -70,6 +82,22 @@ class StateTable:
         if len(missing):
             self._append([row[missing] for row in rows])
         return known[group], first[missing]
+
+    def _counted(
+        self, columns: Sequence[IntArray], known: dict[tuple[int, ...], int]
+    ) -> tuple[IntArray, IntArray]:
+        """Return what `numbers` does, by the dictionary, row by row."""
+        numbers: list[int] = []
+        new: list[int] = []
+        for place, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            number = known.setdefault(row, len(known))
+            if number == self.n_rows + len(new):
+                new.append(place)
+            numbers.append(number)
+        first = np.array(new, np.int64)
+        if new:
+            self._extend([column[first] for column in columns])
+        return np.array(numbers, np.int64), first
 
     def _found(self, rows: list[IntArray]) -> IntArray:
         """Return the numbers of distinct rows, -1 where they are new."""
@@ -97,6 +125,14 @@ class StateTable:
         return known
 
     def _append(self, rows: list[IntArray]) -> None:
+        start = self.n_rows
+        self._extend(rows)
+        try:
+            self._add_run(self._hashes(rows), np.arange(start, self.n_rows))
+        except HashCollision:
+            self._reseed()
+
+    def _extend(self, rows: list[IntArray]) -> None:
         start, end = self.n_rows, self.n_rows + len(rows[0])
         if end > len(self._columns[0]):
             size = max(end, 2 * len(self._columns[0]))
@@ -106,10 +142,6 @@ class StateTable:
         for column, row in zip(self._columns, rows, strict=True):
             column[start:end] = row
         self.n_rows = end
-        try:
-            self._add_run(self._hashes(rows), np.arange(start, end))
-        except HashCollision:
-            self._reseed()
 
     def _add_run(self, hashes: UIntArray, numbers: IntArray) -> None:
         while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
@@ -122,7 +154,7 @@ class StateTable:
         self._runs.append((hashes, numbers[order]))
 
     def _reseed(self) -> None:
-        while True:
+        while self.n_rows:
             self._seed += 1
             self._runs = []
             try:

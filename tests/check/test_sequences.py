@@ -1,0 +1,104 @@
+"""Tables of output sequences, read entry by entry."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcheck.check.sequences import ENDS, has_output_cycle, sequence_table
+from dpcheck.limits import Limits
+from tests.chains import built_chain, chain_rows
+
+SURVEY = """
+mechanism m {
+  input x in {pos, neg}
+  adjacent all
+  y ~ if x = pos then {Y: 3/4, N: 1/4} else {Y: 1/4, N: 3/4}
+  output y
+}
+"""
+ENDS_TELL_APART = """
+mechanism m {
+  input x in 0..2
+  adjacent all
+  c ~ {silent: 1/7, ends: 2/7, loops: 2/7, hides: 1/7, other: 1/7}
+  if c = silent { stop }
+  if c = hides { while true { } }
+  if c = other { output x; stop }
+  output 1
+  if c = loops { while true { } }
+}
+"""
+OTHER_MEMORY = """
+mechanism m {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  a ~ uniform(0..x)
+  b ~ geometric(a, 1/3) clamped 0..3
+  output b
+}
+"""
+TWO_OUTPUTS = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  a ~ bernoulli((1 + x)/3)
+  output a
+  if a { output x }
+}
+"""
+ENDLESS = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  while true { output x }
+}
+"""
+
+
+@pytest.mark.parametrize("text", [SURVEY, ENDS_TELL_APART, OTHER_MEMORY, TWO_OUTPUTS])
+def test_tables_list_every_sequence_once_with_its_probability(text):
+    chain = built_chain(text, "m")
+    table = sequence_table(chain, chain.initial, limits=Limits())
+    for i, expected in enumerate(chain_rows(chain, 3)):
+        row = range(int(table.indptr[i]), int(table.indptr[i + 1]))
+        sequences = [int(table.sequences[j]) for j in row]
+        found = {
+            (
+                tuple(chain.observation_text(code) for code in table.outputs(k)),
+                ENDS[int(table.end[k])],
+            ): Fraction(int(table.weights[j]), int(table.denominators[i]))
+            for j, k in zip(row, sequences, strict=True)
+        }
+        assert found == expected
+        assert sequences == sorted(set(sequences)), "sequences strictly increase"
+
+
+@pytest.mark.parametrize("text", [SURVEY, ENDS_TELL_APART, OTHER_MEMORY, TWO_OUTPUTS])
+def test_some_sources_have_the_rows_they_have_among_all(text):
+    chain = built_chain(text, "m")
+    last = chain.initial[::-1][:1]
+    alone = sequence_table(chain, last, limits=Limits())
+    expected = chain_rows(chain, 3)[-1]
+    assert alone.sources.tolist() == last.tolist()
+    assert {
+        (tuple(chain.observation_text(c) for c in alone.outputs(int(k))), ENDS[int(alone.end[k])])
+        for k in alone.sequences
+    } == set(expected)
+
+
+def test_tables_larger_than_asked_for_are_not_made():
+    chain = built_chain(OTHER_MEMORY, "m")
+    assert sequence_table(chain, chain.initial, limits=Limits(), max_entries=15) is None
+    assert sequence_table(chain, chain.initial, limits=Limits(), max_entries=16) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_endless"),
+    [(SURVEY, False), (ENDS_TELL_APART, False), (TWO_OUTPUTS, False), (ENDLESS, True)],
+)
+def test_outputs_go_on_without_end_exactly_if_a_cycle_shows_some(text, is_endless):
+    chain = built_chain(text, "m")
+    assert has_output_cycle(chain, np.asarray(chain.initial)) is is_endless
