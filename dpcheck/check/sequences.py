@@ -11,6 +11,7 @@ over one denominator (`chain.scales`), so no gcd is taken on the way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import lcm
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from dpcheck.records import dataclass, field
 STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
 _INT64_LIMIT = 2**62
+_MANY_SCALES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,7 @@ def sequence_table(
     if depth is None and bool(np.all(ends[after_one_step(chain, sources)] >= 0)):
         return _one_output_table(chain, sources, ends, max_entries)
     scales = Scales()
-    row_scales = scales.codes(chain.denominators)
+    numerators, row_scales = _with_few_scales(chain, sources, scales)
     tree = _Tree()
     level = _departures(sources)
     finished: list[_Finished] = []
@@ -106,7 +108,7 @@ def sequence_table(
         n_steps = int((chain.indptr[level.state + 1] - chain.indptr[level.state]).sum())
         if max_entries is not None and n_entries + n_steps > max_entries:
             return None
-        level = _step(chain, level, row_scales, scales, tree)
+        level = _step(chain, level, numerators, row_scales, scales, tree)
         n_levels += 1
     return _assembled(sources, finished, scales, tree)
 
@@ -124,6 +126,31 @@ def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
     is_reached = np.zeros(chain.n_states, np.bool_)
     is_reached[chain.targets[_rows_of(chain, sources)]] = True
     return np.flatnonzero(is_reached)
+
+
+def _with_few_scales(
+    chain: Chain, sources: IntArray, scales: Scales
+) -> tuple[WeightArray, IntArray]:
+    """Return the numerators of all transitions, and the scale of each state.
+
+    Many different denominators have many more products along the runs, each a number to look up.
+    Where those after the first step are short, and their least common multiple is not much
+    longer, all of them get that.
+    """
+    codes = scales.codes(chain.denominators)
+    later = np.ones(chain.n_states, np.bool_)
+    later[sources] = False
+    values, counts = np.unique(codes[later], return_counts=True)
+    if len(values) <= _MANY_SCALES or chain.denominators.dtype != np.int64:
+        return chain.numerators, codes
+    known = [int(scales.values[code]) for code in values.tolist()]
+    common = lcm(*known)
+    n_bits = sum(value.bit_length() * n for value, n in zip(known, counts.tolist(), strict=True))
+    if common >= _INT64_LIMIT or common.bit_length() * int(counts.sum()) > 3 * n_bits:
+        return chain.numerators, codes
+    factors = np.where(later, common // chain.denominators, 1)
+    codes[later] = scales.code(common)
+    return chain.numerators * np.repeat(factors, np.diff(chain.indptr)), codes
 
 
 def _rows_of(chain: Chain, sources: IntArray) -> IntArray | slice:
@@ -286,7 +313,14 @@ def _as_finished(level: _Level, end: IntArray) -> _Finished:
     return _Finished(level.source, level.prefix, end, level.weight, level.scale)
 
 
-def _step(chain: Chain, level: _Level, row_scales: IntArray, scales: Scales, tree: _Tree) -> _Level:
+def _step(
+    chain: Chain,
+    level: _Level,
+    numerators: WeightArray,
+    row_scales: IntArray,
+    scales: Scales,
+    tree: _Tree,
+) -> _Level:
     """Return the entries after one more transition, equal ones merged.
 
     A weight w over D becomes w · numerator over D · (denominator of the row), which bounds it.
@@ -295,7 +329,7 @@ def _step(chain: Chain, level: _Level, row_scales: IntArray, scales: Scales, tre
     edge = ranges(chain.indptr[level.state], widths)
     products = scales.products(level.scale, row_scales[level.state])
     before = np.repeat(np.arange(len(level.state)), widths)
-    weight = multiplied(level.weight[before], chain.numerators[edge], scales.bound(products))
+    weight = multiplied(level.weight[before], numerators[edge], scales.bound(products))
     prefix = np.repeat(level.prefix, widths)
     state = chain.targets[edge]
     ends = is_end(chain, state)

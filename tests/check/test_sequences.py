@@ -49,6 +49,18 @@ mechanism m {
   if a { output x }
 }
 """
+MANY_DENOMINATORS = """
+mechanism m {
+  input d in 0..11
+  adjacent abs(d - d') <= 1
+  noisy ~ geometric(5, 1/4) clamped 0..11
+  for i in 1..3 {
+    answer ~ geometric(d, 1/2) clamped 0..11
+    if answer >= noisy { output top; stop }
+    output bot
+  }
+}
+"""
 ENDLESS = """
 mechanism m {
   input x in 0..1
@@ -58,7 +70,10 @@ mechanism m {
 """
 
 
-@pytest.mark.parametrize("text", [SURVEY, ENDS_TELL_APART, OTHER_MEMORY, TWO_OUTPUTS])
+TEXTS = [SURVEY, ENDS_TELL_APART, OTHER_MEMORY, TWO_OUTPUTS, MANY_DENOMINATORS]
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_tables_list_every_sequence_once_with_its_probability(text):
     chain = built_chain(text, "m")
     table = sequence_table(chain, chain.initial, limits=Limits())
@@ -76,7 +91,7 @@ def test_tables_list_every_sequence_once_with_its_probability(text):
         assert sequences == sorted(set(sequences)), "sequences strictly increase"
 
 
-@pytest.mark.parametrize("text", [SURVEY, ENDS_TELL_APART, OTHER_MEMORY, TWO_OUTPUTS])
+@pytest.mark.parametrize("text", TEXTS)
 def test_some_sources_have_the_rows_they_have_among_all(text):
     chain = built_chain(text, "m")
     last = chain.initial[::-1][:1]
