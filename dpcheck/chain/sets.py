@@ -1,4 +1,4 @@
-"""Sets of integers as sorted arrays.
+"""Sets of integers as sorted arrays, and of rows of integers.
 
 numpy's own `unique`, `setdiff1d` and `union1d` import all of `numpy.ma` when they are first called,
 which takes longer than a small check.
@@ -6,9 +6,13 @@ which takes longer than a small check.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
+
+_RADIX_LIMIT = 2**62
 
 
 def distinct(values: IntArray) -> IntArray:
@@ -44,3 +48,46 @@ def without(values: IntArray, others: IntArray) -> IntArray:
     place = np.minimum(np.searchsorted(removed, kept), len(removed) - 1)
     left: IntArray = kept[removed[place] != kept]
     return left
+
+
+def distinct_rows(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the first row of each group of equal rows, and every row's group.
+
+    Groups are numbered in the order of their values. The columns have one length n; the key is
+    built column by column, and compressed when its mixed radix would pass 2^62.
+
+    >>> first, group = distinct_rows([np.array([5, 3, 5]), np.array([1, 1, 1])])
+    >>> first.tolist(), group.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    n = len(columns[0]) if columns else 0
+    if n == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    key, size = np.zeros(n, np.int64), 1
+    for column in columns:
+        low, high = int(column.min()), int(column.max())
+        width = high - low + 1
+        if width == 1:
+            continue
+        digits = column - low if width < _RADIX_LIMIT else None
+        if digits is None or size * width >= _RADIX_LIMIT:
+            distinct, digits = np.unique(column, return_inverse=True)
+            width = len(distinct)
+            if size * width >= _RADIX_LIMIT:
+                distinct, key = np.unique(key, return_inverse=True)
+                size = len(distinct)
+        key, size = key * width + digits, size * width
+    if size <= 4 * n + 1024:
+        return _distinct_small(key, size)
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    return first, group
+
+
+def _distinct_small(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Return the same as `np.unique` for keys below a small size, without sorting."""
+    first = np.full(size, -1, np.int64)
+    first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    present = np.flatnonzero(first >= 0)
+    number = np.empty(size, np.int64)
+    number[present] = np.arange(len(present))
+    return first[present], number[key]

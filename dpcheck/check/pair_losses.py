@@ -130,7 +130,7 @@ def _by_ratio(block: Block, k: int, entries: list[int]) -> Iterator[tuple[Number
         known = sums.get(key, (0, 0))
         sums[key] = known[0] + p, known[1] + q
     for p, q in sums.values():
-        yield number(p, block.p_scales[k]), number(q, block.q_scales[k])
+        yield number(p, block.scales[block.p_scales[k]]), number(q, block.scales[block.q_scales[k]])
 
 
 def _whole(value: Whole) -> Whole:

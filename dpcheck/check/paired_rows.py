@@ -14,17 +14,18 @@ two are decided one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from math import gcd
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import ranges
-from dpcheck.chain.scales import as_objects, weight_array
-from dpcheck.chain.sets import distinct
+from dpcheck.chain.scales import Scales, as_objects, distinct_pairs, weight_array
+from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.sequences import SequenceTable
 from dpcheck.exact import (
@@ -45,6 +46,8 @@ _INT64_LIMIT = 2**62
 _BLOCK = 1 << 20
 _KEPT = 1 << 22
 _HEAD = 8
+
+_Key = tuple[bytes, Whole, tuple[Whole, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,25 +86,61 @@ class PairedRows:
         return self._block(np.array([pair], np.int64))
 
     @cached_property
-    def _rows(self) -> tuple[WeightArray, tuple[Whole, ...]]:
-        """Weights and denominators with each integer row in lowest terms."""
-        return _in_lowest_terms(self.table)
+    def _classes(self) -> IntArray:
+        """The number of each source's class of equal rows, [n_sources].
+
+        Rows with different beginnings differ: only the others are read to their ends.
+        """
+        classes = self._beginnings.copy()
+        sizes = np.bincount(classes)
+        if self.have_one_support and int(self.table.indptr[1]) <= _HEAD:
+            return classes
+        found: dict[tuple[int, _Key], int] = {}
+        for i in np.flatnonzero(sizes[classes] > 1).tolist():
+            key = int(classes[i]), self._key(i, None)
+            classes[i] = found.setdefault(key, len(sizes) + len(found))
+        return classes
 
     @cached_property
-    def _classes(self) -> IntArray:
-        """The number of each source's class of equal rows, [n_sources]."""
-        weights, denominators = self._rows
-        indptr, sequences = self.table.indptr.tolist(), self.table.sequences
-        found: dict[Any, int] = {}
-        classes = np.empty(len(denominators), np.int64)
-        for i, denominator in enumerate(denominators):
-            row = slice(indptr[i], indptr[i + 1])
-            part = weights[row]
-            content = part.tobytes() if part.dtype == np.int64 else tuple(part.tolist())
-            support = b"" if self.have_one_support else sequences[row].tobytes()
-            key = (support, content, denominator)
-            classes[i] = found.setdefault(key, len(found))
-        return classes
+    def _beginnings(self) -> IntArray:
+        """The number of each source's class of rows that begin equally, [n_sources]."""
+        if self.have_one_support and self.table.weights.dtype == np.int64:
+            starts, width = self.table.indptr[:-1], int(self.table.indptr[1])
+            heads = self.table.weights[starts[:, None] + np.arange(min(width, _HEAD))]
+            whole = np.column_stack([np.array(self.table.denominators, np.int64), heads])
+            lowest = whole // np.gcd.reduce(whole, axis=1)[:, None]
+            return distinct_rows(list(lowest.T))[1]
+        found: dict[_Key, int] = {}
+        n_sources = len(self.table.denominators)
+        keys = (self._key(i, _HEAD) for i in range(n_sources))
+        return np.array([found.setdefault(key, len(found)) for key in keys], np.int64)
+
+    def _key(self, i: int, width: int | None) -> _Key:
+        """Return what equal rows have in common, of all their entries or of the first few.
+
+        Weights of equal rows are in one proportion to the rows' denominators.
+        """
+        start, end = self._bounds[i]
+        row = slice(start, end if width is None else min(end, start + width))
+        denominator, weights = self.table.denominators[i], self.table.weights[row].tolist()
+        divisor = _common_divisor(denominator, weights)
+        if divisor > 1:
+            denominator = exact_quotient(denominator, divisor)
+            weights = [weight // divisor for weight in weights]
+        support = b"" if self.have_one_support else self.table.sequences[row].tobytes()
+        return support, denominator, tuple(weights)
+
+    @cached_property
+    def _scales(self) -> tuple[Sequence[Whole], IntArray]:
+        """The different denominators, and which of them each source has, [n_sources]."""
+        scales = Scales()
+        codes = scales.codes(weight_array(list(self.table.denominators)))
+        return scales.values, codes
+
+    @cached_property
+    def _bounds(self) -> list[tuple[int, int]]:
+        """Where each row begins and ends in the table."""
+        return list(pairwise(self.table.indptr.tolist()))
 
     @cached_property
     def _class_pairs(self) -> IntArray:
@@ -150,7 +189,7 @@ class PairedRows:
 
     def _aligned_block(self, chosen: IntArray) -> Block:
         """Return rows side by side where all have one support: nothing has to be merged."""
-        weights, denominators = self._rows
+        weights, (scales, codes) = self.table.weights, self._scales
         left, right = self.pairs[chosen].T
         width = int(self.table.indptr[1])
         grid = weights.reshape(-1, width)
@@ -163,15 +202,16 @@ class PairedRows:
             sequence=np.tile(self.table.sequences[:width], len(chosen)),
             p=grid[left].reshape(-1),
             q=grid[right].reshape(-1),
-            p_scales=[denominators[i] for i in left.tolist()],
-            q_scales=[denominators[i] for i in right.tolist()],
+            scales=scales,
+            p_scales=codes[left],
+            q_scales=codes[right],
         )
 
     def _block(self, chosen: IntArray) -> Block:
         """Return rows side by side for the chosen rows of `pairs`."""
         if self.have_one_support:
             return self._aligned_block(chosen)
-        weights, denominators = self._rows
+        weights, (scales, codes) = self.table.weights, self._scales
         left, right = self.pairs[chosen].T
         (segment_p, at_p), (segment_q, at_q) = self._entries(left), self._entries(right)
         keys_p = segment_p * self.table.n_sequences + self.table.sequences[at_p]
@@ -191,8 +231,9 @@ class PairedRows:
             sequence=keys % self.table.n_sequences,
             p=p,
             q=q,
-            p_scales=[denominators[i] for i in left.tolist()],
-            q_scales=[denominators[i] for i in right.tolist()],
+            scales=scales,
+            p_scales=codes[left],
+            q_scales=codes[right],
         )
 
     def _entries(self, sources: IntArray) -> tuple[IntArray, IntArray]:
@@ -207,7 +248,8 @@ class Block:
     """Some pairs of rows side by side, on the union of their sequences.
 
     pair [n_segments] rows of the evidence's pairs; segment k holds the entries from `starts[k]`.
-    segment, sequence, p, q [n_entries]; p is over `p_scales[segment]`, q over `q_scales[segment]`.
+    segment, sequence, p, q [n_entries]; p is over the denominator `scales[p_scales[segment]]`, and
+    q over that of `q_scales`, [n_segments].
     """
 
     pair: IntArray
@@ -217,8 +259,9 @@ class Block:
     sequence: IntArray
     p: WeightArray
     q: WeightArray
-    p_scales: list[Whole]
-    q_scales: list[Whole]
+    scales: Sequence[Whole]
+    p_scales: IntArray
+    q_scales: IntArray
 
     def reversed(self) -> Block:
         """Return the same rows with p and q exchanged."""
@@ -230,6 +273,7 @@ class Block:
             self.sequence,
             self.q,
             self.p,
+            self.scales,
             self.q_scales,
             self.p_scales,
         )
@@ -290,12 +334,8 @@ class Block:
     @cached_property
     def _distinct_scales(self) -> tuple[list[tuple[Whole, Whole]], IntArray]:
         """The different pairs of scales, and which of them each segment has, [n_segments]."""
-        known: dict[tuple[Whole, Whole], int] = {}
-        which = [
-            known.setdefault(scales, len(known))
-            for scales in zip(self.p_scales, self.q_scales, strict=True)
-        ]
-        return list(known), np.array(which, np.int64)
+        pairs, which = distinct_pairs(self.p_scales, self.q_scales, len(self.scales))
+        return [(self.scales[a], self.scales[b]) for a, b in pairs], which
 
     def sums(self, mask: BoolArray) -> tuple[WeightArray, WeightArray]:
         """Return the sums of p and of q over the masked entries of each segment."""
@@ -310,8 +350,8 @@ class Block:
     def gap(self, k: int, p: Whole, q: Whole) -> Gap:
         """Return p - E q for whole sums over the scales of segment k."""
         return Gap(
-            number(_whole(p), self.p_scales[k]),
-            number(_whole(q), self.q_scales[k]),
+            number(_whole(p), self.scales[self.p_scales[k]]),
+            number(_whole(q), self.scales[self.q_scales[k]]),
             int(self.pair[k]),
             self.is_forward,
         )
@@ -358,45 +398,14 @@ class Block:
         """Tell whether some weight or scale lies outside the integers."""
         if self.p.dtype != object:
             return False
-        weights = (*self.p_scales, *self.q_scales, *self.p.tolist(), *self.q.tolist())
+        weights = (*self.scales, *self.p.tolist(), *self.q.tolist())
         return any(isinstance(weight, ExpPolynomial) for weight in weights)
 
 
-def _in_lowest_terms(table: SequenceTable) -> tuple[WeightArray, tuple[Whole, ...]]:
-    """Return weights and denominators, each row of integers divided by its gcd.
-
-    The weights of a row sum to its denominator, so their gcd divides that too; and where already
-    the gcd of a few of them is 1 nothing else has to be read.
-    """
-    weights, denominators = table.weights, list(table.denominators)
-    indptr = table.indptr.tolist()
-    for i in _with_a_common_divisor(table).tolist():
-        row = weights[indptr[i] : indptr[i + 1]]
-        divisor = _common_divisor(denominators[i], row)
-        if divisor > 1:
-            weights = table.weights.copy() if weights is table.weights else weights
-            weights[indptr[i] : indptr[i + 1]] //= divisor
-            denominators[i] = exact_quotient(denominators[i], divisor)
-    return weights, tuple(denominators)
-
-
-def _with_a_common_divisor(table: SequenceTable) -> IntArray:
-    """Return the rows whose first few weights have a common divisor, or are not of 64 bits."""
-    n_rows = len(table.denominators)
-    if table.weights.dtype != np.int64:
-        return np.arange(n_rows)
-    starts, widths = table.indptr[:-1], np.diff(table.indptr)
-    nonempty = np.flatnonzero(widths)
-    heads = starts[nonempty, None] + np.minimum(np.arange(_HEAD), widths[nonempty, None] - 1)
-    found: IntArray = nonempty[np.gcd.reduce(table.weights[heads], axis=1) > 1]
-    return found
-
-
-def _common_divisor(denominator: Whole, row: WeightArray) -> int:
-    """Return the gcd of a row of integers with its denominator, 1 for a row with powers of e."""
+def _common_divisor(denominator: Whole, weights: list[Whole]) -> int:
+    """Return the gcd of integers, 1 where there are powers of e among them."""
     try:
-        head = gcd(cast("int", denominator), *row[:_HEAD].tolist())
-        return head if head == 1 else gcd(head, *row[_HEAD:].tolist())
+        return gcd(*cast("list[int]", [denominator, *weights]))
     except TypeError:
         return 1
 

@@ -16,9 +16,10 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import distinct
+from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import PairOutsideInput
-from dpcheck.explore.columns import FIRST_FAULT, PLAIN, TRUE, ValueTable, distinct_rows
+from dpcheck.explore.columns import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.evaluate import Frame, truths
 from dpcheck.explore.mistakes import MistakesFound, mistake_of
 from dpcheck.explore.patterns import Distance, conjunctions, distances

@@ -8,7 +8,7 @@ equal codes and different values different ones, so columns are compared without
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 
@@ -79,46 +79,3 @@ class ValueTable:
 def truth_codes(mask: BoolArray) -> IntArray:
     """Return `TRUE` where the mask is set, `FALSE` elsewhere."""
     return FALSE + mask.astype(np.int64)
-
-
-def distinct_rows(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return the first row of each group of equal rows, and every row's group.
-
-    Groups are numbered in the order of their values. The columns have one length n; the key is
-    built column by column, and compressed when its mixed radix would pass 2^62.
-
-    >>> first, group = distinct_rows([np.array([5, 3, 5]), np.array([1, 1, 1])])
-    >>> first.tolist(), group.tolist()
-    ([1, 0], [1, 0, 1])
-    """
-    n = len(columns[0]) if columns else 0
-    if n == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    key, size = np.zeros(n, np.int64), 1
-    for column in columns:
-        low, high = int(column.min()), int(column.max())
-        width = high - low + 1
-        if width == 1:
-            continue
-        digits = column - low if width < FIRST_FAULT else None
-        if digits is None or size * width >= FIRST_FAULT:
-            distinct, digits = np.unique(column, return_inverse=True)
-            width = len(distinct)
-            if size * width >= FIRST_FAULT:
-                distinct, key = np.unique(key, return_inverse=True)
-                size = len(distinct)
-        key, size = key * width + digits, size * width
-    if size <= 4 * n + 1024:
-        return _distinct_small(key, size)
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    return first, group
-
-
-def _distinct_small(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Return the same as `np.unique` for keys below a small size, without sorting."""
-    first = np.full(size, -1, np.int64)
-    first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
-    present = np.flatnonzero(first >= 0)
-    number = np.empty(size, np.int64)
-    number[present] = np.arange(len(present))
-    return first[present], number[key]

@@ -11,6 +11,7 @@ import numpy as np
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import concatenated, weight_array
+from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.runs import (
     BadParameter,
     EmptyUniform,
@@ -40,7 +41,6 @@ from dpcheck.explore.columns import (
     FIRST_FAULT,
     TRUE,
     ValueTable,
-    distinct_rows,
 )
 from dpcheck.explore.evaluate import Frame, evaluated, spread, truths
 from dpcheck.explore.mistakes import MistakeFault

@@ -13,7 +13,8 @@ import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.scales import concatenated
-from dpcheck.explore.columns import UNASSIGNED, distinct_rows
+from dpcheck.chain.sets import distinct_rows
+from dpcheck.explore.columns import UNASSIGNED
 from dpcheck.records import replace
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.rows import ranges
-from dpcheck.chain.sets import distinct
+from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.explore.columns import (
     FALSE,
     FIRST_FAULT,
@@ -24,7 +24,6 @@ from dpcheck.explore.columns import (
     TRUE,
     UNASSIGNED,
     ValueTable,
-    distinct_rows,
     truth_codes,
 )
 from dpcheck.explore.mistakes import Unassigned

@@ -13,7 +13,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation, WeightArray
 from dpcheck.chain.rows import Entries, Rows, rows_of, with_sinks
 from dpcheck.chain.scales import Scales, concatenated, weight_array
-from dpcheck.chain.sets import distinct, without
+from dpcheck.chain.sets import distinct, distinct_rows, without
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import (
     NowhereToStart,
@@ -36,7 +36,7 @@ from dpcheck.exact import (
     whole_lcm,
 )
 from dpcheck.explore.adjacency import Side, related, symmetric
-from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, ValueTable, distinct_rows
+from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.distributions import Supports, distributions
 from dpcheck.explore.evaluate import Frame, evaluated, spread_frames, truths
 from dpcheck.explore.explored import Explored

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
-from dpcheck.explore.columns import distinct_rows
+from dpcheck.chain.sets import distinct_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

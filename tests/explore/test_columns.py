@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import rational
-from dpcheck.explore.columns import FIRST_FAULT, ValueTable, distinct_rows
+from dpcheck.explore.columns import FIRST_FAULT, ValueTable
 from dpcheck.explore.evaluate import Frame, evaluated
 from dpcheck.explore.states import StateTable
 from dpcheck.model.evaluation import Fault, evaluate
