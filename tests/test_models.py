@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from pathlib import Path
 
@@ -89,6 +90,17 @@ def test_a_model_says_what_it_models_and_its_adjacency(path):
     assert comments[1] == "#"
     assert any("Adjacency:" in line for line in comments)
     assert any("Models:" in line or "Source:" in line for line in comments)
+
+
+@pytest.mark.parametrize("path", [*MODELS, *LIBRARY], ids=shown)
+def test_a_model_chooses_its_kind_of_adjacency(path):
+    lines = itertools.takewhile(
+        lambda line: line.startswith("#"), path.read_text("utf-8").split("\n")
+    )
+    header = " ".join(line.strip("# ") for line in lines)
+    part = re.search(r"Adjacency: (.*?) (?:Proved|Guarantee|Caution|Limits|Use):", header)[1]
+    assert re.search(r"\b(add/remove|replace-one)\b", part)
+    assert "add/remove or replace-one" not in part.lower()
 
 
 @pytest.mark.parametrize("path", BUGS, ids=lambda path: path.stem)
