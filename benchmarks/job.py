@@ -1,123 +1,139 @@
 """One timed job in a process of its own: `python -m benchmarks.job TOOL INSTANCE FOLDER`.
 
-Interpreter start and imports are left out of `seconds` for both tools; everything from the model
-file to the verdict is in. Prints one JSON object.
+`seconds` is from the model file to the verdicts. Imports, and a first small model of another kind
+that makes the tool compile and load what it does once, are before it, for both tools; with
+`--cold` there is no such first model. `prepared` is what making the instance took, which no user
+does. Prints one JSON object.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from benchmarks.families import Instance
-from benchmarks.suite import SUITE
+from benchmarks.instances import Instance
+from benchmarks.suite import SMALL, SUITE
 
-Job = Callable[[], str]
+OTHER_MODEL = """mechanism survey {
+  input x in {pos, neg}
+  adjacent all
+  y ~ {Y: if x = pos then 3/4 else 1/4, N: if x = pos then 1/4 else 3/4}
+  output y
+}
+chain loop {
+  state s[k in 0..2]
+  state won
+  state lost
+  for k in 0..2 { s[k] -> 1/2: s[(k + 1) mod 3] + (1 + k)/8: won + (3 - k)/8: lost }
+  adjacent s[0] ~ s[1]
+}
+check survey: epsilon = ln 3
+check loop: D{ln 3} [ F won ]
+compute loop at s[0] : P=? [ F won ]
+"""
 
 
-def dpcheck_job(folder: Path, instance: Instance) -> Job:
-    """Return the job of dpcheck: the command's own path from the file to the verdicts."""
-    import dpcheck.cli
+@dataclass(frozen=True)
+class Tool:
+    """A tool with its settings, as two functions of a folder: get warm, and do the job."""
+
+    warm_up: Callable[[Path], None]
+    job: Callable[[Path, Instance], str]
+
+
+def dpcheck_answers(path: Path) -> str:
+    """Return what the command's own path, from the file to the verdicts, comes to."""
+    from dpcheck.check.verdicts import Value
     from dpcheck.pipeline import Options, check_paths
     from dpcheck.report import Answer
 
+    answers = [e for e in check_paths([str(path)], Options()) if isinstance(e, Answer)]
+    values = [a.outcome.verdict for a in answers if isinstance(a.outcome.verdict, Value)]
+    if values:
+        return f"{float(values[0].amount.decimal):.4f}"
+    if answers and all(answer.is_ok for answer in answers):
+        return "holds"
+    kinds = {type(answer.outcome.verdict).__name__.lower() for answer in answers}
+    return ", ".join(sorted(kinds - {"holds"})) or "no answer"
+
+
+def dpcheck_tool() -> Tool:
+    """Return dpcheck."""
+    import dpcheck.cli
+
     assert dpcheck.cli, "what the command imports is imported"
-    path = str(folder / f"{instance.name}.dpm")
 
-    def job() -> str:
-        answers = [event for event in check_paths([path], Options()) if isinstance(event, Answer)]
-        if not answers:
-            return "no answer"
-        kinds = {type(answer.outcome.verdict).__name__ for answer in answers}
-        return "holds" if kinds == {"Holds"} else ", ".join(sorted(kinds)).lower()
+    def warm_up(folder: Path) -> None:
+        path = folder / "other.dpm"
+        path.write_text(OTHER_MODEL)
+        dpcheck_answers(path)
 
-    return job
+    return Tool(warm_up, lambda folder, job: dpcheck_answers(folder / f"{job.name}.dpm"))
 
 
-def storm_job(folder: Path, instance: Instance, *, solver: str, is_exact: bool) -> Job:
-    """Return Storm's job: parse, build, one query an output, the comparisons over all pairs."""
-    import stormpy
+def storm_tool(solver: str, *, is_exact: bool, way: str = "queries") -> Tool:
+    """Return Storm on rationals or on floats."""
+    from benchmarks import storm
 
-    def job() -> str:
-        program = stormpy.parse_prism_program(str(folder / f"{instance.name}.prism"))
-        properties = stormpy.parse_properties("; ".join(instance.properties()), program)
-        options = stormpy.BuilderOptions(properties)
-        options.set_build_state_valuations()
-        number = stormpy.Rational if is_exact else float
-        model = stormpy.build_model[number](program, options=options)
-        environment = storm_environment(model, solver)
-        state_of = initial_states(model, instance.variables)
-        pairs = [(state_of[a], state_of[b]) for a, b in instance.neighbors()]
-        bound = number(str(instance.bound)) if is_exact else float(instance.bound)
-        slack = number(0) if is_exact else 1e-6
-        holds = True
-        for prop in properties:
-            values = stormpy.model_checking(model, prop, environment=environment)
-            holds &= is_within(values.get_value_vector(), pairs, bound, slack)
-        return "holds" if holds else "violated"
+    def job(folder: Path, instance: Instance) -> str:
+        has_floats = not is_exact and instance.prism_floats is not None
+        path = folder / f"{instance.name}{'.floats' if has_floats else ''}.prism"
+        return storm.verdict(path, instance, solver=solver, is_exact=is_exact, way=way)
 
-    return job
+    return Tool(lambda folder: storm.warm_up(folder / "die.prism", is_exact=is_exact), job)
 
 
-def storm_environment(model: Any, solver: str) -> Any:
-    """Return Storm's settings: its default, its sound ones, or a named equation solver."""
-    import stormpy
-
-    if solver == "default":
-        return stormpy.environments.default(model)
-    if solver == "sound":
-        return stormpy.environments.sound()
-    environment = stormpy.environments.exact()
-    kind = getattr(stormpy.environments.EquationSolverType, solver.upper())
-    environment.solver().set_linear_equation_solver_type(kind)
-    return environment
-
-
-def initial_states(model: Any, variables: tuple[str, ...]) -> dict[tuple[int, ...], int]:
-    """Return the initial state of each valuation of the variables that tell them apart."""
-    valuations = model.state_valuations
-    by_name = {variable.name: variable for variable in valuations.get_all_variables()}
-    chosen = [by_name[name] for name in variables]
-    found = {}
-    for state in model.initial_states:
-        key = tuple(valuations.get_int64_value(state, variable) for variable in chosen)
-        found[key] = state
-    return found
-
-
-def is_within(values: Sequence[Any], pairs: list[tuple[int, int]], bound: Any, slack: Any) -> bool:
-    """Tell whether p <= E q both ways for every pair (floats: up to Storm's default precision)."""
-    return all(
-        values[s] <= bound * values[t] + slack and values[t] <= bound * values[s] + slack
-        for s, t in pairs
-    )
-
-
-TOOLS: dict[str, Callable[[Path, Instance], Job]] = {
-    "dpcheck": dpcheck_job,
-    "storm-exact": lambda f, i: storm_job(f, i, solver="default", is_exact=True),
-    "storm-exact-elimination": lambda f, i: storm_job(f, i, solver="elimination", is_exact=True),
-    "storm-exact-eigen": lambda f, i: storm_job(f, i, solver="eigen", is_exact=True),
-    "storm-exact-topological": lambda f, i: storm_job(f, i, solver="topological", is_exact=True),
-    "storm-float": lambda f, i: storm_job(f, i, solver="default", is_exact=False),
-    "storm-sound": lambda f, i: storm_job(f, i, solver="sound", is_exact=False),
+TOOLS: dict[str, Callable[[], Tool]] = {
+    "dpcheck": dpcheck_tool,
+    "storm-exact": lambda: storm_tool("default", is_exact=True),
+    "storm-exact-acyclic": lambda: storm_tool("acyclic", is_exact=True),
+    "storm-exact-elimination": lambda: storm_tool("elimination", is_exact=True),
+    "storm-exact-eigen": lambda: storm_tool("eigen", is_exact=True),
+    "storm-exact-forward": lambda: storm_tool("default", is_exact=True, way="forward"),
+    "storm-float": lambda: storm_tool("default", is_exact=False),
+    "storm-float-forward": lambda: storm_tool("default", is_exact=False, way="forward"),
+    "storm-sound": lambda: storm_tool("sound", is_exact=False),
+    "storm-sound-forward": lambda: storm_tool("sound", is_exact=False, way="forward"),
 }
+
+
+def write_models(instance: Instance, folder: Path) -> None:
+    """Write the files of a job into a folder."""
+    (folder / f"{instance.name}.dpm").write_text(instance.dpm)
+    (folder / f"{instance.name}.prism").write_text(instance.prism)
+    if instance.prism_floats is not None:
+        (folder / f"{instance.name}.floats.prism").write_text(instance.prism_floats)
+
+
+def limit_memory() -> None:
+    """Let a job fail when it wants nine tenths of the machine's memory, in place of the machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 9 // 10
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def main() -> None:
     """Run one job and print what it took."""
-    tool, name, folder = sys.argv[1:4]
-    job = TOOLS[tool](Path(folder), SUITE[name]())
+    limit_memory()
+    name, instance_name, given = sys.argv[1:4]
+    folder = Path(given)
     start = time.perf_counter()
-    answer = job()
-    seconds = time.perf_counter() - start
+    instance = {**SUITE, **SMALL}[instance_name]()
+    prepared = time.perf_counter() - start
+    tool = TOOLS[name]()
+    if "--cold" not in sys.argv:
+        tool.warm_up(folder)
+    start, start_cpu = time.perf_counter(), time.process_time()
+    answer = tool.job(folder, instance)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"seconds": seconds, "peak_mib": peak / 1024, "answer": answer}))
+    record = {"seconds": seconds, "cpu": cpu, "prepared": prepared, "peak_mib": peak / 1024}
+    print(json.dumps({**record, "answer": answer}))
 
 
 if __name__ == "__main__":

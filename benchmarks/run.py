@@ -1,8 +1,10 @@
 """Run the benchmark: `python -m benchmarks.run [PATTERN ...]`.
 
-For each instance the tools take turns, each job in a process of its own, so that a busy moment of
-the machine hits all of them. A run over the cap is stopped and counts as not finished. Storm's
-exact engine is tried with several equation solvers once; the fastest one is then repeated.
+For each job the tools take turns, every run in a process of its own, so that a busy moment of the
+machine hits all of them. Storm has several ways to do a job; each is tried once, the fastest one is
+then repeated. A run over the cap is stopped and counts as not finished. Rows are printed as they
+come; with `--write` the table in README.md is rewritten after every job, so that an interrupted run
+keeps what it has.
 """
 
 from __future__ import annotations
@@ -10,231 +12,221 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks.suite import SUITE
+from benchmarks.instances import Instance
+from benchmarks.job import write_models
+from benchmarks.suite import SMALL, SUITE
+from benchmarks.table import Run, Series, Timing, printed_table, replace_table, row
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "benchmarks" / "README.md"
-MARKS = "<!-- table: begin -->", "<!-- table: end -->"
-EXACT_SOLVERS = ("storm-exact", "storm-exact-elimination", "storm-exact-eigen")
 RUN_LONG = 20.0
 
-
-@dataclass(frozen=True)
-class Run:
-    """One finished job: seconds inside the process, of the whole process, and its peak memory."""
-
-    seconds: float
-    whole: float
-    peak_mib: float
-    answer: str
+WAYS: dict[str, tuple[str, ...]] = {
+    "dpcheck": ("dpcheck",),
+    "storm-exact": (
+        *("storm-exact", "storm-exact-acyclic", "storm-exact-elimination", "storm-exact-eigen"),
+        "storm-exact-forward",
+    ),
+    "storm-sound": ("storm-sound", "storm-sound-forward"),
+    "storm-float": ("storm-float", "storm-float-forward"),
+}
 
 
 @dataclass
-class Series:
-    """All runs of one tool on one instance; `problem` says why there are none."""
+class Options:
+    """What the command line asks for."""
 
-    runs: list[Run] = field(default_factory=list)
-    problem: str | None = None
-
-    @property
-    def median(self) -> float | None:
-        """The median of the seconds inside the process."""
-        return statistics.median(run.seconds for run in self.runs) if self.runs else None
+    patterns: list[str]
+    repeat: int
+    cap: float
+    total: float
+    is_written: bool
+    tools: list[str]
 
 
 def main() -> None:
-    """Run what the command line asks for and print, or write, the table."""
-    arguments = parsed_arguments()
-    names = [n for n in SUITE if any(fnmatchcase(n, p) for p in arguments.patterns or ["*"])]
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            series = measured(name, Path(folder), arguments)
-            rows.append(table_row(name, series, arguments.cap))
-            print(rows[-1], flush=True)
-    table = "\n".join([*HEADER, *rows])
-    if arguments.write:
-        write_table(f"{machine()}, cap {arguments.cap:g} s:\n\n{table}")
+    """Run what the command line asks for; print, and write, the table as far as it came."""
+    options = parsed_options()
+    known = {**SUITE, **SMALL}
+    names = [
+        name
+        for name in known
+        if any(fnmatchcase(name, pattern) for pattern in options.patterns or ["*"])
+        and (name in SUITE or options.patterns)
+    ]
+    timings: list[Timing] = []
+    stopped = ""
+    try:
+        for timing in all_timings(names, options):
+            timings.append(timing)
+            print(row(timing, options.cap), flush=True)
+            if options.is_written:
+                replace_table(README, printed_table(timings, names, options))
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    print(f"\n{printed_table(timings, names, options)}")
+    if stopped:
+        sys.exit(130)
 
 
-def parsed_arguments() -> argparse.Namespace:
-    """Return the command line's arguments."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+def parsed_options() -> Options:
+    """Return the command line's options."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.run",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, `*` matches all")
     parser.add_argument("--repeat", type=int, default=5, help="runs of jobs under 20 s (5)")
     parser.add_argument("--cap", type=float, default=300.0, help="seconds a job may take (300)")
-    parser.add_argument("--write", action="store_true", help="put the table into README.md")
-    tools = "dpcheck,storm-exact,storm-float,storm-sound"
-    parser.add_argument("--tools", default=tools, help=f"which tools take part ({tools})")
-    return parser.parse_args()
-
-
-def measured(name: str, folder: Path, arguments: argparse.Namespace) -> dict[str, Series]:
-    """Return the runs of every tool on an instance; checks that all answers agree."""
-    instance = SUITE[name]()
-    (folder / f"{name}.dpm").write_text(instance.dpm)
-    (folder / f"{name}.prism").write_text(instance.prism)
-    chosen = {tool: tool for tool in arguments.tools.split(",")}
-    found = {tool: Series() for tool in chosen}
-    if "storm-exact" in chosen:
-        chosen["storm-exact"], found["storm-exact"] = best_exact(name, folder, arguments.cap)
-    for _ in range(arguments.repeat):
-        for tool, series in found.items():
-            if needs_more(series, arguments.repeat):
-                add_run(series, chosen[tool], name, folder, arguments.cap)
-    answers = {run.answer for series in found.values() for run in series.runs}
-    if len(answers) > 1:
-        print(f"{name}: the answers differ: {sorted(answers)}", file=sys.stderr)
-    return found
-
-
-def best_exact(name: str, folder: Path, cap: float) -> tuple[str, Series]:
-    """Return the exact solver of Storm that is fastest on an instance, with its first run."""
-    tried = {}
-    for tool in EXACT_SOLVERS:
-        series = tried[tool] = Series()
-        best = min((s.median for s in tried.values() if s.median is not None), default=None)
-        # A solver that takes longer than the best one so far need not finish.
-        add_run(series, tool, name, folder, cap if best is None else min(cap, best + 2))
-    finished = {t: s for t, s in tried.items() if s.median is not None}
-    if not finished:
-        return EXACT_SOLVERS[0], tried[EXACT_SOLVERS[0]]
-    best_tool = min(finished, key=lambda tool: finished[tool].median or 0.0)
-    return best_tool, finished[best_tool]
-
-
-def needs_more(series: Series, repeat: int) -> bool:
-    """Tell whether a series goes on: short jobs are repeated, long and failed ones are not."""
-    if series.problem is not None or len(series.runs) >= repeat:
-        return False
-    return not series.runs or series.runs[0].seconds < RUN_LONG
-
-
-def add_run(series: Series, tool: str, name: str, folder: Path, cap: float) -> None:
-    """Run one job and add what it took, or what went wrong."""
-    command = [sys.executable, "-m", "benchmarks.job", tool, name, str(folder)]
-    start = time.perf_counter()
-    job = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    parser.add_argument(
+        "--total", type=float, default=float("inf"), help="start no job after so many minutes"
     )
-    try:
-        output, errors = job.communicate(timeout=cap + 20)
-    except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)
-        job.communicate()
-        series.problem = f"> {cap:g}"
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    parser.add_argument("--tools", default=",".join(WAYS), help=f"some of {', '.join(WAYS)}")
+    given = parser.parse_args()
+    tools = given.tools.split(",")
+    if unknown := [tool for tool in tools if tool not in WAYS]:
+        parser.error(f"unknown tools: {', '.join(unknown)}")
+    return Options(given.patterns, given.repeat, given.cap, given.total, given.write, tools)
+
+
+def all_timings(names: list[str], options: Options) -> Iterator[Timing]:
+    """Yield the timing of every job, until the total time is over."""
+    end = time.monotonic() + options.total * 60
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            if time.monotonic() > end:
+                return
+            yield measured({**SUITE, **SMALL}[name](), Path(folder), options)
+
+
+def measured(instance: Instance, folder: Path, options: Options) -> Timing:
+    """Return the runs of every tool on a job; says so where answers differ."""
+    write_models(instance, folder)
+    found = {}
+    for tool in options.tools:
+        found[tool] = fastest_way(tool, instance, folder, options.cap)
+    for _ in range(options.repeat):
+        for series in found.values():
+            if len(series.runs) < options.repeat and series.is_short(RUN_LONG):
+                add_run(series, instance.name, folder, options.cap)
+    for _ in range(options.repeat):
+        for series in found.values():
+            if len(series.whole) < options.repeat and series.is_short(RUN_LONG):
+                add_whole_process(series, instance.name, folder, options.cap)
+    for path in folder.glob(f"{instance.name}.*"):
+        path.unlink()
+    timing = Timing(instance.name, instance.family, found)
+    for tool, answer in timing.other_answers():
+        print(f"{instance.name}: {tool} answers {answer!r}", file=sys.stderr)
+    return timing
+
+
+def fastest_way(tool: str, instance: Instance, folder: Path, cap: float) -> Series:
+    """Return the way of a tool that is fastest on a job, with its first run.
+
+    Where the model could not be built in time, no other way is tried: they all build it.
+    """
+    tried = [Series(WAYS[tool][0])]
+    add_run(tried[0], instance.name, folder, cap)
+    for way in WAYS[tool][1:]:
+        if way.endswith("-forward") and not instance.is_all_ends:
+            continue
+        if tried[0].problem and not tried[0].is_built:
+            break
+        best = min((series.median for series in tried if series.runs), default=cap)
+        series = Series(way)
+        # A way that takes longer than the best one so far need not finish.
+        add_run(series, instance.name, folder, min(cap, best + 2))
+        tried.append(series)
+    finished = [series for series in tried if series.runs]
+    return min(finished, key=lambda series: series.median) if finished else tried[0]
+
+
+def add_run(series: Series, name: str, folder: Path, cap: float) -> None:
+    """Run one job and add what it took, or what went wrong."""
+    command = [sys.executable, "-m", "benchmarks.job", series.way, name, str(folder)]
+    ended = process(command, cap + 20)
+    series.is_built = b"the model is built" in ended.errors
+    if ended.code is None:
+        series.problem = "time"
         return
-    whole = time.perf_counter() - start
-    lines = output.decode().splitlines()
-    if job.returncode or not lines:
-        reason = "memory" if b"bad_alloc" in errors or b"MemoryError" in errors else "failed"
-        series.problem = reason
-        print(f"{name}: {tool} {reason}: {errors.decode()[-300:]}", file=sys.stderr)
+    lines = ended.output.decode().splitlines()
+    if ended.code or not lines:
+        is_memory = b"bad_alloc" in ended.errors or b"MemoryError" in ended.errors
+        series.problem = "memory" if is_memory else "failed"
+        if b"not acyclic" not in ended.errors:
+            print(f"{name}: {series.way}: {ended.errors.decode()[-300:]}", file=sys.stderr)
         return
     record = json.loads(lines[-1])
     if record["seconds"] > cap:
-        series.problem = f"> {cap:g}"
+        series.problem = "time"
         return
-    series.runs.append(Run(record["seconds"], whole, record["peak_mib"], record["answer"]))
+    series.runs.append(Run(record["seconds"], record["cpu"], record["peak_mib"], record["answer"]))
 
 
-# --- the table -----------------------------------------------------------------------------
-
-COLUMNS = (
-    *("job", "dpcheck s", "MiB", "Storm exact s", "ratio", "MiB", "Storm float s", "ratio"),
-    *("Storm sound s", "whole process: dpcheck, float"),
-)
-HEADER = (f"| {' | '.join(COLUMNS)} |", "|---|" + "--:|" * (len(COLUMNS) - 1))
-
-
-def table_row(name: str, found: dict[str, Series], cap: float) -> str:
-    """Return one line: medians, and ratios of the runs side by side with their spread."""
-    nothing = Series(problem="not run")
-    ours, exact = found.get("dpcheck", nothing), found.get("storm-exact", nothing)
-    floats, sound = found.get("storm-float", nothing), found.get("storm-sound", nothing)
-    cells = [
-        name,
-        seconds_text(ours),
-        memory_text(ours),
-        seconds_text(exact),
-        ratio_text(exact, ours, cap),
-        memory_text(exact),
-        seconds_text(floats),
-        ratio_text(floats, ours, cap),
-        seconds_text(sound),
-        f"{whole_text(ours)}, {whole_text(floats)}",
-    ]
-    return f"| {' | '.join(cells)} |"
+def add_whole_process(series: Series, name: str, folder: Path, cap: float) -> None:
+    """Run a job as a user does, from nothing, and add how long the process took."""
+    if series.way == "dpcheck":
+        command = [sys.executable, "-m", "dpcheck", "check", str(folder / f"{name}.dpm")]
+        ended = process(command, cap + 20)
+        prepared = 0.0
+    else:
+        command = [sys.executable, "-m", "benchmarks.job", series.way, name, str(folder), "--cold"]
+        ended = process(command, cap + 20)
+        lines = ended.output.decode().splitlines()
+        prepared = json.loads(lines[-1])["prepared"] if lines and not ended.code else 0.0
+    if ended.code is not None:
+        series.whole.append(ended.seconds - prepared)
 
 
-def seconds_text(series: Series) -> str:
-    """Return the median, marked where it is of fewer than five runs."""
-    if series.median is None:
-        return series.problem or "-"
-    return f"{series.median:.3g}" + ("" if len(series.runs) >= 5 else f" ({len(series.runs)})")
+@dataclass
+class Ended:
+    """How a process ended; the code is None where it was stopped."""
+
+    code: int | None
+    seconds: float
+    output: bytes
+    errors: bytes = field(repr=False)
 
 
-def memory_text(series: Series) -> str:
-    """Return the largest peak memory in MiB."""
-    return f"{max(run.peak_mib for run in series.runs):.0f}" if series.runs else "-"
+def process(command: list[str], limit: float) -> Ended:
+    """Run a process from the root, for no longer than the limit.
 
-
-def whole_text(series: Series) -> str:
-    """Return the median of whole processes, interpreter and imports included."""
-    return f"{statistics.median(run.whole for run in series.runs):.3g}" if series.runs else "-"
-
-
-def ratio_text(theirs: Series, ours: Series, cap: float) -> str:
-    """Return how many times longer the other tool takes: median [least .. most]."""
-    if ours.median is None:
-        return "-"
-    if theirs.median is None:
-        return f"> {cap / ours.median:.3g}" if theirs.problem == f"> {cap:g}" else "-"
-    ratios = [
-        a.seconds / b.seconds
-        for a, b in zip(theirs.runs, ours.runs[: len(theirs.runs)], strict=False)
-    ]
-    middle = theirs.median / ours.median
-    return f"{middle:.3g} [{min(ratios):.2g} .. {max(ratios):.2g}]"
-
-
-def machine() -> str:
-    """Return what made the table: processor count, memory and versions."""
-    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    versions = ", ".join(
-        f"{name} {installed(name)}" for name in ("stormpy", "numpy", "python-flint")
+    Compiled modules are kept, as they are of an installed package.
+    """
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    start = time.perf_counter()
+    job = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
-    return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {pages:.0f} GiB, "
-        f"Python {platform.python_version()}, {versions}"
-    )
-
-
-def installed(package: str) -> str:
-    """Return the version of an installed package."""
     try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
-
-
-def write_table(text: str) -> None:
-    """Replace the table between the marks of README.md."""
-    before, _, rest = README.read_text().partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    README.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}")
+        output, errors = job.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        output, errors = job.communicate()
+        return Ended(None, time.perf_counter() - start, output, errors)
+    except KeyboardInterrupt:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+        raise
+    return Ended(job.returncode, time.perf_counter() - start, output, errors)
 
 
 if __name__ == "__main__":
