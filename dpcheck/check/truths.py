@@ -130,8 +130,9 @@ class Truths:
     def violating(self, formula: Private, pairs: IntArray) -> IntArray:
         """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2]."""
         decided: dict[tuple[Bounds, Bounds], bool | None] = {}
-        first = self.bounds(formula.path, pairs[:, 0])
-        second = self.bounds(formula.path, pairs[:, 1])
+        # One question for all states: whoever answers it has one system to solve.
+        bounds = self.bounds(formula.path, pairs.T.ravel())
+        first, second = bounds[: len(pairs)], bounds[len(pairs) :]
         violates = np.zeros(len(pairs), np.bool_)
         open_pairs: list[int] = []
         for k, key in enumerate(zip(first, second, strict=True)):
@@ -143,12 +144,9 @@ class Truths:
             else:
                 violates[k] = verdict
         if open_pairs:
-            exact = zip(
-                self.probabilities(formula.path, pairs[open_pairs, 0]),
-                self.probabilities(formula.path, pairs[open_pairs, 1]),
-                strict=True,
-            )
-            for k, (p, q) in zip(open_pairs, exact, strict=True):
+            exact = self.probabilities(formula.path, pairs[open_pairs].T.ravel())
+            n_open = len(open_pairs)
+            for k, p, q in zip(open_pairs, exact[:n_open], exact[n_open:], strict=True):
                 violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
         return pairs[violates]
 

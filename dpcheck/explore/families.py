@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -15,6 +16,8 @@ from dpcheck.model.values import SetValue, value_text
 from dpcheck.records import dataclass
 
 NO_STATE = -1
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +131,25 @@ class Families:
         """Return the place of the member whose indices are written so, compared as texts."""
         place, rest = 0, text.replace(" ", "")
         for k, members in enumerate(block.sets):
-            is_last = k == len(block.sets) - 1
-            for digit, code in enumerate(members.tolist()):
-                written = value_text(self.table.value(code)).replace(" ", "")
-                if rest == written if is_last else rest.startswith(f"{written},"):
-                    place, rest = place * len(members) + digit, rest[len(written) + 1 :]
-                    break
-            else:
+            found = self._digit(members, rest, is_last=k == len(block.sets) - 1)
+            if found is None:
                 return None
+            digit, n_characters = found
+            place, rest = place * len(members) + digit, rest[n_characters + 1 :]
         return place if block.sets else None
+
+    def _digit(self, members: IntArray, rest: str, *, is_last: bool) -> tuple[int, int] | None:
+        """Return which member a text begins with, and how long it is written there."""
+        first = rest if is_last else rest.partition(",")[0]
+        if _INTEGER.fullmatch(first):
+            # Nothing but an integer is written so: no need to write out all members.
+            place = np.flatnonzero(members == self.table.code(int(first)))
+            return (int(place[0]), len(first)) if len(place) else None
+        for digit, code in enumerate(members.tolist()):
+            written = value_text(self.table.value(code)).replace(" ", "")
+            if rest == written if is_last else rest.startswith(f"{written},"):
+                return digit, len(written)
+        return None
 
 
 class StateLabels(Mapping[str, BoolArray]):

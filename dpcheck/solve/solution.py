@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 
 import numpy as np
 
@@ -39,7 +40,7 @@ from dpcheck.solve.enclosures import acyclic_bounds
 from dpcheck.solve.guesses import IllConditioned, fill_bound
 from dpcheck.solve.lifting import lifted_bounds, lifted_values
 from dpcheck.solve.system import System, indptr_of
-from dpcheck.solve.trees import forest, tree_solution
+from dpcheck.solve.trees import Forest, forest, tree_solution
 
 MAX_COLUMN_ENTRIES = 20_000
 LIFTING_PAYS_FROM = 700
@@ -51,24 +52,7 @@ def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
     """Return x_s for the wanted states."""
     if not len(wanted):
         return []
-    layers = topological_layers(system.graph)
-    if layers is not None:
-        return acyclic_solution(system, layers, wanted, limits)
-    component, count = strong_components(system.graph)
-    sizes = np.bincount(component, minlength=count)
-    is_large = sizes.max() >= LIFTING_PAYS_FROM and system.is_rational
-    trees = forest(system, wanted) if is_large else None
-    if trees is not None:
-        return tree_solution(system, trees, wanted, limits)
-    if is_large:
-        try:
-            return lifted_values(system, wanted, limits)
-        except IllConditioned:
-            _check_elimination_is_possible(system, int(sizes.max()))
-    system = _without_cycles(system, component, sizes, wanted, limits)
-    layers = topological_layers(system.graph)
-    assert layers is not None, "solved components leave no cycle"
-    return acyclic_solution(system, layers, wanted, limits)
+    return _solved(system, _Shape(system, wanted), wanted, limits)
 
 
 def solution_bounds(
@@ -80,16 +64,60 @@ def solution_bounds(
     """
     if not len(wanted) or not system.is_rational:
         return [(value, value) for value in solution(system, wanted, limits)]
+    shape = _Shape(system, wanted)
+    if shape.layers is not None:
+        if exact_bits(system, shape.layers) > ENCLOSING_PAYS_FROM * bits:
+            return acyclic_bounds(system, shape.layers, wanted, bits, limits)
+    elif shape.is_large and shape.trees is None:
+        with suppress(IllConditioned):
+            return lifted_bounds(system, wanted, bits, limits)
+    return [(value, value) for value in _solved(system, shape, wanted, limits)]
+
+
+class _Shape:
+    """What decides which backend fits a system, each part computed when it is first asked for."""
+
+    def __init__(self, system: System, wanted: IntArray) -> None:
+        self._system, self._wanted = system, wanted
+
+    @cached_property
+    def layers(self) -> tuple[IntArray, IntArray] | None:
+        """The topological layers, None where there is a cycle."""
+        return topological_layers(self._system.graph)
+
+    @cached_property
+    def components(self) -> tuple[IntArray, IntArray]:
+        """Each state's strong component [n_states], and the components' sizes."""
+        component, count = strong_components(self._system.graph)
+        return component, np.bincount(component, minlength=count)
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether some component of integer rows is too large to be eliminated."""
+        return bool(self.components[1].max() >= LIFTING_PAYS_FROM) and self._system.is_rational
+
+    @cached_property
+    def trees(self) -> Forest | None:
+        """The trees that the entries form, None where they close a circle."""
+        return forest(self._system, self._wanted)
+
+
+def _solved(system: System, shape: _Shape, wanted: IntArray, limits: Limits) -> list[Number]:
+    """Return x_s for the wanted states, at least one."""
+    if shape.layers is not None:
+        return acyclic_solution(system, shape.layers, wanted, limits)
+    component, sizes = shape.components
+    if shape.is_large:
+        if shape.trees is not None:
+            return tree_solution(system, shape.trees, wanted, limits)
+        try:
+            return lifted_values(system, wanted, limits)
+        except IllConditioned:
+            _check_elimination_is_possible(system, int(sizes.max()))
+    system = _without_cycles(system, component, sizes, wanted, limits)
     layers = topological_layers(system.graph)
-    if layers is not None and exact_bits(system, layers) > ENCLOSING_PAYS_FROM * bits:
-        return acyclic_bounds(system, layers, wanted, bits, limits)
-    if layers is None:
-        component, count = strong_components(system.graph)
-        is_large = np.bincount(component, minlength=count).max() >= LIFTING_PAYS_FROM
-        if is_large and forest(system, wanted) is None:
-            with suppress(IllConditioned):
-                return lifted_bounds(system, wanted, bits, limits)
-    return [(value, value) for value in solution(system, wanted, limits)]
+    assert layers is not None, "solved components leave no cycle"
+    return acyclic_solution(system, layers, wanted, limits)
 
 
 def _check_elimination_is_possible(system: System, largest: int) -> None:
