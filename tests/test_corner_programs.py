@@ -261,13 +261,21 @@ PROGRAMS = {
         mechanism m { input x in 0..2 adjacent all
           last ~ uniform(0..x)
           n := 0
-          for i in 0..last, j in i - 1..x where i <= j {
+          for i in 0..last, j in {i, x, last} where i <= j {
             if i + j = 3 { break }
             c ~ bernoulli(1/2)
             if c { output (i, j); n := n + 1 }
             while c { c ~ bernoulli(1/3) if n = 2 { break } }
           }
           output n }""",
+    "a set that is written out is visited in the order written, without repeats": """
+        mechanism m { input x in 0..1 adjacent all
+          y ~ uniform(0..x)
+          for j in {x, 1 - x, y} { output j }
+          for j in {2, x, 2, y + 1, x} { output j; x2 := j; if j = 1 { break } }
+          s := 0
+          for j in {y, s, x, 3} { s := s + 1; if j = y & y != x { c ~ bernoulli(1/3) output c } }
+          output s }""",
     "indices of one loop hide names only in it": """
         mechanism m(j = 5) { input x in 0..1 adjacent all
           for i in 0..1, j in 2..3 where j - i != 2 { output 10 * i + j + x }

@@ -622,7 +622,49 @@ class _Walk:
             unrolled = self.unrolled(body, domain.value, scope, variable)
             if unrolled is not None:
                 return unrolled
+        if isinstance(domain, Apply) and domain.op == "set" and variable is not None:
+            written = self.as_written(body, domain, scope, variable)
+            if written is not None:
+                return written
         return self.rolled(body, domain, scope, variable, span)
+
+    def as_written(
+        self, body: Body, domain: Apply, scope: Scope, variable: surface.Identifier
+    ) -> list[Step] | None:
+        """Return the rounds over a set literal whose elements a run decides, in the order written.
+
+        Equal sets are one value, whose elements have one order, so the literal is not made a set:
+        all elements are evaluated first, and one that is equal to an earlier one has no round.
+        None where that is too long.
+        """
+        start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
+        elements = [Var(scope.names.fresh("element#"), arg.span) for arg in domain.args]
+        steps: list[Step] = [
+            Assign(element.name, arg, None, arg.span)
+            for element, arg in zip(elements, domain.args, strict=True)
+        ]
+        for i, element in enumerate(elements):
+            here, place = self.missing, element.span
+            if here is None:
+                break
+            if i > 0:
+                self.missing = _turned(here, place, "when no earlier element equals this")
+            held = Var(scope.names.fresh(variable.name), variable.span)
+            inner = scope.bound(variable.name, Held(held, "loop variable", variable.span))
+            round_ = [Assign(held.name, element, None, variable.span), *body(inner)]
+            if i == 0:
+                steps.extend(round_)
+            else:
+                skipped = _turned(here, place, "when an earlier element equals this")
+                self.missing = _merged(here, self.missing, skipped)
+                is_earlier = Apply("in", (element, folded("set", list(elements[:i]), place)), place)
+                steps.append(Choose(is_earlier, (), tuple(round_), place))
+            per_round = max(1, self.size.n_steps - start)
+            if i == 0 and start + per_round * len(elements) > MAX_UNROLLED:
+                self.size.n_steps, self.missing = start, before
+                del self.left[-1][n_left:]
+                return None
+        return steps
 
     def unrolled(
         self, body: Body, elements: SetValue, scope: Scope, variable: surface.Identifier | None
