@@ -159,6 +159,8 @@ class _Functions:
 
     def interval(self, low: fmpq, high: fmpq, index: int) -> _Interval:
         """Return an interval with an enclosure of max f on it; one end alone if f is monotone."""
+        if low == high:
+            return _Interval(low, high, self.at(low), index)
         around = arb(low).union(arb(high))
         slope = _narrower(self._taylor_slope(low, high), self._slope(around, arb(high)))
         if slope <= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.checking import check_text, error_codes
+from tests.checking import check_text, error_codes, verdicts
 
 SURVEY = """
 mechanism survey(truth = 3/4) {
@@ -236,3 +236,15 @@ def test_stability_based_release_has_the_same_delta_at_every_epsilon():
         text += f"check release(t = {t}): epsilon = inf\n"
         text += f"check release(t = {t}): posterior_max(1/1000) = 1\n"
     assert_all_hold(text)
+
+
+def test_the_least_rho_is_enclosed_where_a_pair_attains_it_as_the_order_approaches_one():
+    text = """mechanism m {
+      input r[1..2] in -1..1
+      adjacent hamming(r, r') <= 1
+      y ~ gaussian(sum(r), 1/2) conditioned -6..6
+      output y
+    }
+    check m: zcdp <= 4 * ln 2
+    refute m: zcdp <= 39/10 * ln 2"""
+    assert verdicts(check_text(text)) == ["holds", "violated"]
