@@ -57,6 +57,7 @@ class Options:
 def main() -> None:
     """Run what the command line asks for; print, and write, the table as far as it came."""
     options = parsed_options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # no job outlives its runner
     known = {**SUITE, **SMALL}
     names = [
         name
@@ -65,7 +66,7 @@ def main() -> None:
         and (name in SUITE or options.patterns)
     ]
     timings: list[Timing] = []
-    stopped = ""
+    is_interrupted = False
     try:
         for timing in all_timings(names, options):
             timings.append(timing)
@@ -73,9 +74,9 @@ def main() -> None:
             if options.is_written:
                 replace_table(README, printed_table(timings, names, options))
     except KeyboardInterrupt:
-        stopped = "interrupted"
+        is_interrupted = True
     print(f"\n{printed_table(timings, names, options)}")
-    if stopped:
+    if is_interrupted:
         sys.exit(130)
 
 
@@ -222,10 +223,10 @@ def process(command: list[str], limit: float) -> Ended:
         os.killpg(job.pid, signal.SIGKILL)
         output, errors = job.communicate()
         return Ended(None, time.perf_counter() - start, output, errors)
-    except KeyboardInterrupt:
-        os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
-        raise
+    finally:
+        if job.poll() is None:  # this process is being interrupted
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
     return Ended(job.returncode, time.perf_counter() - start, output, errors)
 
 
