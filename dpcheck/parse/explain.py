@@ -300,6 +300,12 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "a statement `if` has a block and no `then`"
         case _, "EQ" if accepts("IN"):
             return "write `in`"
+        case "NAME", "COMMA" if i >= 2 and tokens[i - 2].type == "FOR":
+            return "give each variable its set, as in `for i in S, j in T`"
+        case _, "COMMA" if accepts("OPEN_BRACE") and _is_after_where(tokens, i):
+            return "`where` comes after the last set"
+        case _, "IF" if accepts("WHERE"):
+            return "write `where`"
         case "ADJACENT", "OPEN":
             return "between states write `adjacent s ~ t`"
         case "NAME", _ if i >= 2 and tokens[i - 2].type == "IMPORT":
@@ -312,6 +318,13 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "the path formula stands in brackets, as in `P>=1/2 [ F top ]`"
         case _:
             return None
+
+
+def _is_after_where(tokens: list[Token], i: int) -> bool:
+    """Tell whether the head of a block that token i is in has got to its `where`."""
+    heads = ("WHERE", "FOR", "IF", "ELSE", "WHILE", "REPEAT", "MECHANISM", "CHAIN")
+    words = (token.type for token in reversed(tokens[:i]) if token.type in heads)
+    return next(words, None) == "WHERE"
 
 
 def _wants_path(accepts: Accepts) -> bool:
