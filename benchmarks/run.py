@@ -4,7 +4,7 @@ For each job the tools take turns, every run in a process of its own, so that a 
 machine hits all of them. Storm has several ways to do a job; each is tried once, the fastest one is
 then repeated. A run over the cap is stopped and counts as not finished. Rows are printed as they
 come; with `--write` the table in README.md is rewritten after every job, so that an interrupted run
-keeps what it has.
+keeps what it has. With `--keep FILE` it can be continued: the jobs in the file are not run again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmarks.instances import Instance
 from benchmarks.job import write_models
 from benchmarks.suite import SMALL, SUITE
-from benchmarks.table import Run, Series, Timing, printed_table, replace_table, row
+from benchmarks.table import Run, Series, Timing, machine, printed_table, replace_table, row
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "benchmarks" / "README.md"
@@ -34,11 +34,11 @@ RUN_LONG = 20.0
 WAYS: dict[str, tuple[str, ...]] = {
     "dpcheck": ("dpcheck",),
     "storm-exact": (
-        *("storm-exact", "storm-exact-acyclic", "storm-exact-elimination", "storm-exact-eigen"),
-        "storm-exact-forward",
+        *("storm-exact-forward", "storm-exact-acyclic", "storm-exact-elimination"),
+        *("storm-exact-eigen", "storm-exact"),
     ),
-    "storm-sound": ("storm-sound", "storm-sound-forward"),
-    "storm-float": ("storm-float", "storm-float-forward"),
+    "storm-sound": ("storm-sound-forward", "storm-sound"),
+    "storm-float": ("storm-float-forward", "storm-float"),
 }
 
 
@@ -52,6 +52,7 @@ class Options:
     total: float
     is_written: bool
     tools: list[str]
+    kept: Path | None
 
 
 def main() -> None:
@@ -65,12 +66,14 @@ def main() -> None:
         if any(fnmatchcase(name, pattern) for pattern in options.patterns or ["*"])
         and (name in SUITE or options.patterns)
     ]
-    timings: list[Timing] = []
+    timings = kept_timings(options)
     is_interrupted = False
     try:
-        for timing in all_timings(names, options):
+        done = {timing.name for timing in timings}
+        for timing in all_timings([name for name in names if name not in done], options):
             timings.append(timing)
             print(row(timing, options.cap), flush=True)
+            keep(timings, options)
             if options.is_written:
                 replace_table(README, printed_table(timings, names, options))
     except KeyboardInterrupt:
@@ -95,11 +98,44 @@ def parsed_options() -> Options:
     )
     parser.add_argument("--write", action="store_true", help="put the table into README.md")
     parser.add_argument("--tools", default=",".join(WAYS), help=f"some of {', '.join(WAYS)}")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="go on from what a file keeps")
     given = parser.parse_args()
     tools = given.tools.split(",")
     if unknown := [tool for tool in tools if tool not in WAYS]:
         parser.error(f"unknown tools: {', '.join(unknown)}")
-    return Options(given.patterns, given.repeat, given.cap, given.total, given.write, tools)
+    return Options(
+        given.patterns, given.repeat, given.cap, given.total, given.write, tools, given.keep
+    )
+
+
+def circumstances(options: Options) -> dict[str, object]:
+    """Return what has to be equal for timings to stand in one table."""
+    return {
+        "machine": machine(),
+        "repeat": options.repeat,
+        "cap": options.cap,
+        "tools": options.tools,
+    }
+
+
+def kept_timings(options: Options) -> list[Timing]:
+    """Return the timings of an earlier run, if one is to be continued and was like this one."""
+    if options.kept is None or not options.kept.exists():
+        return []
+    record = json.loads(options.kept.read_text())
+    if record["circumstances"] != circumstances(options):
+        sys.exit(f"{options.kept} was measured otherwise: {record['circumstances']}")
+    return [Timing.from_record(timing) for timing in record["timings"]]
+
+
+def keep(timings: list[Timing], options: Options) -> None:
+    """Write what was measured so far, if it is to be kept."""
+    if options.kept is not None:
+        record = {
+            "circumstances": circumstances(options),
+            "timings": [asdict(timing) for timing in timings],
+        }
+        options.kept.write_text(json.dumps(record))
 
 
 def all_timings(names: list[str], options: Options) -> Iterator[Timing]:
@@ -139,12 +175,11 @@ def fastest_way(tool: str, instance: Instance, folder: Path, cap: float) -> Seri
 
     Where the model could not be built in time, no other way is tried: they all build it.
     """
-    tried = [Series(WAYS[tool][0])]
-    add_run(tried[0], instance.name, folder, cap)
-    for way in WAYS[tool][1:]:
+    tried: list[Series] = []
+    for way in WAYS[tool]:
         if way.endswith("-forward") and not instance.is_all_ends:
             continue
-        if tried[0].problem and not tried[0].is_built:
+        if tried and tried[-1].problem == "time" and not tried[-1].is_built:
             break
         best = min((series.median for series in tried if series.runs), default=cap)
         series = Series(way)
@@ -152,7 +187,7 @@ def fastest_way(tool: str, instance: Instance, folder: Path, cap: float) -> Seri
         add_run(series, instance.name, folder, min(cap, best + 2))
         tried.append(series)
     finished = [series for series in tried if series.runs]
-    return min(finished, key=lambda series: series.median) if finished else tried[0]
+    return min(finished, key=lambda series: series.median) if finished else tried[-1]
 
 
 def add_run(series: Series, name: str, folder: Path, cap: float) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 MARKS = "<!-- table: begin -->", "<!-- table: end -->"
 STORM_TOOLS = ("storm-exact", "storm-sound", "storm-float")
@@ -56,6 +56,15 @@ class Timing:
     name: str
     family: str
     series: dict[str, Series]
+
+    @staticmethod
+    def from_record(record: dict[str, Any]) -> Timing:
+        """Return the timing that `asdict` made a record of."""
+        series = {
+            tool: Series(**{**one, "runs": [Run(**run) for run in one["runs"]]})
+            for tool, one in record["series"].items()
+        }
+        return Timing(record["name"], record["family"], series)
 
     def of(self, tool: str) -> Series:
         """Return the runs of a tool that may not have taken part."""

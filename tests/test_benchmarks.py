@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -142,3 +143,9 @@ def test_a_row_says_what_did_not_finish_and_never_extrapolates() -> None:
     assert "| 0.5 | 60 | did not finish in 300 s | - |" in text
     assert "| did not finish in 300 s, building | - |" in text
     assert "| 1 forward (1), says violated | 2 [2 .. 2] |" in text
+
+
+def test_a_kept_timing_is_read_back_as_it_was() -> None:
+    series = Series("storm-sound", [Run(1.0, 0.9, 90, "holds")], whole=[2.0], is_built=True)
+    timing = Timing("job", "family", {"storm-sound": series})
+    assert Timing.from_record(json.loads(json.dumps(asdict(timing)))) == timing
