@@ -33,7 +33,7 @@ from dpcheck.logic.formulas import (
 
 Bounds = tuple[Number, Number]
 
-_BITS = 128
+_BITS = 64
 
 
 class Truths:

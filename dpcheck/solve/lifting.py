@@ -77,7 +77,7 @@ class Digit:
 class LiftedSystem:
     """A system ready to be lifted: integer matrix, float factorization, certified bound y."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, limits: Limits) -> None:
         """Factor the matrix; raises `IllConditioned` where floats cannot give digits."""
         from scipy.sparse import csr_matrix, diags
 
@@ -97,7 +97,7 @@ class LiftedSystem:
         self._sizes: Any = abs(self._float)
         self._row_length = int(np.diff(matrix.indptr).max())
         self._norm = 2 * int(system.denominators.max())
-        self._guess = guessing(self._float)
+        self._guess = guessing(self._float, limits)
         self.bound, self.bound_scale = self._certified_bound()
 
     def _certified_bound(self) -> tuple[IntArray, int]:
@@ -217,7 +217,7 @@ class _Digits:
 
 def lifted_values(system: System, asked: IntArray, limits: Limits) -> list[Number]:
     """Return x_s for the asked states; raises `IllConditioned` if another backend must do it."""
-    lifted = LiftedSystem(system)
+    lifted = LiftedSystem(system, limits)
     found = _Digits([], [], [], [], [])
     attempt = FIRST_ATTEMPT
     for digit in lifted.digits(limits):
@@ -240,7 +240,7 @@ def lifted_bounds(
     system: System, asked: IntArray, bits: int, limits: Limits
 ) -> list[tuple[Number, Number]]:
     """Return certified lower and upper bounds of x_s, at most 2^-bits apart."""
-    lifted = LiftedSystem(system)
+    lifted = LiftedSystem(system, limits)
     found = _Digits([], [], [], [], [])
     for digit in lifted.digits(limits):
         found.asked.append(digit.values[asked])

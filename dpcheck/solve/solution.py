@@ -46,6 +46,7 @@ MAX_COLUMN_ENTRIES = 20_000
 LIFTING_PAYS_FROM = 700
 ELIMINATION_LIMIT = 3_000
 ENCLOSING_PAYS_FROM = 64
+ENCLOSING_CYCLES_PAYS_FROM = 4_000
 
 
 def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
@@ -60,7 +61,7 @@ def solution_bounds(
 ) -> list[tuple[Number, Number]]:
     """Return certified bounds of x_s for the wanted states, equal where exact values are cheap.
 
-    They differ, by at most 2^-bits, where the system is deep or has a large component.
+    They differ, by at most 2^-bits, where the system is deep or has cycles and many states.
     """
     if not len(wanted) or not system.is_rational:
         return [(value, value) for value in solution(system, wanted, limits)]
@@ -68,7 +69,7 @@ def solution_bounds(
     if shape.layers is not None:
         if exact_bits(system, shape.layers) > ENCLOSING_PAYS_FROM * bits:
             return acyclic_bounds(system, shape.layers, wanted, bits, limits)
-    elif shape.is_large and shape.trees is None:
+    elif shape.trees is None and (shape.is_large or system.n_states >= ENCLOSING_CYCLES_PAYS_FROM):
         with suppress(IllConditioned):
             return lifted_bounds(system, wanted, bits, limits)
     return [(value, value) for value in _solved(system, shape, wanted, limits)]

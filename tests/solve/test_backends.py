@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import Graph, topological_layers
 from dpcheck.chain.scales import weight_array
 from dpcheck.exact import Number, number, solve_linear
-from dpcheck.limits import Limits
-from dpcheck.solve import lifting, solution
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.solve import guesses, lifting, solution
 from dpcheck.solve.acyclic import acyclic_solution
 from dpcheck.solve.enclosures import acyclic_bounds
 from dpcheck.solve.system import System, indptr_of
@@ -230,7 +231,7 @@ def test_long_constants_enter_a_lifted_system_from_the_top() -> None:
 
 def test_a_wrong_denominator_is_never_proved() -> None:
     system = ruin(300, 2, 3)
-    lifted = lifting.LiftedSystem(system)
+    lifted = lifting.LiftedSystem(system, Limits())
     digits = lifting._Digits([], [], [], [], [])
     for digit in lifted.digits(Limits()):
         lifting._keep(digits, digit, np.array([5]))
@@ -270,3 +271,97 @@ def test_bounds_of_a_deep_chain_do_not_wait_for_its_exact_values() -> None:
     assert 0 < (high - low) * 2**100 <= 1
     assert low * 10**15 < 10**15 * (1 - number((n - 1) ** n, n**n)) < high * 10**15
     assert time.process_time() - start < 2
+
+
+def block_system(rng: random.Random, sizes: list[int], leak: int) -> System:
+    """Return strong components of the given sizes, each entering those after it; weights 1."""
+    targets: list[int] = []
+    lengths, denominators, constants = [], [], []
+    n = sum(sizes)
+    first = 0
+    for size in sizes:
+        for s in range(first, first + size):
+            row = {first + (s - first + 1) % size, first + rng.randrange(size)}
+            row |= {rng.randrange(first + size, n)} if first + size < n else set()
+            row -= {s}
+            lengths.append(len(row))
+            targets.extend(sorted(row))
+            denominators.append(leak * (len(row) + 1))
+            constants.append(rng.randrange(2))
+        first += size
+    numerators = [leak] * len(targets)
+    return System(
+        Graph(indptr_of(np.array(lengths)), np.array(targets, np.int64)),
+        np.array(numerators, np.int64),
+        np.array(denominators, np.int64),
+        np.array(constants, np.int64),
+    )
+
+
+@pytest.mark.parametrize("profile", [1e9, 0])
+def test_guesses_solve_every_mixture_of_components(
+    profile: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With no profile allowed, large components are iterated.
+    monkeypatch.setattr(guesses, "CHEAP_PROFILE", profile)
+    rng = random.Random(1)
+    for sizes in ([1] * 50, [3, 1, 80, 2, 2, 60, 1], [100], [5] * 30, [70, 70]):
+        system = block_system(rng, sizes, 3)
+        matrix = scipy.sparse.diags(
+            [system.denominators.astype(np.float64)], [0]
+        ) - scipy.sparse.csr_matrix(
+            (system.numerators, system.graph.targets, system.graph.indptr),
+            (system.n_states, system.n_states),
+        )
+        matrix = matrix.tocsr().astype(np.float64)
+        right = np.array([rng.random() for _ in range(system.n_states)])
+        solution = guesses.guessing(matrix, Limits())(right)
+        assert np.abs(matrix @ solution - right).max() < 1e-9
+
+
+def test_a_component_that_is_left_slowly_is_not_iterated_by_jacobi() -> None:
+    n = 200
+    off = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
+    slow = (scipy.sparse.diags([np.full(n, 2.0)], [0]) - off).tocsr()
+    fast = (scipy.sparse.diags([np.full(n, 3.0)], [0]) - off).tocsr()
+    assert guesses._jacobi(slow, Limits()) is None
+    assert guesses._jacobi(fast, Limits()) is not None
+
+
+def test_iterations_mind_the_deadline() -> None:
+    n = 2_000
+    off = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
+    matrix = (scipy.sparse.diags([np.full(n, 2.1)], [0]) - off).tocsr()
+    late = Limits(deadline=time.monotonic() - 1, timeout=1)
+    with pytest.raises(LimitReached, match="iterations"):
+        guesses._jacobi(matrix, late)
+    with pytest.raises(LimitReached, match="iterations"):
+        guesses._iterated(matrix, late)(np.ones(n))
+
+
+def test_many_small_components_in_a_deep_order_are_enclosed_in_seconds() -> None:
+    rng = random.Random(2)
+    system = block_system(rng, [4] * 5_000, 1)
+    began = time.process_time()
+    (bounds,) = solution.solution_bounds(system, np.array([0]), 64, Limits())
+    assert time.process_time() - began < 5
+    assert 0 <= bounds[0] < bounds[1] <= 1
+    assert bounds[1] - bounds[0] <= number(1, 2**64)
+
+
+def test_the_deadline_does_not_wait_for_a_factorization() -> None:
+    def long() -> None:
+        time.sleep(2)
+
+    began = time.monotonic()
+    with pytest.raises(LimitReached, match="factoring"):
+        guesses._heard(long, Limits(deadline=began + 0.1, timeout=0.1), "factoring")
+    assert time.monotonic() - began < 1
+
+
+def test_what_goes_wrong_in_a_thread_is_raised_where_it_is_awaited() -> None:
+    def failing() -> None:
+        raise RuntimeError("singular")
+
+    with pytest.raises(RuntimeError, match="singular"):
+        guesses._heard(failing, Limits(), "factoring")
