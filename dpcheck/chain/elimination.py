@@ -8,7 +8,8 @@ distribution of the first non-silent state after it; runs that stay silent forev
    without exit is left with probability 0; one with an exit is left with probability 1, since
    every state of C reaches it (the standard fact on finite absorbing chains; Kemeny and Snell,
    Finite Markov Chains, 1960, chapter 3). A self-loop alone is a division by 1 - P(s, s).
-2. What is left is acyclic. Backward: levels of silent states from the last, row(s) = Σ_t P(s,t)
+2. Where P(s, t) = 1 for a silent s, every edge to s may as well lead to t: their rows are equal.
+3. What is left is acyclic. Backward: levels of silent states from the last, row(s) = Σ_t P(s,t)
    row(t). Forward: levels from the sources, the mass of each source pushed along. Backward costs
    about one output row per silent transition and is shared by all sources; forward costs one
    transition per source that gets there. Both are estimated by counting, and the cheaper is taken.
@@ -67,7 +68,7 @@ def eliminated(
     >>> first.targets.tolist(), first.numerators.tolist(), first.denominators.tolist()
     ([2], [1], [1])
     """
-    graph = _acyclic(_Graph.of(rows, silent, diverged), tick)
+    graph = _without_detours(_acyclic(_Graph.of(rows, silent, diverged), tick), wanted)
     levels = _levels(graph)
     if _forward_is_cheaper(graph, wanted, levels):
         return _forward(graph, wanted, levels, tick)
@@ -238,6 +239,26 @@ def _with_rows(graph: _Graph, replaced: dict[int, _Exit]) -> _Graph:
 
 
 # --- acyclic elimination -------------------------------------------------------------------
+
+
+def _without_detours(graph: _Graph, wanted: IntArray) -> _Graph:
+    """Return the graph with edges led past silent states that surely go on to one other state.
+
+    States that no edge leads to any more are not silent but gone, unless their rows are wanted.
+    """
+    onward = np.arange(graph.n_targets)
+    single = np.flatnonzero(graph.silent[:-1] & (np.diff(graph.indptr) == 1))
+    if not len(single):
+        return graph
+    onward[single] = graph.targets[graph.indptr[single]]
+    further = onward[onward]
+    while not np.array_equal(further, onward):
+        onward, further = further, further[further]
+    targets = onward[graph.targets]
+    is_met = np.zeros(graph.n_targets, np.bool_)
+    is_met[targets] = True
+    is_met[wanted] = True
+    return replace(graph, targets=targets, silent=graph.silent & is_met)
 
 
 def _levels(graph: _Graph) -> list[IntArray]:
@@ -421,7 +442,7 @@ def _pushed(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick)
     for depth, states in enumerate(levels):
         level[states] = depth
     waiting: list[list[Entries]] = [[] for _ in levels]
-    done: list[Entries] = []
+    done = _Finished(graph, len(wanted))
     start = Entries(
         np.arange(len(wanted)),
         wanted,
@@ -441,7 +462,36 @@ def _pushed(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick)
         if max(cost, n_entries // 16) > MAX_ENTRIES and len(wanted) > 1:
             return None
         _sort_in(_steps(graph, here), level, waiting, done)
-    return rows_of(_joined(done), len(wanted), graph.n_targets, graph.scales)
+    return rows_of(_joined(done.parts), len(wanted), graph.n_targets, graph.scales)
+
+
+class _Finished:
+    """Entries at states that are not silent.
+
+    Large numbers are added up in pairs of parts that took equally many levels, as a binary counter
+    carries: each is then multiplied along few times, by numbers as long as its own part of the way.
+    """
+
+    def __init__(self, graph: _Graph, n_rows: int) -> None:
+        self._graph, self._n_rows = graph, n_rows
+        self.parts: list[Entries] = []
+        self._n_levels: list[int] = []
+
+    def append(self, part: Entries) -> None:
+        """Add the entries of one level."""
+        n_levels = 1
+        if part.numerators.dtype != np.int64:
+            while self._n_levels and self._n_levels[-1] <= n_levels:
+                n_levels += self._n_levels.pop()
+                part = self._added_up(_joined([self.parts.pop(), part]))
+        self.parts.append(part)
+        self._n_levels.append(n_levels)
+
+    def _added_up(self, entries: Entries) -> Entries:
+        rows, targets, numerators, scales = merged(
+            entries, self._n_rows, self._graph.n_targets, self._graph.scales
+        )
+        return Entries(rows, targets, numerators, scales[rows])
 
 
 def _joined(parts: list[Entries]) -> Entries:
@@ -476,7 +526,7 @@ def _steps(graph: _Graph, entries: Entries) -> Entries:
 
 
 def _sort_in(
-    entries: Entries, level: IntArray, waiting: list[list[Entries]], done: list[Entries]
+    entries: Entries, level: IntArray, waiting: list[list[Entries]], done: _Finished
 ) -> None:
     """Put entries at silent states where their level is, the others with the finished ones."""
     levels = level[entries.targets]

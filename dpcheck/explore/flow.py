@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+import numpy as np
+
+from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.explore.distributions import distribution_reads
 from dpcheck.model.expressions import Const, reads
 from dpcheck.model.program import (
@@ -29,13 +32,15 @@ END = -1
 class Flow:
     """Facts per node: the variables live before it, and its place in reverse postorder.
 
-    `kept` are variables that stay live everywhere (inputs that claims name).
+    `kept` are variables that stay live everywhere (inputs that claims name). `endless` are the
+    loop heads that code without `~` and output may come back to for ever.
     """
 
     nodes: tuple[Node, ...]
     live: tuple[tuple[str, ...], ...]
     order: tuple[int, ...]
     kept: frozenset[str]
+    endless: frozenset[int]
 
     def point(self, node: int) -> int:
         """Return the program point, with steps that do nothing skipped; `END` if a run ends."""
@@ -135,7 +140,24 @@ def flow_of(mechanism: Mechanism, kept: frozenset[str]) -> Flow:
     order = [len(nodes)] * len(nodes)
     for place, i in enumerate(reversed(postorder)):
         order[i] = place
-    return Flow(nodes, tuple(tuple(sorted(v)) for v in live), tuple(order), kept)
+    return Flow(nodes, tuple(tuple(sorted(v)) for v in live), tuple(order), kept, _endless(nodes))
+
+
+def _endless(nodes: tuple[Node, ...]) -> frozenset[int]:
+    """Return the loop heads on a cycle of nodes that neither draw nor show."""
+    following = [() if isinstance(node, Sample | Output) else successors(node) for node in nodes]
+    lengths = np.array([len(targets) for targets in following], np.int64)
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    targets = np.array([j for targets in following for j in targets], np.int64)
+    component, count = strong_components(Graph(indptr, targets))
+    sizes = np.bincount(component, minlength=count)
+    return frozenset(
+        i
+        for i, node in enumerate(nodes)
+        if isinstance(node, Branch)
+        and node.is_loop_head
+        and (sizes[component[i]] > 1 or i in following[i])
+    )
 
 
 def _postorder(mechanism: Mechanism) -> list[int]:

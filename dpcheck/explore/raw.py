@@ -2,10 +2,11 @@
 
 A *raw state* is a cut point with the values that still matter there. Cut points are the start (one
 state per input value, never merged), every `~` once its distribution is known (the inputs it was
-computed from are forgotten), every test of a `while`, and the moment after an output. Between cut
-points code is deterministic and runs on whole batches: columns of values, split by masks, joined
-again where paths meet. Batches are taken in the graph's order, so that they are as large as can be,
-and what reaches a cut point is looked up in one table of states, so that states merge.
+computed from are forgotten), the moment after an output, and now and then the test of a `while`
+that might go on for ever without any of these. Between cut points code is deterministic and runs on
+whole batches: columns of values, split by masks, joined again where paths meet. Batches are taken
+in the graph's order, so that they are as large as can be, and what reaches a cut point is looked up
+in one table of states, so that states merge.
 """
 
 from __future__ import annotations
@@ -53,6 +54,9 @@ MAX_ROWS = 1 << 20
 
 MAX_DEPTH = 32
 """How many views a frame may be away from its columns before they are gathered."""
+
+MAX_PASSES = 64
+"""How often a walk may come to heads of loops before they are cut points."""
 
 MAX_MISTAKES = 20
 MAX_RUN_STEPS = 12
@@ -420,11 +424,13 @@ class _Walk:
         self.origins: list[IntArray] = []
         self.targets: list[IntArray] = []
         self.n_steps = 0
+        self.n_passes = 0
 
     def run(self, start: int, part: _Part, *, leaves_head: bool = False) -> None:
         """Walk from a node to the next cut points and record the edges.
 
-        A loop head is a cut point, unless it is the one that the walk leaves.
+        A loop head is a cut point where code might come back to it for ever, but not at every pass:
+        a state that comes back comes back to the states of every so many passes too.
         """
         node = self.flow.nodes[start]
         if isinstance(node, Branch) and leaves_head:
@@ -497,9 +503,10 @@ class _Walk:
                 self._assign_cell(node, part)
             case Unpack() as node:
                 self._unpack(node, part)
-            case Branch(is_loop_head=True) as node:
+            case Branch() as node if index in self.flow.endless and self.n_passes >= MAX_PASSES:
                 self._arrive(("head", index), {}, index, part, node.span)
             case Branch() as node:
+                self.n_passes += index in self.flow.endless
                 self._branch(node, part)
             case Sample() as node:
                 self._sample(index, node, part)
