@@ -276,6 +276,12 @@ PROGRAMS = {
           s := 0
           for j in {y, s, x, 3} { s := s + 1; if j = y & y != x { c ~ bernoulli(1/3) output c } }
           output s }""",
+    "of elements that tie the first as written is the best": """
+        mechanism m { input x in 0..2 adjacent all
+          y ~ uniform(0..x)
+          output argmax(j in {x, 2 - x} : 0)
+          output (argmin(j in {x, y, 5} where j != 1 : abs(j - 1)), argmax(j in {y, x + 1, y} : -j))
+          output argmin(j in {y, argmax(i in {y, x, 1} : i mod 2)} : (j - x)^2) }""",
     "indices of one loop hide names only in it": """
         mechanism m(j = 5) { input x in 0..1 adjacent all
           for i in 0..1, j in 2..3 where j - i != 2 { output 10 * i + j + x }

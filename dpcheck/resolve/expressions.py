@@ -582,7 +582,27 @@ def _binder(tree: surface.Binder | surface.SetComprehension, scope: Scope) -> Ex
     else:
         body = expression(tree.body, inner)
         binder = Binder(tree.kind, variable, domain, where, body, tree.span)
+        if tree.kind in ("argmax", "argmin") and isinstance(domain, Apply) and domain.op == "set":
+            return _first_as_written(binder, domain.args, scope)
     return _folded_binder(binder, domain)
+
+
+def _first_as_written(binder: Binder, elements: tuple[Expr, ...], scope: Scope) -> Expr:
+    """Return `argmax` or `argmin` over a set literal whose elements a run decides.
+
+    On ties the first element as written wins, which a set does not remember (equal sets are one
+    value): so the best place in the tuple of the elements is looked for.
+    """
+    span = binder.span
+    written = Var(scope.names.fresh("elements#"), span)
+    place = Var(scope.names.fresh("place#"), span)
+    element = Apply("index", (written, place), span)
+    where = None if binder.where is None else Let(binder.name, element, binder.where, span)
+    body = Let(binder.name, element, binder.body, span)
+    places = Const(SetValue(range(1, len(elements) + 1)), span)
+    best = Binder(binder.kind, place.name, places, where, body, span)
+    chosen = Apply("index", (written, best), span)
+    return Let(written.name, Apply("tuple", elements, span), chosen, span)
 
 
 def _folded_binder(binder: Binder, domain: Expr) -> Expr:
