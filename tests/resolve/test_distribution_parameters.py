@@ -79,7 +79,7 @@ def test_rows_of_chains_draw_from_what_is_passed():
 def test_names_are_those_of_the_file_that_passes_them():
     library = (
         "dist near(x) = {x: 3/4, 1 - x: 1/4}\n"
-         """
+        """
       mechanism told(noise = near) { input x in 0..1 adjacent all  y ~ noise(x)  output y }"""
     )
     main = """import "library.dpm"
