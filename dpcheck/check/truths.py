@@ -15,8 +15,9 @@ from typing import assert_never
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
+from dpcheck.chain.sets import distinct
 from dpcheck.check.privacy import holds
-from dpcheck.exact import Number, compare, excess_sign
+from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
 from dpcheck.limits import Limits
 from dpcheck.logic.formulas import (
     And,
@@ -127,26 +128,38 @@ class Truths:
             known.update(zip(missing, found, strict=True))
         return [known[s] for s in wanted]
 
+    def paired_bounds(
+        self, path: PathFormula, pairs: IntArray
+    ) -> tuple[list[tuple[Bounds, Bounds]], IntArray]:
+        """Return the different pairs of bounds at pairs of states, and which each has, [n_pairs].
+
+        There are often far fewer than pairs. All states are one question: one system to solve.
+        """
+        states = distinct(pairs)
+        bounds = self.bounds(path, states)
+        numbers: dict[object, int] = {}
+        different: list[Bounds] = []
+        codes = np.empty(len(states), np.int64)
+        for k, each in enumerate(bounds):
+            codes[k] = numbers.setdefault(_key(each), len(different))
+            if codes[k] == len(different):
+                different.append(each)
+        ends = codes[np.searchsorted(states, pairs)]
+        keys, which = np.unique(ends[:, 0] * len(different) + ends[:, 1], return_inverse=True)
+        found = [divmod(key, len(different)) for key in keys.tolist()]
+        return [(different[p], different[q]) for p, q in found], which
+
     def violating(self, formula: Private, pairs: IntArray) -> IntArray:
         """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2]."""
-        decided: dict[tuple[Bounds, Bounds], bool | None] = {}
-        # One question for all states: whoever answers it has one system to solve.
-        bounds = self.bounds(formula.path, pairs.T.ravel())
-        first, second = bounds[: len(pairs)], bounds[len(pairs) :]
-        violates = np.zeros(len(pairs), np.bool_)
-        open_pairs: list[int] = []
-        for k, key in enumerate(zip(first, second, strict=True)):
-            if key not in decided:
-                decided[key] = _is_violated(formula, *key)
-            verdict = decided[key]
-            if verdict is None:
-                open_pairs.append(k)
-            else:
-                violates[k] = verdict
-        if open_pairs:
+        different, which = self.paired_bounds(formula.path, pairs)
+        verdicts = [_is_violated(formula, *both) for both in different]
+        violates = np.array([bool(verdict) for verdict in verdicts], np.bool_)[which]
+        is_open = np.array([verdict is None for verdict in verdicts], np.bool_)[which]
+        open_pairs = np.flatnonzero(is_open)
+        if len(open_pairs):
             exact = self.probabilities(formula.path, pairs[open_pairs].T.ravel())
             n_open = len(open_pairs)
-            for k, p, q in zip(open_pairs, exact[:n_open], exact[n_open:], strict=True):
+            for k, p, q in zip(open_pairs.tolist(), exact[:n_open], exact[n_open:], strict=True):
                 violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
         return pairs[violates]
 
@@ -162,6 +175,12 @@ class Truths:
         return truth
 
 
+def _key(bounds: Bounds) -> object:
+    """Return what equal bounds have in common, cheaper to hash than rationals."""
+    low, high = bounds
+    return as_fraction_parts(low), None if low is high else as_fraction_parts(high)
+
+
 def _is_exact(bounds: Bounds) -> bool:
     """Tell whether bounds are one exact value."""
     return bounds[0] == bounds[1]
@@ -170,10 +189,11 @@ def _is_exact(bounds: Bounds) -> bool:
 def _is_violated(formula: Private, first: Bounds, second: Bounds) -> bool | None:
     """Tell whether p <= E q + δ fails in some direction; None where the bounds do not tell."""
     is_open = False
+    is_exact = first[0] is first[1] and second[0] is second[1]
     for (low_p, high_p), (low_q, high_q) in ((first, second), (second, first)):
         if excess_sign(low_p, high_q, formula.epsilon, formula.delta) > 0:
             return True
-        if excess_sign(high_p, low_q, formula.epsilon, formula.delta) > 0:
+        if not is_exact and excess_sign(high_p, low_q, formula.epsilon, formula.delta) > 0:
             is_open = True
     return None if is_open else False
 

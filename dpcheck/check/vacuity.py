@@ -89,14 +89,10 @@ def _private_vacuity(
         where = f" where `{formula_text(formula)}` is asked" if use.is_nested else ""
         yield Vacuity("no neighbors", NO_NEIGHBORS.text + where)
         return
-    ends = zip(
-        truths.bounds(formula.path, pairs[:, 0]),
-        truths.bounds(formula.path, pairs[:, 1]),
-        strict=True,
-    )
-    seen = set(ends)
-    if seen <= {((0, 0), (0, 0)), ((1, 1), (1, 1))}:
-        sure = " or ".join(str(p) for (p, _), _ in sorted(seen))
+    seen, _ = truths.paired_bounds(formula.path, pairs)
+    trivial = ((0, 0), (0, 0)), ((1, 1), (1, 1))
+    if all(ends in trivial for ends in seen):
+        sure = " or ".join(str(p) for p in (0, 1) if trivial[p] in seen)
         path = formula_text(formula.path)
         text = f"`{path}` has probability {sure} on both sides of every pair"
         yield Vacuity("trivial probability", text)

@@ -14,8 +14,6 @@ costs no more than ε = ln 3.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from flint import arb, ctx, fmpq
 
 from dpcheck.exact.budget import Budget, Epsilon, log
@@ -72,7 +70,6 @@ def compare_ratio(p: Number, q: Number, epsilon: Epsilon) -> int:
     return excess_sign(p, q, epsilon)
 
 
-@lru_cache(maxsize=256)
 def _rational_factor(epsilon: Epsilon) -> fmpq | None:
     """Return e^ε where it is rational and short, else None."""
     if isinstance(epsilon, Budget) and epsilon.offset == 0:

@@ -3,8 +3,9 @@
 Candidates come from the cheapest of two plans and are then tested against the whole condition by
 vectorised evaluation. *Moves*: where the condition bounds distances (see `patterns`), the partners
 of a row differ from it by one of a few vectors, found by looking up shifted keys. *Blocks*: rows
-that agree on what must be equal are paired with each other. So 10^5 inputs at distance 1 cost a few
-times 10^5 steps, not 10^10. Conjuncts that read one side only are settled on its rows before.
+that agree on what must be equal (`l = k + 1` says so of l on one side and k + 1 on the other) are
+paired with each other. So 10^5 inputs at distance 1 cost a few times 10^5 steps, not 10^10.
+Conjuncts that read one side only are settled on its rows before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import PairOutsideInput
 from dpcheck.explore.columns import FIRST_FAULT, PLAIN, TRUE, ValueTable
-from dpcheck.explore.evaluate import Frame, truths
+from dpcheck.explore.evaluate import Frame, evaluated, truths
 from dpcheck.explore.mistakes import MistakesFound, mistake_of
 from dpcheck.explore.patterns import Distance, conjunctions, distances
 from dpcheck.limits import LimitReached, Limits
@@ -139,7 +140,7 @@ def related(
     """
     if not left.n_rows or not right.n_rows:
         return np.empty((0, 2), np.int64)
-    search = _Search(left, right, tuple(equal), table, limits, skip_same)
+    search = _Search(left, right, tuple(equal), (), table, limits, skip_same)
     if condition is None:
         return search.satisfying(search.blocks(()), ()).pairs
     names = frozenset(left.columns), frozenset(right.columns)
@@ -177,9 +178,12 @@ class _Coordinate:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
+    """Two sides; `equal` columns of them, and further values [n_rows] that have to be equal."""
+
     left: Side
     right: Side
     equal: tuple[tuple[str, str], ...]
+    equal_values: tuple[tuple[IntArray, IntArray], ...]
     table: ValueTable
     limits: Limits
     skip_same: bool
@@ -243,6 +247,7 @@ class _Search:
         """Return group numbers of both sides: equal for rows that agree on the fixed columns."""
         pairs = dict.fromkeys([*self.equal, *fixed])
         columns = [np.concatenate([self.left.columns[a], self.right.columns[b]]) for a, b in pairs]
+        columns.extend(np.concatenate(values) for values in self.equal_values)
         if not columns:
             return np.zeros(self.left.n_rows, np.int64), np.zeros(self.right.n_rows, np.int64)
         _, group = distinct_rows(columns)
@@ -363,6 +368,7 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
     rows = {id(side): np.arange(side.n_rows) for side in (search.left, search.right)}
     whole = _whole_columns(search.left) | _whole_columns(search.right)
     left_over: list[Expr] = []
+    equalities: list[tuple[Expr, Expr]] = []
     for place, conjunct in enumerate(conjuncts):
         used = set(reads(conjunct))
         sides = [s for s in (search.left, search.right) if used & set(s.columns)]
@@ -373,6 +379,7 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
                 left_over.extend(conjuncts[place:])
                 break
             left_over.append(conjunct)
+            equalities.extend(_across(conjunct, search))
             continue
         frame = Frame(len(kept), _gathered(side.columns, kept, conjunct))
         truth = truths(conjunct, frame, search.table)
@@ -385,11 +392,34 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
         _side_rows(search.left, left),
         _side_rows(search.right, right),
         search.equal,
+        tuple(
+            (
+                _values(one, search.left, left, search.table),
+                _values(other, search.right, right, search.table),
+            )
+            for one, other in equalities
+        ),
         search.table,
         search.limits,
         skip_same=False,
     )
     return _Narrowed(inner, left, right, left_over, search.skip_same)
+
+
+def _across(conjunct: Expr, search: _Search) -> Iterator[tuple[Expr, Expr]]:
+    """Yield (e, f) where the conjunct says e = f, e reads the left side only and f the right."""
+    match conjunct:
+        case Apply("=", (one, other)):
+            for first, second in ((one, other), (other, one)):
+                of_left, of_right = set(reads(first)), set(reads(second))
+                if of_left <= set(search.left.columns) and of_right <= set(search.right.columns):
+                    yield first, second
+                    return
+
+
+def _values(expr: Expr, side: Side, rows: IntArray, table: ValueTable) -> IntArray:
+    """Return the codes of an expression that always has a value, on some rows of a side."""
+    return evaluated(expr, Frame(len(rows), _gathered(side.columns, rows, expr)), table)
 
 
 def _whole_columns(side: Side) -> frozenset[str]:
