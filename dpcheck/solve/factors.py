@@ -86,6 +86,15 @@ class Factors:
         """Return the formula after a first state of the class."""
         return self._part_by_part(self._steps, Progression.step, formula, state_class)
 
+    def counts(self, formula: int) -> bool:
+        """Tell whether some part of a formula has a bounded operator."""
+        parts = zip(self._progressions, self._tuples[formula], strict=True)
+        return any(progression.counts(part) for progression, part in parts)
+
+    def __len__(self) -> int:
+        """Return how many formulas were met."""
+        return len(self._tuples)
+
     def _part_by_part(
         self,
         known: list[dict[tuple[int, int], int]],

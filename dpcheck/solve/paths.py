@@ -9,7 +9,8 @@ One evaluation goes through these steps:
    formula is a sum.
 3. Any other formula is progressed along the paths (`progression`), with subterms that a state
    decides replaced by constants (`decided`); this gives a product (`product`), in which almost
-   every path reaches true or false, so that what remains is reachability of true.
+   every path reaches true or false, so that what remains is reachability of true. Where all bounded
+   operators have run out after some steps, formulas are followed step by step instead (`steps`).
 
 Exactness: literals are Booleans, weights are whole, and no step rounds.
 """
@@ -40,6 +41,7 @@ from dpcheck.logic.formulas import (
     WeakUntil,
 )
 from dpcheck.solve.decided import decided, make_scene, progression_by_class
+from dpcheck.solve.factors import Factors
 from dpcheck.solve.product import counting, product
 from dpcheck.solve.reach import (
     EXACT,
@@ -49,6 +51,7 @@ from dpcheck.solve.reach import (
     reach_answers,
     within_bits,
 )
+from dpcheck.solve.steps import COUNTING_PAYS_FROM, counted_bounds, horizon, walk_of
 from dpcheck.solve.terms import FALSE, TRUE, After, Constant, Literal, StrongUntil, Terms
 
 Satisfying = Callable[[StateFormula], BoolArray]
@@ -226,15 +229,59 @@ def _product_answers(
     states: IntArray,
     limits: Limits,
 ) -> list[Answer]:
-    """Return the answers for any term, by reachability of true in the product."""
+    """Return the answers for any term, by progression."""
     graph = graph_of(chain)
     asked, back = np.unique(states, return_inverse=True)
     region = reachable(graph, asked, np.ones(chain.n_states, np.bool_))
     scene = make_scene(graph, literals.terms, literals.arrays, region, limits)
     known = decided(scene, term)
     progression, classes = progression_by_class(scene, term, known, region)
-    formulas = np.full(len(asked), progression.root(), np.int64)
-    found = product(graph, classes, progression, asked, formulas, limits)
+    steps = horizon(literals.terms, term)
+    if steps is not None and steps >= COUNTING_PAYS_FROM:
+        values = _counted_answers(answers, chain, classes, progression, asked, limits)
+    else:
+        formulas = np.full(len(asked), progression.root(), np.int64)
+        values = _pair_answers(answers, chain, classes, progression, asked, formulas, limits)
+    return [values[k] for k in back.tolist()]
+
+
+def _counted_answers(
+    answers: Answers[Answer],
+    chain: Chain,
+    classes: IntArray,
+    progression: Factors,
+    asked: IntArray,
+    limits: Limits,
+) -> list[Answer]:
+    """Return the answers for a formula whose bounded operators all run out, step by step."""
+    is_rational = chain.numerators.dtype == np.int64 or all(
+        isinstance(weight, int) for weight in chain.numerators.tolist()
+    )
+    bits = answers.bits if is_rational else None
+
+    def rest(states: IntArray, formulas: IntArray) -> list[tuple[Number, Number]]:
+        if bits is None:
+            exact = _pair_answers(EXACT, chain, classes, progression, states, formulas, limits)
+            return [(value, value) for value in exact]
+        near = within_bits(bits + 1)
+        return _pair_answers(near, chain, classes, progression, states, formulas, limits)
+
+    walk = walk_of(chain, classes, progression, limits)
+    found = counted_bounds(walk, asked, rest, bits, limits)
+    return [answers.between(low, high) for low, high in found]
+
+
+def _pair_answers(
+    answers: Answers[Answer],
+    chain: Chain,
+    classes: IntArray,
+    progression: Factors,
+    states: IntArray,
+    formulas: IntArray,
+    limits: Limits,
+) -> list[Answer]:
+    """Return the answers for formulas at states, by reachability of true in the product."""
+    found = product(graph_of(chain), classes, progression, states, formulas, limits)
     everywhere = np.ones(found.graph.n_states, np.bool_)
     ends = np.array([found.true, found.false])
     assert reachable(found.graph.backward, ends, everywhere).all(), (
@@ -247,7 +294,6 @@ def _product_answers(
         np.append(chain.denominators[found.states], [1, 1]),
     )
     with counting(len(found.states)):
-        values = reach_answers(
+        return reach_answers(
             answers, found.graph, weights, target, everywhere, None, found.starts, limits
         )
-    return [values[k] for k in back.tolist()]

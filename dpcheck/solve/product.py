@@ -62,14 +62,16 @@ class Product:
         return len(self.states) + 1
 
 
-class _Table:
+class Table:
     """A function of (formula, class), computed on demand and looked up for whole arrays."""
 
     def __init__(self, function: Callable[[int, int], int], n_classes: int) -> None:
+        """Know no value yet."""
         self._function = function
         self._values: NDArray[np.int32] = np.full((16, n_classes), -1, np.int32)
 
     def __getitem__(self, key: tuple[int, int]) -> int:
+        """Return the value of one pair."""
         formula, state_class = key
         if formula >= len(self._values):
             self._grow(formula)
@@ -132,8 +134,8 @@ class _Search:
         self.graph = graph
         self.classes = classes
         self.limits = limits
-        self.step = _Table(self._timed(progression.step), n_classes)
-        self.settled = _Table(progression.settled, n_classes)
+        self.step = Table(self._timed(progression.step), n_classes)
+        self.settled = Table(progression.settled, n_classes)
         # Per formula, 1 + the product state of each chain state; memory is used where not 0.
         self.numbers: dict[int, NDArray[np.int32] | _Sparse] = {}
         self.n_found = 0

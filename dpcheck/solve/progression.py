@@ -104,6 +104,13 @@ class Progression:
             )
         return self._number(result)
 
+    def counts(self, formula: int) -> bool:
+        """Tell whether a formula has a bounded operator, maybe inside of others."""
+        members = 0
+        for part in self.formulas[formula]:
+            members |= part
+        return any(self.terms.is_counting(element) for element in self._members(members))
+
     def _number(self, formula: Formula) -> int:
         found = self._numbers.get(formula)
         if found is None:

@@ -32,6 +32,7 @@ class Answers(Generic[Answer]):
 
     zero and one: the answers for 0 and 1; complement: from the answer for p to that for 1 - p;
     exact: from a number to an answer; solve: the answers for the wanted states of a system.
+    bits: how narrow bounds are, None for exact numbers; between: from bounds to an answer.
     """
 
     zero: Answer
@@ -39,9 +40,13 @@ class Answers(Generic[Answer]):
     complement: Callable[[Answer], Answer]
     exact: Callable[[Number], Answer]
     solve: Callable[[System, IntArray, Limits], list[Answer]]
+    bits: int | None
+    between: Callable[[Number, Number], Answer]
 
 
-EXACT: Answers[Number] = Answers(0, 1, lambda p: subtract(1, p), lambda p: p, solution)
+EXACT: Answers[Number] = Answers(
+    0, 1, lambda p: subtract(1, p), lambda p: p, solution, None, lambda low, _: low
+)
 
 
 def within_bits(bits: int) -> Answers[tuple[Number, Number]]:
@@ -52,6 +57,8 @@ def within_bits(bits: int) -> Answers[tuple[Number, Number]]:
         lambda p: (subtract(1, p[1]), subtract(1, p[0])),
         lambda p: (p, p),
         lambda system, wanted, limits: solution_bounds(system, wanted, bits, limits),
+        bits,
+        lambda low, high: (low, high),
     )
 
 

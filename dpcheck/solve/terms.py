@@ -85,6 +85,7 @@ class Terms:
         self.table: list[Term] = [Constant(True), Constant(False)]
         self._numbers: dict[Term, int] = {term: i for i, term in enumerate(self.table)}
         self._negations: dict[int, int] = {TRUE: FALSE, FALSE: TRUE}
+        self._counting: dict[int, bool] = {}
 
     def __getitem__(self, number: int) -> Term:
         """Return the term with this number."""
@@ -237,6 +238,18 @@ class Terms:
                     found.add(part)
                     pending.append(part)
         return sorted(found)
+
+    def is_counting(self, number: int) -> bool:
+        """Tell whether a term has a bounded operator in it."""
+        found = self._counting.get(number)
+        if found is None:
+            match self.table[number]:
+                case StrongUntil(_, _, int()) | LooseUntil(_, _, int()):
+                    found = True
+                case _:
+                    found = any(self.is_counting(part) for part in self.parts(number))
+            self._counting[number] = found
+        return found
 
     def parts(self, number: int) -> tuple[int, ...]:
         """Return the direct subterms."""
