@@ -193,10 +193,33 @@ def _applied(expr: Apply, frame: Frame, table: ValueTable) -> IntArray:
         for i, inner in enumerate(cells):
             if inner is not None:
                 columns[i] = _packed(inner, expr.args[i].span, frame, table)
+    if not any(_has_fault(column) for column in columns):
+        return _on_values(op, columns, expr.span, frame.n_rows, table)
+    return _beside_faults(op, columns, expr.span, frame.n_rows, table)
+
+
+def _on_values(
+    op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
+) -> IntArray:
+    """Return the result of an operator on columns without faults."""
     fast = _on_plain(op, columns)
     if fast is not None:
         return fast
-    return _by_value(lambda values: apply(op, values), columns, expr.span, frame.n_rows, table)
+    return _by_value(lambda values: apply(op, values), columns, span, n_rows, table)
+
+
+def _beside_faults(
+    op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
+) -> IntArray:
+    """Return the first operand's fault on rows that have one, the operator's result on others."""
+    full = [np.broadcast_to(column, (n_rows,)) for column in columns]
+    result = np.zeros(n_rows, np.int64)
+    for column in reversed(full):
+        result = np.where(column >= FIRST_FAULT, column, result)
+    good = np.flatnonzero(result < FIRST_FAULT)
+    if len(good):
+        result[good] = _on_values(op, [column[good] for column in full], span, len(good), table)
+    return result
 
 
 def _is_plain(column: IntArray) -> bool:
@@ -206,7 +229,8 @@ def _is_plain(column: IntArray) -> bool:
 def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
     """Return the result of an operator on integers by numpy, if it is provably exact."""
     if op in ("=", "!="):
-        return _equality(op, columns)
+        left, right = columns
+        return truth_codes(left == right if op == "=" else left != right)
     if op == "not":
         (operand,) = columns
         is_boolean = np.all((operand == TRUE) | (operand == FALSE))
@@ -238,14 +262,6 @@ _COMPARISONS: Mapping[str, Callable[[IntArray, IntArray], BoolArray]] = {
     ">": np.greater,
     ">=": np.greater_equal,
 }
-
-
-def _equality(op: Operator, columns: list[IntArray]) -> IntArray | None:
-    left, right = columns
-    for column in columns:
-        if len(column) and int(column.max()) >= FIRST_FAULT:
-            return None
-    return truth_codes(left == right if op == "=" else left != right)
 
 
 def _arithmetic(op: Operator, left: IntArray, right: IntArray) -> IntArray | None:
