@@ -128,22 +128,23 @@ def _is_narrow(graph: Graph, frontier: IntArray) -> bool:
 def _narrow_search(
     graph: Graph, frontier: IntArray, within: BoolArray, seen: BoolArray
 ) -> IntArray:
-    """Advance a narrow frontier until it is empty or wide; marks `seen`, returns the frontier."""
+    """Search on from few states, depth first, until there are none or many, or one leads to many.
+
+    Marks `seen`; returns the states whose successors have not been looked at.
+    """
     indptr, targets = graph.indptr.data, graph.targets.data
     allowed, marks = within.data, seen.data
     states: list[int] = frontier.tolist()
-    n_edges = 0
-    while states and len(states) < 2 * NARROW and n_edges < 16 * NARROW:
-        following = []
-        n_edges = 0
-        for s in states:
-            start, end = indptr[s], indptr[s + 1]
-            n_edges += end - start
-            for t in targets[start:end]:
-                if allowed[t] and not marks[t]:
-                    marks[t] = True
-                    following.append(t)
-        states = following
+    while states and len(states) < 2 * NARROW:
+        s = states.pop()
+        start, end = indptr[s], indptr[s + 1]
+        if end - start > 8 * NARROW:
+            states.append(s)
+            break
+        for t in targets[start:end]:
+            if allowed[t] and not marks[t]:
+                marks[t] = True
+                states.append(t)
     return np.array(states, np.int64)
 
 

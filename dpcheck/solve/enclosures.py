@@ -37,43 +37,26 @@ def acyclic_bounds(
     [(7/16, 1/2)]
     """
     order, starts = layers
-    bounds = starts.tolist()
-    total = bits + (2 * len(bounds)).bit_length()
+    total = bits + (2 * len(starts)).bit_length()
     ordered = system.restricted(order)
-    low, high = _Pass(ordered, total), _Pass(ordered, total)
-    for k in range(len(bounds) - 1):
-        if k % TIME_CHECK_INTERVAL == 0:
-            limits.check_time(f"{k} of {len(bounds) - 1} layers enclosed")
-        low.add_layer(bounds[k], bounds[k + 1], 0)
-        high.add_layer(bounds[k], bounds[k + 1], 1)
+    indptr, targets = ordered.graph.indptr.tolist(), ordered.graph.targets.tolist()
+    numerators, denominators = ordered.numerators.tolist(), ordered.denominators.tolist()
+    constants = ordered.constants.tolist()
+    lows: list[int] = []
+    highs: list[int] = []
+    for s in range(system.n_states):
+        if s % TIME_CHECK_INTERVAL == 0:
+            limits.check_time(f"{s} of {system.n_states} states enclosed")
+        low = high = constants[s] << total
+        for j in range(indptr[s], indptr[s + 1]):
+            low += numerators[j] * lows[targets[j]]
+            high += numerators[j] * highs[targets[j]]
+        lows.append(low // denominators[s])
+        highs.append(-(-high // denominators[s]))
     place = np.empty(system.n_states, np.int64)
     place[order] = np.arange(system.n_states)
     scale = 1 << total
     return [
-        (number(low.values[s], scale), number(min(scale, high.values[s]), scale))
+        (number(lows[s], scale), number(min(scale, highs[s]), scale))
         for s in place[wanted].tolist()
     ]
-
-
-class _Pass:
-    """One of the two bounds, states in topological order; `values` grows layer by layer."""
-
-    def __init__(self, ordered: System, total: int) -> None:
-        self.values: list[int] = []
-        self.indptr = ordered.graph.indptr.tolist()
-        self.targets = ordered.graph.targets.tolist()
-        self.numerators = ordered.numerators.tolist()
-        self.denominators = ordered.denominators.tolist()
-        self.constants = ordered.constants.tolist()
-        self.total = total
-
-    def add_layer(self, first: int, last: int, up: int) -> None:
-        """Append the values of states first..last-1, rounded up or down."""
-        values, targets, numerators = self.values, self.targets, self.numerators
-        for s in range(first, last):
-            whole = self.constants[s] << self.total
-            for j in range(self.indptr[s], self.indptr[s + 1]):
-                whole += numerators[j] * values[targets[j]]
-            values.append(
-                -(-whole // self.denominators[s]) if up else whole // self.denominators[s]
-            )
