@@ -144,14 +144,14 @@ class PairedRows:
 
     @cached_property
     def _class_pairs(self) -> IntArray:
-        """One representative pair for each pair of different classes: rows of `pairs`."""
+        """One representative pair for each pair of different classes: rows of `pairs`, in order."""
         classes = self._classes[self.pairs]
         different = np.flatnonzero(classes[:, 0] != classes[:, 1])
         low, high = classes[different].min(axis=1), classes[different].max(axis=1)
         _, first = np.unique(
             low * (int(self._classes.max(initial=0)) + 1) + high, return_index=True
         )
-        return different[first]
+        return different[np.sort(first)]
 
     @cached_property
     def _kept_blocks(self) -> list[Block]:
