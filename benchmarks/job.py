@@ -96,8 +96,6 @@ TOOLS: dict[str, Callable[[], Tool]] = {
     "storm-exact-elimination": lambda: storm_tool("elimination", is_exact=True),
     "storm-exact-eigen": lambda: storm_tool("eigen", is_exact=True),
     "storm-exact-forward": lambda: storm_tool("default", is_exact=True, way="forward"),
-    "storm-float": lambda: storm_tool("default", is_exact=False),
-    "storm-float-forward": lambda: storm_tool("default", is_exact=False, way="forward"),
     "storm-sound": lambda: storm_tool("sound", is_exact=False),
     "storm-sound-forward": lambda: storm_tool("sound", is_exact=False, way="forward"),
 }

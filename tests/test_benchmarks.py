@@ -137,12 +137,17 @@ def test_a_row_says_what_did_not_finish_and_never_extrapolates() -> None:
     ours = Series("dpcheck", [Run(0.5, 0.5, 60, "holds")] * 5)
     stopped = Series("storm-exact", problem="time", is_built=True)
     building = Series("storm-sound", problem="time")
-    wrong = Series("storm-float-forward", [Run(1.0, 1.0, 90, "violated")])
-    found = {"dpcheck": ours, "storm-exact": stopped, "storm-sound": building, "storm-float": wrong}
+    wrong = Series("storm-sound-forward", [Run(1.0, 1.0, 90, "violated")])
+    found = {
+        "dpcheck": ours,
+        "storm-exact": stopped,
+        "storm-sound": building,
+        "storm-sound-forward": wrong,
+    }
     text = row(Timing("job", "family", found), 300)
     assert "| 0.5 | 60 | did not finish in 300 s | - |" in text
     assert "| did not finish in 300 s, building | - |" in text
-    assert "| 1 forward (1), says violated | 2 [2 .. 2] |" in text
+    assert "| 1 (1), says violated | 2 [2 .. 2] |" in text
 
 
 def test_a_kept_timing_is_read_back_as_it_was() -> None:
