@@ -63,16 +63,28 @@ class Product:
 
 
 class Table:
-    """A function of (formula, class), computed on demand and looked up for whole arrays."""
+    """A function of (formula, class), computed on demand and looked up for whole arrays.
+
+    Values of the first formulas are kept in an array; where there are so many formulas that it
+    would not fit, those of later ones are in a dictionary.
+    """
 
     def __init__(self, function: Callable[[int, int], int], n_classes: int) -> None:
         """Know no value yet."""
         self._function = function
-        self._values: NDArray[np.int32] = np.full((16, n_classes), -1, np.int32)
+        self._most = max(1, MAX_DENSE // max(1, n_classes))
+        self._values: NDArray[np.int32] = np.full((min(16, self._most), n_classes), -1, np.int32)
+        self._later: dict[int, int] = {}
 
     def __getitem__(self, key: tuple[int, int]) -> int:
         """Return the value of one pair."""
         formula, state_class = key
+        if formula >= self._most:
+            place = formula * self._values.shape[1] + state_class
+            later = self._later.get(place)
+            if later is None:
+                later = self._later[place] = self._function(formula, state_class)
+            return later
         if formula >= len(self._values):
             self._grow(formula)
         value = int(self._values[formula, state_class])
@@ -82,6 +94,13 @@ class Table:
 
     def lookup(self, formulas: IntArray, classes: IntArray) -> IntArray:
         """Return the values for many pairs."""
+        is_later = formulas >= self._most
+        if is_later.any():
+            found = np.empty(len(formulas), np.int64)
+            pairs = zip(formulas[is_later].tolist(), classes[is_later].tolist(), strict=True)
+            found[is_later] = [self[pair] for pair in pairs]
+            found[~is_later] = self.lookup(formulas[~is_later], classes[~is_later])
+            return found
         if len(formulas) and formulas.max() >= len(self._values):
             self._grow(int(formulas.max()))
         found = self._values[formulas, classes].astype(np.int64)
@@ -94,9 +113,10 @@ class Table:
         return found
 
     def _grow(self, formula: int) -> None:
-        added = np.full((max(formula + 1, 2 * len(self._values)), self._values.shape[1]), -1)
+        rows = min(self._most, max(formula + 1, 2 * len(self._values)))
+        added = np.full((rows, self._values.shape[1]), -1, np.int32)
         added[: len(self._values)] = self._values
-        self._values = added.astype(np.int32)
+        self._values = added
 
 
 class _Sparse:
@@ -135,7 +155,7 @@ class _Search:
         self.classes = classes
         self.limits = limits
         self.step = Table(self._timed(progression.step), n_classes)
-        self.settled = Table(progression.settled, n_classes)
+        self.settled = Table(self._timed(progression.settled), n_classes)
         # Per formula, 1 + the product state of each chain state; memory is used where not 0.
         self.numbers: dict[int, NDArray[np.int32] | _Sparse] = {}
         self.n_found = 0
@@ -161,7 +181,10 @@ class _Search:
         order = np.argsort(formulas, kind="stable")
         ordered = formulas[order]
         bounds = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1)).tolist()
-        for first, end in pairwise(bounds):
+        for k, (first, end) in enumerate(pairwise(bounds)):
+            if k % TIME_CHECK_INTERVAL == 0:
+                self.limits.check_states(self.n_found, PRODUCT)
+                self.limits.check_time(f"{self.n_found} {PRODUCT}")
             formula, where = ordered.item(first), order[first:end]
             if formula in (NEVER_FORMULA, ALWAYS_FORMULA):
                 numbers[where] = -1 if formula == ALWAYS_FORMULA else -2

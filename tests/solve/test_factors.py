@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -22,10 +24,14 @@ from tests.solve.chains import (
     either,
     finally_,
     following,
+    globally,
     make_chain,
     no,
     probabilities,
 )
+from tests.solve.test_reach import random_rows
+
+product_module = importlib.import_module("dpcheck.solve.product")
 
 RandomChain = tuple[list[Row], list[str]]
 
@@ -132,3 +138,16 @@ def test_classes_that_a_part_cannot_tell_apart_are_one_class_to_it(
         holding = [a for i, a in enumerate(literals) if code >> i & 1]
         whole.add_class(holding, [a for a in literals if a not in holding])
     assert len(added) == 4 * 2
+
+
+def test_more_formulas_than_fit_in_arrays_are_kept_in_dictionaries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = random.Random(4)
+    rows = random_rows(rng, 12, "any")
+    labels = ["".join(x for x in "abcd" if rng.random() < 0.4) for _ in rows]
+    response = [globally(either(no(atom(a)), finally_(atom(b), 6))) for a, b in ("ab", "bc", "ca")]
+    path = either(both(*response), finally_(both(atom("a"), finally_(atom("d"), 4))))
+    expected = probabilities(make_chain(rows, labels), path)
+    monkeypatch.setattr(product_module, "MAX_DENSE", 40)
+    assert probabilities(make_chain(rows, labels), path) == expected
