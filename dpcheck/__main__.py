@@ -14,6 +14,8 @@ def main() -> None:
 
     A reader that goes away (`dpcheck ... | head`) ends the process as it ends other Unix tools.
     """
+    # numpy's BLAS starts a thread a core when it is loaded, and nothing here has work for them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
