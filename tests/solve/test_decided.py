@@ -1,0 +1,36 @@
+"""What a state decides about a subterm."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from dpcheck.chain.graph import graph_of
+from dpcheck.limits import Limits
+from dpcheck.solve.decided import decided, make_scene
+from dpcheck.solve.terms import FALSE, TRUE, Terms
+from tests.solve.chains import make_chain
+
+HALF = Fraction(1, 2)
+
+
+def test_what_follows_a_goal_does_not_make_reaching_it_doubtful() -> None:
+    # 0 -> 1 (a) -> 2; 3 goes to 0 or to 2.
+    chain = make_chain(
+        [{1: Fraction(1)}, {2: Fraction(1)}, {2: Fraction(1)}, {0: HALF, 2: HALF}],
+        ["", "a", "", ""],
+    )
+    terms = Terms()
+    goal = terms.literal(0)
+    finally_a = terms.until(TRUE, goal)
+    never_a = terms.weak(terms.negation(goal), FALSE)
+    everywhere = np.ones(4, np.bool_)
+    literals = [chain.labelling["a"]]
+    scene = make_scene(graph_of(chain), terms, literals, everywhere, Limits())
+    known = decided(scene, terms.both(finally_a, terms.after(finally_a)))[finally_a]
+    assert known.true.tolist() == [True, True, False, False]
+    assert known.false.tolist() == [False, False, True, False]
+    dual = decided(scene, terms.both(never_a, terms.after(never_a)))[never_a]
+    assert dual.true.tolist() == known.false.tolist()
+    assert dual.false.tolist() == known.true.tolist()
