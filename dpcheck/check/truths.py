@@ -34,7 +34,7 @@ from dpcheck.logic.formulas import (
 
 Bounds = tuple[Number, Number]
 
-_BITS = 64
+_BITS = 128
 
 
 class Truths:
