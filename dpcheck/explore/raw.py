@@ -58,6 +58,9 @@ MAX_DEPTH = 32
 MAX_PASSES = 64
 """How often a walk may come to heads of loops before they are cut points."""
 
+MAX_PASSING = 1024
+"""How many rows may pass a head: with more, merging them pays at once."""
+
 MAX_MISTAKES = 20
 MAX_RUN_STEPS = 12
 
@@ -503,10 +506,9 @@ class _Walk:
                 self._assign_cell(node, part)
             case Unpack() as node:
                 self._unpack(node, part)
-            case Branch() as node if index in self.flow.endless and self.n_passes >= MAX_PASSES:
+            case Branch() as node if index in self.flow.endless and not self._may_pass(part):
                 self._arrive(("head", index), {}, index, part, node.span)
             case Branch() as node:
-                self.n_passes += index in self.flow.endless
                 self._branch(node, part)
             case Sample() as node:
                 self._sample(index, node, part)
@@ -521,6 +523,11 @@ class _Walk:
                 self._met_mistake(MistakeFault(mistake), node.span, part, 0)
             case never:
                 assert_never(never)
+
+    def _may_pass(self, part: _Part) -> bool:
+        """Tell whether few rows may go on at a loop head once more; many should merge there."""
+        self.n_passes += 1
+        return self.n_passes <= MAX_PASSES and len(part.origin) <= MAX_PASSING
 
     def _arrive(
         self, cut: Cut, extra: dict[str, IntArray], point: int, part: _Part, span: Span

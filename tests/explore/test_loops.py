@@ -68,3 +68,17 @@ def test_a_loop_that_draws_only_sometimes_diverges_where_it_does_not():
     drawing, silent = rows_of(body)
     assert drawing == {(("5",), "stopped"): 1}
     assert silent == {((), "diverged"): 1}
+
+
+def test_many_inputs_that_meet_in_a_loop_end_as_each_alone():
+    text = """
+      mechanism m {
+        input x in 0..2999
+        adjacent abs(x - x') <= 1
+        y := x
+        while y > 1 { y := y - 2 }
+        output y
+      }
+    """
+    rows = chain_rows(built_chain(text, "m"), 3)
+    assert rows == [{((str(x % 2),), "stopped"): 1} for x in range(3000)]
