@@ -161,7 +161,12 @@ def _packed(cells: _Cells | None, span: Span, frame: Frame, table: ValueTable) -
     def build(values: Sequence[Value]) -> Value:
         return tuple(values) if lo is None else ArrayValue(lo, tuple(values))
 
-    return _by_value(build, cells.items, span, frame.n_rows, table)
+    length = 1 if all(len(item) == 1 for item in cells.items) else frame.n_rows
+    if not cells.items or any(_has_fault(item) for item in cells.items):
+        return _by_value(build, cells.items, span, frame.n_rows, table)
+    full = [np.broadcast_to(item, (length,)) for item in cells.items]
+    first, group = distinct_rows(full)
+    return table.packed(lo, [column[first] for column in full])[group]
 
 
 # --- strict operators ----------------------------------------------------------------------
