@@ -234,7 +234,7 @@ class _Search:
     def candidates(self, bounds: Sequence[Distance]) -> Iterator[tuple[IntArray, IntArray]]:
         """Return candidate pairs by the cheaper plan: a superset of what the bounds allow."""
         fixed = [pair for d in bounds if d.bound <= 0 for pair in d.pairs]
-        if any(d.bound < 0 for d in bounds):
+        if any(d.bound < 0 for d in bounds) or not (self.left.n_rows and self.right.n_rows):
             return iter(())
         blocks = self._block_cost(fixed)
         if blocks > 2 * (self.left.n_rows + self.right.n_rows):

@@ -32,6 +32,9 @@ def pairs_of(condition, sets="0..5"):
         ("k + l = 5", lambda k, l: k + l == 5),
         ("l = k + 1 | l = 5 - k", lambda k, l: l in (k + 1, 5 - k)),
         ("k < 3 & l = k + 3", lambda k, l: k < 3 and l == k + 3),
+        ("k = 7 & l = k - 3", lambda k, l: False),
+        ("k = 7 | l = k + 3", lambda k, l: l == k + 3),
+        ("k = 4 & l = 7 & abs(k - l) <= 3", lambda k, l: False),
         ("(if k > 2 then 0 else 4) = l", lambda k, l: l == (0 if k > 2 else 4)),
     ],
 )
