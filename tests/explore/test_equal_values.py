@@ -13,6 +13,7 @@ def pairs_of(condition, sets="0..5"):
     text = f"""
     chain c {{
       state s[k in {sets}]
+      init s
       adjacent s[k] ~ s[l] where {condition}
     }}
     """
