@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dpcheck.chain import sets
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.rows import ranges
 from dpcheck.records import dataclass
@@ -231,7 +232,7 @@ def strong_components(graph: Graph) -> tuple[IntArray, int]:
 def _topologically_numbered(graph: Graph, component: IntArray, count: int) -> IntArray:
     """Return the components renumbered in reverse topological order of the condensation."""
     sources, targets = component[graph.sources], component[graph.targets]
-    edges = np.unique((sources * count + targets)[sources != targets])
+    edges = sets.distinct((sources * count + targets)[sources != targets])
     indptr = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(edges // count, minlength=count), out=indptr[1:])
     layers = topological_layers(Graph(indptr, edges % count))

@@ -17,6 +17,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
+from dpcheck.chain.sets import distinct
 from dpcheck.check.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.event_level import complete_evidence, seen_pairs
 from dpcheck.check.events import EventText
@@ -144,7 +145,7 @@ def _part_losses(
         mapped = [[states[text] for text in pair] for pair in texts]
         pairs = np.array(mapped, np.int64).reshape(-1, 2)
     related = with_fields(chain, neighbors=NeighborRelation(pairs))
-    seen = seen_pairs(related, np.unique(pairs), limits)
+    seen = seen_pairs(related, distinct(pairs), limits)
     if not seen.are_finite:
         return None
     evidence = complete_evidence(seen)

@@ -9,6 +9,7 @@ from typing import assert_never
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.sets import distinct
 from dpcheck.check.amounts import INFINITE, epsilon_amount, number_amount
 from dpcheck.check.event_level import (
     complete_evidence,
@@ -172,7 +173,7 @@ def _decide_channel(
     claim: Question, quantity: ChannelQuantity, chain: Chain, selected: IntArray, limits: Limits
 ) -> Outcome:
     """Decide a claim about guessing which of the selected states, equally likely, it was."""
-    states = np.unique(selected)
+    states = distinct(selected)
     seen, sources = observed(chain, states, limits)
     coverage = Coverage(len(states), len(seen_pairs(chain, selected, limits).pairs))
     if has_output_cycle(seen, sources):

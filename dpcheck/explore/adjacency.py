@@ -151,7 +151,8 @@ def related(
         part = narrow.search.satisfying(narrow.search.candidates(bounds), narrow.conjuncts)
         found.append(_Found(narrow.widened(part.pairs), narrow.widened(part.unsure)))
     # A part of a union without a value is a mistake only if no earlier part is true.
-    unsure = np.unique(np.concatenate([part.unsure for part in found]), axis=0)
+    unsure = np.concatenate([part.unsure for part in found])
+    unsure = unsure[distinct_rows(list(unsure.T))[0]]
     decided = search.satisfying(iter([(unsure[:, 0], unsure[:, 1])]), (condition,))
     if len(decided.unsure):
         raise MistakesFound([search.mistake(condition, decided.unsure[0])])

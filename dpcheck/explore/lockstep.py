@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.rows import ranges
-from dpcheck.chain.scales import distinct
+from dpcheck.chain.sets import distinct, union, without
 from dpcheck.explore.raw import SHOWN, LabelledEdges, RawGraph
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
@@ -34,8 +34,8 @@ def later_pairs(raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:
     while len(frontier):
         limits.check_time(f"{len(seen)} pairs of states compared")
         limits.check_states(len(seen))
-        keys = np.setdiff1d(_keys(frontier, n), seen, assume_unique=True)
-        seen = np.union1d(seen, keys)
+        keys = without(_keys(frontier, n), seen)
+        seen = union(seen, keys)
         here = np.stack([keys // n, keys % n], axis=1)
         drawing = here[np.all(steps.is_sample[here], axis=1)]
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]

@@ -25,6 +25,7 @@ from flint import fmpq, fmpz
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import NARROW
 from dpcheck.chain.scales import INT64_LIMIT, as_objects
+from dpcheck.chain.sets import distinct
 from dpcheck.exact import (
     ExpPolynomial,
     Number,
@@ -115,15 +116,15 @@ def _layer_scales(denominators: WeightArray, starts: IntArray) -> _Scales | None
     for k in range(len(bounds) - 1):
         layer = denominators[bounds[k] : bounds[k + 1]]
         if layer.dtype == np.int64 and len(layer) > NARROW:
-            distinct = frozenset(np.unique(layer).tolist())
+            scales = frozenset(distinct(layer.view(np.int64)).tolist())
         else:
-            distinct = frozenset(everything[bounds[k] : bounds[k + 1]])
-        kind = combined.get(distinct)
+            scales = frozenset(everything[bounds[k] : bounds[k + 1]])
+        kind = combined.get(scales)
         if kind is None:
-            scale = _common_scale(distinct)
+            scale = _common_scale(scales)
             if scale is None:
                 return None
-            kind = combined[distinct] = known.setdefault(scale, len(known))
+            kind = combined[scales] = known.setdefault(scale, len(known))
             if len(known) > MAX_DIFFERENT_SCALES:
                 return None
         kinds[k] = kind

@@ -33,6 +33,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.chain.sets import distinct
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -114,7 +115,7 @@ def _cut(sizes: IntArray) -> list[tuple[int, int]]:
     ends = np.cumsum(sizes)
     large = np.flatnonzero(sizes > SMALL_COMPONENT)
     cuts = np.concatenate(([0], ends[large] - sizes[large], ends[large], ends[-1:]))
-    return list(pairwise(np.unique(cuts).tolist()))
+    return list(pairwise(distinct(cuts).tolist()))
 
 
 def _block(ordered: Any, first: int, end: int, limits: Limits) -> _Block:  # noqa: ANN401

@@ -21,6 +21,7 @@ import numpy as np
 from flint import fmpz
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.chain.sets import distinct
 from dpcheck.exact import Number, number
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
@@ -45,7 +46,7 @@ def forest(system: System, wanted: IntArray) -> Forest | None:
     graph, n = system.graph, system.n_states
     ends = np.stack((graph.sources, graph.targets))
     ends = ends[:, ends[0] != ends[1]]
-    links = np.unique(ends.min(axis=0) * n + ends.max(axis=0))
+    links = distinct(ends.min(axis=0) * n + ends.max(axis=0))
     first, second = links // n, links % n
     if len(links) >= n:
         return None
