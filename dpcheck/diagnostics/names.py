@@ -362,3 +362,34 @@ write an expression, such as `s[n + 0]`.
     def title(self) -> str:
         """Which name."""
         return f"`{self.name}` ranges over all indices here; it is not {self.what} of that name"
+
+
+@dataclass(frozen=True)
+class UnusedLocal(Mistake):
+    """A local that nothing reads; `shown` is a symbol that is output and looks like it."""
+
+    name: str
+    shown: str | None
+
+    code: ClassVar[str] = "DP313"
+    severity: ClassVar = "warning"
+    explanation: ClassVar[str] = """\
+A local gets a value that nothing reads. Often its name is misspelt where it should be read: a bare
+name that is output and names nothing is a symbol, so `output bb` shows the symbol `bb`, always the
+same, whatever `b` is.
+
+Wrong: b ~ bernoulli(1/3)   output bb
+Right: b ~ bernoulli(1/3)   output b
+"""
+
+    @property
+    def title(self) -> str:
+        """Which local."""
+        return f"nothing reads `{self.name}`"
+
+    @property
+    def help(self) -> str | None:
+        """The output that may mean it."""
+        if self.shown is None:
+            return None
+        return f"`output {self.shown}` shows the symbol `{self.shown}`; did you mean `{self.name}`?"

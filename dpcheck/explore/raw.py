@@ -198,6 +198,7 @@ class _Explorer:
         self.tables: dict[Cut, _Table] = {}
         self.queue: list[tuple[int, int, Cut]] = []
         self.n_states = n_inputs
+        self.n_passed = 0
         self.mistakes: list[Mistake] = []
         self._seen_mistakes: set[Mistake] = set()
         self.sources: list[IntArray] = []
@@ -221,7 +222,7 @@ class _Explorer:
             first, last = table.n_expanded, table.states.n_rows
             table.n_expanded = last
             for rows in self._blocks(table, first, last):
-                self.limits.check_states(self.n_states)
+                self.limits.check_states(self.n_states + self.n_passed)
                 self.limits.check_time(f"{self.n_states} states explored")
                 self._expand(table, rows)
 
@@ -525,9 +526,15 @@ class _Walk:
                 assert_never(never)
 
     def _may_pass(self, part: _Part) -> bool:
-        """Tell whether few rows may go on at a loop head once more; many should merge there."""
+        """Tell whether few rows may go on at a loop head once more; many should merge there.
+
+        Those that do count as states: a loop that ends never is to reach that limit as soon.
+        """
         self.n_passes += 1
-        return self.n_passes <= MAX_PASSES and len(part.origin) <= MAX_PASSING
+        may_pass = self.n_passes <= MAX_PASSES and len(part.origin) <= MAX_PASSING
+        if may_pass:
+            self.explorer.n_passed += len(part.origin)
+        return may_pass
 
     def _arrive(
         self, cut: Cut, extra: dict[str, IntArray], point: int, part: _Part, span: Span

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.names import UnknownTarget
+from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
 from dpcheck.model import surface
 from dpcheck.model.expressions import Var
 from dpcheck.model.program import Mechanism, Part, Target
@@ -42,6 +42,7 @@ from dpcheck.resolve.scopes import (
     what_is,
 )
 from dpcheck.resolve.signatures import input_shapes, named_arguments, parameter_bindings
+from dpcheck.resolve.syntax import descendants
 from dpcheck.source import SourceText, Span
 
 MAX_CHECKS = 10_000
@@ -103,6 +104,10 @@ def _resolved(
                 if before == (expansion.n_questions, session.n_errors):
                     scope.report(NothingAsked(item.indices[0].variable.span))
     _resolve_unused(scope)
+    if session.n_errors == 0:
+        for declaration in session.main.declared.values():
+            if isinstance(declaration, surface.Mechanism):
+                _report_unused_locals(declaration, scope)
     mistakes = _in_order(session, main.source)
     is_sound = session.n_errors == 0
     constants = frozenset(
@@ -160,6 +165,28 @@ def _resolve_declarations(scope: Scope) -> None:
                 distribution(body, _with_unknown(parameters, scope))
             case surface.Mechanism() | surface.Chain():
                 pass
+
+
+def _report_unused_locals(mechanism: surface.Mechanism, scope: Scope) -> None:
+    """Warn of scalar locals that no expression of the mechanism reads."""
+    nodes = [node for statement in mechanism.body for node in descendants(statement)]
+    read = {node.name for node in nodes if isinstance(node, surface.Name)}
+    symbols = [
+        node.value.name
+        for node in nodes
+        if isinstance(node, surface.Output)
+        and isinstance(node.value, surface.Name)
+        and node.value.name in scope.file.symbols
+    ]
+    for node in nodes:
+        match node:
+            case (
+                surface.Assign(place=surface.Identifier(name=name, span=span))
+                | surface.Sample(place=surface.Identifier(name=name, span=span))
+                | surface.Var(name=surface.Identifier(name=name, span=span))
+            ) if name not in read:
+                scope.report(UnusedLocal(span, name, similar(name, symbols)))
+                read.add(name)
 
 
 def _with_unknown(parameters: Sequence[surface.Identifier], scope: Scope) -> Scope:

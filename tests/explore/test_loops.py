@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tests.chains import built_chain, chain_rows
+from tests.checking import check_text
 
 
 def rows_of(body, inputs="0..1"):
@@ -82,3 +83,19 @@ def test_many_inputs_that_meet_in_a_loop_end_as_each_alone():
     """
     rows = chain_rows(built_chain(text, "m"), 3)
     assert rows == [{((str(x % 2),), "stopped"): 1} for x in range(3000)]
+
+
+def test_a_loop_that_grows_for_ever_reaches_the_limit_on_states():
+    text = """
+      mechanism m {
+        input x in 0..1
+        adjacent all
+        i := x
+        while i >= 0 { i := i + 1 }
+        output i
+      }
+      check m: epsilon = 0
+    """
+    (result,) = check_text(text, "--max-states", "3000")["results"]
+    assert result["verdict"] == "undecided"
+    assert "3000 states" in str(result)

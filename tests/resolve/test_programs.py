@@ -303,7 +303,7 @@ def test_reading_what_may_be_unassigned_is_a_mistake(body):
     ],
 )
 def test_what_is_assigned_on_every_way_is_no_mistake(body):
-    assert codes_in(body) == []
+    assert set(codes_in(body)) <= {"DP313"}  # y need not be read
 
 
 def test_a_mistake_in_a_loop_is_reported_once():
