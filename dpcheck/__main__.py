@@ -7,6 +7,7 @@ import signal
 import sys
 
 INTERRUPTED = 130
+CANNOT_WRITE = 2
 
 
 def main() -> None:
@@ -18,10 +19,17 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: `dpcheck ... >&-`
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
     try:
         from dpcheck.cli import run
 
         status = run(sys.argv[1:])
+        sys.stdout.flush()
+    except OSError as failure:
+        sys.stderr.write(f"dpcheck: cannot write the output: {failure.strerror}\n")
+        os._exit(CANNOT_WRITE)  # what is still buffered cannot be written either
     except KeyboardInterrupt:
         sys.stderr.write("dpcheck: interrupted\n")
         status = INTERRUPTED

@@ -34,15 +34,20 @@ Exit status:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit status of a call of `dpcheck`."""
+    """Return the exit status of a call of `dpcheck`.
+
+    Raises `OSError` where the output cannot be written; files that cannot be read are mistakes.
+    """
     try:
         status = dpcheck.main(list(arguments), prog_name="dpcheck", standalone_mode=False)
     except click.ClickException as mistake:
         mistake.show()
-        return mistake.exit_code
+        return 2  # click has 1 for a file that cannot be written; 1 is a claim that is not so
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
         return 130
+    except OSError:
+        raise
     except Exception:  # noqa: BLE001 - the one place that turns any bug into exit status 70
         return _crashed()
     return status if isinstance(status, int) else 0
@@ -278,18 +283,38 @@ def quantities(
 @dpcheck.command(short_help="Write exact output distributions as JSON or CSV.")
 @click.argument("path", metavar="FILE")
 @click.argument("target", metavar="TARGET")
+@click.option(
+    "-D",
+    "definitions",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Give a constant of the file another value.",
+)
 @click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json")
-def pmf(path: str, target: str, form: str) -> int:
+@click.option("--max-states", type=click.IntRange(min=1), default=10_000_000, metavar="N")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S")
+def pmf(
+    path: str,
+    target: str,
+    definitions: tuple[str, ...],
+    form: str,
+    max_states: int,
+    timeout: float | None,
+) -> int:
     """Write the exact output distributions of a mechanism, and its neighbors, as a table.
 
     A model can import such a table as a mechanism.
     """
     from dpcheck.front import ModelError, load
     from dpcheck.limits import LimitReached
+    from dpcheck.records import replace
     from dpcheck.report import draw_mistake, writer
 
+    constants = dict(_definition(text) for text in definitions)
     try:
-        sys.stdout.write(load(path).target(target).pmf(form))
+        chosen = load(path, **constants).target(target)
+        table = replace(chosen, max_states=max_states, timeout=timeout).pmf(form)
+        sys.stdout.write(table)
     except ModelError as wrong:
         for mistake in wrong.mistakes:
             writer(sys.stderr)(draw_mistake(mistake))
@@ -298,6 +323,13 @@ def pmf(path: str, target: str, form: str) -> int:
         _say(f"{limit.reason} ({limit.option})")
         return 3
     return 0
+
+
+def _definition(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name.strip() and equals and value.strip()):
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE.", param_hint="'-D'")
+    return name.strip(), value.strip()
 
 
 def _overview_options(

@@ -134,7 +134,7 @@ class Collector:
     """Gathers the events of a run; the summary may be asked for at any time."""
 
     answers: list[Answer] = field(default_factory=list)
-    mistakes: list[Mistake] = field(default_factory=list)
+    mistakes: dict[Mistake, None] = field(default_factory=dict)
     crashes: list[Crash] = field(default_factory=list)
     is_interrupted: bool = False
 
@@ -146,8 +146,7 @@ class Collector:
             case Crash():
                 self.crashes.append(event)
             case Mistake():
-                if event not in self.mistakes:
-                    self.mistakes.append(event)
+                self.mistakes.setdefault(event)
             case Started() | FileDone():
                 pass
             case _ as never:

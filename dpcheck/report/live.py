@@ -30,7 +30,7 @@ class TextReport:
     only_wrong: bool = False
     _answers: list[Answer] = field(default_factory=list)
     _waiting: list[Mistake] = field(default_factory=list)
-    _told: list[Mistake] = field(default_factory=list)
+    _told: set[Mistake] = field(default_factory=set)
     _status: Status | None = None
 
     def __enter__(self) -> Self:
@@ -53,7 +53,7 @@ class TextReport:
                 self._answers.append(event)
             case Mistake():
                 if event not in self._told:
-                    self._told.append(event)
+                    self._told.add(event)
                     self._waiting.append(event)
             case Started():
                 self._show(event)

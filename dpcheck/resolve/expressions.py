@@ -66,7 +66,6 @@ from dpcheck.resolve.scopes import (
     Local,
     Scope,
     Session,
-    similar,
     what_is,
 )
 from dpcheck.source import Span
@@ -317,7 +316,7 @@ def _name(tree: surface.Name, scope: Scope) -> Expr:
 
 def _report_unknown(tree: surface.Name, scope: Scope) -> None:
     """Report a name that means nothing, unless an item with a syntax error may introduce it."""
-    candidate = similar(tree.name, scope.known_names())
+    candidate = scope.session.suggestion(tree.name, scope.known_names())
     broken = scope.session.broken
     if tree.name not in broken and (candidate is not None or not broken):
         scope.report(UnknownName(tree.span, tree.name, candidate))
@@ -332,7 +331,7 @@ def _primed(tree: surface.Name, scope: Scope) -> Expr:
     if held is None and isinstance(binding, Known) and binding.value is None:
         return hole(tree.span)
     if held is None:
-        candidate = similar(tree.name, scope.primed)
+        candidate = scope.session.suggestion(tree.name, scope.primed)
         shown = None if candidate is None else f"{candidate}'"
         scope.report(UnknownName(tree.span, f"{tree.name}'", shown))
         return hole(tree.span)
@@ -407,7 +406,8 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
                 return _not_a_function(tree, scope, "a distribution")
         is_array = name in scope.bindings
         if name not in scope.session.broken:
-            scope.report(UnknownFunction(tree.function.span, name, similar(name, known), is_array))
+            candidate = scope.session.suggestion(name, known)
+            scope.report(UnknownFunction(tree.function.span, name, candidate, is_array))
         return hole(tree.span)
     op, least, most = BUILT_IN[name]
     if len(args) < least or (most is not None and len(args) > most):

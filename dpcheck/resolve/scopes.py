@@ -19,6 +19,8 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.syntax import assigned_names
 from dpcheck.source import Span
 
+ENOUGH_SUGGESTIONS = 200
+
 Role = Literal["constant", "parameter", "loop variable", "input", "local", "argument", "output"]
 
 
@@ -92,6 +94,13 @@ class Session:
     def report(self, mistake: Mistake) -> None:
         """Keep a mistake; of several alike at one place the first."""
         self.found.setdefault((type(mistake), mistake.span), mistake)
+
+    def suggestion(self, name: str, candidates: Iterable[str]) -> str | None:
+        """Return a candidate that looks like a name, unless there are very many mistakes already.
+
+        Each looks through all names: with thousands of both that would take minutes.
+        """
+        return similar(name, candidates) if len(self.found) < ENOUGH_SUGGESTIONS else None
 
     def locals_of(self, mechanism: surface.Mechanism) -> tuple[str, ...]:
         """Return the names a mechanism assigns, found out once."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -353,3 +354,43 @@ def test_a_verdict_imports_nothing_it_does_not_need(folder):
         [sys.executable, "-c", program], cwd=folder, capture_output=True, check=False
     )
     assert (run.returncode, run.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("arguments", [["check"], ["check", "--format", "json"]])
+def test_an_output_that_cannot_be_written_is_said_in_a_line(folder, arguments):
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "dpcheck", *arguments, str(folder)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1] == (
+        "dpcheck: cannot write the output: No space left on device"
+    )
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_closed_output_keeps_the_exit_status(folder):
+    closed = f"{sys.executable} -m dpcheck check {folder} >&-"
+    ended = subprocess.run(closed, shell=True, capture_output=True, text=True, check=False)
+    assert ended.returncode == command("check", str(folder)).returncode
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_table_is_written_for_constants_and_within_limits(tmp_path):
+    model = tmp_path / "m.dpm"
+    model.write_text(
+        "const n = 3 mechanism m { input x in 0..n adjacent abs(x - x') <= 1"
+        " y ~ geometric(x, 1/2) clamped 0..n output y }"
+    )
+    small = command("pmf", str(model), "m", "-D", "n=1", "--format", "csv")
+    assert small.stdout.splitlines()[:2] == ["row,x = 0,0,2/3", "row,x = 0,1,1/3"]
+    assert command("pmf", str(model), "m", "--max-states", "2").returncode == 3
+    assert command("pmf", str(model), "m", "-D", "n").returncode == 2
+    assert command("pmf", str(model), "m", "-D", "k=1").returncode == 2
+    lost = command("profile", str(model), "--target", "m", "--svg", str(tmp_path / "no" / "x.svg"))
+    assert lost.returncode == 2
