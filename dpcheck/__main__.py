@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from typing import NoReturn
 
 INTERRUPTED = 130
 CANNOT_WRITE = 2
@@ -33,16 +34,15 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("dpcheck: interrupted\n")
         status = INTERRUPTED
-    if status == INTERRUPTED:
-        _leave_now(status)
-    sys.exit(status)
+    _leave(status)
 
 
-def _leave_now(status: int) -> None:
-    """End the process with this status, whatever the interrupt cut short.
+def _leave(status: int) -> NoReturn:
+    """End the process with this status, whatever an interrupt or a limit cut short.
 
     CPython remembers a `KeyboardInterrupt` that left code compiled from a string, as imports of
-    scientific packages run it, and would end the process by SIGINT although it was handled.
+    scientific packages run it, and would end the process by SIGINT although it was handled. And a
+    thread given up at a deadline may still be at work, and fail while the interpreter goes away.
     """
     sys.stdout.flush()
     sys.stderr.flush()
