@@ -70,8 +70,8 @@ class NothingToCompute(Mistake):
 
     code: ClassVar[str] = "DP603"
     explanation: ClassVar[str] = """\
-`compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, or `P=? [ path ]`. What
-is true or false is a `check` or a `refute`.
+`compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, `P=? [ path ]`, or one of
+those that `dpcheck quantities` lists. What is true or false is a `check` or a `refute`.
 
 Wrong: compute survey: dp(ln 3)
 Right: compute survey: epsilon
@@ -81,7 +81,12 @@ Right: check survey: dp(ln 3)
     @property
     def title(self) -> str:
         """The mistake."""
-        return "`compute` needs a quantity: epsilon, epsilon(d), delta(e) or P=? [ path ]"
+        return "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]; this is a claim"
+
+    @property
+    def help(self) -> str | None:
+        """Ask whether it is true."""
+        return "write `check` or `refute` in place of `compute`, or leave the comparison out"
 
 
 @dataclass(frozen=True)
