@@ -70,8 +70,8 @@ class NothingToCompute(Mistake):
 
     code: ClassVar[str] = "DP603"
     explanation: ClassVar[str] = """\
-`compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, `P=? [ path ]`, or one of
-those that `dpcheck quantities` lists. What is true or false is a `check` or a `refute`.
+`compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, `P=? [ path ]`, or one
+of those that `dpcheck quantities` lists. What is true or false is a `check` or a `refute`.
 
 Wrong: compute survey: dp(ln 3)
 Right: compute survey: epsilon
@@ -81,7 +81,7 @@ Right: check survey: dp(ln 3)
     @property
     def title(self) -> str:
         """The mistake."""
-        return "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]; this is a claim"
+        return "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]"
 
     @property
     def help(self) -> str | None:
