@@ -103,6 +103,7 @@ def test_a_program_for_floats_has_nearly_the_same_probabilities(name: str) -> No
 @pytest.mark.peers
 @pytest.mark.parametrize("name", SMALL)
 def test_all_ways_agree_and_a_tight_bound_cannot_be_less(name: str) -> None:
+    pytest.importorskip("stormpy")
     instance = SMALL[name]()
     ways = ["dpcheck", "storm-exact", "storm-exact-elimination", "storm-exact-eigen", "storm-sound"]
     if instance.is_all_ends:
