@@ -148,6 +148,7 @@ def _with_few_scales(
     n_bits = sum(value.bit_length() * n for value, n in zip(known, counts.tolist(), strict=True))
     if common >= _INT64_LIMIT or common.bit_length() * int(counts.sum()) > 3 * n_bits:
         return chain.numerators, codes
+    # A numerator is at most its denominator, so its product with a factor is at most `common`.
     factors = np.where(later, common // chain.denominators, 1)
     codes[later] = scales.code(common)
     return chain.numerators * np.repeat(factors, np.diff(chain.indptr)), codes
