@@ -10,6 +10,7 @@ import pytest
 from dpcheck.check.sequences import ENDS, has_output_cycle, sequence_table
 from dpcheck.limits import Limits
 from tests.chains import built_chain, chain_rows
+from tests.checking import check_text, verdicts
 
 SURVEY = """
 mechanism m {
@@ -117,3 +118,32 @@ def test_tables_larger_than_asked_for_are_not_made():
 def test_outputs_go_on_without_end_exactly_if_a_cycle_shows_some(text, is_endless):
     chain = built_chain(text, "m")
     assert has_output_cycle(chain, np.asarray(chain.initial)) is is_endless
+
+
+@pytest.mark.parametrize("n_alike", [7, 8, 9, 20])
+def test_rows_that_begin_alike_are_not_taken_for_equal(n_alike):
+    n = n_alike + 2
+    text = f"""
+      mechanism m {{
+        input x in 0..2
+        adjacent abs(x - x') = 1
+        y ~ {{i: (if i < {n_alike} then 2 else if (i = {n_alike}) = (x = 1) then 3 else 1)/{2 * n}
+             for i in 0..{n - 1}}}
+        output y
+      }}
+      check m: epsilon = ln 3
+    """
+    assert verdicts(check_text(text)) == ["holds"]
+
+
+def test_equal_rows_over_other_denominators_are_one_class():
+    text = """
+      mechanism m {
+        input x in 0..1
+        adjacent all
+        y ~ if x = 0 then {i: 1/10 for i in 0..9} else {i: 3/30 for i in 0..9}
+        output y
+      }
+      check m: epsilon = 0
+    """
+    assert verdicts(check_text(text)) == ["holds"]
