@@ -34,6 +34,7 @@ Measured: 100x100 grid walk (10,000 unknowns, 4,000-bit denominators) 1 s for on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -202,7 +203,11 @@ class LiftedSystem:
 
 @dataclass(frozen=True, eq=False)
 class _Digits:
-    """The digits so far: of the asked states, and of all states while they fit in memory."""
+    """The digits so far: of the asked states, and the first ones of all states.
+
+    Proving a denominator takes the digits down to its own size, about the first half of those that
+    it was found from; so what does not fit in memory is seldom needed.
+    """
 
     asked: list[IntArray]
     everywhere: list[IntArray]
@@ -257,15 +262,13 @@ def lifted_bounds(
 
 
 def _keep(found: _Digits, digit: Digit, asked: IntArray) -> None:
-    """Add a digit; those of all states are dropped once they take too much memory."""
+    """Add a digit; those of all states only while they fit in memory."""
     found.asked.append(digit.values[asked])
     found.bits.append(digit.bits)
     found.totals.append(digit.total)
     found.residuals.append(digit.residual)
-    if len(found.everywhere) == len(found.asked) - 1:
+    if digit.values.nbytes * len(found.asked) <= STORED_DIGITS_LIMIT:
         found.everywhere.append(digit.values)
-        if digit.values.nbytes * len(found.everywhere) > STORED_DIGITS_LIMIT:
-            found.everywhere.clear()
 
 
 def _joined(digits: list[int], bits: list[int]) -> int:
@@ -327,14 +330,12 @@ def _distances(
     q x_t = Σ_i d_it q 2^-T_i + q A⁻¹ r / 2^T. With d = d1 2^26 + d0 the factors of d1 and d0 are
     rounded down to multiples of 2^-64 and taken modulo 1, which makes the sum err by less than
     (|d1| + |d0|) 2^-64 < 2^-36 a digit. None if there are not enough digits to tell.
+
+    Digits that were not stored are computed once more: they are always the same ones.
     """
     enough = q.bit_length() + EXTRA_BITS + int(lifted.bound.max()).bit_length()
     sums = np.zeros(lifted.n_states, np.uint64)
-    stored = zip(found.everywhere, found.totals, found.residuals, strict=False)
-    fresh = ((d.values, d.total, d.residual) for d in lifted.digits(limits))
-    for n_digits, (values, total, residual) in enumerate(stored if found.everywhere else fresh):
-        if n_digits == len(found.totals):
-            break
+    for n_digits, (values, total, residual) in enumerate(_all_digits(lifted, found, limits)):
         high, low = values >> HALF_DIGIT_BITS, values & ((1 << HALF_DIGIT_BITS) - 1)
         sums += high.view(np.uint64) * _fixed_point(q, 64 + HALF_DIGIT_BITS - total)
         sums += low.view(np.uint64) * _fixed_point(q, 64 - total)
@@ -344,6 +345,17 @@ def _distances(
             slack = (n_digits + 1) * 2.0**-36 + 2.0**-EXTRA_BITS
             return np.abs(fractions) * (1 + 2.0**-50) + slack, fractions
     return None, np.empty(0)
+
+
+def _all_digits(
+    lifted: LiftedSystem, found: _Digits, limits: Limits
+) -> Iterator[tuple[IntArray, int, int]]:
+    """Yield every digit [n] so far with the bits until there and the largest residual."""
+    n_stored, n_digits = len(found.everywhere), len(found.totals)
+    yield from zip(found.everywhere, found.totals, found.residuals, strict=False)
+    if n_stored < n_digits:
+        for digit in islice(lifted.digits(limits), n_stored, n_digits):
+            yield digit.values, digit.total, digit.residual
 
 
 def _fixed_point(q: int, shift: int) -> np.uint64:

@@ -244,6 +244,16 @@ def test_a_wrong_denominator_is_never_proved() -> None:
         assert found is None or found % right == 0
 
 
+@pytest.mark.parametrize("n_stored", [0, 1, 7, 20])
+def test_digits_that_did_not_fit_in_memory_are_computed_again(
+    n_stored: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, k = 300, 100
+    monkeypatch.setattr(lifting, "STORED_DIGITS_LIMIT", n * 8 * n_stored)
+    found = lifting.lifted_values(ruin(n, 2, 3), np.array([k - 1]), Limits())
+    assert found == [number((3**k - 2**k) * 2 ** (n + 1 - k), 3 ** (n + 1) - 2 ** (n + 1))]
+
+
 def test_a_circle_of_links_is_no_tree() -> None:
     circle = System(
         Graph(np.array([0, 1, 2, 3]), np.array([1, 2, 0])),
