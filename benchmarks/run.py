@@ -5,42 +5,31 @@ machine hits all of them. Storm has several ways to do a job; each is tried once
 then repeated. A run over the cap is stopped and counts as not finished. Rows are printed as they
 come; with `--write` the table in README.md is rewritten after every job, so that an interrupted run
 keeps what it has. With `--keep FILE` it can be continued: the jobs in the file are not run again.
+With `--unfinished FILE`, ways that ran into the cap are noted, and not run again by a later run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmarks.instances import Instance
 from benchmarks.job import write_models
+from benchmarks.processes import ROOT, add_run, add_whole_process
 from benchmarks.suite import SMALL, SUITE
-from benchmarks.table import Run, Series, Timing, machine, printed_table, replace_table, row
+from benchmarks.table import Timing, machine, printed_table, replace_table, row
+from benchmarks.ways import WAYS, Ways, favorites_of
 
-ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "benchmarks" / "README.md"
 RUN_LONG = 20.0
-
-WAYS: dict[str, tuple[str, ...]] = {
-    "dpcheck": ("dpcheck",),
-    "storm-exact": (
-        *("storm-exact-acyclic", "storm-exact-elimination", "storm-exact-eigen", "storm-exact"),
-    ),
-    "storm-sound": ("storm-sound",),
-    "storm-exact-forward": ("storm-exact-forward",),
-    "storm-sound-forward": ("storm-sound-forward",),
-}
-FOR_CYCLES = ("storm-exact-elimination", "storm-exact-eigen")
 
 
 @dataclass
@@ -54,6 +43,7 @@ class Options:
     is_written: bool
     tools: list[str]
     kept: Path | None
+    unfinished: Path | None
 
 
 def main() -> None:
@@ -71,7 +61,7 @@ def main() -> None:
     is_interrupted = False
     try:
         done = {timing.name for timing in timings}
-        for timing in all_timings([name for name in names if name not in done], options):
+        for timing in all_timings([n for n in names if n not in done], timings, options):
             timings.append(timing)
             print(row(timing, options.cap), flush=True)
             keep(timings, options)
@@ -100,12 +90,16 @@ def parsed_options() -> Options:
     parser.add_argument("--write", action="store_true", help="put the table into README.md")
     parser.add_argument("--tools", default=",".join(WAYS), help=f"some of {', '.join(WAYS)}")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="go on from what a file keeps")
+    parser.add_argument(
+        "--unfinished", type=Path, metavar="FILE", help="do not repeat what ran into the cap"
+    )
     given = parser.parse_args()
     tools = given.tools.split(",")
     if unknown := [tool for tool in tools if tool not in WAYS]:
         parser.error(f"unknown tools: {', '.join(unknown)}")
     return Options(
-        given.patterns, given.repeat, given.cap, given.total, given.write, tools, given.keep
+        *(given.patterns, given.repeat, given.cap, given.total, given.write, tools),
+        *(given.keep, given.unfinished),
     )
 
 
@@ -139,24 +133,21 @@ def keep(timings: list[Timing], options: Options) -> None:
         options.kept.write_text(json.dumps(record))
 
 
-def all_timings(names: list[str], options: Options) -> Iterator[Timing]:
+def all_timings(names: list[str], before: list[Timing], options: Options) -> Iterator[Timing]:
     """Yield the timing of every job, until the total time is over."""
     end = time.monotonic() + options.total * 60
+    ways = Ways(options.cap, favorites_of(before), options.unfinished)
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             if time.monotonic() > end:
                 return
-            yield measured({**SUITE, **SMALL}[name](), Path(folder), options)
+            yield measured({**SUITE, **SMALL}[name](), Path(folder), options, ways)
 
 
-def measured(instance: Instance, folder: Path, options: Options) -> Timing:
+def measured(instance: Instance, folder: Path, options: Options, ways: Ways) -> Timing:
     """Return the runs of every tool on a job; says so where answers differ."""
     write_models(instance, folder)
-    found = {}
-    for tool in options.tools:
-        if tool.endswith("-forward") and not instance.is_all_ends:
-            continue
-        found[tool] = fastest_way(tool, instance, folder, options.cap)
+    found = {tool: ways.fastest(tool, instance, folder) for tool in options.tools}
     for _ in range(options.repeat):
         for series in found.values():
             if len(series.runs) < options.repeat and series.is_short(RUN_LONG):
@@ -171,101 +162,6 @@ def measured(instance: Instance, folder: Path, options: Options) -> Timing:
     for tool, answer in timing.other_answers():
         print(f"{instance.name}: {tool} answers {answer!r}", file=sys.stderr)
     return timing
-
-
-def fastest_way(tool: str, instance: Instance, folder: Path, cap: float) -> Series:
-    """Return the way of a tool that is fastest on a job, with its first run.
-
-    Where the model could not be built in time, no other way is tried: they all build it.
-    """
-    tried: list[Series] = []
-    for way in WAYS[tool]:
-        if tried and tried[-1].problem == "time" and not tried[-1].is_built:
-            break
-        if way in FOR_CYCLES and tried[0].problem in (None, "time"):
-            continue  # the acyclic solver took the model, and does the same without a matrix
-        best = min((series.median for series in tried if series.runs), default=cap)
-        series = Series(way)
-        # A way that takes longer than the best one so far need not finish.
-        add_run(series, instance.name, folder, min(cap, best + 2))
-        tried.append(series)
-    finished = [series for series in tried if series.runs]
-    return min(finished, key=lambda series: series.median) if finished else tried[-1]
-
-
-def add_run(series: Series, name: str, folder: Path, cap: float) -> None:
-    """Run one job and add what it took, or what went wrong."""
-    command = [sys.executable, "-m", "benchmarks.job", series.way, name, str(folder)]
-    ended = process(command, cap + 20)
-    series.is_built = b"the model is built" in ended.errors
-    if ended.code is None:
-        series.problem = "time"
-        return
-    lines = ended.output.decode().splitlines()
-    if ended.code or not lines:
-        is_memory = b"bad_alloc" in ended.errors or b"MemoryError" in ended.errors
-        series.problem = "memory" if is_memory else "failed"
-        if b"not acyclic" not in ended.errors:
-            print(f"{name}: {series.way}: {ended.errors.decode()[-300:]}", file=sys.stderr)
-        return
-    record = json.loads(lines[-1])
-    if record["seconds"] > cap:
-        series.problem = "time"
-        return
-    series.runs.append(Run(record["seconds"], record["cpu"], record["peak_mib"], record["answer"]))
-
-
-def add_whole_process(series: Series, name: str, folder: Path, cap: float) -> None:
-    """Run a job as a user does, from nothing, and add how long the process took."""
-    if series.way == "dpcheck":
-        command = [sys.executable, "-m", "dpcheck", "check", str(folder / f"{name}.dpm")]
-        ended = process(command, cap + 20)
-        prepared = 0.0
-    else:
-        command = [sys.executable, "-m", "benchmarks.job", series.way, name, str(folder), "--cold"]
-        ended = process(command, cap + 20)
-        lines = ended.output.decode().splitlines()
-        prepared = json.loads(lines[-1])["prepared"] if lines and not ended.code else 0.0
-    if ended.code is not None:
-        series.whole.append(ended.seconds - prepared)
-
-
-@dataclass
-class Ended:
-    """How a process ended; the code is None where it was stopped."""
-
-    code: int | None
-    seconds: float
-    output: bytes
-    errors: bytes = field(repr=False)
-
-
-def process(command: list[str], limit: float) -> Ended:
-    """Run a process from the root, for no longer than the limit.
-
-    Compiled modules are kept, as they are of an installed package.
-    """
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    start = time.perf_counter()
-    job = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        output, errors = job.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)
-        output, errors = job.communicate()
-        return Ended(None, time.perf_counter() - start, output, errors)
-    finally:
-        if job.poll() is None:  # this process is being interrupted
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
-    return Ended(job.returncode, time.perf_counter() - start, output, errors)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 MARKS = "<!-- table: begin -->", "<!-- table: end -->"
-STORM_TOOLS = ("storm-exact", "storm-sound", "storm-exact-forward", "storm-sound-forward")
+STORM_TOOLS = ("storm-exact", "storm-sound")
 ENOUGH_RUNS = 5
 
 
@@ -88,7 +88,6 @@ class Settings(Protocol):
 COLUMNS = (
     *("job", "dpcheck s", "MiB", "Storm exact s", "ratio", "MiB"),
     *("Storm sound s", "ratio", "MiB"),
-    *("exact forward s", "ratio", "sound forward s", "ratio"),
     *("whole process: dpcheck s", "Storm sound s"),
 )
 HEADER = (f"| {' | '.join(COLUMNS)} |", "|---|" + "--:|" * (len(COLUMNS) - 1))
@@ -98,7 +97,6 @@ def row(timing: Timing, cap: float) -> str:
     """Return one line: medians, and ratios of the runs side by side with their spread."""
     ours, exact = timing.of("dpcheck"), timing.of("storm-exact")
     sound = timing.of("storm-sound")
-    forward = [timing.of(tool) for tool in ("storm-exact-forward", "storm-sound-forward")]
     wrong = dict(timing.other_answers())
     cells = [
         timing.name,
@@ -107,11 +105,6 @@ def row(timing: Timing, cap: float) -> str:
         memory_text(exact),
         *(seconds_text(sound, cap, wrong.get("storm-sound")), ratio_text(sound, ours)),
         memory_text(sound),
-        *(
-            cell
-            for one in forward
-            for cell in (seconds_text(one, cap, wrong.get(one.way)), ratio_text(one, ours))
-        ),
         *(whole_text(ours), whole_text(sound)),
     ]
     return f"| {' | '.join(cells)} |"
@@ -131,8 +124,7 @@ def seconds_text(series: Series, cap: float, wrong: str | None = None) -> str:
                 return "out of memory"
             case other:
                 return other or "-"
-    words = (word for word in series.way.split("-")[2:] if word != "forward")
-    way = "".join(f" {word}" for word in words)
+    way = "".join(f" {word}" for word in series.way.split("-")[2:])
     count = "" if len(series.runs) >= ENOUGH_RUNS else f" ({len(series.runs)})"
     return f"{series.median:.3g}{way}{count}" + (f", says {wrong}" if wrong else "")
 
@@ -162,8 +154,8 @@ def family_rows(timings: list[Timing]) -> list[str]:
     """Return, for each family, the least and the greatest ratio over its jobs."""
     families = dict.fromkeys(timing.family for timing in timings)
     lines = [
-        "| family | jobs | exact / dpcheck | sound / dpcheck | exact forward | sound forward |",
-        "|---|--:|--:|--:|--:|--:|",
+        "| family | jobs | exact / dpcheck | sound / dpcheck |",
+        "|---|--:|--:|--:|",
     ]
     for family in families:
         jobs = [timing for timing in timings if timing.family == family]

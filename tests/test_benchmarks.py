@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import ways
 from benchmarks.instances import Instance, Valuation
 from benchmarks.job import TOOLS, write_models
 from benchmarks.suite import SMALL, SUITE
 from benchmarks.table import MARKS, Run, Series, Timing, replace_table, row
+from benchmarks.ways import Ways
 from tests.checking import check_text, verdicts
 
 Table = dict[tuple[Valuation, int], Fraction]
@@ -105,10 +107,16 @@ def test_a_program_for_floats_has_nearly_the_same_probabilities(name: str) -> No
 def test_all_ways_agree_and_a_tight_bound_cannot_be_less(name: str) -> None:
     pytest.importorskip("stormpy")
     instance = SMALL[name]()
-    ways = ["dpcheck", "storm-exact", "storm-exact-elimination", "storm-exact-eigen", "storm-sound"]
+    tried = [
+        "dpcheck",
+        "storm-exact",
+        "storm-exact-elimination",
+        "storm-exact-eigen",
+        "storm-sound",
+    ]
     if instance.is_all_ends:
-        ways += ["storm-exact-forward", "storm-sound-forward"]
-    answers = {way: answer(way, instance) for way in ways}
+        tried += ["storm-exact-forward", "storm-sound-forward"]
+    answers = {way: answer(way, instance) for way in tried}
     assert len(set(answers.values())) == 1, answers
     if instance.is_value:
         return
@@ -117,7 +125,7 @@ def test_all_ways_agree_and_a_tight_bound_cannot_be_less(name: str) -> None:
     assert least == instance.bound if instance.is_tight else least < instance.bound
     tighter = replace(instance, bound=least * SLIGHTLY_LESS)
     if instance.bound > 1:
-        exact_ways = [way for way in ways if "sound" not in way]
+        exact_ways = [way for way in tried if "sound" not in way]
         assert {answer(way, tighter) for way in exact_ways} == {"violated"}
 
 
@@ -138,17 +146,84 @@ def test_a_row_says_what_did_not_finish_and_never_extrapolates() -> None:
     ours = Series("dpcheck", [Run(0.5, 0.5, 60, "holds")] * 5)
     stopped = Series("storm-exact", problem="time", is_built=True)
     building = Series("storm-sound", problem="time")
-    wrong = Series("storm-sound-forward", [Run(1.0, 1.0, 90, "violated")])
-    found = {
-        "dpcheck": ours,
-        "storm-exact": stopped,
-        "storm-sound": building,
-        "storm-sound-forward": wrong,
-    }
+    found = {"dpcheck": ours, "storm-exact": stopped, "storm-sound": building}
     text = row(Timing("job", "family", found), 300)
     assert "| 0.5 | 60 | did not finish in 300 s | - |" in text
     assert "| did not finish in 300 s, building | - |" in text
-    assert "| 1 (1), says violated | 2 [2 .. 2] |" in text
+
+
+def test_a_row_names_the_way_and_another_answer() -> None:
+    ours = Series("dpcheck", [Run(0.5, 0.5, 60, "holds")] * 5)
+    wrong = Series("storm-exact-forward", [Run(1.0, 1.0, 90, "violated")])
+    text = row(Timing("job", "family", {"dpcheck": ours, "storm-exact": wrong}), 300)
+    assert "| 1 forward (1), says violated | 2 [2 .. 2] |" in text
+
+
+class Clock:
+    """Stands for runs of jobs: what each way takes, in seconds, of which the cap allows some."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float | str]) -> None:
+        self.seconds = seconds
+        self.asked: list[tuple[str, float]] = []
+        monkeypatch.setattr(ways, "add_run", self.add_run)
+
+    def add_run(self, series: Series, name: str, folder: Path, limit: float) -> None:
+        self.asked.append((series.way, limit))
+        taken = self.seconds.get(series.way, 1e9)
+        series.is_built = taken != "building"
+        if isinstance(taken, str):
+            series.problem = "time" if taken == "building" else taken
+        elif taken > limit:
+            series.problem = "time"
+        else:
+            series.runs.append(Run(taken, taken, 60, "holds"))
+
+
+def test_ways_are_given_little_more_than_the_best_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch, {"storm-exact-acyclic": 9.0, "storm-exact-forward": 4.0})
+    fastest = Ways(300, {}, None).fastest("storm-exact", SMALL["geometric-4"](), tmp_path)
+    assert fastest.way == "storm-exact-forward"
+    assert clock.asked == [
+        *(("storm-exact-acyclic", 300), ("storm-exact", 11.0), ("storm-exact-forward", 11.0)),
+    ]
+
+
+def test_where_the_favorite_does_not_finish_no_other_way_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch, {"storm-exact-acyclic": "failed", "storm-exact-eigen": 9.0})
+    instance = SMALL["ruin-1-2-10"]()
+    tried = Ways(300, {}, None)
+    assert tried.fastest("storm-exact", instance, tmp_path).way == "storm-exact-eigen"
+    clock.seconds, clock.asked = {}, []
+    assert not tried.fastest("storm-exact", instance, tmp_path).runs
+    assert not tried.fastest("storm-exact", instance, tmp_path).runs
+    assert [way for way, _ in clock.asked] == ["storm-exact-eigen", "storm-exact"]
+
+
+def test_a_model_that_cannot_be_built_is_built_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch, {"storm-exact-acyclic": "building"})
+    Ways(300, {}, None).fastest("storm-exact", SMALL["geometric-4"](), tmp_path)
+    assert len(clock.asked) == 1
+
+
+def test_what_did_not_finish_is_noted_and_not_repeated_under_the_same_cap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, instance = tmp_path / "unfinished.json", SMALL["geometric-4"]()
+    clock = Clock(monkeypatch, {"storm-exact-forward": 250.0})
+    Ways(300, {}, file).fastest("storm-exact", instance, tmp_path)
+    clock.asked = []
+    again = Ways(300, {}, file).fastest("storm-exact", instance, tmp_path)
+    assert clock.asked == [("storm-exact-forward", 300)]
+    assert again.way == "storm-exact-forward"
+    clock.asked = []
+    Ways(400, {}, file).fastest("storm-exact", instance, tmp_path)
+    assert len(clock.asked) == 3
 
 
 def test_a_kept_timing_is_read_back_as_it_was() -> None:
