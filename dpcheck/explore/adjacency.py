@@ -10,7 +10,8 @@ Conjuncts that read one side only are settled on its rows before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from dpcheck.model.values import ArrayValue, Value, value_text
 from dpcheck.records import dataclass
 
 BLOCK = 1 << 20
+MOVED = 1 << 16
+"""About how many keys are looked up at once."""
+
 MAX_MOVES = 200_000
 MAX_KEY = 2**62
 
@@ -85,7 +89,7 @@ def _primed_names(inputs: Columns, condition: Expr | None) -> dict[str, str]:
 def symmetric(found: Sequence[IntArray], n_states: int) -> IntArray:
     """Return the pairs [n, 2] of all parts as unordered pairs without self-pairs, sorted."""
     pairs = np.concatenate([np.empty((0, 2), np.int64), *found])
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
     keys = distinct((low * n_states + high)[low != high])
     return (
         np.stack([keys // n_states, keys % n_states], axis=1) if len(keys) else keys.reshape(0, 2)
@@ -148,10 +152,14 @@ def related(
     for conjuncts in conjunctions(condition):
         narrow = _narrowed(search, conjuncts)
         bounds = distances(narrow.conjuncts, *names)
-        part = narrow.search.satisfying(narrow.search.candidates(bounds), narrow.conjuncts)
+        candidates, settled = narrow.search.candidates(bounds)
+        open_ = [conjunct for conjunct in narrow.conjuncts if id(conjunct) not in settled]
+        part = narrow.search.satisfying(candidates, open_)
         found.append(_Found(narrow.widened(part.pairs), narrow.widened(part.unsure)))
     # A part of a union without a value is a mistake only if no earlier part is true.
     unsure = np.concatenate([part.unsure for part in found])
+    if not len(unsure):
+        return np.concatenate([part.pairs for part in found])
     unsure = unsure[distinct_rows(list(unsure.T))[0]]
     decided = search.satisfying(iter([(unsure[:, 0], unsure[:, 1])]), (condition,))
     if len(decided.unsure):
@@ -178,6 +186,18 @@ class _Coordinate:
 
 
 @dataclass(frozen=True, eq=False)
+class _Plan:
+    """Coordinates, the moves between rows, and the `id`s of conjuncts true of all they meet."""
+
+    coordinates: list[_Coordinate]
+    moves: list[tuple[int, ...]]
+    settled: frozenset[int]
+
+
+_Lookup = Callable[[IntArray], tuple[IntArray, IntArray]]
+
+
+@dataclass(frozen=True, eq=False)
 class _Search:
     """Two sides; `equal` columns of them, and further values [n_rows] that have to be equal."""
 
@@ -197,12 +217,14 @@ class _Search:
         found, unsure, n_found = [nothing], [nothing], 0
         for some, partners in candidates:
             self.limits.check_time(f"{n_found} neighbor pairs found")
-            apart = some != partners if self.skip_same else slice(None)
+            apart = np.flatnonzero(some != partners) if self.skip_same else slice(None)
             rows, others = some[apart], partners[apart]
-            truth = self._truth(rows, others, conjuncts)
             pairs = np.stack([rows, others], axis=1)
-            found.append(pairs[truth == TRUE])
-            unsure.append(pairs[truth >= FIRST_FAULT])
+            if conjuncts:
+                truth = self._truth(rows, others, conjuncts)
+                unsure.append(pairs[truth >= FIRST_FAULT])
+                pairs = pairs[truth == TRUE]
+            found.append(pairs)
             n_found += len(found[-1])
             if n_found > 4 * self.limits.max_states:
                 raise LimitReached(f"more than {n_found} neighbor pairs", "--max-states")
@@ -232,17 +254,23 @@ class _Search:
 
     # --- plans ---
 
-    def candidates(self, bounds: Sequence[Distance]) -> Iterator[tuple[IntArray, IntArray]]:
-        """Return candidate pairs by the cheaper plan: a superset of what the bounds allow."""
+    def candidates(
+        self, bounds: Sequence[Distance]
+    ) -> tuple[Iterator[tuple[IntArray, IntArray]], frozenset[int]]:
+        """Return candidate pairs by the cheaper plan: a superset of what the bounds allow.
+
+        The second result are the `id`s of conjuncts that are true of every candidate: moves make
+        no steps but those that a bound allows, so it holds where differences mean distances.
+        """
         fixed = [pair for d in bounds if d.bound <= 0 for pair in d.pairs]
         if any(d.bound < 0 for d in bounds) or not (self.left.n_rows and self.right.n_rows):
-            return iter(())
+            return iter(()), frozenset()
         blocks = self._block_cost(fixed)
         if blocks > 2 * (self.left.n_rows + self.right.n_rows):
             plan = self._plan(bounds, blocks)
             if plan is not None:
-                return self.moves(*plan)
-        return self.blocks(fixed)
+                return self.moves(plan.coordinates, plan.moves), plan.settled
+        return self.blocks(fixed), frozenset()
 
     def _groups(self, fixed: Sequence[tuple[str, str]]) -> tuple[IntArray, IntArray]:
         """Return group numbers of both sides: equal for rows that agree on the fixed columns."""
@@ -271,9 +299,7 @@ class _Search:
             counts = sizes[rows]
             yield np.repeat(rows, counts), order[ranges(starts[rows], counts)]
 
-    def _plan(
-        self, bounds: Sequence[Distance], budget: float
-    ) -> tuple[list[_Coordinate], list[tuple[int, ...]]] | None:
+    def _plan(self, bounds: Sequence[Distance], budget: float) -> _Plan | None:
         """Return coordinates that tell rows apart and moves between them, if cheaper."""
         pairs = self._all_pairs(bounds)
         if pairs is None:
@@ -286,7 +312,15 @@ class _Search:
             return None
         most = min(MAX_MOVES, int(budget / (2 * self.left.n_rows)))
         moves = _moves(pairs, coordinates, self.equal, bounds, most)
-        return None if moves is None else (coordinates, moves)
+        if moves is None:
+            return None
+        metric = {pair for pair, c in zip(pairs, coordinates, strict=True) if c.is_metric}
+        settled = frozenset(
+            id(d.conjunct)
+            for d in bounds
+            if d.is_exact and (d.norm == "hamming" or metric.issuperset(d.pairs))
+        )
+        return _Plan(coordinates, moves, settled)
 
     def _all_pairs(self, bounds: Sequence[Distance]) -> list[tuple[str, str]] | None:
         """Pair every left column with one right column: as bounded, or else by position."""
@@ -312,32 +346,64 @@ class _Search:
     def moves(
         self, coordinates: list[_Coordinate], moves: list[tuple[int, ...]]
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield for each move the rows it leads from and the rows it leads to."""
+        """Yield the rows that moves lead from and the rows they lead to, many moves at a time.
+
+        A digit of a key has room for twice the width w, and a step is below w in size: from the
+        last digit on, one that leaves its range comes to w at least (with or without a borrow),
+        which no key of the right side has. So equal keys mean that all steps are as in the move.
+        """
         key = np.zeros(self.left.n_rows, np.int64)
         target = np.zeros(self.right.n_rows, np.int64)
-        for c in coordinates:
-            key, target = key * (2 * c.width) + c.left, target * (2 * c.width) + c.right
-        order = np.argsort(target, kind="stable")
-        target = target[order]
-        is_simple = not np.any(target[1:] == target[:-1])
-        for move in moves:
-            # A digit has room for twice the width: a shifted digit out of range meets no key.
-            shift = 0
-            for step, c in zip(move, coordinates, strict=True):
-                shift = shift * (2 * c.width) + step
-            moved = key + shift
-            starts = np.searchsorted(target, moved)
-            if is_simple:
-                hit = np.flatnonzero(target[starts.clip(max=len(target) - 1)] == moved)
-                rows, others = hit, order[starts[hit]]
-            else:
-                sizes = np.searchsorted(target, moved, side="right") - starts
-                rows = np.repeat(np.arange(len(key)), sizes)
-                others = order[ranges(starts, sizes)]
-            inside = np.ones(len(rows), np.bool_)
-            for step, c in zip(move, coordinates, strict=True):
-                inside &= c.right[others] - c.left[rows] == step
-            yield rows[inside], others[inside]
+        shifts, size = np.zeros(len(moves), np.int64), 1
+        for c, steps in zip(coordinates, np.array(moves, np.int64).T, strict=True):
+            digit = 2 * c.width
+            key, target = key * digit + c.left, target * digit + c.right
+            shifts, size = shifts * digit + steps, size * digit
+        lookup = _lookup(target, size, len(key) * len(moves))
+        at_once = max(1, MOVED // len(key))
+        for first in range(0, len(moves), at_once):
+            moved = shifts[first : first + at_once, np.newaxis] + key
+            places, others = lookup(moved.ravel())
+            yield places % len(key), others
+
+
+def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
+    """Return what finds keys among the targets, which are below `size` / 2.
+
+    It returns which of the keys asked for, each between -size / 2 and size, are where in `target`.
+    """
+    order = np.argsort(target, kind="stable")
+    ordered = target[order]
+    if np.any(ordered[1:] == ordered[:-1]):
+        return partial(_found_repeatedly, ordered, order)
+    if 2 * size > 4 * n_asked + 1024:
+        return partial(_found_in_order, ordered, order)
+    # A negative key counts from the end, where nothing stands.
+    row = np.full(2 * size, -1, np.int64)
+    row[target] = np.arange(len(target))
+    return partial(_found_in_table, row)
+
+
+def _found_repeatedly(
+    ordered: IntArray, order: IntArray, keys: IntArray
+) -> tuple[IntArray, IntArray]:
+    starts = np.searchsorted(ordered, keys)
+    sizes = np.searchsorted(ordered, keys, side="right") - starts
+    return np.repeat(np.arange(len(keys)), sizes), order[ranges(starts, sizes)]
+
+
+def _found_in_order(
+    ordered: IntArray, order: IntArray, keys: IntArray
+) -> tuple[IntArray, IntArray]:
+    place = np.searchsorted(ordered, keys).clip(max=len(ordered) - 1)
+    hit = np.flatnonzero(ordered[place] == keys)
+    return hit, order[place[hit]]
+
+
+def _found_in_table(row: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
+    found = row[keys]
+    hit = np.flatnonzero(found >= 0)
+    return hit, found[hit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,8 +421,11 @@ class _Narrowed:
 
     def widened(self, pairs: IntArray) -> IntArray:
         """Return pairs of rows of the whole sides."""
-        wide = np.stack([self.left[pairs[:, 0]], self.right[pairs[:, 1]]], axis=1)
-        return wide[wide[:, 0] != wide[:, 1]] if self.skip_same else wide
+        rows, others = self.left[pairs[:, 0]], self.right[pairs[:, 1]]
+        if self.skip_same:
+            apart = np.flatnonzero(rows != others)
+            rows, others = rows[apart], others[apart]
+        return np.stack([rows, others], axis=1)
 
 
 def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:

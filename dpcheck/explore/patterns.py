@@ -25,11 +25,16 @@ Norm = Literal["linf", "l1", "hamming"]
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The pairs (left variable, right variable) are at most `bound` apart in the norm."""
+    """The pairs (left variable, right variable) are at most `bound` apart in the norm.
+
+    `conjunct` is what says so; `is_exact` tells that, on integers, it says nothing else.
+    """
 
     norm: Norm
     pairs: tuple[tuple[str, str], ...]
     bound: int
+    conjunct: Expr
+    is_exact: bool
 
 
 def conjunctions(condition: Expr) -> list[tuple[Expr, ...]]:
@@ -163,22 +168,22 @@ def _distance(expr: Expr, left: frozenset[str], right: frozenset[str]) -> Distan
         case Apply(op="=", args=(first, second)):
             same = _paired(first, second, left, right)
             if same is not None:
-                return Distance("hamming", same, 0)
-            return _bounded(first, second, 0, left, right) or _bounded(
-                second, first, 0, left, right
+                return Distance("hamming", same, 0, expr, is_exact=True)
+            return _bounded(expr, first, second, left, right) or _bounded(
+                expr, second, first, left, right
             )
-        case Apply(op="<=" | "<" as op, args=(norm, bound)):
-            return _bounded(norm, bound, 0 if op == "<=" else 1, left, right)
-        case Apply(op=">=" | ">" as op, args=(bound, norm)):
-            return _bounded(norm, bound, 0 if op == ">=" else 1, left, right)
+        case Apply(op="<=" | "<", args=(norm, bound)):
+            return _bounded(expr, norm, bound, left, right)
+        case Apply(op=">=" | ">", args=(bound, norm)):
+            return _bounded(expr, norm, bound, left, right)
         case _:
             return None
 
 
 def _bounded(
-    norm: Expr, bound: Expr, less: int, left: frozenset[str], right: frozenset[str]
+    expr: Apply, norm: Expr, bound: Expr, left: frozenset[str], right: frozenset[str]
 ) -> Distance | None:
-    """Read `norm <= bound`, or `norm < bound` where `less` is 1, for an integer bound.
+    """Read a comparison as `norm <= bound`, for an integer bound.
 
     Only a Hamming distance is an integer for certain, so only there `< c` is `<= c - 1`.
     """
@@ -189,8 +194,12 @@ def _bounded(
     found = _norm(norm, left, right)
     if found is None:
         return None
+    is_strict = expr.op in ("<", ">")
     is_whole = found[0] == "hamming" or bound.value <= 0
-    return Distance(*found, bound.value - less if is_whole else bound.value)
+    most = bound.value - 1 if is_strict and is_whole else bound.value
+    pairs = found[1]
+    is_exact = expr.op != "=" and (is_whole or not is_strict) and len(set(pairs)) == len(pairs)
+    return Distance(*found, most, expr, is_exact)
 
 
 def _norm(
