@@ -6,6 +6,10 @@ runs that show it, so entries (departure, outputs so far, state, weight) are car
 output at a time and equal ones are merged: the forward algorithm of hidden Markov models, for all
 departures at once. Prefixes are interned in a tree. The weights of one departure are whole numbers
 over one denominator (`chain.scales`), so no gcd is taken on the way.
+
+Where many entries lead to few (outputs so far, state), as after a draw that departures share, the
+rest of the run is followed once from each of those in place of once from each departure, and the
+departures' table is a product: P(sequence) = Σ P(reach h) P(sequence from h), over these heads h.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
+from dpcheck.chain.products import composed
 from dpcheck.chain.rows import Entries, merged, ranges
 from dpcheck.chain.scales import Scales, as_objects, concatenated, multiplied
 from dpcheck.exact import Whole
@@ -28,6 +33,8 @@ STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
 _INT64_LIMIT = 2**62
 _MANY_SCALES = 8
+_MANY_ENTRIES = 256
+_SHARED_BY = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,24 +100,30 @@ def sequence_table(
     numerators, row_scales = _with_few_scales(chain, sources, scales)
     tree = _Tree()
     level = _departures(sources)
-    finished: list[_Finished] = []
-    n_levels = n_entries = 0
+    found = _Found(len(sources), scales, max_entries)
+    n_levels = 0
     while True:
         level, complete = _split(level, ends)
-        finished.append(complete)
-        n_entries += len(complete.source)
+        found.add(complete)
         if len(level.state) == 0:
             break
         if n_levels == depth:
-            finished.append(_as_finished(level, np.full(len(level.state), GOES_ON)))
+            found.add(_as_finished(level, np.full(len(level.state), GOES_ON)))
             break
+        heads, where = _distinct(level.prefix * chain.n_states + level.state)
+        if len(where) >= _MANY_ENTRIES and len(where) >= _SHARED_BY * len(heads):
+            if not found.follow_from(Entries(level.source, where, level.weight, level.scale)):
+                return None
+            level = _at_heads(heads // chain.n_states, heads % chain.n_states)
         limits.check_time(f"output sequences followed for {n_levels} outputs")
         n_steps = int((chain.indptr[level.state + 1] - chain.indptr[level.state]).sum())
-        if max_entries is not None and n_entries + n_steps > max_entries:
+        if max_entries is not None and found.n_entries + n_steps > max_entries:
             return None
         level = _step(chain, level, numerators, row_scales, scales, tree)
         n_levels += 1
-    return _assembled(sources, finished, scales, tree)
+    if not found.gather():
+        return None
+    return _assembled(sources, found.parts, scales, tree)
 
 
 def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
@@ -282,11 +295,83 @@ class _Finished:
     scale: IntArray
 
 
+class _Found:
+    """The sequences that are over, seen from the departures, and from the heads since then.
+
+    Once the run is followed from heads, `_shares` says how departures reach them: row-major
+    entries (departure, head).
+    """
+
+    def __init__(self, n_departures: int, scales: Scales, max_entries: int | None) -> None:
+        self.parts: list[_Finished] = []
+        self._recent: list[_Finished] = []
+        self._shares: Entries | None = None
+        self._shape = n_departures, n_departures
+        self._scales = scales
+        self._max_entries = max_entries
+
+    @property
+    def n_entries(self) -> int:
+        """The number of entries kept."""
+        n_shares = 0 if self._shares is None else len(self._shares.rows)
+        return n_shares + sum(len(part.source) for part in [*self.parts, *self._recent])
+
+    def add(self, part: _Finished) -> None:
+        """Add what is over; its sources are the present heads."""
+        self._recent.append(part)
+
+    def follow_from(self, reached: Entries) -> bool:
+        """Let entries (present head, new head) lead to new heads; False if they are too many."""
+        if not self.gather():
+            return False
+        n_heads = int(reached.targets.max()) + 1
+        shares = self._from_departures(reached, n_heads)
+        self._shares, self._shape = shares, (self._shape[0], n_heads)
+        return shares is not None
+
+    def gather(self) -> bool:
+        """Let the departures see what is over; False if that takes too many entries."""
+        if self._shares is None:
+            self.parts += self._recent
+        elif self._recent:
+            prefix = np.concatenate([part.prefix for part in self._recent])
+            end = np.concatenate([part.end for part in self._recent])
+            keys, where = _distinct(prefix * 3 + end)
+            entries = Entries(
+                np.concatenate([part.source for part in self._recent]),
+                where,
+                concatenated([part.weight for part in self._recent]),
+                np.concatenate([part.scale for part in self._recent]),
+            )
+            seen = self._from_departures(entries, len(keys))
+            if seen is None:
+                return False
+            sequence = keys[seen.targets]
+            self.parts.append(
+                _Finished(seen.rows, sequence // 3, sequence % 3, seen.numerators, seen.scales)
+            )
+        self._recent = []
+        return True
+
+    def _from_departures(self, entries: Entries, n_targets: int) -> Entries | None:
+        if self._shares is None:
+            return entries
+        n_departures, n_heads = self._shape
+        left = None if self._max_entries is None else self._max_entries - self.n_entries
+        shape = (n_departures, n_heads, n_targets)
+        return composed(self._shares, entries, shape, self._scales, left)
+
+
 def _departures(sources: IntArray) -> _Level:
     """Return the entries before any output: each source in its own state, with certainty."""
-    n = len(sources)
+    return _at_heads(np.zeros(len(sources), np.int64), sources)
+
+
+def _at_heads(prefix: IntArray, state: IntArray) -> _Level:
+    """Return entries that are where they are with certainty, each its own source."""
+    n = len(state)
     zero, one = np.zeros(n, np.int64), np.ones(n, np.int64)
-    return _Level(np.arange(n, dtype=np.int64), zero, sources, one, zero)
+    return _Level(np.arange(n, dtype=np.int64), prefix, state, one, zero)
 
 
 def _split(level: _Level, ends: IntArray) -> tuple[_Level, _Finished]:

@@ -11,7 +11,9 @@ from dpcheck.exact.comparison import (
     within,
 )
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
+from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, float_bounds
 from dpcheck.exact.linear import common_row, solve_linear
+from dpcheck.exact.matrices import integer_product
 from dpcheck.exact.number import (
     ExpNumber,
     Number,
@@ -43,6 +45,8 @@ from dpcheck.exact.polynomial import (
 from dpcheck.exact.text import decimal, decimal_17, enclosure, exact_text, exp_text
 
 __all__ = [
+    "MAX_FLOAT_BITS",
+    "UNIT_ROUNDOFF",
     "Budget",
     "Epsilon",
     "Excess",
@@ -74,8 +78,10 @@ __all__ = [
     "exp_bounds",
     "exp_text",
     "exponential",
+    "float_bounds",
     "floor",
     "from_parts",
+    "integer_product",
     "log",
     "multiply",
     "negate",

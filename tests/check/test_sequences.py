@@ -7,7 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpcheck.check import sequences
 from dpcheck.check.sequences import ENDS, has_output_cycle, sequence_table
+from dpcheck.exact import number
 from dpcheck.limits import Limits
 from tests.chains import built_chain, chain_rows
 from tests.checking import check_text, verdicts
@@ -118,6 +120,107 @@ def test_tables_larger_than_asked_for_are_not_made():
 def test_outputs_go_on_without_end_exactly_if_a_cycle_shows_some(text, is_endless):
     chain = built_chain(text, "m")
     assert has_output_cycle(chain, np.asarray(chain.initial)) is is_endless
+
+
+SHARED_DRAW = """
+mechanism m {
+  input d in 0..5
+  public t in 0..3
+  adjacent abs(d - d') <= 1
+  noisy ~ geometric(t, 1/4) clamped 0..5
+  for i in 1..3 {
+    answer ~ geometric(d, 1/2) clamped 0..5
+    if answer >= noisy { output top; stop }
+    output bot
+  }
+}
+"""
+FORGETS = """
+mechanism m {
+  input x in 0..9
+  adjacent abs(x - x') <= 1
+  hidden ~ {i: (if i = x then 5 else 1)/14 for i in 0..9}
+  seen ~ bernoulli((1 + hidden)/12)
+  output seen
+  for i in 1..3 {
+    hidden ~ {hidden: 1/3, (hidden + 1) mod 10: 2/3}
+    seen ~ bernoulli((1 + hidden)/12)
+    output seen
+    if seen = 1 { hidden := 0 }
+  }
+}
+"""
+IRRATIONAL = """
+mechanism m {
+  input d in 0..5
+  public t in 0..3
+  adjacent abs(d - d') <= 1
+  noisy ~ geometric(t, exp(-1/2)) clamped 0..5
+  for i in 1..2 {
+    answer ~ geometric(d, exp(-1/4)) clamped 0..5
+    if answer >= noisy { output top; stop }
+    output bot
+  }
+}
+"""
+LONG_SHARED_DRAW = SHARED_DRAW.replace("1..3", "1..12").replace("1/4", "1/4567")
+ENDLESS_SHARED_DRAW = SHARED_DRAW.replace("for i in 1..3", "while true")
+
+
+def rows_by_sequence(chain, **options):
+    """Return {(outputs, end): probability} of each source."""
+    table = sequence_table(chain, chain.initial, limits=Limits(), **options)
+    shown = [(table.outputs(k), int(table.end[k])) for k in range(table.n_sequences)]
+    sequences, weights = table.sequences.tolist(), table.weights.tolist()
+    return [
+        {shown[sequences[j]]: number(weights[j], denominator) for j in range(start, end)}
+        for start, end, denominator in zip(
+            table.indptr.tolist(), table.indptr[1:].tolist(), table.denominators, strict=False
+        )
+    ]
+
+
+@pytest.mark.parametrize("depth", [None, 1, 2, 3, 5])
+@pytest.mark.parametrize("shared_by", [1, 2, 4])
+@pytest.mark.parametrize(
+    "text",
+    [*TEXTS, SHARED_DRAW, LONG_SHARED_DRAW, ENDLESS_SHARED_DRAW, FORGETS, IRRATIONAL, ENDLESS],
+)
+def test_following_runs_from_what_departures_share_changes_nothing(
+    text, shared_by, depth, monkeypatch
+):
+    chain = built_chain(text, "m")
+    if depth is None and has_output_cycle(chain, np.asarray(chain.initial)):
+        return
+    monkeypatch.setattr(sequences, "_MANY_ENTRIES", 10**9)
+    expected = rows_by_sequence(chain, depth=depth)
+    monkeypatch.setattr(sequences, "_MANY_ENTRIES", 1)
+    monkeypatch.setattr(sequences, "_SHARED_BY", shared_by)
+    assert rows_by_sequence(chain, depth=depth) == expected
+
+
+def test_departures_that_share_a_draw_are_followed_once_from_its_values(monkeypatch):
+    chain = built_chain(LONG_SHARED_DRAW, "m")
+    n_sources = []
+    step = sequences._step
+
+    def counted(chain, level, *others):
+        n_sources.append(len(level.source))
+        return step(chain, level, *others)
+
+    monkeypatch.setattr(sequences, "_step", counted)
+    monkeypatch.setattr(sequences, "_MANY_ENTRIES", 1)
+    table = sequence_table(chain, chain.initial, limits=Limits())
+    assert table.is_complete
+    # From each of d and of noisy in 1..5, in place of each of d, t and noisy.
+    assert n_sources == [24] + [30] * 11
+
+
+def test_a_table_that_shares_is_not_made_larger_than_asked_for(monkeypatch):
+    monkeypatch.setattr(sequences, "_MANY_ENTRIES", 1)
+    chain = built_chain(LONG_SHARED_DRAW, "m")
+    assert sequence_table(chain, chain.initial, limits=Limits(), max_entries=300) is None
+    assert sequence_table(chain, chain.initial, limits=Limits(), max_entries=3000) is not None
 
 
 @pytest.mark.parametrize("n_alike", [7, 8, 9, 20])

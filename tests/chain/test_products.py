@@ -1,0 +1,116 @@
+"""Products of tables of exact weights, against sums over dictionaries."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcheck.chain import products
+from dpcheck.chain.products import composed
+from dpcheck.chain.rows import Entries, merged
+from dpcheck.chain.scales import Scales, weight_array
+
+N_ROWS, N_MIDDLES, N_TARGETS = 12, 9, 7
+
+
+def random_table(rng, n_rows, supports, bits, scales):
+    """Return rows of sum at most 1 as entries, row-major, and as fractions by place."""
+    rows, targets, numerators, codes = [], [], [], []
+    for row in range(n_rows):
+        support = supports[row % len(supports)]
+        weights = [rng.getrandbits(bits) + 1 for _ in support]
+        rows += [row] * len(support)
+        targets += support
+        numerators += weights
+        codes += [scales.code(sum(weights) + rng.getrandbits(3))] * len(support)
+    found = {
+        (row, target): Fraction(weight, scales.values[code])
+        for row, target, weight, code in zip(rows, targets, numerators, codes, strict=True)
+    }
+    entries = Entries(np.array(rows), np.array(targets), weight_array(numerators), np.array(codes))
+    return entries, found
+
+
+def as_fractions(entries, scales):
+    """Return the entries by place; there is one for each."""
+    places = list(zip(entries.rows.tolist(), entries.targets.tolist(), strict=True))
+    assert places == sorted(set(places))
+    values = zip(entries.numerators.tolist(), entries.scales.tolist(), strict=True)
+    return {
+        place: Fraction(int(weight), scales.values[code])
+        for place, (weight, code) in zip(places, values, strict=True)
+    }
+
+
+ALIKE_AT_BOTH_ENDS = [[0, 2, 5, 7, 8], [0, 3, 5, 7, 8], [0, 2, 5, 6, 8]]
+SUPPORTS = {
+    "equal": [[0, 1, 4, 6, 8]],
+    "two kinds": [[0, 1, 4, 6], [2, 3, 5, 7, 8]],
+    "alike at both ends": ALIKE_AT_BOTH_ENDS,
+    "mostly the first": [[0, 2, 5, 7, 8]] * 9 + ALIKE_AT_BOTH_ENDS[1:],
+    "each its own": [[k, *range(k + 1, 9, 2)] for k in range(8)],
+    "one": [[3]],
+}
+
+
+@pytest.mark.parametrize("bits", [4, 30, 80])
+@pytest.mark.parametrize("least_block", [1, 4])
+@pytest.mark.parametrize("kind", SUPPORTS)
+@pytest.mark.parametrize("right_kind", ["equal", "two kinds", "each its own", "one"])
+def test_a_product_has_the_sums_over_what_lies_between(
+    kind, right_kind, least_block, bits, monkeypatch
+):
+    monkeypatch.setattr(products, "LEAST_BLOCK", least_block)
+    rng, scales = random.Random(f"{kind} {right_kind} {bits}"), Scales()
+    left, p = random_table(rng, N_ROWS, SUPPORTS[kind], bits, scales)
+    columns = [[k % N_TARGETS for k in s][:3] for s in SUPPORTS[right_kind]]
+    right, q = random_table(rng, N_MIDDLES, [sorted(set(s)) for s in columns], bits, scales)
+    shape = N_ROWS, N_MIDDLES, N_TARGETS
+    found = composed(left, right, shape, scales, None)
+    expected = {}
+    for (row, middle), x in p.items():
+        for (other, target), y in q.items():
+            if middle == other:
+                expected[row, target] = expected.get((row, target), 0) + x * y
+    assert as_fractions(found, scales) == expected
+
+
+def test_long_numbers_with_entries_at_the_same_places_are_multiplied_as_blocks(monkeypatch):
+    sizes = []
+    product = products.integer_product
+
+    def counted(left, right, n_rows, n_columns):
+        sizes.append((n_rows, len(right) // n_columns, n_columns))
+        return product(left, right, n_rows, n_columns)
+
+    monkeypatch.setattr(products, "integer_product", counted)
+    rng, scales = random.Random(7), Scales()
+    left, _ = random_table(rng, N_ROWS, SUPPORTS["mostly the first"], 80, scales)
+    right, _ = random_table(rng, N_MIDDLES, [[0, 1, 2]], 80, scales)
+    assert composed(left, right, (N_ROWS, N_MIDDLES, N_TARGETS), scales, None) is not None
+    assert sizes == [(10, 5, 3)]
+
+
+def test_a_product_that_needs_more_entries_than_allowed_is_not_made():
+    rng, scales = random.Random(1), Scales()
+    left, _ = random_table(rng, N_ROWS, SUPPORTS["two kinds"], 4, scales)
+    right, _ = random_table(rng, N_MIDDLES, [[0, 1]], 4, scales)
+    needed = 2 * len(left.rows)
+    shape = N_ROWS, N_MIDDLES, N_TARGETS
+    assert composed(left, right, shape, scales, needed) is not None
+    assert composed(left, right, shape, scales, needed - 1) is None
+
+
+def test_repeated_entries_of_the_right_side_add_up():
+    scales = Scales()
+    third = scales.code(3)
+    left = Entries(np.array([0]), np.array([0]), weight_array([1]), np.array([0]))
+    right = Entries(
+        np.array([0, 0, 0]), np.array([1, 1, 0]), weight_array([1, 1, 1]), np.full(3, third)
+    )
+    found = composed(left, right, (1, 1, 2), scales, None)
+    assert as_fractions(found, scales) == {(0, 0): Fraction(1, 3), (0, 1): Fraction(2, 3)}
+    assert merged(found, 1, 2, scales)[2].tolist() == [1, 2]
