@@ -11,7 +11,6 @@ import numpy as np
 from dpcheck.certify import certify_event
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.contract import contracted
-from dpcheck.chain.sets import distinct
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.paired_rows import PairedRows
 from dpcheck.check.privacy import (
@@ -94,9 +93,11 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
         first, second = pairs[pair].tolist()
         return chain.state_text(first), chain.state_text(second)
 
-    states = distinct(pairs)
+    chosen = np.zeros(chain.n_states, np.bool_)
+    chosen[pairs] = True
+    states = np.flatnonzero(chosen)
     seen, sources = observed(chain, states, limits)
-    return SeenPairs(seen, sources, np.searchsorted(states, pairs), names, limits)
+    return SeenPairs(seen, sources, (np.cumsum(chosen) - 1)[pairs], names, limits)
 
 
 def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, IntArray]:

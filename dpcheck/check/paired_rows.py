@@ -10,6 +10,11 @@ once. Weights stay whole numbers over the denominators of their rows: with E = a
 in int64 where D X and D' Y are below 2^62 (p <= D and q <= D'), in Python integers or ℤ[e^r] else.
 An irrational E is first replaced by a lower and an upper rational bound; only outputs between the
 two are decided one by one.
+
+Floats come before the products: an estimate of (p/D)/(q/D') takes five correctly rounded steps (two
+integers, their quotient, D'/D, the product), so its error is below 2·5·2^-53 times the ratio (see
+`exact.floats`). Where it is further than that from E, the comparison is decided; the others, as a
+rule a few ties, are compared exactly.
 """
 
 from __future__ import annotations
@@ -18,17 +23,19 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import gcd
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import ranges
-from dpcheck.chain.scales import Scales, as_objects, distinct_pairs, weight_array
+from dpcheck.chain.scales import as_objects, distinct_pairs, weight_array
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.sequences import SequenceTable
 from dpcheck.exact import (
+    MAX_FLOAT_BITS,
+    UNIT_ROUNDOFF,
     ExpPolynomial,
     Number,
     Whole,
@@ -36,16 +43,25 @@ from dpcheck.exact import (
     divide,
     exact_quotient,
     excess_sign,
+    float_bounds,
     number,
     whole_gcd,
 )
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+else:
+    FloatArray = np.ndarray
+
 _INT64_LIMIT = 2**62
 _BLOCK = 1 << 20
 _KEPT = 1 << 22
 _HEAD = 8
+_MARGIN = 32 * UNIT_ROUNDOFF
 
 _Key = tuple[bytes, Whole, tuple[Whole, ...]]
 
@@ -93,7 +109,7 @@ class PairedRows:
         """
         classes = self._beginnings.copy()
         sizes = np.bincount(classes)
-        if self.have_one_support and int(self.table.indptr[1]) <= _HEAD:
+        if self._are_beginnings_exact and int(self.table.indptr[1]) <= _HEAD:
             return classes
         found: dict[tuple[int, _Key], int] = {}
         for i in np.flatnonzero(sizes[classes] > 1).tolist():
@@ -101,19 +117,39 @@ class PairedRows:
             classes[i] = found.setdefault(key, len(sizes) + len(found))
         return classes
 
+    @property
+    def _are_beginnings_exact(self) -> bool:
+        """Tell whether rows of one class of `_beginnings` do begin equally."""
+        return self.have_one_support and self.table.weights.dtype == np.int64
+
     @cached_property
     def _beginnings(self) -> IntArray:
-        """The number of each source's class of rows that begin equally, [n_sources]."""
-        if self.have_one_support and self.table.weights.dtype == np.int64:
+        """The number of each source's class of rows that may begin equally, [n_sources]."""
+        if self._are_beginnings_exact:
             starts, width = self.table.indptr[:-1], int(self.table.indptr[1])
             heads = self.table.weights[starts[:, None] + np.arange(min(width, _HEAD))]
             whole = np.column_stack([np.array(self.table.denominators, np.int64), heads])
             lowest = whole // np.gcd.reduce(whole, axis=1)[:, None]
             return distinct_rows(list(lowest.T))[1]
-        found: dict[_Key, int] = {}
+        found: dict[object, int] = {}
         n_sources = len(self.table.denominators)
-        keys = (self._key(i, _HEAD) for i in range(n_sources))
+        keys = (self._head(i) for i in range(n_sources))
         return np.array([found.setdefault(key, len(found)) for key in keys], np.int64)
+
+    def _head(self, i: int) -> object:
+        """Return what rows that begin equally have in common.
+
+        Python rounds a quotient of integers correctly: equal rationals become equal floats. So
+        rows with different floats differ, and rows with the same ones are read to their ends.
+        """
+        start, end = self._bounds[i]
+        row = slice(start, min(end, start + _HEAD))
+        denominator = self.table.denominators[i]
+        try:
+            head = tuple([weight / denominator for weight in self.table.weights[row].tolist()])
+        except TypeError:
+            return self._key(i, _HEAD)
+        return head if self.have_one_support else (head, self.table.sequences[row].tobytes())
 
     def _key(self, i: int, width: int | None) -> _Key:
         """Return what equal rows have in common, of all their entries or of the first few.
@@ -133,9 +169,10 @@ class PairedRows:
     @cached_property
     def _scales(self) -> tuple[Sequence[Whole], IntArray]:
         """The different denominators, and which of them each source has, [n_sources]."""
-        scales = Scales()
-        codes = scales.codes(weight_array(list(self.table.denominators)))
-        return scales.values, codes
+        denominators = self.table.denominators
+        codes = {scale: code for code, scale in enumerate(dict.fromkeys(denominators))}
+        found = map(codes.__getitem__, denominators)
+        return list(codes), np.fromiter(found, np.int64, len(denominators))
 
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
@@ -147,11 +184,10 @@ class PairedRows:
         """One representative pair for each pair of different classes: rows of `pairs`, in order."""
         classes = self._classes[self.pairs]
         different = np.flatnonzero(classes[:, 0] != classes[:, 1])
-        low, high = classes[different].min(axis=1), classes[different].max(axis=1)
-        _, first = np.unique(
-            low * (int(self._classes.max(initial=0)) + 1) + high, return_index=True
-        )
-        return different[np.sort(first)]
+        left, right = classes[different].T
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        keys = low * (int(self._classes.max(initial=0)) + 1) + high
+        return different[first_places(keys)]
 
     @cached_property
     def _kept_blocks(self) -> list[Block]:
@@ -290,46 +326,72 @@ class Block:
 
     def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
         """Return where p > value · q among some entries (all of them if None)."""
-        p, q = self._cross_multiplied(value, entries)
-        above: BoolArray = np.asarray(p > q, np.bool_)
+        above, near = self._clearly_above(value, entries)
+        if len(near):
+            p, q = self._cross_multiplied(value, near if entries is None else entries[near])
+            above[near] = p > q
         return above
 
-    def equal_ratio(self, value: Number) -> BoolArray:
-        """Return where p = value · q and p is not 0, [n_entries]."""
-        p, q = self._cross_multiplied(value, None)
-        return np.asarray((p == q) & (self.p != 0), np.bool_)
+    def equal_ratio(self, value: Number, entries: IntArray) -> IntArray:
+        """Return those of some entries where p = value · q and p is not 0."""
+        _, near = self._clearly_above(value, entries)
+        chosen = entries[near]
+        p, q = self._cross_multiplied(value, chosen)
+        return chosen[np.asarray((p == q) & (self.p[chosen] != 0), np.bool_)]
+
+    def ratio_gap(self, value: Number, k: int) -> Gap:
+        """Return p - E q for the entries of segment k where p = value · q, at least one."""
+        stop = self.starts.item(k + 1) if k + 1 < len(self.starts) else len(self.p)
+        chosen = self.equal_ratio(value, np.arange(self.starts.item(k), stop))
+        return self.gap(k, self.p[chosen].sum(), self.q[chosen].sum())
+
+    def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
+        """Return where floats tell that p > value · q, and which entries they do not decide."""
+        ratios, bounds = self._ratios, float_bounds(value, value)
+        if ratios is None or bounds is None:
+            n_asked = len(self.p) if entries is None else len(entries)
+            return np.zeros(n_asked, np.bool_), np.arange(n_asked)
+        ratios = ratios if entries is None else ratios[entries]
+        low, high = bounds
+        above: BoolArray = ratios > high * (1 + _MARGIN)
+        return above, np.flatnonzero(~(above | (ratios < low * (1 - _MARGIN))))
+
+    @cached_property
+    def _ratios(self) -> FloatArray | None:
+        """Estimates of (p/D)/(q/D'), [n_entries]: inf for p/0, not a number for 0/0.
+
+        None where weights lie outside the integers, or the range of floats may be left: all of
+        p/q, D'/D and their product lie between 1/m and m, where m is the largest denominator.
+        """
+        scales, which = self._distinct_scales
+        if any(
+            not isinstance(scale, int) or scale.bit_length() > MAX_FLOAT_BITS
+            for pair in scales
+            for scale in pair
+        ):
+            return None
+        factors = np.array([q_scale / p_scale for p_scale, q_scale in scales])  # type: ignore[operator]
+        try:
+            p, q = self.p.astype(np.float64), self.q.astype(np.float64)
+        except TypeError:
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios: FloatArray = p / q
+        if len(factors) > 1 or factors[0] != 1:
+            ratios *= factors[which][self.segment]
+        return ratios
 
     def _cross_multiplied(
-        self, value: Number, entries: IntArray | None
+        self, value: Number, entries: IntArray
     ) -> tuple[WeightArray, WeightArray]:
         """Return p X and q Y, whole, whose comparison is that of p/D and value · q/D'."""
-        p, q = self.p, self.q
-        segment = self.segment
-        if entries is not None:
-            p, q, segment = p[entries], q[entries], segment[entries]
-        p_factors, q_factors, fits = self._factors(value)
-        if fits and p.dtype == np.int64:
-            return _scaled(p, p_factors, segment), _scaled(q, q_factors, segment)
-        return (
-            _scaled(p, as_objects(p_factors), segment),
-            _scaled(q, as_objects(q_factors), segment),
-        )
-
-    def _factors(self, value: Number) -> tuple[WeightArray, WeightArray, bool]:
-        """Return X and Y per segment, and whether all products with them fit int64."""
-        above, below = as_fraction_parts(value)
-        distinct_scales, which = self._distinct_scales
-        p_factors: list[Whole] = []
-        q_factors: list[Whole] = []
-        fits = True
-        for p_scale, q_scale in distinct_scales:
-            x, y = below * q_scale, above * p_scale
-            divisor = whole_gcd(x, y)
-            x, y = exact_quotient(x, divisor), exact_quotient(y, divisor)
-            fits = fits and _is_small(p_scale * x) and _is_small(q_scale * y)
-            p_factors.append(x)
-            q_factors.append(y)
-        return weight_array(p_factors)[which], weight_array(q_factors)[which], fits
+        p, q = self.p[entries], self.q[entries]
+        scales, which = self._distinct_scales
+        kinds, which = present(which[self.segment[entries]], len(scales))
+        p_factors, q_factors, fits = _factors(value, [scales[k] for k in kinds.tolist()])
+        if not fits or p.dtype != np.int64:
+            p_factors, q_factors = as_objects(p_factors), as_objects(q_factors)
+        return _scaled(p, p_factors, which), _scaled(q, q_factors, which)
 
     @cached_property
     def _distinct_scales(self) -> tuple[list[tuple[Whole, Whole]], IntArray]:
@@ -367,7 +429,9 @@ class Block:
             return self.exceeding(factor)
         if gap.q == 0:
             return self.without_counterpart()
-        return self.equal_ratio(divide(gap.p, gap.q))
+        equal = np.zeros(len(self.p), np.bool_)
+        equal[self.equal_ratio(divide(gap.p, gap.q), np.arange(len(self.p)))] = True
+        return equal
 
     def heaviest(self, entries: IntArray) -> list[int]:
         """Return some entries of one segment by falling p - q."""
@@ -402,6 +466,55 @@ class Block:
         return any(isinstance(weight, ExpPolynomial) for weight in weights)
 
 
+def _factors(
+    value: Number, scales: list[tuple[Whole, Whole]]
+) -> tuple[WeightArray, WeightArray, bool]:
+    """Return X and Y per pair of scales, and whether all products with them fit int64."""
+    above, below = as_fraction_parts(value)
+    p_factors: list[Whole] = []
+    q_factors: list[Whole] = []
+    fits = True
+    for p_scale, q_scale in scales:
+        x, y = below * q_scale, above * p_scale
+        divisor = whole_gcd(x, y)
+        x, y = exact_quotient(x, divisor), exact_quotient(y, divisor)
+        fits = fits and _is_small(p_scale * x) and _is_small(q_scale * y)
+        p_factors.append(x)
+        q_factors.append(y)
+    return weight_array(p_factors), weight_array(q_factors), fits
+
+
+def first_places(keys: IntArray) -> IntArray:
+    """Return where each different key stands first, in increasing order.
+
+    Sorting whole numbers is several times as fast as sorting indices by them, so a key and its
+    place become one number, where that fits.
+
+    >>> first_places(np.array([7, 2, 7, 1])).tolist()
+    [0, 1, 3]
+    """
+    n = len(keys)
+    if n == 0 or int(keys.max()) >= _INT64_LIMIT // n:
+        return np.sort(np.unique(keys, return_index=True)[1])
+    ordered = np.sort(keys * n + np.arange(n))
+    different = ordered // n
+    is_first = np.ones(n, np.bool_)
+    is_first[1:] = different[1:] != different[:-1]
+    return np.sort(ordered[is_first] % n)
+
+
+def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
+    """Return the codes that occur, in order, and which of these each one is.
+
+    >>> kinds, which = present(np.array([7, 2, 7]), 9)
+    >>> kinds.tolist(), which.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    occurs = np.zeros(n_codes, np.bool_)
+    occurs[codes] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+
+
 def _common_divisor(denominator: Whole, weights: list[Whole]) -> int:
     """Return the gcd of integers, 1 where there are powers of e among them."""
     try:
@@ -418,8 +531,8 @@ def _placed(weights: WeightArray, where: IntArray, size: int) -> WeightArray:
     return placed
 
 
-def _scaled(weights: WeightArray, factors: WeightArray, segment: IntArray) -> WeightArray:
-    """Return the products with each segment's factor; a factor they all share is not spread.
+def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> WeightArray:
+    """Return the products with each entry's factor; a factor they all share is not spread.
 
     In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
     """
@@ -428,7 +541,7 @@ def _scaled(weights: WeightArray, factors: WeightArray, segment: IntArray) -> We
         return weights
     if factors.dtype == object:
         weights = as_objects(weights)
-    return weights * (factors[:1] if is_shared else factors[segment])
+    return weights * (factors[:1] if is_shared else factors[which])
 
 
 def _is_small(value: Whole) -> bool:

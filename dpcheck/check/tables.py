@@ -103,8 +103,7 @@ class TableEvidence:
         if found is None:
             return None
         block, k = found
-        p_sums, q_sums = block.sums(block.equal_ratio(ratio))
-        return block.gap(k, p_sums[k], q_sums[k])
+        return block.ratio_gap(ratio, k)
 
     def has_certain_rows(self) -> bool:
         """Tell whether every pair has one and the same sequence, with certainty, on both sides."""

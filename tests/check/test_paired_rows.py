@@ -1,0 +1,134 @@
+"""Comparisons of pairs of rows: what floats make clear, and what only exact numbers tell."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcheck.chain.scales import weight_array
+from dpcheck.check.paired_rows import PairedRows, first_places
+from dpcheck.check.sequences import SequenceTable
+from dpcheck.exact import number
+
+TINY = Fraction(1, 10**40)
+
+
+def table_of(rows):
+    """Return a table with the given rows of fractions, each over a denominator of its own."""
+    denominators, weights, sequences, lengths = [], [], [], []
+    for row, stretch in rows:
+        scale = stretch * int(np.lcm.reduce([p.denominator for p in row], dtype=object))
+        kept = [k for k, p in enumerate(row) if p]
+        denominators.append(scale)
+        weights.extend(int(row[k] * scale) for k in kept)
+        sequences.extend(kept)
+        lengths.append(len(kept))
+    width = len(rows[0][0])
+    return SequenceTable(
+        sources=np.arange(len(rows)),
+        indptr=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        sequences=np.array(sequences, np.int64),
+        weights=weight_array(weights),
+        denominators=tuple(denominators),
+        prefix=np.arange(width),
+        end=np.zeros(width, np.int64),
+        parent=np.zeros(width, np.int64),
+        shown=np.arange(width),
+    )
+
+
+def block_of(p, q, stretch=1):
+    """Return two rows side by side."""
+    return PairedRows(table_of([(p, stretch), (q, 1)]), np.array([[0, 1]])).pair_block(0)
+
+
+def exact(value):
+    return number(value.numerator, value.denominator)
+
+
+@pytest.mark.parametrize("off", [-TINY, Fraction(0), TINY])
+def test_a_ratio_is_told_from_a_bound_in_the_fortieth_digit(off):
+    p, q = [Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]
+    block = block_of(p, q)
+    assert block._exceeding_at(exact(2 + off), None).tolist() == [off < 0, False]
+    assert block.equal_ratio(exact(2 + off), np.arange(2)).tolist() == ([0] if off == 0 else [])
+
+
+def test_the_larger_of_two_ratios_is_found_that_differ_in_the_fortieth_digit():
+    q = [Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)]
+    for first, second in ((0, TINY), (TINY, 0)):
+        p = [Fraction(2, 5) + first, Fraction(2, 5) + second]
+        found = block_of([*p, 1 - sum(p)], q).largest_ratio(1)
+        assert found is not None
+        assert found[0] == exact((Fraction(2, 5) + TINY) * 5)
+
+
+def test_rows_that_differ_in_the_fortieth_digit_are_different_classes():
+    half = Fraction(1, 2)
+    rows = [([half, half], 1), ([half, half], 3), ([half + TINY, half - TINY], 1)]
+    paired = PairedRows(table_of(rows), np.array([[0, 1], [0, 2], [1, 2]]))
+    same, one, two = (paired.classes_of(k) for k in range(3))
+    assert same[0] == same[1] == one[0]
+    assert one == two
+    assert one[0] != one[1]
+
+
+def test_a_denominator_beyond_the_range_of_floats_is_compared_exactly():
+    huge = Fraction(1, 3**700)
+    p, q = [2 * huge, 1 - 2 * huge], [huge, 1 - huge]
+    block = block_of(p, q)
+    assert block._ratios is None
+    assert block._exceeding_at(2, None).tolist() == [False, False]
+    assert block._exceeding_at(exact(2 - TINY), None).tolist() == [True, False]
+
+
+def test_an_equal_ratio_is_found_however_its_float_is_rounded():
+    drawn = Random(7)
+    for _ in range(200):
+        p, q = ([drawn.randrange(1, 2**70) for _ in range(6)] for _ in range(2))
+        first, second = ([Fraction(k, sum(row)) for k in row] for row in (p, q))
+        block = block_of(first, second, drawn.randrange(1, 2**70))
+        for j in range(6):
+            ratio = exact(first[j] / second[j])
+            assert block.equal_ratio(ratio, np.arange(6)).tolist() == [j]
+            assert not block._exceeding_at(ratio, np.array([j])).any()
+
+
+@st.composite
+def distributions(draw, width):
+    """Draw a distribution, often with zeros and with values that are alike."""
+    sizes = st.sampled_from([0, 1, 1, 2, 3, 10**9, 2**70, 10**40, 10**40 + 1])
+    weights = draw(st.lists(sizes, min_size=width, max_size=width))
+    weights[draw(st.integers(0, width - 1))] += 1
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_floats_change_no_comparison(data):
+    p, q = data.draw(distributions(4)), data.draw(distributions(4))
+    block = block_of(p, q, data.draw(st.sampled_from([1, 7, 2**65])))
+    listed = block.sequence.tolist()
+    ratios = [p[k] / q[k] for k in listed if q[k]]
+    value = data.draw(st.sampled_from([Fraction(1), *ratios]))
+    value = max(value + data.draw(st.sampled_from([-TINY, Fraction(0), TINY])), Fraction(0))
+    above = [p[k] > value * q[k] for k in listed]
+    equal = [j for j, k in enumerate(listed) if p[k] == value * q[k] and p[k]]
+    entries = np.arange(len(listed))
+    assert block._exceeding_at(exact(value), None).tolist() == above
+    assert block._exceeding_at(exact(value), entries[::-1]).tolist() == above[::-1]
+    assert block.equal_ratio(exact(value), entries).tolist() == equal
+    found = block.largest_ratio(1)
+    largest = max(ratios, default=Fraction(0))
+    assert (found is None) if largest <= 1 else (found is not None and found[0] == exact(largest))
+
+
+@given(st.lists(st.integers(0, 2**61), max_size=8).flatmap(lambda k: st.permutations(k + k)))
+def test_first_places_are_those_of_a_slow_search(keys):
+    slow = [i for i, key in enumerate(keys) if key not in keys[:i]]
+    assert first_places(np.array(keys, np.int64)).tolist() == slow
