@@ -13,6 +13,7 @@ from dpcheck.exact.comparison import (
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
 from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, float_bounds
 from dpcheck.exact.linear import common_row, solve_linear
+from dpcheck.exact.matrices import integer_product
 from dpcheck.exact.number import (
     ExpNumber,
     Number,
@@ -80,6 +81,7 @@ __all__ = [
     "float_bounds",
     "floor",
     "from_parts",
+    "integer_product",
     "log",
     "multiply",
     "negate",
