@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.elimination import Tick
 from dpcheck.chain.rows import Entries, merged, ranges
 from dpcheck.chain.scales import INT64_LIMIT, Scales, as_objects, concatenated, multiplied
 from dpcheck.chain.sets import distinct, distinct_rows
@@ -20,6 +21,8 @@ from dpcheck.records import dataclass
 
 LEAST_BLOCK = 4
 MOST_FILL = 3
+PRODUCTS_AT_ONCE = 2_000_000
+LEAST_ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +45,20 @@ class _Block:
 
 
 def composed(
-    left: Entries, right: Entries, shape: tuple[int, int, int], scales: Scales, limit: int | None
+    left: Entries,
+    right: Entries,
+    shape: tuple[int, int, int],
+    scales: Scales,
+    *,
+    limit: int | None,
+    tick: Tick,
 ) -> Entries | None:
     """Return left · right, row-major without repeats; None if that takes more than `limit` entries.
 
     shape: the number of rows of the left table, of the right one, and of its columns. The left
     table is row-major without repeats and every row has one scale, as `merged` leaves them. All
-    rows of both have a sum of at most 1, so that of their product has too.
+    rows of both have a sum of at most 1, so that of their product has too. `tick` is called with a
+    progress report now and then, and may raise to stop the work.
     """
     n_rows, n_middles, n_targets = shape
     rows, targets, numerators, row_scales = merged(right, n_middles, n_targets, scales)
@@ -60,7 +70,7 @@ def composed(
     parts, is_left_over = [], np.ones(len(left.rows), np.bool_)
     if bound is not None and bound >= INT64_LIMIT:
         for block in _blocks(left):
-            part = _block_product(left, block, table, scales)
+            part = _block_product(left, block, table, scales, tick)
             if part is not None:
                 parts.append(part)
                 is_left_over[block.entries] = False
@@ -116,7 +126,9 @@ def _blocks(left: Entries) -> Iterator[_Block]:
             yield _Block(entries, left.targets[start : start + length], len(members))
 
 
-def _block_product(left: Entries, block: _Block, right: _Right, scales: Scales) -> Entries | None:
+def _block_product(
+    left: Entries, block: _Block, right: _Right, scales: Scales, tick: Tick
+) -> Entries | None:
     """Return the product of a dense block, summed; None where the right side is mostly zeros.
 
     The rows of the right table that it meets get the lcm of their scales.
@@ -134,13 +146,21 @@ def _block_product(left: Entries, block: _Block, right: _Right, scales: Scales) 
     dense = np.zeros((len(middles), len(columns)), object)
     place = np.searchsorted(columns, right.targets[edges])
     dense[np.repeat(np.arange(len(middles)), lengths), place] = weights
-    found = integer_product(
-        *(left.numerators[block.entries].tolist(), dense.ravel().tolist()),
-        *(block.n_rows, len(columns)),
-    )
-    numerators = np.array(found, object)
+    numerators = np.array(_dense_product(left.numerators[block.entries], dense, tick), object)
     firsts = block.entries[:: len(middles)]
     products = scales.products(left.scales[firsts], np.repeat(common, len(firsts)))
     kept = np.flatnonzero(numerators)
     row, column = np.divmod(kept, len(columns))
     return Entries(left.rows[firsts][row], columns[column], numerators[kept], products[row])
+
+
+def _dense_product(left: WeightArray, right: WeightArray, tick: Tick) -> list[int]:
+    """Return the product, row by row, of left [n_rows * n] and right [n, n_columns]."""
+    n, n_columns = right.shape
+    columns, found = right.ravel().tolist(), []
+    step = n * max(LEAST_ROWS_AT_ONCE, PRODUCTS_AT_ONCE // right.size)
+    for start in range(0, len(left), step):
+        tick(f"sums of {n} long products for {len(left) // n} rows and {n_columns} columns")
+        rows = left[start : start + step].tolist()
+        found += integer_product(rows, columns, len(rows) // n, n_columns)
+    return found

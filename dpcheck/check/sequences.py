@@ -100,7 +100,7 @@ def sequence_table(
     numerators, row_scales = _with_few_scales(chain, sources, scales)
     tree = _Tree()
     level = _departures(sources)
-    found = _Found(len(sources), scales, max_entries)
+    found = _Found(len(sources), scales, limits, max_entries)
     n_levels = 0
     while True:
         level, complete = _split(level, ends)
@@ -302,12 +302,15 @@ class _Found:
     entries (departure, head).
     """
 
-    def __init__(self, n_departures: int, scales: Scales, max_entries: int | None) -> None:
+    def __init__(
+        self, n_departures: int, scales: Scales, limits: Limits, max_entries: int | None
+    ) -> None:
         self.parts: list[_Finished] = []
         self._recent: list[_Finished] = []
         self._shares: Entries | None = None
         self._shape = n_departures, n_departures
         self._scales = scales
+        self._tick = limits.check_time
         self._max_entries = max_entries
 
     @property
@@ -359,7 +362,7 @@ class _Found:
         n_departures, n_heads = self._shape
         left = None if self._max_entries is None else self._max_entries - self.n_entries
         shape = (n_departures, n_heads, n_targets)
-        return composed(self._shares, entries, shape, self._scales, left)
+        return composed(self._shares, entries, shape, self._scales, limit=left, tick=self._tick)
 
 
 def _departures(sources: IntArray) -> _Level:

@@ -16,6 +16,11 @@ from dpcheck.chain.scales import Scales, weight_array
 N_ROWS, N_MIDDLES, N_TARGETS = 12, 9, 7
 
 
+def product_of(left, right, shape, scales, limit=None, tick=lambda _: None):
+    """Return the product without limits."""
+    return composed(left, right, shape, scales, limit=limit, tick=tick)
+
+
 def random_table(rng, n_rows, supports, bits, scales):
     """Return rows of sum at most 1 as entries, row-major, and as fractions by place."""
     rows, targets, numerators, codes = [], [], [], []
@@ -69,7 +74,7 @@ def test_a_product_has_the_sums_over_what_lies_between(
     columns = [[k % N_TARGETS for k in s][:3] for s in SUPPORTS[right_kind]]
     right, q = random_table(rng, N_MIDDLES, [sorted(set(s)) for s in columns], bits, scales)
     shape = N_ROWS, N_MIDDLES, N_TARGETS
-    found = composed(left, right, shape, scales, None)
+    found = product_of(left, right, shape, scales)
     expected = {}
     for (row, middle), x in p.items():
         for (other, target), y in q.items():
@@ -90,8 +95,21 @@ def test_long_numbers_with_entries_at_the_same_places_are_multiplied_as_blocks(m
     rng, scales = random.Random(7), Scales()
     left, _ = random_table(rng, N_ROWS, SUPPORTS["mostly the first"], 80, scales)
     right, _ = random_table(rng, N_MIDDLES, [[0, 1, 2]], 80, scales)
-    assert composed(left, right, (N_ROWS, N_MIDDLES, N_TARGETS), scales, None) is not None
+    assert product_of(left, right, (N_ROWS, N_MIDDLES, N_TARGETS), scales) is not None
     assert sizes == [(10, 5, 3)]
+
+
+def test_a_long_block_is_multiplied_in_parts_with_a_look_at_the_clock(monkeypatch):
+    rng, scales = random.Random(3), Scales()
+    left, _ = random_table(rng, 200, [[0, 2, 3, 5, 6]], 80, scales)
+    right, _ = random_table(rng, N_MIDDLES, [[0, 1, 2]], 80, scales)
+    shape, reports = (200, N_MIDDLES, N_TARGETS), []
+    whole = product_of(left, right, shape, scales, tick=reports.append)
+    assert len(reports) == 1
+    monkeypatch.setattr(products, "PRODUCTS_AT_ONCE", 10)
+    in_parts = product_of(left, right, shape, scales, tick=reports.append)
+    assert len(reports) == 5
+    assert as_fractions(in_parts, scales) == as_fractions(whole, scales)
 
 
 def test_a_product_that_needs_more_entries_than_allowed_is_not_made():
@@ -100,8 +118,8 @@ def test_a_product_that_needs_more_entries_than_allowed_is_not_made():
     right, _ = random_table(rng, N_MIDDLES, [[0, 1]], 4, scales)
     needed = 2 * len(left.rows)
     shape = N_ROWS, N_MIDDLES, N_TARGETS
-    assert composed(left, right, shape, scales, needed) is not None
-    assert composed(left, right, shape, scales, needed - 1) is None
+    assert product_of(left, right, shape, scales, limit=needed) is not None
+    assert product_of(left, right, shape, scales, limit=needed - 1) is None
 
 
 def test_repeated_entries_of_the_right_side_add_up():
@@ -111,6 +129,6 @@ def test_repeated_entries_of_the_right_side_add_up():
     right = Entries(
         np.array([0, 0, 0]), np.array([1, 1, 0]), weight_array([1, 1, 1]), np.full(3, third)
     )
-    found = composed(left, right, (1, 1, 2), scales, None)
+    found = product_of(left, right, (1, 1, 2), scales)
     assert as_fractions(found, scales) == {(0, 0): Fraction(1, 3), (0, 1): Fraction(2, 3)}
     assert merged(found, 1, 2, scales)[2].tolist() == [1, 2]
