@@ -26,7 +26,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, strong_components
-from dpcheck.chain.rows import Entries, Rows, merged, ranges, rows_of
+from dpcheck.chain.rows import Entries, Rows, Scaled, merged, ranges, rows_of, rows_of_scaled
 from dpcheck.chain.scales import (
     Scales,
     as_objects,
@@ -35,7 +35,7 @@ from dpcheck.chain.scales import (
     repeated,
     weight_array,
 )
-from dpcheck.chain.sets import distinct, without
+from dpcheck.chain.sets import distinct, in_order, without
 from dpcheck.exact import (
     Number,
     Whole,
@@ -48,6 +48,9 @@ from dpcheck.records import dataclass, replace
 
 MAX_ENTRIES = 1 << 22
 """How many temporary entries are expanded at once."""
+
+MANY_LEVELS = 32
+"""With more levels they are counted again where paths got shorter."""
 
 Tick = Callable[[str], None]
 """Called with a progress report about every 0.1 s of work; raises when a limit is reached."""
@@ -68,8 +71,12 @@ def eliminated(
     >>> first.targets.tolist(), first.numerators.tolist(), first.denominators.tolist()
     ([2], [1], [1])
     """
-    graph = _without_detours(_acyclic(_Graph.of(rows, silent, diverged), tick), wanted)
-    levels = _levels(graph)
+    graph, level = _acyclic(_Graph.of(rows, silent, diverged), tick)
+    direct = _without_detours(graph, wanted)
+    levels = _levels(direct, level)
+    if direct is not graph and len(levels) > MANY_LEVELS:
+        levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
+    graph = direct
     if _forward_is_cheaper(graph, wanted, levels):
         return _forward(graph, wanted, levels, tick)
     return _backward(graph, wanted, levels, tick)
@@ -107,52 +114,71 @@ class _Graph:
 # --- cycles --------------------------------------------------------------------------------
 
 
-def _acyclic(graph: _Graph, tick: Tick) -> _Graph:
-    """Return the graph with the silent components replaced by their exits."""
+def _acyclic(graph: _Graph, tick: Tick) -> tuple[_Graph, IntArray]:
+    """Return the graph with the silent components replaced by their exits, and its levels.
+
+    level [n_targets]: a silent state's is larger than those of all silent states it leads to.
+    """
     if not np.any(graph.silent):
-        return graph
-    sources = graph.sources
-    inner = graph.silent[sources] & graph.silent[graph.targets]
-    loops = sources[graph.targets == sources]
-    loops = loops[graph.silent[loops]]
-    component = _components(graph, sources[inner], graph.targets[inner])
+        return graph, np.zeros(graph.n_targets, np.int64)
+    sources, targets = _silent_edges(graph)
+    loops = sources[targets == sources]
+    proper = sources != targets
+    level = _peeling(sources[proper], targets[proper], graph.n_targets)
     replaced: dict[int, _Exit] = {}
-    for states in _nontrivial(component, np.flatnonzero(graph.silent)):
+    for states in _nontrivial(*_components(level, sources[proper], targets[proper])):
         tick("leaving loops without output")
         replaced |= _exits(graph, states)
     single = without(loops, np.fromiter(replaced, np.int64, len(replaced)))
     for s in single.tolist():
         replaced |= _exits(graph, np.array([s]))
-    return _with_rows(graph, replaced) if replaced else graph
+    if not replaced:
+        return graph, level
+    graph = _with_rows(graph, replaced)
+    return graph, _completed(graph, level)
 
 
-def _components(graph: _Graph, sources: IntArray, targets: IntArray) -> IntArray | None:
-    """Return the component of each silent state, or None if they have no cycle but loops."""
-    proper = sources != targets
-    sources, targets = sources[proper], targets[proper]
-    if not _has_cycle(sources, targets, graph.n_targets):
-        return None
-    places = np.flatnonzero(graph.silent)
-    number = np.empty(graph.n_targets, np.int64)
+def _silent_edges(graph: _Graph) -> tuple[IntArray, IntArray]:
+    """Return sources and targets of the edges between silent states."""
+    sources = graph.sources
+    inner = np.flatnonzero(graph.silent[sources] & graph.silent[graph.targets])
+    return sources[inner], graph.targets[inner]
+
+
+def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the states that lead to a cycle (their level is -1), and the component of each."""
+    places = np.flatnonzero(level < 0)
+    if not len(places):
+        return places, places
+    among = np.flatnonzero((level[sources] < 0) & (level[targets] < 0))
+    number = np.empty(len(level), np.int64)
     number[places] = np.arange(len(places))
-    order = np.argsort(sources, kind="stable")
-    indptr = np.searchsorted(sources[order], np.append(places, graph.n_targets))
-    labels, _ = strong_components(Graph(indptr, number[targets[order]]))
-    component = np.full(graph.n_targets, -1, np.int64)
-    component[places] = labels
-    return component
+    before, order = in_order(number[sources[among]], len(places))
+    indptr = np.searchsorted(before, np.arange(len(places) + 1))
+    labels, _ = strong_components(Graph(indptr, number[targets[among]][order]))
+    return places, labels
 
 
-def _has_cycle(sources: IntArray, targets: IntArray, n_states: int) -> bool:
-    """Tell whether states remain when those without successor are removed again and again."""
-    return bool(np.any(_peeling(sources, targets, n_states) < 0))
+def _completed(graph: _Graph, level: IntArray) -> IntArray:
+    """Return levels for all states, where only states that led to a cycle have -1.
+
+    The others keep theirs: where they lead to has not changed but for self-loops that are gone.
+    """
+    sources, targets = _silent_edges(graph)
+    among = np.flatnonzero((level[sources] < 0) & (level[targets] < 0))
+    above = _peeling(sources[among], targets[among], graph.n_targets) + int(level.max()) + 1
+    return np.where(level < 0, above, level)
 
 
 def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
-    """Return [n_states] the length of the longest path from each state; -1 where there is none."""
-    order = np.argsort(targets, kind="stable")
-    before = sources[order]
-    starts = np.searchsorted(targets[order], np.arange(n_states + 1))
+    """Return [n_states] the length of the longest path from each state; -1 where there is none.
+
+    States without successor are removed again and again; those on the way to a cycle remain.
+    """
+    bits = n_states.bit_length()
+    before = np.sort((targets << bits) + sources) & ((1 << bits) - 1)
+    starts = np.zeros(n_states + 1, np.int64)
+    np.cumsum(np.bincount(targets, minlength=n_states), out=starts[1:])
     remaining = np.bincount(sources, minlength=n_states)
     level = np.full(n_states, -1, np.int64)
     ready, depth = np.flatnonzero(remaining == 0), 0
@@ -163,24 +189,20 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
             remaining -= np.bincount(predecessors, minlength=n_states)
             ready = np.flatnonzero((remaining == 0) & (level < 0))
         else:
-            touched, counts = np.unique(predecessors, return_counts=True)
-            remaining[touched] -= counts
-            ready = touched[remaining[touched] == 0]
+            np.subtract.at(remaining, predecessors, 1)
+            ready = distinct(predecessors[remaining[predecessors] == 0])
         depth += 1
     return level
 
 
-def _nontrivial(component: IntArray | None, silent: IntArray) -> list[IntArray]:
-    """Return the components with at least two silent states."""
-    if component is None:
+def _nontrivial(states: IntArray, component: IntArray) -> list[IntArray]:
+    """Return the components with at least two states; `component` [n_states] numbers them."""
+    several = np.bincount(component)[component] > 1
+    states, component = states[several], component[several]
+    if not len(states):
         return []
-    own = component[silent]
-    several = np.bincount(own)[own] > 1
-    silent, own = silent[several], own[several]
-    if not len(silent):
-        return []
-    order = np.argsort(own, kind="stable")
-    return np.split(silent[order], np.flatnonzero(np.diff(own[order])) + 1)
+    order = np.argsort(component, kind="stable")
+    return np.split(states[order], np.flatnonzero(np.diff(component[order])) + 1)
 
 
 def _exits(graph: _Graph, states: IntArray) -> dict[int, _Exit]:
@@ -261,15 +283,13 @@ def _without_detours(graph: _Graph, wanted: IntArray) -> _Graph:
     return replace(graph, targets=targets, silent=graph.silent & is_met)
 
 
-def _levels(graph: _Graph) -> list[IntArray]:
-    """Return the silent states by the length of their longest silent path, shortest first."""
-    sources = graph.sources
-    inner = graph.silent[sources] & graph.silent[graph.targets]
-    level = _peeling(sources[inner], graph.targets[inner], graph.n_targets)
+def _levels(graph: _Graph, level: IntArray) -> list[IntArray]:
+    """Return the silent states by level, so that silent edges lead to earlier parts."""
     silent = np.flatnonzero(graph.silent)
-    order = np.argsort(level[silent], kind="stable")
-    by_level = silent[order]
-    return np.split(by_level, np.flatnonzero(np.diff(level[by_level])) + 1) if len(silent) else []
+    if not len(silent):
+        return []
+    ordered, order = in_order(level[silent], int(level.max()) + 1)
+    return np.split(silent[order], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
 
 
 def _forward_is_cheaper(graph: _Graph, wanted: IntArray, levels: list[IntArray]) -> bool:
@@ -360,41 +380,40 @@ class _Store:
         ends = np.cumsum(lengths)
         return np.asarray(total[ends] - total[ends - lengths], np.int64)
 
-    def expanded(self, states: IntArray) -> Entries:
-        """Return the rows of the states with silent targets replaced by their rows."""
-        graph = self.graph
+    def combined(self, states: IntArray) -> Rows:
+        """Return the rows of the states with silent targets replaced by their rows.
+
+        Steps are brought to the scale of their row before they are multiplied along: there are
+        fewer steps than entries, and no numerator then exceeds its row's scale.
+        """
+        graph, scales = self.graph, self.graph.scales
         lengths = graph.indptr[states + 1] - graph.indptr[states]
-        entries = ranges(graph.indptr[states], lengths)
+        steps = ranges(graph.indptr[states], lengths)
         rows = np.repeat(np.arange(len(states)), lengths)
-        targets, weights = graph.targets[entries], graph.numerators[entries]
-        own = graph.scale[states][rows]
-        inner = graph.silent[targets]
-        if not np.any(inner):
-            return Entries(rows, targets, weights, own)
+        targets, weights = graph.targets[steps], graph.numerators[steps]
+        is_inner = graph.silent[targets]
+        inner = np.flatnonzero(is_inner)
+        if not len(inner):
+            own = Scaled(rows, targets, weights, graph.scale[states])
+            return rows_of_scaled(own, graph.n_targets, scales)
         via = targets[inner]
+        scale = graph.scale[states][rows]
+        scale[inner] = scales.products(scale[inner], self.scale[via])
+        row_scales = scales.segment_lcms(rows, scale, len(states))
+        bound = scales.bound(row_scales)
+        weights = multiplied(weights, scales.quotients(row_scales[rows], scale), bound)
         reach = self.length[via]
         picked = ranges(self.start[via], reach)
-        total = graph.scales.products(own[inner], self.scale[via])
-        product = multiplied(
-            self.numerators[picked],
-            repeated(weights[inner], reach),
-            graph.scales.bound(total),
-        )
-        if len(via) == len(rows):
-            return Entries(
-                np.repeat(rows, reach), self.targets[picked], product, np.repeat(total, reach)
+        product = multiplied(self.numerators[picked], repeated(weights[inner], reach), bound)
+        entries = rows[inner].repeat(reach), self.targets[picked], product
+        if len(inner) < len(rows):
+            ends = np.flatnonzero(~is_inner)
+            entries = (
+                np.concatenate([rows[ends], entries[0]]),
+                np.concatenate([targets[ends], entries[1]]),
+                concatenated([weights[ends], product]),
             )
-        return Entries(
-            np.concatenate([rows[~inner], np.repeat(rows[inner], reach)]),
-            np.concatenate([targets[~inner], self.targets[picked]]),
-            concatenated([weights[~inner], product]),
-            np.concatenate([own[~inner], np.repeat(total, reach)]),
-        )
-
-    def combined(self, states: IntArray) -> Rows:
-        """Return the finished rows of the states."""
-        graph = self.graph
-        return rows_of(self.expanded(states), len(states), graph.n_targets, graph.scales)
+        return rows_of_scaled(Scaled(*entries, row_scales), graph.n_targets, scales)
 
     def keep(self, states: IntArray) -> None:
         """Add the rows of silent states whose silent successors are there already."""

@@ -11,7 +11,16 @@ from math import gcd
 import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
-from dpcheck.chain.scales import Scales, as_objects, concatenated, is_uniform, multiplied, summed
+from dpcheck.chain.scales import (
+    Scales,
+    as_objects,
+    concatenated,
+    fits,
+    is_uniform,
+    multiplied,
+    summed,
+)
+from dpcheck.chain.sets import in_order
 from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
@@ -70,23 +79,82 @@ def merged(
     if not is_uniform(entries.scales):
         factors = scales.quotients(row_scales[entries.rows], entries.scales)
         numerators = multiplied(numerators, factors, bound)
+    whole = Scaled(entries.rows, entries.targets, numerators, row_scales)
+    return *_added_up(whole, n_targets, bound), row_scales
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Entries in any order: `numerators[i]` over the scale of `rows[i]`, at `targets[i]`.
+
+    `row_scales` [n_rows] are codes of a `Scales`; targets may repeat; numerators are positive.
+    """
+
+    rows: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    row_scales: IntArray
+
+
+def _added_up(
+    entries: Scaled, n_targets: int, bound: int | None
+) -> tuple[IntArray, IntArray, WeightArray]:
+    """Return (row, target, numerator) in row-major order without repeats, each at most `bound`."""
+    n_rows, n_entries = len(entries.row_scales), len(entries.rows)
+    if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
+        present = np.zeros(n_targets, np.bool_)
+        present[entries.targets] = True
+        used = np.flatnonzero(present)
+        if n_rows * len(used) <= 2 * n_entries:
+            return _added_up_in_table(entries, used, n_targets)
     keys = entries.rows * n_targets + entries.targets
     if np.all(keys[1:] > keys[:-1]):
-        return entries.rows, entries.targets, numerators, row_scales
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    sums = summed(numerators[order], starts, bound)
+        return entries.rows, entries.targets, entries.numerators
+    keys, order = in_order(keys, n_rows * n_targets)
+    is_first = np.ones(n_entries, np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
+    starts = np.flatnonzero(is_first)
+    sums = summed(entries.numerators[order], starts, bound)
     keys = keys[starts]
-    return keys // n_targets, keys % n_targets, sums, row_scales
+    rows = keys // n_targets
+    return rows, keys - rows * n_targets, sums
+
+
+def _added_up_in_table(
+    entries: Scaled, used: IntArray, n_targets: int
+) -> tuple[IntArray, IntArray, WeightArray]:
+    """Return the sums of entries at few targets, `used`, by a table of rows and targets.
+
+    Numerators are positive, so a place with the sum 0 has no entry.
+    """
+    width = len(used)
+    column = np.empty(n_targets, np.int64)
+    column[used] = np.arange(width)
+    sums = np.zeros(len(entries.row_scales) * width, np.int64)
+    np.add.at(sums, entries.rows * width + column[entries.targets], entries.numerators)
+    places = np.flatnonzero(sums)
+    rows = places // width
+    return rows, used[places - rows * width], sums[places]
 
 
 def rows_of(entries: Entries, n_rows: int, n_targets: int, scales: Scales) -> Rows:
     """Return the entries as rows in lowest terms."""
     rows, targets, numerators, row_scales = merged(entries, n_rows, n_targets, scales)
-    indptr = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-    return in_lowest_terms(Rows(indptr, targets, numerators, scales.weights(row_scales)))
+    return _as_rows(rows, targets, numerators, scales.weights(row_scales))
+
+
+def rows_of_scaled(entries: Scaled, n_targets: int, scales: Scales) -> Rows:
+    """Return entries that are over the scales of their rows as rows in lowest terms."""
+    found = _added_up(entries, n_targets, scales.bound(entries.row_scales))
+    return _as_rows(*found, scales.weights(entries.row_scales))
+
+
+def _as_rows(
+    rows: IntArray, targets: IntArray, numerators: WeightArray, denominators: WeightArray
+) -> Rows:
+    indptr = np.zeros(len(denominators) + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(denominators)), out=indptr[1:])
+    return in_lowest_terms(Rows(indptr, targets, numerators, denominators))
 
 
 def with_sinks(rows: Rows, number: IntArray, n_sinks: int) -> Rows:

@@ -80,7 +80,7 @@ class Scales:
             return result
         while len(segments):
             m = len(self.values)
-            keys = distinct(segments * m + codes)
+            keys = _distinct_below(n_segments * m, segments * m + codes)
             segments, codes = keys // m, keys % m
             first = np.flatnonzero(np.diff(segments, prepend=-1))
             if len(first) == len(segments):
@@ -145,6 +145,15 @@ def distinct(values: IntArray) -> IntArray:
     return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]
 
 
+def _distinct_below(size: int, values: IntArray) -> IntArray:
+    """Return the different values, sorted; all are at least 0 and below the size."""
+    if size > 8 * len(values) + 1024:
+        return distinct(values)
+    present = np.zeros(size, np.bool_)
+    present[values] = True
+    return np.flatnonzero(present)
+
+
 def distinct_pairs(
     left: IntArray, right: IntArray, n_codes: int
 ) -> tuple[list[tuple[int, int]], IntArray]:
@@ -159,16 +168,17 @@ def distinct_pairs(
         inverse = index[keys]
     else:
         distinct, inverse = np.unique(keys, return_inverse=True)
-    return [divmod(int(key), n_codes) for key in distinct], inverse
+    return [divmod(key, n_codes) for key in distinct.tolist()], inverse
 
 
 def weight_array(values: list[Whole]) -> WeightArray:
     """Return the weights as an array: int64 when all are integers below 2^62 in size."""
-    if all(isinstance(v, int) and -INT64_LIMIT < v < INT64_LIMIT for v in values):
-        return np.array(values, np.int64)
+    if set(map(type, values)) <= {int}:
+        integers: list[int] = values  # type: ignore[assignment]
+        if max(integers, default=0) < INT64_LIMIT and min(integers, default=0) > -INT64_LIMIT:
+            return np.array(integers, np.int64)
     array = np.empty(len(values), np.object_)
-    for i, value in enumerate(values):
-        array[i] = value
+    array[:] = values
     return array
 
 
@@ -209,7 +219,7 @@ def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> Weig
             return left
     else:
         others = np.arange(len(left))
-    if left.dtype == np.int64 and right.dtype == np.int64 and _fits(bound):
+    if left.dtype == np.int64 and right.dtype == np.int64 and fits(bound):
         return left * right
     if left.dtype == np.int64 and len(others) == len(left) and np.all(left == 1):
         return right
@@ -224,11 +234,12 @@ def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightA
         return weights[:0]
     if len(starts) == len(weights):
         return weights
-    if weights.dtype == np.int64 and not _fits(bound):
+    if weights.dtype == np.int64 and not fits(bound):
         weights = weights.astype(object)
     sums: WeightArray = np.add.reduceat(weights, starts)
     return sums
 
 
-def _fits(bound: int | None) -> bool:
+def fits(bound: int | None) -> bool:
+    """Tell whether numbers up to the bound are int64 (None: they are not integers)."""
     return bound is not None and bound < INT64_LIMIT

@@ -50,6 +50,24 @@ def without(values: IntArray, others: IntArray) -> IntArray:
     return left
 
 
+def in_order(keys: IntArray, n_keys: int) -> tuple[IntArray, IntArray]:
+    """Return the keys sorted, and where each stood; equal keys stay in their order.
+
+    The keys are at least 0 and below n_keys. Place and key are sorted as one integer where that
+    fits: numpy sorts integers by vector instructions, several times faster than it sorts places.
+
+    >>> keys, order = in_order(np.array([2, 0, 2]), 3)
+    >>> keys.tolist(), order.tolist()
+    ([0, 2, 2], [1, 0, 2])
+    """
+    bits = len(keys).bit_length()
+    if n_keys << bits >= _RADIX_LIMIT:
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+    both = np.sort((keys << bits) + np.arange(len(keys)))
+    return both >> bits, both & ((1 << bits) - 1)
+
+
 def distinct_rows(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """Return the first row of each group of equal rows, and every row's group.
 
