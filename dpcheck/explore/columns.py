@@ -17,6 +17,7 @@ from itertools import repeat
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.explore.growing import Growing
 from dpcheck.explore.states import StateTable
 from dpcheck.model.evaluation import Fault
 from dpcheck.model.values import ArrayValue, Value, value_key
@@ -113,23 +114,16 @@ class _Shape:
     def __init__(self, lo: int | None, width: int) -> None:
         self.lo = lo
         self.rows = StateTable(width)
-        self._codes = np.empty(16, np.int64)
-        self._n_codes = 0
+        self._codes = Growing()
 
     @property
     def codes(self) -> IntArray:
         """The code of each row, [n_rows]."""
-        return self._codes[: self._n_codes]
+        return self._codes.values
 
     def extend(self, codes: IntArray) -> None:
         """Add the codes of new rows."""
-        end = self._n_codes + len(codes)
-        if end > len(self._codes):
-            longer = np.empty(max(end, 2 * len(self._codes)), np.int64)
-            longer[: self._n_codes] = self.codes
-            self._codes = longer
-        self._codes[self._n_codes : end] = codes
-        self._n_codes = end
+        self._codes.extend(codes)
 
     def cells(self, row: int) -> list[int]:
         """Return the codes of a row's cells."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.rows import ranges
-from dpcheck.chain.scales import concatenated, weight_array
+from dpcheck.chain.scales import INT64_LIMIT, concatenated, weight_array
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.runs import (
     BadParameter,
@@ -43,6 +43,7 @@ from dpcheck.explore.columns import (
     ValueTable,
 )
 from dpcheck.explore.evaluate import Frame, evaluated, spread, truths
+from dpcheck.explore.growing import Growing
 from dpcheck.explore.mistakes import MistakeFault
 from dpcheck.limits import LimitReached
 from dpcheck.model.evaluation import Fault, described
@@ -66,6 +67,9 @@ from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 MAX_SUPPORT = 5_000_000
+MAX_COMMON = 1 << 16
+"""How many values a distribution has at most that is kept in columns with others."""
+
 MAX_TABLE_BITS = 1 << 34
 
 
@@ -91,11 +95,29 @@ class Supports:
     def __init__(self, table: ValueTable) -> None:
         """Start with no distribution."""
         self.table = table
+        self.largest = 0
         self._members: list[Weights] = []
         self._known: dict[tuple[object, ...], int] = {}
+        self._sizes, self._starts = Growing(), Growing()
+        self._values, self._numerators = Growing(), Growing()
+        self._denominators = Growing()
 
     def add(self, support: Weights) -> int:
-        """Return the number of a new distribution."""
+        """Return the number of a new distribution.
+
+        Values and numerators of small ones stand in common columns; a start of -1 says that the
+        distribution is not there, a denominator of 0 that it is no int64.
+        """
+        size, denominator = len(support.values), support.denominator
+        is_common = support.numerators.dtype == np.int64 and size <= MAX_COMMON
+        is_small = isinstance(denominator, int) and denominator < INT64_LIMIT
+        self._starts.extend(np.array([len(self._values) if is_common else -1]))
+        self._sizes.extend(np.array([size]))
+        self._denominators.extend(np.array([denominator if is_small else 0], np.int64))
+        if is_common:
+            self._values.extend(support.values)
+            self._numerators.extend(support.numerators)
+        self.largest = max(self.largest, size)
         self._members.append(support)
         return len(self._members) - 1
 
@@ -112,23 +134,28 @@ class Supports:
 
     def lengths(self, numbers: IntArray) -> IntArray:
         """Return how many values each distribution has."""
-        distinct, index = np.unique(numbers, return_inverse=True)
-        sizes = [len(self._members[k].values) for k in distinct.tolist()]
-        return np.array(sizes, np.int64)[index]
+        return self._sizes.values[numbers]
 
-    def denominators(self, numbers: IntArray) -> list[Whole]:
+    def denominators(self, numbers: IntArray) -> WeightArray:
         """Return the denominators of the distributions."""
-        return [self._members[k].denominator for k in numbers.tolist()]
+        found: WeightArray = self._denominators.values[numbers]
+        if np.all(found):
+            return found
+        return weight_array([self._members[k].denominator for k in numbers.tolist()])
 
     def drawn(self, numbers: IntArray) -> Drawn:
         """Return every row once per value of its distribution (`numbers` [n_rows])."""
+        sizes, starts = self.lengths(numbers), self._starts.values[numbers]
+        row = np.repeat(np.arange(len(numbers)), sizes)
+        if np.all(starts >= 0):
+            picked = ranges(starts, sizes)
+            return Drawn(row, self._values.values[picked], self._numerators.values[picked])
         distinct, index = np.unique(numbers, return_inverse=True)
         members = [self._members[k] for k in distinct.tolist()]
-        sizes = np.array([len(member.values) for member in members], np.int64)
-        starts = np.cumsum(sizes) - sizes
-        picked = ranges(starts[index], sizes[index])
+        own_sizes = self.lengths(distinct)
+        picked = ranges((np.cumsum(own_sizes) - own_sizes)[index], sizes)
         return Drawn(
-            np.repeat(np.arange(len(numbers)), sizes[index]),
+            row,
             np.concatenate([np.empty(0, np.int64), *(m.values for m in members)])[picked],
             concatenated([m.numerators for m in members])[picked],
         )

@@ -227,7 +227,7 @@ class _Layout:
         self._faults(numbers, draw.span, frame, names)
         if int(numbers.max(initial=0)) >= FIRST_FAULT:
             return
-        scales = self.scales.codes(weight_array(self.supports.denominators(numbers)))
+        scales = self.scales.codes(self.supports.denominators(numbers))
         blocks = np.cumsum(self.supports.lengths(numbers)) >> 20
         for rows in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(blocks)) + 1):
             self.limits.check_time(f"{sum(map(len, self.sources))} rows laid out")

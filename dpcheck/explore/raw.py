@@ -20,14 +20,15 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Rows
-from dpcheck.chain.scales import concatenated, summed, weight_array
-from dpcheck.chain.sets import distinct
+from dpcheck.chain.scales import concatenated, summed
+from dpcheck.chain.sets import distinct, in_order
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
 from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
 from dpcheck.explore.distributions import Supports, distributions
 from dpcheck.explore.evaluate import Frame, evaluated, truths
 from dpcheck.explore.flow import END, Flow
+from dpcheck.explore.growing import Growing
 from dpcheck.explore.mistakes import MistakeFault, MistakesFound, mistake_of
 from dpcheck.explore.states import StateTable
 from dpcheck.limits import Limits
@@ -149,8 +150,17 @@ class _Table:
         self.cut = cut
         self.names = names
         self.states = StateTable(len(names))
-        self.numbers = np.empty(0, np.int64)
+        self._numbers = Growing()
         self.n_expanded = 0
+
+    @property
+    def numbers(self) -> IntArray:
+        """The number of each state among all."""
+        return self._numbers.values
+
+    def extend(self, numbers: IntArray) -> None:
+        """Add the numbers of new states."""
+        self._numbers.extend(numbers)
 
     def frame(self, rows: slice) -> Frame:
         columns = {n: self.states.column(k)[rows] for k, n in enumerate(self.names)}
@@ -227,8 +237,9 @@ class _Explorer:
                 self._expand(table, rows)
 
     def _blocks(self, table: _Table, first: int, last: int) -> Iterable[slice]:
-        if first == last:
-            return []
+        n_most = (last - first) * (self.supports.largest if table.cut[0] == "sample" else 1)
+        if n_most <= MAX_ROWS:
+            return [slice(first, last)] if first < last else []
         if table.cut[0] == "sample":
             costs = self.supports.lengths(table.states.column(0)[first:last])
         else:
@@ -264,7 +275,7 @@ class _Explorer:
         assert isinstance(node, Sample), "samples are cut points of their own"
         numbers = frame[DRAWS]
         drawn = self.supports.drawn(numbers)
-        self.scales.append((source, weight_array(self.supports.denominators(numbers))))
+        self.scales.append((source, self.supports.denominators(numbers)))
         batch = _Batch(source[drawn.row], drawn.numerators, drawn.value)
         walk = _Walk(self, batch)
         part = _Part(frame.at(drawn.row), np.arange(len(drawn.row)))
@@ -300,7 +311,7 @@ class _Explorer:
                 heappush(self.queue, (place, len(self.tables), cut))
             numbers = self.n_states + np.arange(len(new))
             self.n_states += len(new)
-            table.numbers = np.concatenate([table.numbers, numbers])
+            table.extend(numbers)
             origin = part.origin[new]
             self.parents.append(batch.source[origin])
             self.parent_drawn.append(batch.drawn[origin])
@@ -310,14 +321,31 @@ class _Explorer:
 
     def record(self, batch: _Batch, origin: IntArray, targets: IntArray) -> None:
         """Add the edges of finished rows, parallel ones summed up."""
-        source, weight = batch.source[origin], batch.weight[origin]
+        source, weight = batch.source, batch.weight
+        if len(origin) < len(source):
+            order = np.argsort(origin)
+            origin, targets = origin[order], targets[order]
+            source, weight = source[origin], weight[origin]
+        else:
+            # Every row ends once: in the order of the batch, rows of one source are neighbors.
+            ordered = np.empty(len(origin), np.int64)
+            ordered[origin] = targets
+            origin, targets = np.arange(len(origin)), ordered
         if self.labelled_edges is not None:
             self.labelled_edges.append(LabelledEdges(source, batch.drawn[origin], targets))
-        keys = (source - source.min()) * (self.n_states + 1) + (targets + 1)
+        keys = (source - source[0]) * (self.n_states + 1) + (targets + 1)
+        is_first = np.ones(len(keys), np.bool_)
+        is_first[1:] = keys[1:] != keys[:-1]
+        # The weights of one source sum to at most its denominator: below 2^62 in int64.
+        starts = np.flatnonzero(is_first)
+        keys, weight = keys[starts], summed(weight, starts, 0)
+        source, targets = source[starts], targets[starts]
         if not np.all(keys[1:] > keys[:-1]):
-            order = np.argsort(keys, kind="stable")
-            starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-            # The weights of one source sum to at most its denominator: below 2^62 in int64.
+            size = (int(source.max()) - int(source[0]) + 1) * (self.n_states + 1)
+            ordered_keys, order = in_order(keys, size)
+            is_first = np.ones(len(keys), np.bool_)
+            is_first[1:] = ordered_keys[1:] != ordered_keys[:-1]
+            starts = np.flatnonzero(is_first)
             weight = summed(weight[order], starts, 0)
             source, targets = source[order][starts], targets[order][starts]
         self.sources.append(source)
@@ -328,8 +356,9 @@ class _Explorer:
         """Return all of it, with † as the last state."""
         n = self.n_states
         sources = _joined(self.sources)
-        order = np.argsort(sources, kind="stable")
-        indptr = np.searchsorted(sources[order], np.arange(n + 2))
+        _, order = in_order(sources, n)
+        indptr = np.zeros(n + 2, np.int64)
+        np.cumsum(np.bincount(sources, minlength=n + 1), out=indptr[1:])
         targets = _joined(self.targets)[order]
         weights = concatenated(self.weights)[order]
         owners = _joined([source for source, _ in self.scales])

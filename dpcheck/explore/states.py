@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
+from dpcheck.explore.growing import Growing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 FEW = 512
 """Batches up to this many rows are looked up one by one, in a table of at most `MANY` rows."""
+
+VERY_FEW = 24
+"""With so few rows a dictionary takes less time than a sort, even if nothing is looked up."""
 
 MANY = 1 << 16
 
@@ -30,10 +34,11 @@ class HashCollision(Exception):
 class StateTable:
     """Distinct rows of `n_columns` values, numbered from 0.
 
-    While rows come a few at a time they are keys of a dictionary: a loop that goes one step a batch
-    would spend its time in numpy calls. From the first large batch on, rows are found again by a
-    64-bit hash in sorted runs (a few, each at least twice as long as the next), and every hit is
-    compared with the row itself: a collision leads to another seed, never to a wrong answer.
+    The first rows are only told apart: many tables are never asked again. While rows then come a
+    few at a time they are keys of a dictionary: a loop that goes one step a batch would spend its
+    time in numpy calls. From the first large batch on, rows are found again by a 64-bit hash in
+    sorted runs (a few, each at least twice as long as the next), and every hit is compared with the
+    row itself: a collision leads to another seed, never to a wrong answer.
 
     >>> table = StateTable(2)
     >>> numbers, new = table.numbers([np.array([5, 5, 7]), np.array([1, 1, 2])])
@@ -44,19 +49,20 @@ class StateTable:
     def __init__(self, n_columns: int) -> None:
         """Start empty."""
         self.n_rows = 0
-        self._columns = [np.empty(16, np.int64) for _ in range(n_columns)]
+        self._columns = [Growing() for _ in range(n_columns)]
         self._numbers: dict[tuple[int, ...], int] | None = {}
         self._runs: list[tuple[UIntArray, IntArray]] = []
+        self._n_in_runs = 0
         self._seed = 1
 
     def column(self, k: int) -> IntArray:
         """Return column k of all rows [n_rows]."""
-        return self._columns[k][: self.n_rows]
+        return self._columns[k].values
 
     @property
     def columns(self) -> list[IntArray]:
         """All columns [n_rows]."""
-        return [column[: self.n_rows] for column in self._columns]
+        return [column.values for column in self._columns]
 
     def numbers(self, columns: Sequence[IntArray], n_rows: int = 1) -> tuple[IntArray, IntArray]:
         """Return each row's number, and for each row that is new the first place it stands at.
@@ -68,32 +74,43 @@ class StateTable:
             new = np.arange(1 if self.n_rows == 0 and n_rows else 0)
             self.n_rows = max(self.n_rows, min(n_rows, 1))
             return np.zeros(n_rows, np.int64), new
-        if self._numbers is not None:
-            if len(columns[0]) <= FEW and self.n_rows <= MANY:
-                return self._counted(columns, self._numbers)
-            self._numbers = None
-            self._reseed()
+        n_asked = len(columns[0])
+        is_small = n_asked <= (FEW if self.n_rows else VERY_FEW) and self.n_rows <= MANY
+        if self._numbers is not None and is_small:
+            return self._counted(columns, self._known_numbers(self._numbers))
         first, group = distinct_rows(columns)
         rows = [column[first] for column in columns]
-        known = self._found(rows)
+        known = self._found(rows) if self.n_rows else np.full(len(first), -1, np.int64)
         missing = np.flatnonzero(known < 0)
-        missing = missing[np.argsort(first[missing], kind="stable")]
-        known[missing] = self.n_rows + np.arange(len(missing))
         if len(missing):
-            self._append([row[missing] for row in rows])
+            missing = missing[np.argsort(first[missing], kind="stable")]
+            known[missing] = self.n_rows + np.arange(len(missing))
+            self._extend([row[missing] for row in rows])
         return known[group], first[missing]
+
+    def _known_numbers(self, numbers: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
+        """Return the dictionary, with all rows in it."""
+        if len(numbers) < self.n_rows:
+            columns = [column[len(numbers) :].tolist() for column in self.columns]
+            new = range(len(numbers), self.n_rows)
+            numbers.update(zip(zip(*columns, strict=True), new, strict=True))
+        return numbers
 
     def _counted(
         self, columns: Sequence[IntArray], known: dict[tuple[int, ...], int]
     ) -> tuple[IntArray, IntArray]:
         """Return what `numbers` does, by the dictionary, row by row."""
-        numbers: list[int] = []
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        numbers = [known.setdefault(row, len(known)) for row in rows]
+        n_new = len(known) - self.n_rows
         new: list[int] = []
-        for place, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-            number = known.setdefault(row, len(known))
-            if number == self.n_rows + len(new):
-                new.append(place)
-            numbers.append(number)
+        if n_new:
+            # Numbers are given in the order of rows: a new one is larger than all before it.
+            last = self.n_rows - 1
+            for place, number in enumerate(numbers):
+                if number > last:
+                    last = number
+                    new.append(place)
         first = np.array(new, np.int64)
         if new:
             self._extend([column[first] for column in columns])
@@ -101,16 +118,24 @@ class StateTable:
 
     def _found(self, rows: list[IntArray]) -> IntArray:
         """Return the numbers of distinct rows, -1 where they are new."""
+        self._numbers = None
         while True:
             try:
+                self._index()
                 return self._looked_up(rows)
             except HashCollision:
-                self._reseed()
+                self._seed += 1
+                self._runs, self._n_in_runs = [], 0
+
+    def _index(self) -> None:
+        """Hash the rows that are in no run yet."""
+        first, self._n_in_runs = self._n_in_runs, self.n_rows
+        if first < self.n_rows:
+            new = [column[first:] for column in self.columns]
+            self._add_run(self._hashes(new), np.arange(first, self.n_rows))
 
     def _looked_up(self, rows: list[IntArray]) -> IntArray:
         known = np.full(len(rows[0]), -1, np.int64)
-        if not self._runs:
-            return known
         hashes = self._hashes(rows)
         for sorted_hashes, numbers in self._runs:
             place = np.searchsorted(sorted_hashes, hashes).clip(max=len(sorted_hashes) - 1)
@@ -118,30 +143,16 @@ class StateTable:
             if not len(hits):
                 continue
             found = numbers[place[hits]]
-            for stored, row in zip(self._columns, rows, strict=True):
+            for stored, row in zip(self.columns, rows, strict=True):
                 if not np.array_equal(stored[found], row[hits]):
                     raise HashCollision
             known[hits] = found
         return known
 
-    def _append(self, rows: list[IntArray]) -> None:
-        start = self.n_rows
-        self._extend(rows)
-        try:
-            self._add_run(self._hashes(rows), np.arange(start, self.n_rows))
-        except HashCollision:
-            self._reseed()
-
     def _extend(self, rows: list[IntArray]) -> None:
-        start, end = self.n_rows, self.n_rows + len(rows[0])
-        if end > len(self._columns[0]):
-            size = max(end, 2 * len(self._columns[0]))
-            for k, column in enumerate(self._columns):
-                self._columns[k] = np.empty(size, np.int64)
-                self._columns[k][:start] = column[:start]
         for column, row in zip(self._columns, rows, strict=True):
-            column[start:end] = row
-        self.n_rows = end
+            column.extend(row)
+        self.n_rows += len(rows[0])
 
     def _add_run(self, hashes: UIntArray, numbers: IntArray) -> None:
         while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
@@ -152,16 +163,6 @@ class StateTable:
         if np.any(hashes[1:] == hashes[:-1]):
             raise HashCollision
         self._runs.append((hashes, numbers[order]))
-
-    def _reseed(self) -> None:
-        while self.n_rows:
-            self._seed += 1
-            self._runs = []
-            try:
-                self._add_run(self._hashes(self.columns), np.arange(self.n_rows))
-            except HashCollision:
-                continue
-            return
 
     def _hashes(self, rows: list[IntArray]) -> UIntArray:
         """Return a 64-bit mix of each row (after Steele, Lea, Flood, SplitMix, OOPSLA 2014)."""
