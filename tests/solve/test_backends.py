@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dpcheck.chain.graph import Graph, topological_layers
 from dpcheck.chain.scales import weight_array
 from dpcheck.exact import Number, number, solve_linear
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.solve import guesses, lifting, solution
+from dpcheck.solve import guesses, lifting, solution, trees
 from dpcheck.solve.acyclic import acyclic_solution
 from dpcheck.solve.enclosures import acyclic_bounds
 from dpcheck.solve.system import System, indptr_of
@@ -262,6 +263,65 @@ def test_a_circle_of_links_is_no_tree() -> None:
         np.array([1, 0, 0]),
     )
     assert forest(circle, np.array([0])) is None
+
+
+def random_forest(rng: random.Random, n: int, largest: int, bushiness: float) -> System:
+    """Return trees of long paths; some links go one way only, some are given in two parts."""
+    rows: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for s in range(1, n):
+        t = s - 1 if rng.random() > bushiness else rng.randrange(s)
+        for source, target in ((s, t), (t, s)):
+            for _ in range(rng.choice((0, 1, 1, 1, 1, 1, 1, 2))):
+                rows[source].append((target, rng.randint(1, largest)))
+        if rng.random() < 0.2:
+            rows[s].append((s, rng.randint(1, largest)))
+    for row in rows:
+        rng.shuffle(row)
+    constants = [rng.choice((0, rng.randint(1, largest))) for _ in range(n)]
+    return System(
+        Graph(
+            indptr_of(np.array([len(row) for row in rows])),
+            np.array([t for r in rows for t, _ in r]),
+        ),
+        weight_array([w for row in rows for _, w in row]),
+        weight_array([sum(w for _, w in r) + b + 1 for r, b in zip(rows, constants, strict=True)]),
+        weight_array(constants),
+    )
+
+
+@pytest.mark.parametrize("shortest", [2, 16])
+@pytest.mark.parametrize("bushiness", [0.0, 0.03, 0.2])
+@pytest.mark.parametrize("largest", [1, 100, 2**29, 2**40, 10**50])
+def test_paths_of_trees_are_solved_in_halves_as_state_by_state(
+    largest: int, bushiness: float, shortest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "SHORTEST_PATH", shortest)
+    rng = random.Random(f"{largest} {bushiness}")
+    for n in (17, 18, 120):
+        system = random_forest(rng, n, largest, bushiness)
+        wanted = np.array(sorted(rng.sample(range(n), rng.choice((1, 2, 5)))))
+        values = eliminated(system)
+        assert by_trees(system, wanted, Limits()) == [values[s] for s in wanted.tolist()]
+
+
+def test_the_states_of_a_long_line_are_not_taken_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n, wanted = 3_000, np.array([1_500, 1_501])
+    one_by_one: list[int] = []
+    eliminated_state = trees._eliminated
+
+    def counted(rows: trees._Rows, s: int, *others: Any) -> trees._Triple:
+        one_by_one.append(s)
+        return eliminated_state(rows, s, *others)
+
+    monkeypatch.setattr(trees, "_eliminated", counted)
+    line = ruin(n, 2, 3)
+    found = forest(line, wanted)
+    assert found is not None
+    values = tree_solution(line, found, wanted, Limits())
+    assert values == solution.solution(line, wanted, Limits())
+    assert len(one_by_one) < 10
 
 
 def test_ten_thousand_states_on_a_line_are_solved_without_lifting() -> None:
