@@ -32,6 +32,7 @@ from flint import fmpz
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.rows import ranges
+from dpcheck.chain.scales import as_objects
 from dpcheck.chain.sets import distinct
 from dpcheck.exact import Number, number
 from dpcheck.limits import Limits
@@ -259,7 +260,9 @@ def _weights(system: System, states: IntArray, others: IntArray) -> WeightArray:
     edges = ranges(indptr[states], lengths)
     row = np.repeat(np.arange(len(states)), lengths)
     hits = system.graph.targets[edges] == others[row]
-    found = np.zeros_like(system.numerators, shape=len(states))
+    found: WeightArray = np.zeros(len(states), np.int64)
+    if system.numerators.dtype != np.int64:
+        found = as_objects(found)
     np.add.at(found, row[hits], system.numerators[edges[hits]])
     return found
 
