@@ -101,6 +101,7 @@ class Supports:
         self._sizes, self._starts = Growing(), Growing()
         self._values, self._numerators = Growing(), Growing()
         self._denominators = Growing()
+        self._listed: dict[int, tuple[list[int], list[int]]] = {}
 
     def add(self, support: Weights) -> int:
         """Return the number of a new distribution.
@@ -143,6 +144,19 @@ class Supports:
             return found
         return weight_array([self._members[k].denominator for k in numbers.tolist()])
 
+    def are_common(self, numbers: IntArray) -> bool:
+        """Tell whether all weights of the distributions are int64, and not very many."""
+        starts, denominators = self._starts.values[numbers], self._denominators.values[numbers]
+        return bool(np.all(starts >= 0) and np.all(denominators))
+
+    def listed(self, number: int) -> tuple[list[int], list[int]]:
+        """Return the values and the numerators of a common distribution."""
+        found = self._listed.get(number)
+        if found is None:
+            member = self._members[number]
+            found = self._listed[number] = member.values.tolist(), member.numerators.tolist()
+        return found
+
     def drawn(self, numbers: IntArray) -> Drawn:
         """Return every row once per value of its distribution (`numbers` [n_rows])."""
         sizes, starts = self.lengths(numbers), self._starts.values[numbers]
@@ -164,26 +178,6 @@ class Supports:
 def distributions(distribution: Distribution, frame: Frame, supports: Supports) -> IntArray:
     """Return the number of each row's distribution [n_rows], or a fault's code."""
     match distribution:
-        case Bernoulli(probability=p, span=span):
-            return _per_row("bernoulli", (p,), span, _bernoulli, frame, supports)
-        case Uniform(domain=domain, span=span):
-            return _per_row(
-                "uniform", (domain,), span, partial(_uniform, supports.table), frame, supports
-            )
-        case Binomial(trials=n, probability=p, span=span):
-            return _per_row("binomial", (n, p), span, _binomial, frame, supports)
-        case Geometric(center=center, alpha=alpha, policy=policy, span=span):
-            parameters = (center, alpha, policy.lo, policy.hi)
-            return _per_row("geometric", parameters, span, _geometric(policy), frame, supports)
-        case GeometricPositive(alpha=alpha, policy=policy, span=span):
-            three = (alpha, policy.lo, policy.hi)
-            make = _geometric_positive(policy)
-            return _per_row("geometric_positive", three, span, make, frame, supports)
-        case Gaussian(center=center, base=base, policy=policy, span=span):
-            parameters = (center, base, policy.lo, policy.hi)
-            return _per_row("gaussian", parameters, span, _gaussian(policy), frame, supports)
-        case Branches():
-            return _branches(distribution, frame, supports)
         case Weighted():
             return _weighted(distribution, frame, supports)
         case LetDistribution(name=name, value=value, body=body):
@@ -191,7 +185,8 @@ def distributions(distribution: Distribution, frame: Frame, supports: Supports) 
             return distributions(body, frame.bound(name, column), supports)
         case ChooseDistribution():
             return _chosen(distribution, frame, supports)
-    assert_never(distribution)
+        case _:
+            return _per_row(recipe(distribution, supports.table), frame, supports)
 
 
 def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> IntArray:
@@ -205,30 +200,58 @@ def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> Int
 
 
 Maker = Callable[[list[Value], Span], Weights]
+Parametric = Bernoulli | Uniform | Binomial | Geometric | GeometricPositive | Gaussian | Branches
 
 
-def _per_row(
-    kind: str,
-    parameters: tuple[Expr, ...],
-    span: Span,
-    make: Maker,
-    frame: Frame,
-    supports: Supports,
-) -> IntArray:
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How to make a distribution from the values of its parameters."""
+
+    kind: str
+    parameters: tuple[Expr, ...]
+    span: Span
+    make: Maker
+
+    def number(self, codes: tuple[int, ...], supports: Supports) -> int:
+        """Return the number of the distribution with these parameters, or a fault's code."""
+        for code in codes:
+            if code >= FIRST_FAULT:
+                return code
+        values = [supports.table.value(code) for code in codes]
+        key = (self.kind, self.span, *codes)
+        return supports.known(key, partial(self.make, values, self.span))
+
+
+def recipe(distribution: Parametric, table: ValueTable) -> Recipe:
+    """Return the parameters of a distribution and its maker."""
+    match distribution:
+        case Bernoulli(probability=p, span=span):
+            return Recipe("bernoulli", (p,), span, _bernoulli)
+        case Uniform(domain=domain, span=span):
+            return Recipe("uniform", (domain,), span, partial(_uniform, table))
+        case Binomial(trials=n, probability=p, span=span):
+            return Recipe("binomial", (n, p), span, _binomial)
+        case Geometric(center=center, alpha=alpha, policy=policy, span=span):
+            parameters = (center, alpha, policy.lo, policy.hi)
+            return Recipe("geometric", parameters, span, _geometric(policy))
+        case GeometricPositive(alpha=alpha, policy=policy, span=span):
+            three = (alpha, policy.lo, policy.hi)
+            return Recipe("geometric_positive", three, span, _geometric_positive(policy))
+        case Gaussian(center=center, base=base, policy=policy, span=span):
+            parameters = (center, base, policy.lo, policy.hi)
+            return Recipe("gaussian", parameters, span, _gaussian(policy))
+        case Branches(branches=branches, span=span):
+            parts = tuple(part for branch in branches for part in branch)
+            return Recipe("branches", parts, span, partial(_branches, distribution, table))
+    assert_never(distribution)
+
+
+def _per_row(found: Recipe, frame: Frame, supports: Supports) -> IntArray:
     """Evaluate the parameters and make one distribution per distinct tuple of them."""
-    table = supports.table
-    columns = [evaluated(parameter, frame, table) for parameter in parameters]
+    columns = [evaluated(parameter, frame, supports.table) for parameter in found.parameters]
     first, group = distinct_rows(columns)
-    numbers = []
-    for codes in zip(*(column[first].tolist() for column in columns), strict=True):
-        fault = next((code for code in codes if code >= FIRST_FAULT), None)
-        if fault is None:
-            values = [table.value(code) for code in codes]
-            made = supports.known((kind, span, *codes), partial(make, values, span))
-            numbers.append(made)
-        else:
-            numbers.append(fault)
-    return np.array(numbers, np.int64)[group]
+    codes = zip(*(column[first].tolist() for column in columns), strict=True)
+    return np.array([found.number(each, supports) for each in codes], np.int64)[group]
 
 
 # --- parameters ----------------------------------------------------------------------------
@@ -412,16 +435,13 @@ def _gaussian(policy: Policy) -> Maker:
     return make
 
 
-def _branches(distribution: Branches, frame: Frame, supports: Supports) -> IntArray:
-    """Return the distributions of a literal `{value: weight, ...}`."""
-    parameters = tuple(part for branch in distribution.branches for part in branch)
+def _branches(
+    distribution: Branches, table: ValueTable, values: list[Value], span: Span
+) -> Weights:
+    """Return a literal `{value: weight, ...}`."""
     places = [weight.span for _, weight in distribution.branches]
-
-    def make(values: list[Value], span: Span) -> Weights:
-        codes = [supports.table.code(value) for value in values[::2]]
-        return _literal(codes, values[1::2], places, distribution.normalized, span)
-
-    return _per_row("branches", parameters, distribution.span, make, frame, supports)
+    codes = [table.code(value) for value in values[::2]]
+    return _literal(codes, values[1::2], places, distribution.normalized, span)
 
 
 def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntArray:

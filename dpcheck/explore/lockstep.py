@@ -13,7 +13,8 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.sets import distinct, union, without
-from dpcheck.explore.raw import SHOWN, LabelledEdges, RawGraph
+from dpcheck.explore.cuts import SHOWN
+from dpcheck.explore.raw import LabelledEdges, RawGraph
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 

@@ -11,11 +11,12 @@ from dpcheck.chain.elimination import eliminated
 from dpcheck.chain.rows import with_sinks
 from dpcheck.explore.adjacency import neighbor_pairs
 from dpcheck.explore.columns import UNASSIGNED, ValueTable
+from dpcheck.explore.cuts import SHOWN
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.flow import flow_of
 from dpcheck.explore.inputs import Columns, universe
 from dpcheck.explore.lockstep import later_pairs
-from dpcheck.explore.raw import SHOWN, RawGraph, explore_runs, input_text, spoken
+from dpcheck.explore.raw import RawGraph, explore_runs, input_text, spoken
 from dpcheck.limits import Limits
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import value_text

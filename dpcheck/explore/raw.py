@@ -11,10 +11,11 @@ in one table of states, so that states merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Literal, assert_never
+from typing import assert_never
 
 import numpy as np
 
@@ -24,16 +25,20 @@ from dpcheck.chain.scales import concatenated, summed
 from dpcheck.chain.sets import distinct, in_order
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
+from dpcheck.explore import few
 from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
+from dpcheck.explore.cuts import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.distributions import Supports, distributions
 from dpcheck.explore.evaluate import Frame, evaluated, truths
+from dpcheck.explore.few import FewRows, Formulas, kept_at_sample, walk_draws, walk_from
 from dpcheck.explore.flow import END, Flow
 from dpcheck.explore.growing import Growing
+from dpcheck.explore.lists import Unusual
 from dpcheck.explore.mistakes import MistakeFault, MistakesFound, mistake_of
 from dpcheck.explore.states import StateTable
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault, described
-from dpcheck.model.expressions import Apply, Expr, Var, reads
+from dpcheck.model.expressions import Apply, Expr, Var
 from dpcheck.model.program import (
     Assign,
     AssignCell,
@@ -56,25 +61,8 @@ MAX_ROWS = 1 << 20
 MAX_DEPTH = 32
 """How many views a frame may be away from its columns before they are gathered."""
 
-MAX_PASSES = 64
-"""How often a walk may come to heads of loops before they are cut points."""
-
-MAX_PASSING = 1024
-"""How many rows may pass a head: with more, merging them pays at once."""
-
 MAX_MISTAKES = 20
 MAX_RUN_STEPS = 12
-
-STOPPED = -1
-"""The target of a run that ends, until the raw states are all known."""
-
-CutKind = Literal["sample", "head", "shown"]
-Cut = tuple[CutKind, int]
-"""The kind of a cut point, and its node or (after an output) program point."""
-
-DRAWS = "~"
-SHOWN = "output"
-"""Names of the extra column of a cut point: the distribution's number, the value shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,14 +169,14 @@ def explore_runs(
 
     Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit.
     """
-    explorer = _Explorer(mechanism, flow, inputs, n_inputs, table, limits, labelled=labelled)
+    explorer = Explorer(mechanism, flow, inputs, n_inputs, table, limits, labelled=labelled)
     explorer.run()
     if explorer.mistakes:
         raise MistakesFound(explorer.mistakes)
     return explorer.graph()
 
 
-class _Explorer:
+class Explorer:
     """The tables and edges of an exploration under way."""
 
     def __init__(
@@ -202,9 +190,11 @@ class _Explorer:
         *,
         labelled: bool,
     ) -> None:
+        """Start before the first batch."""
         self.mechanism, self.flow, self.table, self.limits = mechanism, flow, table, limits
         self.inputs, self.n_inputs = inputs, n_inputs
         self.supports = Supports(table)
+        self.formulas = Formulas(flow, self.supports)
         self.tables: dict[Cut, _Table] = {}
         self.queue: list[tuple[int, int, Cut]] = []
         self.n_states = n_inputs
@@ -258,16 +248,103 @@ class _Explorer:
                 for name in self.flow.live[entry]
             }
             self.limits.check_states(self.n_states)
-            self._leave(entry, source, Frame(len(source), columns))
+            frame = Frame(len(source), columns)
+            if not self._leave_few(entry, source, columns, leaves_head=False):
+                self._leave(entry, source, frame)
 
     def _expand(self, table: _Table, rows: slice) -> None:
         """Run the code after some states of a cut point, up to the next cut points."""
         kind, node_index = table.cut
         source, frame = table.numbers[rows], table.frame(rows)
         if kind == "sample":
-            self._draw(node_index, source, frame)
-        else:
+            if not self._draw_few(node_index, source, frame):
+                self._draw(node_index, source, frame)
+        elif not self._leave_few(node_index, source, frame.columns, leaves_head=kind == "head"):
             self._leave(node_index, source, frame, leaves_head=kind == "head")
+
+    # --- few rows --------------------------------------------------------------------------
+
+    def _leave_few(
+        self, point: int, source: IntArray, columns: dict[str, IntArray], *, leaves_head: bool
+    ) -> bool:
+        """Do what `_leave` does on lists, if there are few rows; tell whether it is done."""
+        if len(source) > few.MAX_FEW or point == END or self.labelled_edges is not None:
+            return False
+        lists = {name: column.tolist() for name, column in columns.items()}
+        walk = partial(walk_from, self, point, source.tolist(), lists, leaves_head=leaves_head)
+        if self._is_walked(walk):
+            self.scales.append((source, np.ones(len(source), np.int64)))
+            return True
+        return False
+
+    def _draw_few(self, index: int, source: IntArray, frame: Frame) -> bool:
+        """Do what `_draw` does on lists, if there are few rows; tell whether it is done."""
+        numbers = frame[DRAWS]
+        if len(source) > few.MAX_FEW or self.labelled_edges is not None:
+            return False
+        if not self.supports.are_common(numbers):
+            return False
+        if int(self.supports.lengths(numbers).sum()) > few.MAX_FEW:
+            return False
+        node = self.flow.nodes[index]
+        assert isinstance(node, Sample), "samples are cut points of their own"
+        lists = {name: column.tolist() for name, column in frame.columns.items()}
+        if self._is_walked(partial(walk_draws, self, index, node, source.tolist(), lists)):
+            self.scales.append((source, self.supports.denominators(numbers)))
+            return True
+        return False
+
+    def _is_walked(self, walk: Callable[[], None]) -> bool:
+        """Tell whether a walk on lists came to its end; if not, nothing of it is recorded.
+
+        What it has met are states that the walk on arrays meets too, in the same order.
+        """
+        n_passed = self.n_passed
+        try:
+            walk()
+        except Unusual:
+            self.n_passed = n_passed
+            return False
+        return True
+
+    def reach_few(
+        self,
+        cut: Cut,
+        columns: dict[str, list[int]],
+        origin: list[int],
+        batch: FewRows,
+        span: Span,
+    ) -> list[int]:
+        """Return the raw states that rows are in at a cut point; new ones are queued."""
+        table = self.tables.get(cut)
+        if table is None:
+            table = self.tables[cut] = _Table(cut, tuple(columns))
+        if not columns:
+            found, first = table.states.numbers([], len(origin))
+            local, new = found.tolist(), first.tolist()
+        else:
+            local, new = table.states.numbers_of(list(zip(*columns.values(), strict=True)))
+        if new:
+            rows = [origin[place] for place in new]
+            sources = np.array([batch.source[row] for row in rows], np.int64)
+            drawn = np.array([batch.drawn[row] for row in rows], np.int64)
+            self._add_states(table, sources, drawn, span)
+        numbers: list[int] = table.numbers[local].tolist()
+        return numbers
+
+    def record_few(self, batch: FewRows, origins: list[int], targets: list[int]) -> None:
+        """Add the edges of finished rows, parallel ones summed up."""
+        sums: dict[tuple[int, int], int] = {}
+        for row, target in zip(origins, targets, strict=True):
+            edge = batch.source[row], target
+            sums[edge] = sums.get(edge, 0) + batch.weight[row]
+        edges = np.array([(*edge, weight) for edge, weight in sorted(sums.items())], np.int64)
+        if len(edges):
+            self.sources.append(edges[:, 0])
+            self.targets.append(edges[:, 1])
+            self.weights.append(edges[:, 2])
+
+    # --- many rows -------------------------------------------------------------------------
 
     def _draw(self, index: int, source: IntArray, frame: Frame) -> None:
         """Leave a `~` with every value of its distribution."""
@@ -306,18 +383,22 @@ class _Explorer:
             table = self.tables[cut] = _Table(cut, tuple(columns))
         local, new = table.states.numbers(list(columns.values()), len(part.origin))
         if len(new):
-            if table.n_expanded == len(table.numbers):
-                place = self.flow.order[cut[1]] if cut[1] != END else len(self.flow.order)
-                heappush(self.queue, (place, len(self.tables), cut))
-            numbers = self.n_states + np.arange(len(new))
-            self.n_states += len(new)
-            table.extend(numbers)
             origin = part.origin[new]
-            self.parents.append(batch.source[origin])
-            self.parent_drawn.append(batch.drawn[origin])
-            place = self.spans.setdefault(span, len(self.spans))
-            self.made_by.append(np.full(len(new), place, np.int64))
+            self._add_states(table, batch.source[origin], batch.drawn[origin], span)
         return table.numbers[local]
+
+    def _add_states(self, table: _Table, sources: IntArray, drawn: IntArray, span: Span) -> None:
+        """Add new states of a cut point, each first met after a raw state and what it drew."""
+        point = table.cut[1]
+        if table.n_expanded == len(table.numbers):
+            place = self.flow.order[point] if point != END else len(self.flow.order)
+            heappush(self.queue, (place, len(self.tables), table.cut))
+        table.extend(self.n_states + np.arange(len(sources)))
+        self.n_states += len(sources)
+        self.parents.append(sources)
+        self.parent_drawn.append(drawn)
+        place = self.spans.setdefault(span, len(self.spans))
+        self.made_by.append(np.full(len(sources), place, np.int64))
 
     def record(self, batch: _Batch, origin: IntArray, targets: IntArray) -> None:
         """Add the edges of finished rows, parallel ones summed up."""
@@ -449,7 +530,7 @@ class _Walk:
     parts meet before they go on together.
     """
 
-    def __init__(self, explorer: _Explorer, batch: _Batch) -> None:
+    def __init__(self, explorer: Explorer, batch: _Batch) -> None:
         self.explorer, self.batch = explorer, batch
         self.flow, self.table = explorer.flow, explorer.table
         self.waiting: dict[int, list[_Part]] = {}
@@ -653,10 +734,8 @@ class _Walk:
             numbers, part = numbers[rows], part.at(rows)
         if not len(part.origin):
             return
-        kept = set(self.flow.live[node.next]) - {node.target}
-        if node.within is not None:
-            kept |= set(reads(node.within))
-        columns = {DRAWS: numbers} | {name: part.frame[name] for name in sorted(kept)}
+        kept = kept_at_sample(self.flow, node)
+        columns = {DRAWS: numbers} | {name: part.frame[name] for name in kept}
         cut: Cut = ("sample", index)
         self.finish(part, self.explorer.reach(cut, columns, part, self.batch, node.span))
 

@@ -101,20 +101,38 @@ class StateTable:
     ) -> tuple[IntArray, IntArray]:
         """Return what `numbers` does, by the dictionary, row by row."""
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        numbers, new = self._looked_up_one_by_one(rows, known)
+        first = np.array(new, np.int64)
+        if new:
+            self._extend([column[first] for column in columns])
+        return np.array(numbers, np.int64), first
+
+    def _looked_up_one_by_one(
+        self, rows: list[tuple[int, ...]], known: dict[tuple[int, ...], int]
+    ) -> tuple[list[int], list[int]]:
+        """Return each row's number and the first places of new rows, which enter the dictionary."""
         numbers = [known.setdefault(row, len(known)) for row in rows]
-        n_new = len(known) - self.n_rows
         new: list[int] = []
-        if n_new:
+        if len(known) > self.n_rows:
             # Numbers are given in the order of rows: a new one is larger than all before it.
             last = self.n_rows - 1
             for place, number in enumerate(numbers):
                 if number > last:
                     last = number
                     new.append(place)
-        first = np.array(new, np.int64)
+        return numbers, new
+
+    def numbers_of(self, rows: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
+        """Return what `numbers` does, for a few rows that are no arrays (of a column at least)."""
+        if self._numbers is None or self.n_rows > MANY:
+            columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
+            numbers, first = self.numbers(columns)
+            return numbers.tolist(), first.tolist()
+        known, new = self._looked_up_one_by_one(rows, self._known_numbers(self._numbers))
         if new:
-            self._extend([column[first] for column in columns])
-        return np.array(numbers, np.int64), first
+            added = zip(*(rows[place] for place in new), strict=True)
+            self._extend([np.array(column, np.int64) for column in added])
+        return known, new
 
     def _found(self, rows: list[IntArray]) -> IntArray:
         """Return the numbers of distinct rows, -1 where they are new."""
