@@ -144,18 +144,14 @@ class Supports:
             return found
         return weight_array([self._members[k].denominator for k in numbers.tolist()])
 
-    def are_common(self, numbers: IntArray) -> bool:
-        """Tell whether all weights of the distributions are int64, and not very many."""
-        starts, denominators = self._starts.values[numbers], self._denominators.values[numbers]
-        return bool(np.all(starts >= 0) and np.all(denominators))
-
-    def listed(self, number: int) -> tuple[list[int], list[int]]:
-        """Return the values and the numerators of a common distribution."""
-        found = self._listed.get(number)
-        if found is None:
+    def listed(self, numbers: list[int]) -> list[tuple[list[int], list[int]]] | None:
+        """Return values and numerators for each number; None if not all are common and int64."""
+        for number in set(numbers) - self._listed.keys():
             member = self._members[number]
-            found = self._listed[number] = member.values.tolist(), member.numerators.tolist()
-        return found
+            if self._starts.values[number] < 0 or not self._denominators.values[number]:
+                return None
+            self._listed[number] = member.values.tolist(), member.numerators.tolist()
+        return [self._listed[number] for number in numbers]
 
     def drawn(self, numbers: IntArray) -> Drawn:
         """Return every row once per value of its distribution (`numbers` [n_rows])."""

@@ -147,16 +147,20 @@ def walk_from(
 
 
 def walk_draws(
-    explorer: Explorer, index: int, node: Sample, source: list[int], columns: Lists
+    explorer: Explorer,
+    index: int,
+    source: list[int],
+    columns: Lists,
+    supports: list[tuple[list[int], list[int]]],
 ) -> None:
-    """Leave a `~` with every value of its distribution."""
-    listed = [explorer.supports.listed(number) for number in columns[DRAWS]]
-    sizes = [len(values) for values, _ in listed]
-    owner = [row for row, size in enumerate(sizes) for _ in range(size)]
+    """Leave a `~` with every value of its distribution: `supports` has values and weights a row."""
+    node = explorer.flow.nodes[index]
+    assert isinstance(node, Sample), "samples are cut points of their own"
+    owner = [row for row, (values, _) in enumerate(supports) for _ in values]
     batch = FewRows(
         [source[row] for row in owner],
-        [weight for _, weights in listed for weight in weights],
-        [value for values, _ in listed for value in values],
+        [weight for _, weights in supports for weight in weights],
+        [value for values, _ in supports for value in values],
     )
     walk = _FewWalk(explorer, batch)
     kept = explorer.formulas.kept(index, node)

@@ -279,17 +279,15 @@ class Explorer:
 
     def _draw_few(self, index: int, source: IntArray, frame: Frame) -> bool:
         """Do what `_draw` does on lists, if there are few rows; tell whether it is done."""
-        numbers = frame[DRAWS]
         if len(source) > few.MAX_FEW or self.labelled_edges is not None:
             return False
-        if not self.supports.are_common(numbers):
+        numbers = frame[DRAWS]
+        supports = self.supports.listed(numbers.tolist())
+        if supports is None or sum(len(values) for values, _ in supports) > few.MAX_FEW:
             return False
-        if int(self.supports.lengths(numbers).sum()) > few.MAX_FEW:
-            return False
-        node = self.flow.nodes[index]
-        assert isinstance(node, Sample), "samples are cut points of their own"
         lists = {name: column.tolist() for name, column in frame.columns.items()}
-        if self._is_walked(partial(walk_draws, self, index, node, source.tolist(), lists)):
+        walk = partial(walk_draws, self, index, source.tolist(), lists, supports)
+        if self._is_walked(walk):
             self.scales.append((source, self.supports.denominators(numbers)))
             return True
         return False
@@ -334,15 +332,18 @@ class Explorer:
 
     def record_few(self, batch: FewRows, origins: list[int], targets: list[int]) -> None:
         """Add the edges of finished rows, parallel ones summed up."""
-        sums: dict[tuple[int, int], int] = {}
+        size = self.n_states + 1
+        sums: dict[int, int] = {}
         for row, target in zip(origins, targets, strict=True):
-            edge = batch.source[row], target
+            edge = batch.source[row] * size + (target - STOPPED)
             sums[edge] = sums.get(edge, 0) + batch.weight[row]
-        edges = np.array([(*edge, weight) for edge, weight in sorted(sums.items())], np.int64)
-        if len(edges):
-            self.sources.append(edges[:, 0])
-            self.targets.append(edges[:, 1])
-            self.weights.append(edges[:, 2])
+        if sums:
+            edges = sorted(sums)
+            keys = np.array(edges, np.int64)
+            sources = keys // size
+            self.sources.append(sources)
+            self.targets.append(keys - sources * size + STOPPED)
+            self.weights.append(np.array([sums[edge] for edge in edges], np.int64))
 
     # --- many rows -------------------------------------------------------------------------
 
