@@ -126,12 +126,13 @@ def _acyclic(graph: _Graph, tick: Tick) -> tuple[_Graph, IntArray]:
     proper = sources != targets
     level = _peeling(sources[proper], targets[proper], graph.n_targets)
     replaced: dict[int, _Exit] = {}
+    exits = _Exits(graph)
     for states in _nontrivial(*_components(level, sources[proper], targets[proper])):
         tick("leaving loops without output")
-        replaced |= _exits(graph, states)
+        replaced |= exits.of(states)
     single = without(loops, np.fromiter(replaced, np.int64, len(replaced)))
     for s in single.tolist():
-        replaced |= _exits(graph, np.array([s]))
+        replaced |= exits.of(np.array([s]))
     if not replaced:
         return graph, level
     graph = _with_rows(graph, replaced)
@@ -205,30 +206,60 @@ def _nontrivial(states: IntArray, component: IntArray) -> list[IntArray]:
     return np.split(states[order], np.flatnonzero(np.diff(component[order])) + 1)
 
 
-def _exits(graph: _Graph, states: IntArray) -> dict[int, _Exit]:
-    """Return for each state of a silent component where its runs leave it."""
-    lengths = graph.indptr[states + 1] - graph.indptr[states]
-    entries = ranges(graph.indptr[states], lengths)
-    sources, targets = np.repeat(states, lengths), graph.targets[entries]
-    if np.all(np.isin(targets, states)):
-        bottom = _Exit(np.array([graph.diverged]), np.ones(1, np.int64), 1)
-        return dict.fromkeys(states.tolist(), bottom)
-    inside = np.isin(targets, states)
-    place = np.searchsorted(states, np.stack([sources, np.where(inside, targets, states[0])]))
-    weights = as_objects(graph.numerators[entries])
-    solution = solve_linear(
-        [graph.scales.values[code] for code in graph.scale[states].tolist()],
-        zip(*(part[inside].tolist() for part in (*place, weights)), strict=True),
-        zip(*(part[~inside].tolist() for part in (place[0], targets, weights)), strict=True),
-    )
-    return {s: _exit_of(row) for s, row in zip(states.tolist(), solution, strict=True)}
+class _Exits:
+    """Where runs leave silent components; components that look alike are solved once.
+
+    Alike are those with equal weights in equal places, states and exits numbered from 0 within the
+    component: their equations are the same (a loop for each of many inputs is solved for one).
+    """
+
+    def __init__(self, graph: _Graph) -> None:
+        self._graph = graph
+        self._solved: dict[tuple[object, ...], list[_Exit]] = {}
+
+    def of(self, states: IntArray) -> dict[int, _Exit]:
+        """Return for each state of a silent component where its runs leave it."""
+        graph = self._graph
+        place = {s: k for k, s in enumerate(states.tolist())}
+        inside: list[tuple[int, int, Whole]] = []
+        outside: list[tuple[int, int, Whole]] = []
+        exits: dict[int, int] = {}
+        for s, k in place.items():
+            row = slice(graph.indptr[s], graph.indptr[s + 1])
+            weights = graph.numerators[row].tolist()
+            for t, weight in zip(graph.targets[row].tolist(), weights, strict=True):
+                if t in place:
+                    inside.append((k, place[t], weight))
+                else:
+                    outside.append((k, exits.setdefault(t, len(exits)), weight))
+        if not exits:
+            bottom = _Exit(np.array([graph.diverged]), np.ones(1, np.int64), 1)
+            return dict.fromkeys(place, bottom)
+        scale = tuple(graph.scale[states].tolist())
+        key = scale, tuple(inside), tuple(outside)
+        if key not in self._solved:
+            values = [graph.scales.values[code] for code in scale]
+            solution = solve_linear(values, inside, outside)
+            self._solved[key] = [_exit_of(row) for row in solution]
+        targets = np.array(list(exits), np.int64)
+        return {
+            s: found.renumbered(targets) for s, found in zip(place, self._solved[key], strict=True)
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class _Exit:
+    """A distribution over targets."""
+
     targets: IntArray
     numerators: WeightArray
     denominator: Whole
+
+    def renumbered(self, number: IntArray) -> _Exit:
+        """Return it with new numbers for the targets."""
+        targets = number[self.targets]
+        order = np.argsort(targets)
+        return _Exit(targets[order], self.numerators[order], self.denominator)
 
 
 def _exit_of(row: Mapping[int, Number]) -> _Exit:

@@ -9,6 +9,7 @@ denominators: `Scales` numbers them, and an array of denominators is an array of
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.exact import Whole, exact_quotient, whole_lcm
 
 INT64_LIMIT = 2**62
+MAX_BITS = 62
 
 
 class Scales:
@@ -72,12 +74,16 @@ class Scales:
     def segment_lcms(self, segments: IntArray, codes: IntArray, n_segments: int) -> IntArray:
         """Return per segment the code of the lcm of its denominators (1 for an empty one).
 
-        Rounds of pairwise merging: in each, every segment of m different codes keeps ⌈m/2⌉.
+        Segments in order with few codes are sets of bits, of which few are different. Otherwise,
+        rounds of pairwise merging: in each, every segment of m different codes keeps ⌈m/2⌉.
         """
         result = np.zeros(n_segments, np.int64)
         if is_uniform(codes):
             result[segments] = codes
             return result
+        used = np.flatnonzero(np.bincount(codes)) if len(codes) else codes
+        if len(used) <= MAX_BITS and np.all(segments[1:] >= segments[:-1]):
+            return self._lcms_of_bits(segments, codes, used, result)
         while len(segments):
             m = len(self.values)
             keys = _distinct_below(n_segments * m, segments * m + codes)
@@ -94,6 +100,26 @@ class Scales:
             codes = codes.copy()
             codes[merged - 1] = self.lcms(codes[merged - 1], codes[merged])
             segments, codes = segments[~is_right], codes[~is_right]
+        return result
+
+    def _lcms_of_bits(
+        self, segments: IntArray, codes: IntArray, used: IntArray, result: IntArray
+    ) -> IntArray:
+        """Return `result` [n_segments] with the lcm of each segment, all codes being `used`."""
+        if not len(segments):
+            return result
+        bit = np.zeros(int(used[-1]) + 1, np.int64)
+        bit[used] = np.int64(1) << np.arange(len(used))
+        is_first = np.ones(len(segments), np.bool_)
+        is_first[1:] = segments[1:] != segments[:-1]
+        starts = np.flatnonzero(is_first)
+        sets = np.bitwise_or.reduceat(bit[codes], starts)
+        different, group = np.unique(sets, return_inverse=True)
+        lcms = []
+        for bits in different.tolist():
+            members = [code for k, code in enumerate(used.tolist()) if bits >> k & 1]
+            lcms.append(reduce(self._lcm, members))
+        result[segments[starts]] = np.array(lcms, np.int64)[group]
         return result
 
     def bound(self, codes: IntArray) -> int | None:
@@ -204,7 +230,7 @@ def concatenated(parts: list[WeightArray]) -> WeightArray:
 
 def repeated(weights: WeightArray, counts: IntArray) -> WeightArray:
     """Return each weight repeated as often as `counts` [n_weights] says."""
-    chosen: WeightArray = weights[np.repeat(np.arange(len(weights)), counts)]
+    chosen: WeightArray = weights.repeat(counts)
     return chosen
 
 

@@ -213,9 +213,11 @@ class Recipe:
         for code in codes:
             if code >= FIRST_FAULT:
                 return code
-        values = [supports.table.value(code) for code in codes]
-        key = (self.kind, self.span, *codes)
-        return supports.known(key, partial(self.make, values, self.span))
+
+        def made() -> Weights:
+            return self.make([supports.table.value(code) for code in codes], self.span)
+
+        return supports.known((self.kind, self.span, *codes), made)
 
 
 def recipe(distribution: Parametric, table: ValueTable) -> Recipe:
