@@ -347,7 +347,7 @@ class Block:
 
     def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
         """Return where floats tell that p > value · q, and which entries they do not decide."""
-        ratios, bounds = self._ratios, float_bounds(value, value)
+        ratios, bounds = self._ratios, float_bounds(value)
         if ratios is None or bounds is None:
             n_asked = len(self.p) if entries is None else len(entries)
             return np.zeros(n_asked, np.bool_), np.arange(n_asked)

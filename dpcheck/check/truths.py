@@ -16,6 +16,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
+from dpcheck.check.clear import OPEN, VIOLATED, clear_verdicts
 from dpcheck.check.privacy import holds
 from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
 from dpcheck.limits import Limits
@@ -31,9 +32,11 @@ from dpcheck.logic.formulas import (
     StateFormula,
     Truth,
 )
+from dpcheck.solve.estimates import FloatBounds
 
 Bounds = tuple[Number, Number]
 
+ESTIMATING_PAYS_FROM = 16
 _BITS = 128
 
 
@@ -51,6 +54,7 @@ class Truths:
         self._everywhere: dict[int, tuple[StateFormula, BoolArray]] = {}
         self._known: dict[int, tuple[PathFormula, dict[int, Number]]] = {}
         self._bounded: dict[int, tuple[PathFormula, dict[int, Bounds]]] = {}
+        self._estimated: dict[int, tuple[PathFormula, FloatBounds | None]] = {}
 
     def at(self, formula: StateFormula, states: IntArray) -> BoolArray:
         """Return where a formula holds among some states, [n_given]."""
@@ -149,8 +153,64 @@ class Truths:
         found = [divmod(key, len(different)) for key in keys.tolist()]
         return [(different[p], different[q]) for p, q in found], which
 
+    def estimates(self, path: PathFormula, states: IntArray) -> FloatBounds | None:
+        """Return floats below and above the probabilities, each in the shape of `states`.
+
+        None where there are none, or the states are few.
+        """
+        found = self._estimated.get(id(path))
+        if found is None or (found[1] is not None and np.isnan(found[1][0][states]).any()):
+            found = self._estimated[id(path)] = path, self._made_estimates(path, states)
+        return None if found[1] is None else (found[1][0][states], found[1][1][states])
+
+    def _made_estimates(self, path: PathFormula, states: IntArray) -> FloatBounds | None:
+        """Return floats below and above the probabilities at some states, [n_states], else nan."""
+        asked = distinct(states)
+        if len(asked) < ESTIMATING_PAYS_FROM:
+            return None
+        from dpcheck.solve import path_estimates
+
+        found = path_estimates(
+            self.chain, path, satisfying=self.everywhere, states=asked, limits=self.limits
+        )
+        if found is None:
+            return None
+        low, high = np.full((2, self.chain.n_states), np.nan)
+        low[asked], high[asked] = found
+        return low, high
+
+    def sure_ends(self, path: PathFormula, pairs: IntArray) -> set[int] | None:
+        """Return which of 0 and 1 the pairs have on both sides; None where some has neither."""
+        estimated = self.estimates(path, pairs)
+        if estimated is not None:
+            low, high = estimated
+            is_sure = (low == high) & (low[:, :1] == low)
+            return set(low[:, 0].astype(np.int64).tolist()) if is_sure.all() else None
+        seen, _ = self.paired_bounds(path, pairs)
+        values = {p for ends in seen for p in (*ends[0], *ends[1])}
+        are_alike = all(low == high == ends[0][0] for ends in seen for low, high in ends)
+        return {int(p == 1) for p in values} if are_alike and values <= {0, 1} else None
+
     def violating(self, formula: Private, pairs: IntArray) -> IntArray:
-        """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2]."""
+        """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2].
+
+        Floats with a proved error decide what is clear, bounds or exact numbers the rest.
+        """
+        estimated = self.estimates(formula.path, pairs)
+        if estimated is None:
+            return pairs[self._are_violating(formula, pairs)]
+        low, high = estimated
+        first, second = (low[:, 0], high[:, 0]), (low[:, 1], high[:, 1])
+        verdicts = clear_verdicts(formula.epsilon, formula.delta, first, second)
+        violates: BoolArray = verdicts == VIOLATED
+        is_open = verdicts == OPEN
+        if is_open.any():
+            violates[is_open] = self._are_violating(formula, pairs[is_open])
+        found: IntArray = pairs[violates]
+        return found
+
+    def _are_violating(self, formula: Private, pairs: IntArray) -> BoolArray:
+        """Return which of some pairs violate a formula D, [n_pairs], by bounds or exact numbers."""
         different, which = self.paired_bounds(formula.path, pairs)
         verdicts = [_is_violated(formula, *both) for both in different]
         violates = np.array([bool(verdict) for verdict in verdicts], np.bool_)[which]
@@ -161,7 +221,7 @@ class Truths:
             n_open = len(open_pairs)
             for k, p, q in zip(open_pairs.tolist(), exact[:n_open], exact[n_open:], strict=True):
                 violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
-        return pairs[violates]
+        return violates
 
     def _satisfying(self, formula: ProbabilityIs | ProbabilityIn, states: IntArray) -> BoolArray:
         """Return where the probability is as a P formula asks, among some states."""

@@ -89,10 +89,9 @@ def _private_vacuity(
         where = f" where `{formula_text(formula)}` is asked" if use.is_nested else ""
         yield Vacuity("no neighbors", NO_NEIGHBORS.text + where)
         return
-    seen, _ = truths.paired_bounds(formula.path, pairs)
-    trivial = ((0, 0), (0, 0)), ((1, 1), (1, 1))
-    if all(ends in trivial for ends in seen):
-        sure = " or ".join(str(p) for p in (0, 1) if trivial[p] in seen)
+    ends = truths.sure_ends(formula.path, pairs)
+    if ends is not None:
+        sure = " or ".join(str(p) for p in sorted(ends))
         path = formula_text(formula.path)
         text = f"`{path}` has probability {sure} on both sides of every pair"
         yield Vacuity("trivial probability", text)

@@ -11,7 +11,7 @@ from dpcheck.exact.comparison import (
     within,
 )
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
-from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, float_bounds
+from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, exp_float_bounds, float_bounds
 from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.exact.matrices import integer_product
 from dpcheck.exact.number import (
@@ -76,6 +76,7 @@ __all__ = [
     "excess",
     "excess_sign",
     "exp_bounds",
+    "exp_float_bounds",
     "exp_text",
     "exponential",
     "float_bounds",

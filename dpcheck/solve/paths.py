@@ -47,7 +47,9 @@ from dpcheck.logic.formulas import (
     Until,
     WeakUntil,
 )
+from dpcheck.records import dataclass
 from dpcheck.solve.decided import decided, make_scene, progression_by_class
+from dpcheck.solve.estimates import FloatBounds
 from dpcheck.solve.factors import Factors
 from dpcheck.solve.product import counting, product
 from dpcheck.solve.reach import (
@@ -56,6 +58,7 @@ from dpcheck.solve.reach import (
     Answers,
     next_probabilities,
     reach_answers,
+    reach_estimates,
     within_bits,
 )
 from dpcheck.solve.steps import COUNTING_PAYS_FROM, counted_bounds, horizon, walk_of
@@ -97,6 +100,39 @@ def path_bounds(
     return _path_answers(within_bits(bits), chain, path, satisfying, states, limits)
 
 
+def path_estimates(
+    chain: Chain,
+    path: PathFormula,
+    *,
+    satisfying: Satisfying,
+    states: IntArray,
+    limits: Limits,
+) -> FloatBounds | None:
+    """Return floats below and above the probabilities, each [n_given], equal ones exact.
+
+    A few roundings apart; None where none are cheap: they are where the formula is reachability on
+    the chain itself, and the paths to its end have no cycle but self-loops and are not very long.
+    """
+    literals = Literals()
+    term = literals.term(literals.translated(path, satisfying))
+    question = literals.reachability(term, chain.n_states)
+    if question is None or question.bound is not None:
+        return None
+    weights = chain.numerators, chain.denominators
+    found = reach_estimates(
+        graph_of(chain), weights, question.target, question.allowed, states, limits
+    )
+    if found is None or not question.is_complement:
+        return found
+    low, high = found
+    is_exact = low == high
+    # Other differences are rounded once: the next float is a bound.
+    return (
+        np.where(is_exact | (high == 1), 1 - high, np.nextafter(1 - high, -1)),
+        np.where(is_exact, 1 - low, np.nextafter(1 - low, 2)),
+    )
+
+
 def _path_answers(
     answers: Answers[Answer],
     chain: Chain,
@@ -108,6 +144,16 @@ def _path_answers(
     literals = Literals()
     term = literals.term(literals.translated(path, satisfying))
     return _term_answers(answers, chain, literals, term, states, limits)
+
+
+@dataclass(frozen=True, eq=False)
+class Reachability:
+    """The question `allowed U<=bound target`, or its complement; arrays [n_states]."""
+
+    allowed: BoolArray
+    target: BoolArray
+    bound: int | None
+    is_complement: bool
 
 
 class Literals:
@@ -128,6 +174,16 @@ class Literals:
                 return self.arrays[state] if positive else ~self.arrays[state]
             case _:
                 return None
+
+    def reachability(self, term: int, n_states: int) -> Reachability | None:
+        """Return a term as an until over state formulas, or as the complement of one, or None."""
+        for is_complement in (False, True):
+            match self.terms[self.terms.negation(term) if is_complement else term]:
+                case StrongUntil(left, right, bound):
+                    allowed, target = self.truth(left, n_states), self.truth(right, n_states)
+                    if allowed is not None and target is not None:
+                        return Reachability(allowed, target, bound, is_complement)
+        return None
 
     def term(self, part: BoolArray | int) -> int:
         """Return a term, making a literal of an array; equal and opposite arrays share theirs."""
@@ -210,22 +266,23 @@ def _term_answers(
                 weights = chain.numerators, chain.denominators
                 exact = next_probabilities(graph_of(chain), weights, target, states)
                 return [answers.exact(value) for value in exact]
-    complement = literals.terms.negation(term)
-    for candidate in (term, complement):
-        match literals.terms[candidate]:
-            case StrongUntil(left, right, bound):
-                allowed = literals.truth(left, chain.n_states)
-                target = literals.truth(right, chain.n_states)
-                if allowed is None or target is None:
-                    continue
-                weights = chain.numerators, chain.denominators
-                found = reach_answers(
-                    answers, graph_of(chain), weights, target, allowed, bound, states, limits
-                )
-                if candidate == complement:
-                    return [answers.complement(answer) for answer in found]
-                return found
-    return _product_answers(answers, chain, literals, term, states, limits)
+    question = literals.reachability(term, chain.n_states)
+    if question is None:
+        return _product_answers(answers, chain, literals, term, states, limits)
+    weights = chain.numerators, chain.denominators
+    found = reach_answers(
+        answers,
+        graph_of(chain),
+        weights,
+        question.target,
+        question.allowed,
+        question.bound,
+        states,
+        limits,
+    )
+    if question.is_complement:
+        return [answers.complement(answer) for answer in found]
+    return found
 
 
 def _product_answers(
