@@ -398,6 +398,17 @@ def test_a_component_that_is_left_slowly_is_not_iterated_by_jacobi() -> None:
     assert guesses._jacobi(fast, Limits()) is not None
 
 
+def test_incomplete_factors_lead_iterations_that_converge_slowly() -> None:
+    n = 200
+    line = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
+    one = scipy.sparse.identity(n)
+    off = scipy.sparse.kron(line, one) + scipy.sparse.kron(one, line)
+    matrix = (scipy.sparse.identity(n * n) * 4.0 - off).tocsr()
+    right = np.random.default_rng(5).random(n * n)
+    found = guesses._iterated(matrix, Limits())(right)
+    assert np.abs(matrix @ found - right).max() < 1e-6
+
+
 def test_iterations_mind_the_deadline() -> None:
     n = 2_000
     off = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
