@@ -64,8 +64,8 @@ def grid(n: int, *, is_value: bool = False) -> Instance:
         corners = corners[:1]
     corner = f"((x=0 | x={last}) & (y=0 | y={last}))"
     return Instance(
-        family="grid-exact" if is_value else "grid",
-        size=f"{n}x{n}",
+        family="grid",
+        size=f"exact-{n}x{n}" if is_value else f"{n}x{n}",
         model=f"""chain walk {{
   state c[x in 0..{last}, y in 0..{last}]
   for x in 0..{last} {{
