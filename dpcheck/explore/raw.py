@@ -102,20 +102,25 @@ class RawGraph:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Rows on their way through deterministic code; `origin` counts rows of the batch."""
+    """Rows on their way through deterministic code; `origin` counts rows of the batch.
+
+    weight [n_rows] is present where a row stands for several of the batch.
+    """
 
     frame: Frame
     origin: IntArray
+    weight: WeightArray | None = None
 
     def at(self, rows: IntArray) -> _Part:
         """Return some of the rows."""
         if len(rows) == len(self.origin):
             return self
-        return _Part(self.frame.at(rows), self.origin[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return _Part(self.frame.at(rows), self.origin[rows], weight)
 
     def bound(self, name: str, column: IntArray) -> _Part:
         """Return the rows with a new value of a variable."""
-        return _Part(self.frame.bound(name, column), self.origin)
+        return _Part(self.frame.bound(name, column), self.origin, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +134,10 @@ class _Batch:
     source: IntArray
     weight: WeightArray
     drawn: IntArray
+
+    def weight_of(self, part: _Part) -> WeightArray:
+        """Return the weight of each row of a part."""
+        return self.weight[part.origin] if part.weight is None else part.weight
 
 
 class _Table:
@@ -369,7 +378,7 @@ class Explorer:
         walk = _Walk(self, _Batch(source, ones, np.zeros(len(source), np.int64)))
         part = _Part(frame, np.arange(len(source)))
         if point == END:
-            self.record(walk.batch, part.origin, np.full(len(source), STOPPED, np.int64))
+            self.record(walk.batch, [(part, np.full(len(source), STOPPED, np.int64))])
         else:
             walk.run(point, part, leaves_head=leaves_head)
 
@@ -401,37 +410,25 @@ class Explorer:
         place = self.spans.setdefault(span, len(self.spans))
         self.made_by.append(np.full(len(sources), place, np.int64))
 
-    def record(self, batch: _Batch, origin: IntArray, targets: IntArray) -> None:
+    def record(self, batch: _Batch, ends: list[tuple[_Part, IntArray]]) -> None:
         """Add the edges of finished rows, parallel ones summed up."""
-        source, weight = batch.source, batch.weight
-        if len(origin) < len(source):
-            order = np.argsort(origin)
-            origin, targets = origin[order], targets[order]
-            source, weight = source[origin], weight[origin]
-        else:
-            # Every row ends once: in the order of the batch, rows of one source are neighbors.
-            ordered = np.empty(len(origin), np.int64)
-            ordered[origin] = targets
-            origin, targets = np.arange(len(origin)), ordered
-        if self.labelled_edges is not None:
-            self.labelled_edges.append(LabelledEdges(source, batch.drawn[origin], targets))
-        keys = (source - source[0]) * (self.n_states + 1) + (targets + 1)
-        is_first = np.ones(len(keys), np.bool_)
-        is_first[1:] = keys[1:] != keys[:-1]
-        # The weights of one source sum to at most its denominator: below 2^62 in int64.
-        starts = np.flatnonzero(is_first)
-        keys, weight = keys[starts], summed(weight, starts, 0)
-        source, targets = source[starts], targets[starts]
+        parts = []
+        for part, targets in ends:
+            source = batch.source[part.origin]
+            if self.labelled_edges is not None:
+                drawn = batch.drawn[part.origin]
+                self.labelled_edges.append(LabelledEdges(source, drawn, targets))
+            parts.append(_summed_up(source, targets, batch.weight_of(part)))
+        source = _joined([source for source, _, _ in parts])
+        target = _joined([target for _, target, _ in parts])
+        weight = concatenated([weight for _, _, weight in parts])
+        first, size = int(source.min()), self.n_states + 1
+        keys = (source - first) * size + (target - STOPPED)
         if not np.all(keys[1:] > keys[:-1]):
-            size = (int(source.max()) - int(source[0]) + 1) * (self.n_states + 1)
-            ordered_keys, order = in_order(keys, size)
-            is_first = np.ones(len(keys), np.bool_)
-            is_first[1:] = ordered_keys[1:] != ordered_keys[:-1]
-            starts = np.flatnonzero(is_first)
-            weight = summed(weight[order], starts, 0)
-            source, targets = source[order][starts], targets[order][starts]
+            _, order = in_order(keys, (int(source.max()) - first + 1) * size)
+            source, target, weight = _summed_up(source[order], target[order], weight[order])
         self.sources.append(source)
-        self.targets.append(targets)
+        self.targets.append(target)
         self.weights.append(weight)
 
     def graph(self) -> RawGraph:
@@ -524,6 +521,24 @@ def _joined(arrays: list[IntArray]) -> IntArray:
     return np.concatenate([np.empty(0, np.int64), *arrays])
 
 
+def _summed_up(
+    source: IntArray, target: IntArray, weight: WeightArray
+) -> tuple[IntArray, IntArray, WeightArray]:
+    """Return edges with the weights of equal ones that follow each other summed up.
+
+    The weights of one source sum to at most its denominator: below 2^62 in int64.
+    """
+    starts = np.flatnonzero(_are_first(source) | _are_first(target))
+    return source[starts], target[starts], summed(weight, starts, 0)
+
+
+def _are_first(values: IntArray) -> BoolArray:
+    """Return which values differ from the one before."""
+    is_first = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    return is_first
+
+
 class _Walk:
     """One batch on its way through deterministic code.
 
@@ -536,8 +551,7 @@ class _Walk:
         self.flow, self.table = explorer.flow, explorer.table
         self.waiting: dict[int, list[_Part]] = {}
         self.queue: list[tuple[int, int]] = []
-        self.origins: list[IntArray] = []
-        self.targets: list[IntArray] = []
+        self.ends: list[tuple[_Part, IntArray]] = []
         self.n_steps = 0
         self.n_passes = 0
 
@@ -558,13 +572,12 @@ class _Walk:
             self.n_steps += 1
             if self.n_steps % 64 == 0:
                 self.explorer.limits.check_time(f"{self.explorer.n_states} states explored")
-        if self.origins:
-            self.explorer.record(self.batch, _joined(self.origins), _joined(self.targets))
+        if self.ends:
+            self.explorer.record(self.batch, self.ends)
 
     def finish(self, part: _Part, targets: IntArray) -> None:
         """Record that the rows have reached raw states (or `STOPPED`)."""
-        self.origins.append(part.origin)
-        self.targets.append(targets)
+        self.ends.append((part, targets))
 
     def inside(
         self, node: Node, target: str, within: Expr | None, value: IntArray, part: _Part
@@ -598,14 +611,32 @@ class _Walk:
 
     def _met(self, index: int, parts: list[_Part]) -> _Part:
         """Join parts that meet at a node; only what is live there goes on."""
+        live = self.flow.live[index]
         if len(parts) == 1 and parts[0].frame.depth < MAX_DEPTH:
-            return parts[0]
+            return self._without_repeats(parts[0], live)
         origin = np.concatenate([part.origin for part in parts])
-        columns = {
-            name: np.concatenate([part.frame[name] for part in parts])
-            for name in self.flow.live[index]
-        }
-        return _Part(Frame(len(origin), columns), origin)
+        columns = {name: np.concatenate([part.frame[name] for part in parts]) for name in live}
+        weight = None
+        if any(part.weight is not None for part in parts):
+            weight = concatenated([self.batch.weight_of(part) for part in parts])
+        return _Part(Frame(len(origin), columns), origin, weight)
+
+    def _without_repeats(self, part: _Part, live: tuple[str, ...]) -> _Part:
+        """Return rows that are copies of one, in all that is live, as one row.
+
+        After a `~` whose result does not matter any more, they come from one state. (What it gave
+        matters where edges are labelled with it.)
+        """
+        frame, rows = part.frame.below(live)
+        if rows is None or 2 * frame.n_rows > len(rows) or self.explorer.labelled_edges is not None:
+            return part
+        starts = np.flatnonzero(_are_first(rows))
+        kept = rows[starts]
+        if 2 * len(starts) > len(rows) or np.any(kept[1:] < kept[:-1]):
+            return part
+        weight = summed(self.batch.weight_of(part), starts, 0)
+        whole = len(starts) == frame.n_rows
+        return _Part(frame if whole else frame.at(kept), part.origin[starts], weight)
 
     def _step(self, index: int, part: _Part) -> None:
         """Run one node on all its rows."""

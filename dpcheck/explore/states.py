@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     UIntArray = NDArray[np.uint64]
 
 FEW = 512
-"""Batches up to this many rows are looked up one by one, in a table of at most `MANY` rows."""
+"""So many different rows are looked up one by one, in a table of at most `MANY` rows."""
 
-VERY_FEW = 24
-"""With so few rows a dictionary takes less time than a sort, even if nothing is looked up."""
+VERY_FEW = 64
+"""So few rows take less time in a dictionary than it takes to find those that are different."""
 
 MANY = 1 << 16
 
@@ -74,11 +74,17 @@ class StateTable:
             new = np.arange(1 if self.n_rows == 0 and n_rows else 0)
             self.n_rows = max(self.n_rows, min(n_rows, 1))
             return np.zeros(n_rows, np.int64), new
-        n_asked = len(columns[0])
-        is_small = n_asked <= (FEW if self.n_rows else VERY_FEW) and self.n_rows <= MANY
-        if self._numbers is not None and is_small:
-            return self._counted(columns, self._known_numbers(self._numbers))
+        by_one = self._numbers is not None and self.n_rows <= MANY
+        if by_one and len(columns[0]) <= VERY_FEW:
+            return self._counted(columns)
         first, group = distinct_rows(columns)
+        if by_one and self.n_rows and len(first) <= FEW:
+            order = np.argsort(first)
+            first = first[order]
+            known, new = self._counted([column[first] for column in columns])
+            numbers = np.empty(len(first), np.int64)
+            numbers[order] = known
+            return numbers[group], first[new]
         rows = [column[first] for column in columns]
         known = self._found(rows) if self.n_rows else np.full(len(first), -1, np.int64)
         missing = np.flatnonzero(known < 0)
@@ -88,29 +94,23 @@ class StateTable:
             self._extend([row[missing] for row in rows])
         return known[group], first[missing]
 
-    def _known_numbers(self, numbers: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
-        """Return the dictionary, with all rows in it."""
-        if len(numbers) < self.n_rows:
-            columns = [column[len(numbers) :].tolist() for column in self.columns]
-            new = range(len(numbers), self.n_rows)
-            numbers.update(zip(zip(*columns, strict=True), new, strict=True))
-        return numbers
-
-    def _counted(
-        self, columns: Sequence[IntArray], known: dict[tuple[int, ...], int]
-    ) -> tuple[IntArray, IntArray]:
+    def _counted(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
         """Return what `numbers` does, by the dictionary, row by row."""
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
-        numbers, new = self._looked_up_one_by_one(rows, known)
+        numbers, new = self._looked_up_one_by_one(rows)
         first = np.array(new, np.int64)
         if new:
             self._extend([column[first] for column in columns])
         return np.array(numbers, np.int64), first
 
-    def _looked_up_one_by_one(
-        self, rows: list[tuple[int, ...]], known: dict[tuple[int, ...], int]
-    ) -> tuple[list[int], list[int]]:
+    def _looked_up_one_by_one(self, rows: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
         """Return each row's number and the first places of new rows, which enter the dictionary."""
+        known = self._numbers
+        assert known is not None, "hashed rows are in no dictionary"
+        if len(known) < self.n_rows:
+            columns = [column[len(known) :].tolist() for column in self.columns]
+            late = range(len(known), self.n_rows)
+            known.update(zip(zip(*columns, strict=True), late, strict=True))
         numbers = [known.setdefault(row, len(known)) for row in rows]
         new: list[int] = []
         if len(known) > self.n_rows:
@@ -128,7 +128,7 @@ class StateTable:
             columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
             numbers, first = self.numbers(columns)
             return numbers.tolist(), first.tolist()
-        known, new = self._looked_up_one_by_one(rows, self._known_numbers(self._numbers))
+        known, new = self._looked_up_one_by_one(rows)
         if new:
             added = zip(*(rows[place] for place in new), strict=True)
             self._extend([np.array(column, np.int64) for column in added])
