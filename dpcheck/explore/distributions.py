@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import assert_never
 
@@ -97,7 +97,7 @@ class Supports:
         self.table = table
         self.largest = 0
         self._members: list[Weights] = []
-        self._known: dict[tuple[object, ...], int] = {}
+        self._known: dict[tuple[str, Span], dict[tuple[int, ...], int]] = {}
         self._sizes, self._starts = Growing(), Growing()
         self._values, self._numerators = Growing(), Growing()
         self._denominators = Growing()
@@ -122,16 +122,16 @@ class Supports:
         self._members.append(support)
         return len(self._members) - 1
 
-    def known(self, key: tuple[object, ...], make: Callable[[], Weights]) -> int:
-        """Return the number of the distribution with these parameters, or the code of a fault."""
-        found = self._known.get(key)
-        if found is None:
-            try:
-                found = self.add(make())
-            except Fault as fault:
-                found = self.table.fault(fault)
-            self._known[key] = found
-        return found
+    def known(self, kind: str, span: Span) -> dict[tuple[int, ...], int]:
+        """Return the numbers (or codes of faults) by parameters, of what one place makes."""
+        return self._known.setdefault((kind, span), {})
+
+    def made(self, make: Callable[[], Weights]) -> int:
+        """Return the number of a new distribution, or the code of a fault."""
+        try:
+            return self.add(make())
+        except Fault as fault:
+            return self.table.fault(fault)
 
     def lengths(self, numbers: IntArray) -> IntArray:
         """Return how many values each distribution has."""
@@ -208,16 +208,22 @@ class Recipe:
     span: Span
     make: Maker
 
-    def number(self, codes: tuple[int, ...], supports: Supports) -> int:
-        """Return the number of the distribution with these parameters, or a fault's code."""
+    def numbers(self, rows: Iterable[tuple[int, ...]], supports: Supports) -> list[int]:
+        """Return the numbers of the distributions with these parameters, or codes of faults."""
+        known, found = supports.known(self.kind, self.span), []
+        for codes in rows:
+            number = known.get(codes)
+            if number is None:
+                number = known[codes] = self._made(codes, supports)
+            found.append(number)
+        return found
+
+    def _made(self, codes: tuple[int, ...], supports: Supports) -> int:
         for code in codes:
             if code >= FIRST_FAULT:
                 return code
-
-        def made() -> Weights:
-            return self.make([supports.table.value(code) for code in codes], self.span)
-
-        return supports.known((self.kind, self.span, *codes), made)
+        values = [supports.table.value(code) for code in codes]
+        return supports.made(partial(self.make, values, self.span))
 
 
 def recipe(distribution: Parametric, table: ValueTable) -> Recipe:
@@ -249,7 +255,7 @@ def _per_row(found: Recipe, frame: Frame, supports: Supports) -> IntArray:
     columns = [evaluated(parameter, frame, supports.table) for parameter in found.parameters]
     first, group = distinct_rows(columns)
     codes = zip(*(column[first].tolist() for column in columns), strict=True)
-    return np.array([found.number(each, supports) for each in codes], np.int64)[group]
+    return np.array(found.numbers(codes, supports), np.int64)[group]
 
 
 # --- parameters ----------------------------------------------------------------------------
@@ -456,6 +462,7 @@ def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntAr
         table,
     )
     place = distribution.weight.span
+    known = supports.known("weighted", distribution.span)
     numbers = []
     for found in lists:
         if isinstance(found, int):
@@ -469,7 +476,9 @@ def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntAr
                 list(found[::2]), weights, places, distribution.normalized, distribution.span
             )
 
-        numbers.append(supports.known(("weighted", distribution.span, found), make))
+        if found not in known:
+            known[found] = supports.made(make)
+        numbers.append(known[found])
     return np.array(numbers, np.int64)[group]
 
 

@@ -111,6 +111,33 @@ def truths(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     return np.broadcast_to(_truth(expr, frame, table), (frame.n_rows,))
 
 
+def comparison(expr: Expr, frame: Frame) -> BoolArray | None:
+    """Return per row whether a comparison of variables and integers holds, None if it is no such.
+
+    The same as `truths`, in a third of the steps: conditions of branches are mostly of this kind.
+    """
+    match expr:
+        case Apply(op="<" | "<=" | ">" | ">=", args=(first, second)):
+            left, right = _integers(first, frame), _integers(second, frame)
+            if left is None or right is None:
+                return None
+            return np.broadcast_to(_COMPARISONS[expr.op](left, right), (frame.n_rows,))
+        case _:
+            return None
+
+
+def _integers(expr: Expr, frame: Frame) -> IntArray | None:
+    """Return a variable's or a constant's values, if all are integers below 2^61 in size."""
+    match expr:
+        case Var(name=name):
+            column = frame[name]
+            return column if _is_plain(column) else None
+        case Const(value=int() as value) if type(value) is int and -PLAIN < value < PLAIN:
+            return np.array([value], np.int64)
+        case _:
+            return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Cells:
     """An array (or a tuple, if `lo` is None) known by its cells, each a column."""

@@ -130,8 +130,8 @@ def _draws(distribution: Distribution, supports: Supports) -> Formula:
 
     def run(columns: Lists, n_rows: int) -> list[int]:
         rows = list(zip(*(part(columns, n_rows) for part in parameters), strict=True))
-        for codes in sorted(set(rows) - known.keys()):
-            known[codes] = found.number(codes, supports)
+        new = sorted(set(rows) - known.keys())
+        known.update(zip(new, found.numbers(new, supports), strict=True))
         return [known[codes] for codes in rows]
 
     return run

@@ -29,7 +29,7 @@ from dpcheck.explore import few
 from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
 from dpcheck.explore.cuts import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.distributions import Supports, distributions
-from dpcheck.explore.evaluate import Frame, evaluated, truths
+from dpcheck.explore.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.few import FewRows, Formulas, kept_at_sample, walk_draws, walk_from
 from dpcheck.explore.flow import END, Flow
 from dpcheck.explore.growing import Growing
@@ -366,8 +366,7 @@ class Explorer:
         batch = _Batch(source[drawn.row], drawn.numerators, drawn.value)
         walk = _Walk(self, batch)
         part = _Part(frame.at(drawn.row), np.arange(len(drawn.row)))
-        rows = walk.inside(node, node.target, node.within, drawn.value, part)
-        walk.run(node.next, part.at(rows).bound(node.target, drawn.value[rows]))
+        walk.run(node.next, walk.assigned(node, node.target, node.within, drawn.value, part))
 
     def _leave(
         self, point: int, source: IntArray, frame: Frame, *, leaves_head: bool = False
@@ -579,12 +578,19 @@ class _Walk:
         """Record that the rows have reached raw states (or `STOPPED`)."""
         self.ends.append((part, targets))
 
-    def inside(
+    def assigned(
         self, node: Node, target: str, within: Expr | None, value: IntArray, part: _Part
+    ) -> _Part:
+        """Return the rows with a new value of a variable, where it lies in the declared set."""
+        if within is None:
+            return part.bound(target, value)
+        rows = self._inside(node, target, within, value, part)
+        return part.at(rows).bound(target, value[rows])
+
+    def _inside(
+        self, node: Node, target: str, within: Expr, value: IntArray, part: _Part
     ) -> IntArray:
         """Return the rows whose new value lies in the declared set; others are mistakes."""
-        if within is None:
-            return np.arange(len(value))
         test = Apply("in", (Var("", node.span), within), node.span)
         truth = truths(test, part.frame.bound("", value), self.table)
         bad = np.flatnonzero(truth == FALSE)
@@ -643,8 +649,8 @@ class _Walk:
         match self.flow.nodes[index]:
             case Assign() as node:
                 codes, part = self._valued(node.value, part, node.span)
-                rows = self.inside(node, node.target, node.within, codes, part)
-                self._send(node.next, part.at(rows).bound(node.target, codes[rows]))
+                part = self.assigned(node, node.target, node.within, codes, part)
+                self._send(node.next, part)
             case AssignCell() as node:
                 self._assign_cell(node, part)
             case Unpack() as node:
@@ -720,8 +726,9 @@ class _Walk:
         good = np.flatnonzero(codes < FIRST_FAULT)
         if self._report(codes, node.span, part):
             codes, index, part = codes[good], index[good], part.at(good)
-        rows = self.inside(node, node.array, node.within, codes, part)
-        codes, index, part = codes[rows], index[rows], part.at(rows)
+        if node.within is not None:
+            rows = self._inside(node, node.array, node.within, codes, part)
+            codes, index, part = codes[rows], index[rows], part.at(rows)
         live = frozenset(self.flow.live[node.next])
         for place, cell in enumerate(node.cells, start=node.lo):
             hit = index == place
@@ -750,14 +757,15 @@ class _Walk:
         self._send(node.next, part)
 
     def _branch(self, node: Branch, part: _Part) -> None:
-        truth = truths(node.condition, part.frame, self.table)
-        self._report(truth, node.condition.span, part)
-        then = np.flatnonzero(truth == TRUE)
-        if len(then) == len(truth):
-            self._send(node.then, part)
-            return
+        mask = comparison(node.condition, part.frame)
+        if mask is None:
+            truth = truths(node.condition, part.frame, self.table)
+            self._report(truth, node.condition.span, part)
+            then, orelse = np.flatnonzero(truth == TRUE), np.flatnonzero(truth == FALSE)
+        else:
+            then, orelse = np.flatnonzero(mask), np.flatnonzero(~mask)
         self._send(node.then, part.at(then))
-        self._send(node.orelse, part.at(np.flatnonzero(truth == FALSE)))
+        self._send(node.orelse, part.at(orelse))
 
     def _sample(self, index: int, node: Sample, part: _Part) -> None:
         numbers = distributions(node.distribution, part.frame, self.explorer.supports)
