@@ -4,8 +4,9 @@
 and P_t(φ) <= e^ε P_s(φ) + δ (Liu, Wang, Zhang, APLAS 2018); so it holds where a state has none.
 Neighbors are the declared pairs and, for mechanisms, the later pairs that neighboring runs reach.
 One evaluation of a path formula gives its probabilities at all states asked for, and serves
-every pair; it is remembered by the formula object. Where exact values are long, certified bounds
-come first: mostly they decide, and only the rest is computed exactly.
+every pair; it is remembered by the formula object. Where pairs are many, floats with a proved error
+come first, and where exact values are long, certified bounds: mostly they decide, and only the rest
+is computed exactly.
 """
 
 from __future__ import annotations
@@ -153,31 +154,20 @@ class Truths:
         found = [divmod(key, len(different)) for key in keys.tolist()]
         return [(different[p], different[q]) for p, q in found], which
 
-    def estimates(self, path: PathFormula, states: IntArray) -> FloatBounds | None:
-        """Return floats below and above the probabilities, each in the shape of `states`.
+    def estimates(self, path: PathFormula, pairs: IntArray) -> FloatBounds | None:
+        """Return floats below and above the probabilities at pairs, each [n_pairs, 2].
 
-        None where there are none, or the states are few.
+        None where there are none, or the pairs are few.
         """
-        found = self._estimated.get(id(path))
-        if found is None or (found[1] is not None and np.isnan(found[1][0][states]).any()):
-            found = self._estimated[id(path)] = path, self._made_estimates(path, states)
-        return None if found[1] is None else (found[1][0][states], found[1][1][states])
-
-    def _made_estimates(self, path: PathFormula, states: IntArray) -> FloatBounds | None:
-        """Return floats below and above the probabilities at some states, [n_states], else nan."""
-        asked = distinct(states)
-        if len(asked) < ESTIMATING_PAYS_FROM:
+        if len(pairs) < ESTIMATING_PAYS_FROM:
             return None
-        from dpcheck.solve import path_estimates
+        if id(path) not in self._estimated:
+            from dpcheck.solve import path_estimates
 
-        found = path_estimates(
-            self.chain, path, satisfying=self.everywhere, states=asked, limits=self.limits
-        )
-        if found is None:
-            return None
-        low, high = np.full((2, self.chain.n_states), np.nan)
-        low[asked], high[asked] = found
-        return low, high
+            made = path_estimates(self.chain, path, satisfying=self.everywhere, limits=self.limits)
+            self._estimated[id(path)] = path, made
+        found = self._estimated[id(path)][1]
+        return None if found is None else (found[0][pairs], found[1][pairs])
 
     def sure_ends(self, path: PathFormula, pairs: IntArray) -> set[int] | None:
         """Return which of 0 and 1 the pairs have on both sides; None where some has neither."""

@@ -1,85 +1,143 @@
-"""Floats below and above the solution of an acyclic system, with a proved error.
+"""Floats below and above reach probabilities, with a proved error, on chains without long cycles.
 
-One pass over the layers computes x_s = (b_s + Σ_j n_sj x_j) / D_s in doubles. With at most m
-entries in a row, every term of it takes at most m + 6 correctly rounded steps more than the values
-it is made of: three integers (the divisor's error counts twice), a product, m sums, a quotient. All
-terms are non-negative, so nothing cancels: after l layers at most k = l (m + 6) steps separate a
-value from the exact one, whose relative error is at most 2ku (`exact.floats`; u = 2^-53), and 8ku
-covers the steps back from the estimate to bounds. Nothing leaves the normal range while integers
-are below 2^1000 and values above 2^-1000, which is looked at.
+Where the only cycles are self-loops, one pass over the topological layers computes
+
+    x_s = Σ_{t ≠ s} n_st x_t / (D_s - n_ss),       x = 1 on the target, 0 where it is not allowed,
+
+in doubles, for all states at once; the layers and rounded weights are made once per chain. With at
+most m entries in a row, a term of x_s takes at most m + 5 correctly rounded steps more than the
+values it is made of: two integers (the divisor's error counts twice), a product, m sums, a
+quotient. No term is negative, so nothing cancels: after l layers at most k = l (m + 5) steps
+separate a value from the exact one, whose relative error is at most 2ku (`exact.floats`; u =
+2^-53), and 8ku covers the steps back from the estimate to bounds.
+
+Range. Integers are below 2^500, and afterwards every value is looked at: it is 0 or at least
+2^-500. Then none left the normal range on the way: the first to do so would be at least
+2^-500 / 2^500, made of values that did not. So 0 is exact. Exact ones are found by logic: a state
+that is left surely, and only to states of probability 1, has probability 1.
 """
 
 from __future__ import annotations
 
 from math import ldexp
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpcheck.chain.chain import IntArray, WeightArray
-from dpcheck.chain.graph import topological_layers
+from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
+from dpcheck.chain.graph import Graph, graph_of, topological_layers
 from dpcheck.chain.rows import ranges
-from dpcheck.exact import MAX_FLOAT_BITS, UNIT_ROUNDOFF
+from dpcheck.exact import UNIT_ROUNDOFF
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 from dpcheck.solve.guesses import FloatArray
-from dpcheck.solve.system import System
+from dpcheck.solve.system import indptr_of
 
 FloatBounds = tuple[FloatArray, FloatArray]
 
 MAX_LAYERS = 256
 MAX_STEPS = 1 << 20
+MAX_BITS = 500
 
 
-def acyclic_estimates(system: System, limits: Limits) -> FloatBounds | None:
-    """Return floats below and above every x_s > 0, each [n_states]; None where there are none.
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """Some states, and the entries of their rows without self-loops.
 
-    There are none where the system has a cycle or very many layers, or numbers out of range.
-
-    >>> from dpcheck.chain.graph import Graph
-    >>> line = Graph(np.array([0, 1, 1]), np.array([1]))
-    >>> thirds = System(line, np.array([1]), np.array([3, 3]), np.array([1, 1]))
-    >>> low, high = acyclic_estimates(thirds, Limits())
-    >>> bool(low[0] < 4 / 9 < high[0] < low[0] + 1e-13)
-    True
+    states, denominators (less the self-loop) and starts, where each row begins, [n_in_layer];
+    targets, numerators [n_entries].
     """
-    layers = topological_layers(system.graph)
-    if layers is None:
-        return None
-    n_layers, width = len(layers[1]) - 1, int(system.graph.degrees.max())
-    steps = n_layers * (width + 6)
-    if n_layers > MAX_LAYERS or steps > MAX_STEPS:
-        return None
-    limits.check_time(f"before estimating {system.n_states} states")
-    values = _values(system, layers)
-    if values is None or values.min() < ldexp(1, -MAX_FLOAT_BITS):
-        return None
-    margin = 8 * steps * UNIT_ROUNDOFF
-    return values * (1 - margin), np.minimum(values * (1 + margin), 1)
+
+    states: IntArray
+    starts: IntArray
+    targets: IntArray
+    numerators: FloatArray
+    denominators: FloatArray
 
 
-def _values(system: System, layers: tuple[IntArray, IntArray]) -> FloatArray | None:
-    """Return the estimates of all states, layer by layer; None where integers are too long."""
-    numerators, denominators = _rounded(system.numerators), _rounded(system.denominators)
-    constants = _rounded(system.constants)
-    if numerators is None or denominators is None or constants is None:
+@dataclass(frozen=True, eq=False)
+class _Rounded:
+    """A chain in floats: its layers above the absorbing states, upwards, and the k of the law."""
+
+    layers: tuple[_Layer, ...]
+    steps: int
+
+
+_rounded: WeakKeyDictionary[Chain, _Rounded | None] = WeakKeyDictionary()
+
+
+def reach_estimates(
+    chain: Chain, target: BoolArray, allowed: BoolArray, limits: Limits
+) -> FloatBounds | None:
+    """Return floats below and above the probabilities of `allowed U target`, each [n_states].
+
+    Equal ones are exact, and are 0 or 1; others lie between. None where the chain has longer cycles
+    or very many layers, or where numbers are out of range.
+    """
+    limits.check_time("before estimating all states")
+    if chain not in _rounded:
+        _rounded[chain] = _rounded_chain(chain)
+    rounded = _rounded[chain]
+    if rounded is None:
         return None
-    graph, (order, starts) = system.graph, layers
-    values: FloatArray = constants / denominators
-    for k in range(1, len(starts) - 1):
-        states = order[starts[k] : starts[k + 1]]
-        lengths = graph.degrees[states]
-        entries = ranges(graph.indptr[states], lengths)
-        terms = numerators[entries] * values[graph.targets[entries]]
-        sums = np.add.reduceat(terms, np.cumsum(lengths) - lengths)
-        values[states] = (constants[states] + sums) / denominators[states]
-    return values
+    values = target.astype(np.float64)
+    is_open = allowed & ~target
+    for layer in rounded.layers:
+        terms = layer.numerators * values[layer.targets]
+        means = np.add.reduceat(terms, layer.starts) / layer.denominators
+        values[layer.states] = np.where(is_open[layer.states], means, values[layer.states])
+    if np.any((values < ldexp(1, -MAX_BITS)) & (values > 0)):
+        return None
+    margin = 8 * rounded.steps * UNIT_ROUNDOFF
+    low, high = values * (1 - margin), np.minimum(values * (1 + margin), 1)
+    sure = _sure(rounded, high == 1, target, is_open)
+    low[sure] = high[sure] = 1
+    return low, high
 
 
-def _rounded(weights: WeightArray) -> FloatArray | None:
+def _sure(
+    rounded: _Rounded, candidates: BoolArray, target: BoolArray, is_open: BoolArray
+) -> BoolArray:
+    """Return the states of probability 1, all of which are among the candidates, [n_states]."""
+    if np.array_equal(candidates, target):
+        return target
+    sure = target.copy()
+    for layer in rounded.layers:
+        only = np.logical_and.reduceat(sure[layer.targets], layer.starts)
+        sure[layer.states] |= only & is_open[layer.states]
+    return sure
+
+
+def _rounded_chain(chain: Chain) -> _Rounded | None:
+    """Return a chain in floats, None where the law does not cover it."""
+    graph = graph_of(chain)
+    is_loop = graph.sources == graph.targets
+    entries = np.flatnonzero(~is_loop)
+    lengths = np.bincount(graph.sources[entries], minlength=graph.n_states)
+    found = topological_layers(Graph(indptr_of(lengths), graph.targets[entries]))
+    if found is None or len(found[1]) - 1 > MAX_LAYERS:
+        return None
+    divisors = chain.denominators.copy()
+    divisors[graph.sources[is_loop]] -= chain.numerators[is_loop]
+    numerators, denominators = _floats(chain.numerators[entries]), _floats(divisors)
+    order, starts = found
+    steps = (len(starts) - 1) * (int(lengths.max()) + 5)
+    if numerators is None or denominators is None or steps > MAX_STEPS:
+        return None
+    indptr, targets = indptr_of(lengths), graph.targets[entries]
+    layers = []
+    for first, last in zip(starts[1:-1].tolist(), starts[2:].tolist(), strict=True):
+        states = order[first:last]
+        here = ranges(indptr[states], lengths[states])
+        begins = np.cumsum(lengths[states]) - lengths[states]
+        layers.append(_Layer(states, begins, targets[here], numerators[here], denominators[states]))
+    return _Rounded(tuple(layers), steps)
+
+
+def _floats(weights: WeightArray) -> FloatArray | None:
     """Return integers, rounded; None where one is too long, or a weight is no integer."""
     try:
         floats: FloatArray = weights.astype(np.float64)
     except (TypeError, OverflowError):
         return None
-    if weights.dtype == object and floats.max(initial=0) > ldexp(1, MAX_FLOAT_BITS):
-        return None
-    return floats
+    return floats if floats.max(initial=0) < ldexp(1, MAX_BITS) else None

@@ -49,7 +49,7 @@ from dpcheck.logic.formulas import (
 )
 from dpcheck.records import dataclass
 from dpcheck.solve.decided import decided, make_scene, progression_by_class
-from dpcheck.solve.estimates import FloatBounds
+from dpcheck.solve.estimates import FloatBounds, reach_estimates
 from dpcheck.solve.factors import Factors
 from dpcheck.solve.product import counting, product
 from dpcheck.solve.reach import (
@@ -58,7 +58,6 @@ from dpcheck.solve.reach import (
     Answers,
     next_probabilities,
     reach_answers,
-    reach_estimates,
     within_bits,
 )
 from dpcheck.solve.steps import COUNTING_PAYS_FROM, counted_bounds, horizon, walk_of
@@ -101,27 +100,19 @@ def path_bounds(
 
 
 def path_estimates(
-    chain: Chain,
-    path: PathFormula,
-    *,
-    satisfying: Satisfying,
-    states: IntArray,
-    limits: Limits,
+    chain: Chain, path: PathFormula, *, satisfying: Satisfying, limits: Limits
 ) -> FloatBounds | None:
-    """Return floats below and above the probabilities, each [n_given], equal ones exact.
+    """Return floats below and above the probability from every state, each [n_states].
 
-    A few roundings apart; None where none are cheap: they are where the formula is reachability on
-    the chain itself, and the paths to its end have no cycle but self-loops and are not very long.
+    A few roundings apart, and equal where they are exactly 0 or 1. None where none are cheap: they
+    are where the formula is reachability on a chain that `estimates` covers.
     """
     literals = Literals()
     term = literals.term(literals.translated(path, satisfying))
     question = literals.reachability(term, chain.n_states)
     if question is None or question.bound is not None:
         return None
-    weights = chain.numerators, chain.denominators
-    found = reach_estimates(
-        graph_of(chain), weights, question.target, question.allowed, states, limits
-    )
+    found = reach_estimates(chain, question.target, question.allowed, limits)
     if found is None or not question.is_complement:
         return found
     low, high = found

@@ -19,7 +19,6 @@ from dpcheck.chain.graph import Graph, reachable
 from dpcheck.exact import Number, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.solve.bounded import bounded_solution
-from dpcheck.solve.estimates import FloatBounds, acyclic_estimates
 from dpcheck.solve.solution import solution, solution_bounds
 from dpcheck.solve.system import System, indptr_of, without_self_loops
 
@@ -118,36 +117,6 @@ def reach_answers(
     for i, k in zip(asking.tolist(), back.tolist(), strict=True):
         found[i] = values[k]
     return found
-
-
-def reach_estimates(
-    graph: Graph,
-    weights: Weights,
-    target: BoolArray,
-    allowed: BoolArray,
-    wanted: IntArray,
-    limits: Limits,
-) -> FloatBounds | None:
-    """Return floats below and above the probabilities of `allowed U target` at the wanted states.
-
-    Each [n_wanted]; equal ones are exact: 0 and 1 come from the graph. None where the system that
-    is left has no estimates.
-    """
-    possible = reachable(graph.backward, np.flatnonzero(target), allowed | target)
-    low = possible.astype(np.float64)
-    high = low.copy()
-    asking = wanted[(possible & ~target)[wanted]]
-    if len(asking):
-        part = _open_part(graph, target, possible)
-        asked = part.place[asking]
-        asked = asked[part.doubtful[asked]]
-        if len(asked):
-            system, place = part.system(weights, asked, part.doubtful)
-            found = acyclic_estimates(without_self_loops(system), limits)
-            if found is None:
-                return None
-            low[part.states[asked]], high[part.states[asked]] = (x[place[asked]] for x in found)
-    return low[wanted], high[wanted]
 
 
 def next_probabilities(

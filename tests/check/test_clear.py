@@ -124,15 +124,6 @@ def test_one_pair_of_many_in_the_fortieth_digit_decides_the_verdict(last, expect
         assert found.verdict.counterexample.probabilities[0].exact == str(last)
 
 
-def test_estimates_of_further_states_are_made_when_they_are_asked_for():
-    chain = many_inputs(Fraction(1, 2))
-    satisfied, path = Truths(chain, Limits()), eventually(here("yes"))
-    for states in (chain.initial[:16], chain.initial):
-        found = satisfied.estimates(path, states)
-        assert found is not None
-        assert not np.isnan(found).any()
-
-
 def test_sure_events_of_many_pairs_are_reported():
     chain = many_inputs(Fraction(1, 2))
     for path, text in ((eventually(here("maybe")), "0"), (eventually(here("yes")), None)):

@@ -10,78 +10,101 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dpcheck.chain.graph import Graph
+from dpcheck.chain.chain import Chain
 from dpcheck.chain.scales import weight_array
-from dpcheck.exact import ExpPolynomial, compare, float_bounds, number, rational
+from dpcheck.exact import ExpPolynomial, Number, compare, float_bounds, number, rational
 from dpcheck.limits import Limits
 from dpcheck.logic import formulas as f
+from dpcheck.records import replace
 from dpcheck.solve import path_estimates
-from dpcheck.solve.estimates import MAX_LAYERS, acyclic_estimates
-from dpcheck.solve.system import System, indptr_of
-from tests.solve.chains import Row, atom, globally, make_chain, no, probabilities, truth
+from dpcheck.solve.estimates import MAX_LAYERS, reach_estimates
+from tests.solve.chains import (
+    Row,
+    atom,
+    finally_,
+    globally,
+    make_chain,
+    no,
+    probabilities,
+    truth,
+)
 from tests.solve.strategies import chains, paths
-from tests.solve.test_backends import eliminated, random_system
 
 
-def as_number(value: float):
+def as_number(value: float) -> Number:
     """Return a float exactly."""
     return number(*value.as_integer_ratio())
 
 
-@pytest.mark.parametrize("digits", [1, 6, 40, 250])
-@pytest.mark.parametrize("n", [1, 2, 9, 200])
-def test_estimates_enclose_the_solution_of_an_acyclic_system(n: int, digits: int) -> None:
+def random_chain(rng: random.Random, n: int, digits: int) -> Chain:
+    """Return a chain of n states and two ends, with self-loops and no other cycle."""
+    rows: list[Row] = []
+    for s in range(n):
+        later = rng.sample(range(s + 1, n + 2), min(n + 1 - s, rng.randint(1, 5)))
+        weights = {t: rng.randint(1, 10**digits) for t in (*later, *rng.sample([s], s % 2))}
+        total = sum(weights.values())
+        rows.append({t: Fraction(w, total) for t, w in weights.items()})
+    ends: list[Row] = [{n: Fraction(1)}, {n + 1: Fraction(1)}]
+    return make_chain([*rows, *ends], [*("b" if s % 7 == 3 else "" for s in range(n)), "a", ""])
+
+
+@pytest.mark.parametrize("digits", [1, 6, 40, 140])
+@pytest.mark.parametrize("n", [4, 9, 100])
+def test_estimates_enclose_the_probabilities_of_a_chain_with_self_loops(
+    n: int, digits: int
+) -> None:
     rng = random.Random(f"{n} {digits}")
-    for _ in range(3):
-        system = random_system(rng, n, "acyclic", digits)
-        found = acyclic_estimates(system, Limits())
-        values = eliminated(system)
-        if any(value == 0 for value in values):
-            assert found is None
-            continue
+    for path in (finally_(atom("a")), globally(no(atom("b")))):
+        chain = random_chain(rng, n, digits)
+        found = path_estimates(chain, path, satisfying=truth(chain), limits=Limits())
         assert found is not None
-        for value, low, high in zip(values, *(x.tolist() for x in found), strict=True):
-            assert 0 < low < high <= low * (1 + 1e-11)
+        for value, low, high in zip(probabilities(chain, path), *found, strict=True):
             assert compare(as_number(low), value) <= 0 <= compare(as_number(high), value)
+            assert (low == high) == (value in (0, 1))
+            assert high - low <= 1e-11 * (high if path == finally_(atom("a")) else 1)
 
 
-def line(n: int, numerator: int, denominator: int) -> System:
-    """Return the path of n states in which each leads on with one probability, the last to b."""
-    lengths = np.ones(n, np.int64)
-    lengths[-1] = 0
-    graph = Graph(indptr_of(lengths), np.arange(1, n))
-    constants = [0] * (n - 1) + [numerator]
-    return System(
-        graph,
-        weight_array([numerator] * (n - 1)),
-        weight_array([denominator] * n),
-        weight_array(constants),
+def line(n: int, chance: Fraction) -> Chain:
+    """Return a path of n states, each of which leads on with one probability, to a last state."""
+    rows: list[Row] = [{k + 1: chance, n + 1: 1 - chance} for k in range(n)]
+    return make_chain(
+        [*rows, {n: Fraction(1)}, {n + 1: Fraction(1)}], [*("" for _ in range(n)), "a", ""]
     )
 
 
+def has_estimates(chain: Chain) -> bool:
+    """Tell whether F a has estimates."""
+    target = chain.labelling["a"]
+    return reach_estimates(chain, target, np.ones_like(target), Limits()) is not None
+
+
 def test_values_below_the_range_of_floats_have_no_estimates() -> None:
-    assert acyclic_estimates(line(9, 1, 10**30), Limits()) is not None
-    assert acyclic_estimates(line(11, 1, 10**30), Limits()) is None
+    assert has_estimates(line(5, Fraction(1, 10**30)))
+    assert not has_estimates(line(6, Fraction(1, 10**30)))
+    assert not has_estimates(line(20, Fraction(1, 10**30)))
 
 
 def test_weights_beyond_the_range_of_floats_have_no_estimates() -> None:
-    assert acyclic_estimates(line(2, 10**299, 10**300), Limits()) is not None
-    assert acyclic_estimates(line(2, 10**302, 10**303), Limits()) is None
-    assert acyclic_estimates(line(2, 10**399, 10**400), Limits()) is None
+    for digits, expected in ((150, True), (151, False), (400, False)):
+        assert has_estimates(line(2, 1 - Fraction(1, 10**digits))) == expected
 
 
 def test_powers_of_e_have_no_estimates() -> None:
-    system = line(2, 1, 2)
+    chain = line(1, Fraction(1, 2))
     t = ExpPolynomial.exp(rational("1"))
-    powers = System(system.graph, weight_array([t]), weight_array([t + 1, 2]), system.constants)
-    assert acyclic_estimates(powers, Limits()) is None
+    powers = replace(
+        chain, numerators=weight_array([t, 1, 1, 1]), denominators=weight_array([t + 1, 1, 1])
+    )
+    assert has_estimates(chain)
+    assert not has_estimates(powers)
 
 
 def test_cycles_and_many_layers_have_no_estimates() -> None:
-    cycle = System(Graph(np.array([0, 1, 2]), np.array([1, 0])), *(np.array([1, 1]),) * 3)
-    assert acyclic_estimates(cycle, Limits()) is None
-    assert acyclic_estimates(line(MAX_LAYERS, 9, 10), Limits()) is not None
-    assert acyclic_estimates(line(MAX_LAYERS + 1, 9, 10), Limits()) is None
+    half = Fraction(1, 2)
+    cycle = make_chain([{1: Fraction(1)}, {0: half, 2: half}, {2: Fraction(1)}], ["", "", "a"])
+    assert not has_estimates(cycle)
+    assert has_estimates(line(MAX_LAYERS - 1, Fraction(9, 10)))
+    assert not has_estimates(line(MAX_LAYERS, Fraction(9, 10)))
 
 
 @given(chains(6), paths(3))
@@ -89,12 +112,10 @@ def test_estimates_enclose_the_probabilities_of_a_path_formula(
     drawn: tuple[list[Row], list[str]], path: f.PathFormula
 ) -> None:
     chain = make_chain(*drawn)
-    states = np.arange(chain.n_states)[::-1]
-    found = path_estimates(chain, path, satisfying=truth(chain), states=states, limits=Limits())
+    found = path_estimates(chain, path, satisfying=truth(chain), limits=Limits())
     if found is None:
         return
-    exact = probabilities(chain, path, states)
-    for value, low, high in zip(exact, *(x.tolist() for x in found), strict=True):
+    for value, low, high in zip(probabilities(chain, path), *found, strict=True):
         assert (low == high) == (value in (0, 1))
         assert high - low <= 1e-12
         assert compare(as_number(low), value) <= 0 <= compare(as_number(high), value)
@@ -106,8 +127,7 @@ def test_estimates_of_a_complement_enclose_it_beside_1(chance: Fraction) -> None
         [{1: chance, 2: 1 - chance}, {1: Fraction(1)}, {2: Fraction(1)}], ["", "a", ""]
     )
     path = globally(no(atom("a")))
-    states = np.array([0])
-    found = path_estimates(chain, path, satisfying=truth(chain), states=states, limits=Limits())
+    found = path_estimates(chain, path, satisfying=truth(chain), limits=Limits())
     assert found is not None
     low, high = (as_number(x[0]) for x in found)
     assert low < number((1 - chance).numerator, chance.denominator) < high
