@@ -28,7 +28,8 @@ If it fails at t, the fractional part of q x_t tells which factor is missing. If
 applied, digits are added up to the determinant's bound: det A <= Π D_s for an M-matrix (Fischer),
 and x_s det A is an integer, so an error below 1/(2 q Π D_s) leaves only p/q.
 
-Measured: 100x100 grid walk (10,000 unknowns, 4,000-bit denominators) 1 s for one exact value.
+Measured, for one exact value of a grid walk: 100x100 (10,000 unknowns, 4,000-bit denominators) 1 s;
+300x300 (90,000 unknowns) 3 minutes and 1.3 GB.
 """
 
 from __future__ import annotations
