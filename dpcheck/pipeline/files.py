@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from dpcheck.diagnostics.files import CannotRead, EmptyFile, HoldsNul, NoModels, NoSuchFile, NotUtf8
@@ -77,6 +76,8 @@ def _root_of_file(real: Path) -> Path:
 
 def similar_path(path: Path) -> str | None:
     """Return a path beside `path` whose name looks like its name."""
+    from difflib import get_close_matches
+
     try:
         names = [entry.name for entry in path.parent.iterdir() if not entry.name.startswith(".")]
     except OSError:

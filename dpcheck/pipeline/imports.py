@@ -8,7 +8,6 @@ that leads outside of the root.
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from pathlib import Path
 
 from dpcheck.diagnostics.files import EmptyFile
@@ -196,6 +195,8 @@ def _standard_path(item: surface.ImportStandard) -> ModelPath | Mistake:
     known = standard_modules()
     if item.module in known:
         return standard_path(item.module)
+    from difflib import get_close_matches
+
     close = get_close_matches(item.module, known, n=1)
     return UnknownStandardModule(item.module_span, item.module, close[0] if close else None, known)
 

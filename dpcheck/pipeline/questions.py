@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
@@ -115,6 +114,8 @@ def answered(
         full = LimitReached("the memory of this machine is used up", "--max-states")
         yield _answer(check, explored, _undecided(full), time.monotonic() - started)
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
+        import traceback
+
         yield Crash(f"{file}:{check.span.line}", traceback.format_exc())
     else:
         yield _answer(check, explored, outcome, time.monotonic() - started)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 from dpcheck.diagnostics.files import MalformedDefinition, NothingSelected, UndeclaredDefinition
 from dpcheck.diagnostics.mistakes import Mistake
@@ -72,6 +70,8 @@ def _checks_of(
         closure = library.closure(path)
         return resolved(closure, definitions)
     except Exception:  # noqa: BLE001 - a bug costs this file and no other
+        import traceback
+
         return (), (Crash(path.shown, traceback.format_exc()),)
 
 
@@ -126,6 +126,8 @@ def read_definitions(
 
 def undeclared(definitions: Definitions, closures: Sequence[Closure]) -> tuple[Mistake, ...]:
     """Return a mistake for every name that no file, given or imported, declares as a constant."""
+    from difflib import get_close_matches
+
     declared: dict[str, None] = {}
     for closure in closures:
         models = [*closure.imported, closure.file.model]

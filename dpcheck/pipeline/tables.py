@@ -16,8 +16,6 @@ as a chain in the language, so that what follows is the same as for a chain writ
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -72,6 +70,8 @@ def _stem(source: SourceText) -> str:
 
 
 def _json_table(source: SourceText) -> _Table:
+    import json
+
     try:
         found: Any = json.loads(source.text, parse_float=str, parse_int=str, parse_constant=str)
     except json.JSONDecodeError as wrong:
@@ -97,6 +97,8 @@ def _is_pair(pair: object) -> bool:
 
 
 def _csv_table(source: SourceText) -> _Table:
+    import csv
+
     rows: dict[str, dict[str, str]] = {}
     pairs: list[tuple[str, str]] = []
     reader = csv.reader(source.text.splitlines())
@@ -163,12 +165,15 @@ def table_json(
     name: str, rows: Mapping[str, Mapping[str, str]], pairs: Sequence[Sequence[str]]
 ) -> str:
     """Return distributions of outputs as a JSON table that can be imported."""
+    import json
+
     found = {"mechanism": name, "rows": rows, "pairs": [list(pair) for pair in pairs]}
     return json.dumps(found, indent=2) + "\n"
 
 
 def table_csv(rows: Mapping[str, Mapping[str, str]], pairs: Sequence[Sequence[str]]) -> str:
     """Return distributions of outputs as a CSV table that can be imported."""
+    import csv
     import io
 
     stream = io.StringIO()

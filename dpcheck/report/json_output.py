@@ -6,7 +6,6 @@ schema 1; none changes its meaning.
 
 from __future__ import annotations
 
-import json
 from typing import Any, assert_never
 
 from dpcheck.check.verdicts import (
@@ -26,6 +25,8 @@ SCHEMA = 1
 
 def json_text(summary: Summary, version: str) -> str:
     """Return the JSON object of a run, indented, without a final line break."""
+    import json
+
     return json.dumps(json_object(summary, version), indent=2)
 
 

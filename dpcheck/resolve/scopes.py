@@ -7,7 +7,6 @@ model file with its imports: the files, the collected mistakes, and what was res
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Literal, Protocol, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -209,6 +208,8 @@ def similar(name: str, candidates: Iterable[str]) -> str | None:
     >>> similar("tpo", ["top", "bot"]), similar("x", ["alpha"])
     ('top', None)
     """
+    from difflib import get_close_matches
+
     known = sorted({candidate for candidate in candidates if candidate != name})
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     if close:

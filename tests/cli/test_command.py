@@ -331,6 +331,46 @@ def test_a_bug_ends_with_70_and_loses_no_result(folder, monkeypatch, capsys):
     assert "error[DP" in err
 
 
+@pytest.mark.parametrize("way", [["good.dpm"], ["--format", "text", "good.dpm"]])
+def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
+    folder, monkeypatch, capsys, way
+):
+    from dpcheck import cli, pipeline
+
+    seen = []
+
+    def told(paths, options):
+        seen.append((list(paths), options))
+        return ()
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(pipeline, "check_paths", told)
+    assert cli.run(["check", *way]) == 0
+    assert seen == [(["good.dpm"], pipeline.Options())]
+
+
+@pytest.mark.parametrize("arguments", [["check"], ["check", "-"], ["check", "--", "-a.dpm"]])
+def test_a_call_without_files_or_with_dashes_is_read_by_its_options(folder, capsys, arguments):
+    from dpcheck import cli
+
+    assert cli.run(arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["check", "good.dpm"], ["check", "-q", "good.dpm"]])
+def test_an_interrupt_before_anything_is_found_ends_with_130(
+    folder, monkeypatch, capsys, arguments
+):
+    from dpcheck import cli, pipeline
+
+    def interrupted(paths, options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "check_paths", interrupted)
+    assert cli.run(arguments) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
 # --- speed ---------------------------------------------------------------------------------
 
 
@@ -348,6 +388,7 @@ def test_a_verdict_imports_nothing_it_does_not_need(folder):
     program = (
         "import sys; from dpcheck.cli import run; run(['check', 'good.dpm']);"
         "heavy = {'scipy', 'networkx', 'sympy', 'rich', 'lark', 'jsonschema'};"
+        "heavy |= {'click', 'json', 'csv', 'difflib'};"
         "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
     )
     run = subprocess.run(

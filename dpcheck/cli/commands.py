@@ -1,24 +1,19 @@
-"""The command line: arguments in, text or JSON out, an exit status at the end.
-
-Only this module talks to the world. It imports no other room before a command needs it, so that
-`dpcheck --help` answers at once.
-"""
+"""The commands, their arguments and their options."""
 
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from dpcheck import __version__
+from dpcheck.cli.checking import check_as_json, check_as_text, say
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.pipeline import Options
-    from dpcheck.report.answers import Event, Summary
     from dpcheck.report.overview import Overview
 
 EXIT_STATUS = """\
@@ -31,39 +26,6 @@ Exit status:
   70   a bug in dpcheck
   130  interrupted
 """
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Return the exit status of a call of `dpcheck`.
-
-    Raises `OSError` where the output cannot be written; files that cannot be read are mistakes.
-    """
-    try:
-        status = dpcheck.main(list(arguments), prog_name="dpcheck", standalone_mode=False)
-    except click.ClickException as mistake:
-        mistake.show()
-        return 2  # click has 1 for a file that cannot be written; 1 is a claim that is not so
-    except (KeyboardInterrupt, click.Abort):
-        _say("interrupted")
-        return 130
-    except OSError:
-        raise
-    except Exception:  # noqa: BLE001 - the one place that turns any bug into exit status 70
-        return _crashed()
-    return status if isinstance(status, int) else 0
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"dpcheck: {text}\n")
-
-
-def _crashed() -> int:
-    import traceback
-
-    from dpcheck.report import Crash, crash_lines, writer
-
-    writer(sys.stderr)(crash_lines([Crash("the command line", traceback.format_exc())]))
-    return 70
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -138,60 +100,8 @@ def check(
         raise click.BadParameter("nan is not a number of seconds.", param_hint="'--timeout'")
     options = Options(definitions, select, max_states, timeout, strict_vacuity)
     if form == "json":
-        return _check_as_json(paths, options)
-    return _check_as_text(paths, options, is_quiet=quiet)
-
-
-def _check_as_json(paths: Sequence[str], options: Options) -> int:
-    from dpcheck.pipeline import check_paths
-    from dpcheck.report import crash_lines, json_text, writer
-
-    summary = _collected(check_paths(paths, options), lambda _event: None)
-    sys.stdout.write(json_text(summary, __version__) + "\n")
-    sys.stdout.flush()
-    if summary.crashes:
-        writer(sys.stderr)(crash_lines(summary.crashes))
-    return _ended(summary)
-
-
-def _check_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool) -> int:
-    from dpcheck.pipeline import check_paths
-    from dpcheck.report import TextReport, closing_lines, crash_lines, writer
-
-    started = time.monotonic()
-    write, complain = writer(sys.stdout), writer(sys.stderr)
-    with TextReport(write, complain, _progress(is_quiet=is_quiet), only_wrong=is_quiet) as report:
-        summary = _collected(check_paths(paths, options), report.add)
-    if summary.crashes:
-        complain(crash_lines(summary.crashes))
-    if not is_quiet:
-        write(closing_lines(summary, time.monotonic() - started))
-    return _ended(summary)
-
-
-def _collected(events: Iterable[Event], hear: Callable[[Event], None]) -> Summary:
-    """Return the summary of a run; what was found before an interruption is kept."""
-    from dpcheck.report import Collector
-
-    collector = Collector()
-    try:
-        for event in events:
-            collector.add(event)
-            hear(event)
-    except KeyboardInterrupt:
-        collector.is_interrupted = True
-    return collector.summary()
-
-
-def _ended(summary: Summary) -> int:
-    if summary.is_interrupted:
-        _say("interrupted; the results above are complete as far as they go")
-    return summary.exit_status
-
-
-def _progress(*, is_quiet: bool) -> TextIO | None:
-    """Return where progress may be shown: standard error, if a person is looking."""
-    return sys.stderr if sys.stderr.isatty() and not is_quiet else None
+        return check_as_json(paths, options)
+    return check_as_text(paths, options, is_quiet=quiet)
 
 
 # --- profile and quantities ----------------------------------------------------------------
@@ -320,7 +230,7 @@ def pmf(
             writer(sys.stderr)(draw_mistake(mistake))
         return 2
     except LimitReached as limit:
-        _say(f"{limit.reason} ({limit.option})")
+        say(f"{limit.reason} ({limit.option})")
         return 3
     return 0
 

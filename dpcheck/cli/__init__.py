@@ -1,0 +1,69 @@
+"""The command line: arguments in, text or JSON out, an exit status at the end.
+
+Only this room talks to the world. It imports no other room before a command needs it, so that
+`dpcheck --help` answers at once, and click only where there are options to read, or help to show.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from dpcheck.cli.checking import check_as_text, say
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Return the exit status of a call of `dpcheck`.
+
+    Raises `OSError` where the output cannot be written; files that cannot be read are mistakes.
+    """
+    try:
+        return _checked(arguments[1:]) if _only_names_files(arguments) else _commanded(arguments)
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
+    except OSError:
+        raise
+    except Exception:  # noqa: BLE001 - the one place that turns any bug into exit status 70
+        return _crashed()
+
+
+def _only_names_files(arguments: Sequence[str]) -> bool:
+    """Return whether this is `check FILE...` without options: every option begins with a dash."""
+    return (
+        len(arguments) > 1
+        and arguments[0] == "check"
+        and not any(argument.startswith("-") for argument in arguments)
+    )
+
+
+def _checked(paths: Sequence[str]) -> int:
+    """Check files as `check` does without options; click would take 15 ms to find that out."""
+    from dpcheck.pipeline import Options
+
+    return check_as_text(paths, Options())
+
+
+def _commanded(arguments: Sequence[str]) -> int:
+    """Return the exit status of the command that the arguments name."""
+    import click
+
+    from dpcheck.cli.commands import dpcheck
+
+    try:
+        status = dpcheck.main(list(arguments), prog_name="dpcheck", standalone_mode=False)
+    except click.ClickException as mistake:
+        mistake.show()
+        return 2  # click has 1 for a file that cannot be written; 1 is a claim that is not so
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return status if isinstance(status, int) else 0
+
+
+def _crashed() -> int:
+    import traceback
+
+    from dpcheck.report import Crash, crash_lines, writer
+
+    writer(sys.stderr)(crash_lines([Crash("the command line", traceback.format_exc())]))
+    return 70

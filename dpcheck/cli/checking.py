@@ -1,0 +1,73 @@
+"""Checking model files: what is found goes to standard output, complaints to standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from dpcheck import __version__
+
+if TYPE_CHECKING:
+    from dpcheck.pipeline import Options
+    from dpcheck.report.answers import Event, Summary
+
+
+def check_as_json(paths: Sequence[str], options: Options) -> int:
+    """Check the claims of model files and write one JSON object; return the exit status."""
+    from dpcheck.pipeline import check_paths
+    from dpcheck.report import crash_lines, json_text, writer
+
+    summary = _collected(check_paths(paths, options), lambda _event: None)
+    sys.stdout.write(json_text(summary, __version__) + "\n")
+    sys.stdout.flush()
+    if summary.crashes:
+        writer(sys.stderr)(crash_lines(summary.crashes))
+    return _ended(summary)
+
+
+def check_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool = False) -> int:
+    """Check the claims of model files and tell what is found; return the exit status."""
+    from dpcheck.pipeline import check_paths
+    from dpcheck.report import TextReport, closing_lines, crash_lines, writer
+
+    started = time.monotonic()
+    write, complain = writer(sys.stdout), writer(sys.stderr)
+    with TextReport(write, complain, _progress(is_quiet=is_quiet), only_wrong=is_quiet) as report:
+        summary = _collected(check_paths(paths, options), report.add)
+    if summary.crashes:
+        complain(crash_lines(summary.crashes))
+    if not is_quiet:
+        write(closing_lines(summary, time.monotonic() - started))
+    return _ended(summary)
+
+
+def _collected(events: Iterable[Event], hear: Callable[[Event], None]) -> Summary:
+    """Return the summary of a run; what was found before an interruption is kept."""
+    from dpcheck.report import Collector
+
+    collector = Collector()
+    try:
+        for event in events:
+            collector.add(event)
+            hear(event)
+    except KeyboardInterrupt:
+        collector.is_interrupted = True
+    return collector.summary()
+
+
+def _ended(summary: Summary) -> int:
+    if summary.is_interrupted:
+        say("interrupted; the results above are complete as far as they go")
+    return summary.exit_status
+
+
+def _progress(*, is_quiet: bool) -> TextIO | None:
+    """Return where progress may be shown: standard error, if a person is looking."""
+    return sys.stderr if sys.stderr.isatty() and not is_quiet else None
+
+
+def say(text: str) -> None:
+    """Write a line to standard error that says whose it is."""
+    sys.stderr.write(f"dpcheck: {text}\n")
