@@ -8,11 +8,15 @@ p_low > (E q + Î´)_high (1 + 8u) is a violation, and p_high (1 + 8u) <= (E q + Î
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.exact import UNIT_ROUNDOFF, Epsilon, Number, exp_float_bounds, float_bounds
-from dpcheck.solve.estimates import FloatBounds
+
+if TYPE_CHECKING:
+    from dpcheck.solve.estimates import FloatBounds
 
 VIOLATED, OPEN, SATISFIED = 1, 0, -1
 _MARGIN = 8 * UNIT_ROUNDOFF

@@ -11,7 +11,7 @@ is computed exactly.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
@@ -33,7 +33,9 @@ from dpcheck.logic.formulas import (
     StateFormula,
     Truth,
 )
-from dpcheck.solve.estimates import FloatBounds
+
+if TYPE_CHECKING:
+    from dpcheck.solve.estimates import FloatBounds
 
 Bounds = tuple[Number, Number]
 
