@@ -16,7 +16,18 @@ import numpy as np
 
 from dpcheck.explore.columns import FALSE, FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.evaluate import Frame, evaluated
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Logic, Var, reads
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Var,
+    children,
+    reads,
+)
 from dpcheck.model.values import SetValue
 
 Lists = Mapping[str, list[int]]
@@ -50,9 +61,11 @@ def formula(expr: Expr, table: ValueTable) -> Formula:
 
 def _by_arrays(expr: Expr, table: ValueTable) -> Formula:
     """Return the function that makes arrays of what an expression reads."""
-    names = tuple(dict.fromkeys(reads(expr)))
+    names = _names_in(expr)
 
     def run(columns: Lists, n_rows: int) -> list[int]:
+        if not all(name in columns for name in names):
+            raise Unusual
         frame = Frame(n_rows, {name: np.array(columns[name], np.int64) for name in names})
         found: list[int] = evaluated(expr, frame, table).tolist()
         return found
@@ -61,8 +74,20 @@ def _by_arrays(expr: Expr, table: ValueTable) -> Formula:
 
 
 def some_rows(columns: Lists, names: Sequence[str], rows: Sequence[int]) -> dict[str, list[int]]:
-    """Return some rows of some columns."""
-    return {name: [columns[name][i] for i in rows] for name in names}
+    """Return some rows of some columns, as far as they are there."""
+    return {name: [columns[name][i] for i in rows] for name in names if name in columns}
+
+
+def _names_in(expr: Expr) -> tuple[str, ...]:
+    """Return the free variables, and all cells of arrays of which one is read by a constant."""
+    arrays: list[str] = []
+    waiting = [expr]
+    while waiting:
+        part = waiting.pop()
+        waiting.extend(children(part))
+        if isinstance(part, ArrayVar):
+            arrays.extend(part.cells)
+    return tuple(dict.fromkeys([*reads(expr), *arrays]))
 
 
 # --- strict operators ----------------------------------------------------------------------
@@ -204,7 +229,7 @@ def _chosen(expr: If, table: ValueTable) -> Formula:
     """Return the function that evaluates each branch on the rows that take it."""
     condition = formula(expr.condition, table)
     ways = [
-        (code, formula(branch, table), tuple(dict.fromkeys(reads(branch))))
+        (code, formula(branch, table), _names_in(branch))
         for code, branch in ((TRUE, expr.then), (FALSE, expr.orelse))
     ]
 
@@ -228,7 +253,7 @@ def _chosen(expr: If, table: ValueTable) -> Formula:
 def _logic(expr: Logic, table: ValueTable) -> Formula:
     """Return the function that evaluates each argument on the rows it can still decide."""
     go_on = FALSE if expr.op == "or" else TRUE
-    parts = [(formula(arg, table), tuple(dict.fromkeys(reads(arg)))) for arg in expr.args]
+    parts = [(formula(arg, table), _names_in(arg)) for arg in expr.args]
     is_implication = expr.op == "implies"
 
     def run(columns: Lists, n_rows: int) -> list[int]:

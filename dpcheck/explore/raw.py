@@ -638,10 +638,10 @@ class _Walk:
             return part
         starts = np.flatnonzero(_are_first(rows))
         kept = rows[starts]
-        if 2 * len(starts) > len(rows) or np.any(kept[1:] < kept[:-1]):
+        if 2 * len(starts) > len(rows):
             return part
         weight = summed(self.batch.weight_of(part), starts, 0)
-        whole = len(starts) == frame.n_rows
+        whole = len(starts) == frame.n_rows  # views keep the order of rows
         return _Part(frame if whole else frame.at(kept), part.origin[starts], weight)
 
     def _step(self, index: int, part: _Part) -> None:

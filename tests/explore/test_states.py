@@ -10,17 +10,22 @@ from dpcheck.explore.states import StateTable
 
 
 @pytest.mark.parametrize(
-    "sizes", [(3, 5, 2), (700, 3, 700), (3, 700, 3, 3), (600,), (0, 4, 0, 900)]
+    "sizes",
+    [(3, 5, 2), (700, 3, 700), (3, 700, 3, 3), (600,), (0, 4, 0, 900), (90, 90, 5, 90, 900, 5)],
 )
 @pytest.mark.parametrize("spread", [3, 10**18])
-def test_rows_keep_their_numbers_whatever_the_batches_are(sizes, spread):
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_rows_keep_their_numbers_whatever_the_batches_are(sizes, spread, as_lists):
     random = np.random.default_rng(7)
     values = random.integers(-spread, spread, 9)
     table, known = StateTable(2), {}
     for size in sizes:
         columns = [random.choice(values, size), random.choice(values, size)]
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
-        numbers, new = table.numbers(columns, size)
+        if as_lists and 0 < size < 10:
+            numbers, new = (np.array(found) for found in table.numbers_of(rows))
+        else:
+            numbers, new = table.numbers(columns, size)
         first = [rows.index(row) for row in dict.fromkeys(rows) if row not in known]
         for place in first:
             known[rows[place]] = len(known)
