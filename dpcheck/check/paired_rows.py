@@ -63,7 +63,7 @@ _KEPT = 1 << 22
 _HEAD = 8
 _MARGIN = 32 * UNIT_ROUNDOFF
 
-_Key = tuple[bytes, Whole, tuple[Whole, ...]]
+_Key = tuple[bytes, Whole, bytes | tuple[Whole, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,16 +154,19 @@ class PairedRows:
     def _key(self, i: int, width: int | None) -> _Key:
         """Return what equal rows have in common, of all their entries or of the first few.
 
-        Weights of equal rows are in one proportion to the rows' denominators.
+        Weights of equal rows are in one proportion to the rows' denominators; where all have one
+        denominator, they are the same.
         """
         start, end = self._bounds[i]
         row = slice(start, end if width is None else min(end, start + width))
+        support = b"" if self.have_one_support else self.table.sequences[row].tobytes()
+        if len(self._scales[0]) == 1 and self.table.weights.dtype == np.int64:
+            return support, 1, self.table.weights[row].tobytes()
         denominator, weights = self.table.denominators[i], self.table.weights[row].tolist()
         divisor = _common_divisor(denominator, weights)
         if divisor > 1:
             denominator = exact_quotient(denominator, divisor)
             weights = [weight // divisor for weight in weights]
-        support = b"" if self.have_one_support else self.table.sequences[row].tobytes()
         return support, denominator, tuple(weights)
 
     @cached_property
@@ -326,11 +329,24 @@ class Block:
 
     def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
         """Return where p > value · q among some entries (all of them if None)."""
+        shared = self._shared_factors(value)
+        if shared is not None:
+            p, q = (self.p, self.q) if entries is None else (self.p[entries], self.q[entries])
+            x, y = shared
+            return (p if x == 1 else p * x) > (q if y == 1 else q * y)
         above, near = self._clearly_above(value, entries)
         if len(near):
             p, q = self._cross_multiplied(value, near if entries is None else entries[near])
             above[near] = p > q
         return above
+
+    def _shared_factors(self, value: Number) -> tuple[int, int] | None:
+        """Return X and Y where all rows share them and products fit int64: exact, and no slower."""
+        scales, _ = self._distinct_scales
+        if len(scales) > 1 or self.p.dtype != np.int64:
+            return None
+        p_factors, q_factors, fits = _factors(value, scales)
+        return (p_factors.item(0), q_factors.item(0)) if fits else None
 
     def equal_ratio(self, value: Number, entries: IntArray) -> IntArray:
         """Return those of some entries where p = value · q and p is not 0."""

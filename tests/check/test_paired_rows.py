@@ -132,3 +132,39 @@ def test_floats_change_no_comparison(data):
 def test_first_places_are_those_of_a_slow_search(keys):
     slow = [i for i, key in enumerate(keys) if key not in keys[:i]]
     assert first_places(np.array(keys, np.int64)).tolist() == slow
+
+
+def test_rows_over_one_denominator_are_compared_as_they_are_written():
+    width = 12
+    even = [Fraction(1, width)] * width
+    late = [*even[:-2], Fraction(3, 2 * width), Fraction(1, 2 * width)]
+    rows = [(late, 1), (even, 2), (late, 1), (even, 2)]
+    paired = PairedRows(table_of(rows), np.array([[0, 1], [1, 2], [0, 2], [1, 3]]))
+    classes = [paired.classes_of(k) for k in range(4)]
+    assert len(paired._scales[0]) == 1
+    assert [first == second for first, second in classes] == [False, False, True, True]
+
+
+def test_equal_rows_over_different_denominators_are_one_class():
+    row = [Fraction(1, 12)] * 12
+    paired = PairedRows(table_of([(row, 1), (row, 5)]), np.array([[0, 1]]))
+    assert len(paired._scales[0]) == 2
+    assert not paired.has_different_rows
+
+
+@pytest.mark.parametrize("value", [Fraction(2), Fraction(3), Fraction(1, 3), Fraction(7, 5)])
+def test_rows_that_share_a_scale_are_compared_in_integers(value):
+    p, q = [Fraction(k, 10) for k in (1, 2, 3, 4)], [Fraction(k, 10) for k in (4, 1, 1, 4)]
+    block = block_of(p, q)
+    assert block._shared_factors(exact(value)) is not None
+    above = [a > value * b for a, b in zip(p, q, strict=True)]
+    assert block._exceeding_at(exact(value), None).tolist() == above
+    assert block._exceeding_at(exact(value), np.array([3, 1])).tolist() == [above[3], above[1]]
+
+
+def test_products_beyond_64_bits_are_not_taken_for_integers():
+    large = 2**61 - 1
+    block = block_of([Fraction(large - 1, large), Fraction(1, large)], [Fraction(1, large)] * 2)
+    for value in (Fraction(large - 1), Fraction(large - 2), Fraction(large, 7)):
+        expected = [large - 1 > value, False]
+        assert block._exceeding_at(exact(value), None).tolist() == expected
