@@ -114,6 +114,26 @@ def test_wrong_arguments_are_refused(family):
             call()
 
 
+def test_classes_that_differ_in_names_only_keep_their_names():
+    @records.dataclass(frozen=True)
+    class Left:
+        a: int
+        b: int = dataclasses.field(default=2, kw_only=True)
+
+    @records.dataclass(frozen=True)
+    class Right:
+        b: int
+        a: int = dataclasses.field(default=3, kw_only=True)
+
+    assert (Left(1), Right(1)) == (Left(a=1, b=2), Right(b=1, a=3))
+    assert repr(Left(1)) == f"{Left.__qualname__}(a=1, b=2)"
+    assert repr(Right(1)) == f"{Right.__qualname__}(b=1, a=3)"
+    assert (hash(Left(1)), hash(Right(1))) == (hash((1, 2)), hash((1, 3)))
+    for made, missing in ((Left, "'a'"), (Right, "'b'")):
+        with pytest.raises(TypeError, match=missing):
+            made()
+
+
 def test_a_pattern_takes_a_record_apart():
     point = OURS[0]
     match point(1, 5):
