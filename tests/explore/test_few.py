@@ -153,3 +153,21 @@ def test_a_comparison_without_codes_is_the_condition(kind, values):
         if mask is not None:
             assert mask.tolist() == (truths(expr, frame, table) == 2**61 + 1).tolist()
     assert (comparison(op(kind, "p", v("q")), frame) is None) == (values is POOL)
+
+
+@pytest.mark.parametrize(
+    "kind", ["+", "-", "*", "min", "max", "sum", "div", "mod", "=", "!=", "<", "<=", ">", ">="]
+)
+@pytest.mark.parametrize("a", [*LARGE, 0, True, UNASSIGNED])
+@pytest.mark.parametrize("b", [*LARGE, 0, -(2**61) + 1])
+def test_operators_on_lists_are_exact_or_give_up(kind, a, b):
+    table = ValueTable()
+    lists = {name: [x if x == UNASSIGNED else table.code(x)] for name, x in (("p", a), ("q", b))}
+    frame = Frame(1, {name: np.array(column) for name, column in lists.items()})
+    expected = evaluated(op(kind, "p", "q"), frame, table).tolist()
+    try:
+        found = formula(op(kind, "p", "q"), table)(lists, 1)
+    except Unusual:
+        assert expected[0] >= 2**61 or not isinstance(a, int) or a in (True, UNASSIGNED)
+        return
+    assert found == expected
