@@ -13,6 +13,7 @@ distribution of the first non-silent state after it; runs that stay silent forev
    row(t). Forward: levels from the sources, the mass of each source pushed along. Backward costs
    about one output row per silent transition and is shared by all sources; forward costs one
    transition per source that gets there. Both are estimated by counting, and the cheaper is taken.
+   Where all lead to few targets, backward is a few operations on columns (see `tables`).
 
 Everything is exact; see `scales` for why int64 products are safe.
 """
@@ -36,6 +37,7 @@ from dpcheck.chain.scales import (
     weight_array,
 )
 from dpcheck.chain.sets import distinct, in_order, without
+from dpcheck.chain.tables import NoTable, TargetTable, few_targets
 from dpcheck.exact import (
     Number,
     Whole,
@@ -71,19 +73,24 @@ def eliminated(
     >>> first.targets.tolist(), first.numerators.tolist(), first.denominators.tolist()
     ([2], [1], [1])
     """
-    graph, level = _acyclic(_Graph.of(rows, silent, diverged), tick)
+    graph, level = _acyclic(SilentGraph.of(rows, silent, diverged), tick)
     direct = _without_detours(graph, wanted)
     levels = _levels(direct, level)
     if direct is not graph and len(levels) > MANY_LEVELS:
         levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
-    graph = direct
-    if _forward_is_cheaper(graph, wanted, levels):
-        return _forward(graph, wanted, levels, tick)
-    return _backward(graph, wanted, levels, tick)
+    targets = few_targets(direct) if levels else None
+    if targets is not None:
+        try:
+            return _backward(TargetTable(direct, targets), wanted, levels, tick)
+        except NoTable:
+            tick("summing large numbers")
+    if _forward_is_cheaper(direct, wanted, levels):
+        return _forward(direct, wanted, levels, tick)
+    return _backward(_Store(direct), wanted, levels, tick)
 
 
 @dataclass(frozen=True, eq=False)
-class _Graph:
+class SilentGraph:
     """The rows, with denominators as codes of `scales` [n_states], and who is silent."""
 
     indptr: IntArray
@@ -95,14 +102,18 @@ class _Graph:
     scales: Scales
 
     @staticmethod
-    def of(rows: Rows, silent: BoolArray, diverged: int) -> _Graph:
+    def of(rows: Rows, silent: BoolArray, diverged: int) -> SilentGraph:
+        """Return the rows as a graph, with a place for `diverged` behind all states."""
         scales = Scales()
         scale = scales.codes(rows.denominators)
         padded = np.append(silent, np.False_)
-        return _Graph(rows.indptr, rows.targets, rows.numerators, scale, padded, diverged, scales)
+        return SilentGraph(
+            rows.indptr, rows.targets, rows.numerators, scale, padded, diverged, scales
+        )
 
     @property
     def n_targets(self) -> int:
+        """The number of states, and one more."""
         return len(self.silent)
 
     @property
@@ -114,7 +125,7 @@ class _Graph:
 # --- cycles --------------------------------------------------------------------------------
 
 
-def _acyclic(graph: _Graph, tick: Tick) -> tuple[_Graph, IntArray]:
+def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
     """Return the graph with the silent components replaced by their exits, and its levels.
 
     level [n_targets]: a silent state's is larger than those of all silent states it leads to.
@@ -139,7 +150,7 @@ def _acyclic(graph: _Graph, tick: Tick) -> tuple[_Graph, IntArray]:
     return graph, _completed(graph, level)
 
 
-def _silent_edges(graph: _Graph) -> tuple[IntArray, IntArray]:
+def _silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
     """Return sources and targets of the edges between silent states."""
     sources = graph.sources
     inner = np.flatnonzero(graph.silent[sources] & graph.silent[graph.targets])
@@ -160,7 +171,7 @@ def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[
     return places, labels
 
 
-def _completed(graph: _Graph, level: IntArray) -> IntArray:
+def _completed(graph: SilentGraph, level: IntArray) -> IntArray:
     """Return levels for all states, where only states that led to a cycle have -1.
 
     The others keep theirs: where they lead to has not changed but for self-loops that are gone.
@@ -213,7 +224,7 @@ class _Exits:
     component: their equations are the same (a loop for each of many inputs is solved for one).
     """
 
-    def __init__(self, graph: _Graph) -> None:
+    def __init__(self, graph: SilentGraph) -> None:
         self._graph = graph
         self._solved: dict[tuple[object, ...], list[_Exit]] = {}
 
@@ -273,7 +284,7 @@ def _exit_of(row: Mapping[int, Number]) -> _Exit:
     return _Exit(np.array(targets, np.int64), weight_array(numerators), common)
 
 
-def _with_rows(graph: _Graph, replaced: dict[int, _Exit]) -> _Graph:
+def _with_rows(graph: SilentGraph, replaced: dict[int, _Exit]) -> SilentGraph:
     """Return the graph with some rows replaced."""
     states = np.fromiter(sorted(replaced), np.int64, len(replaced))
     keep = ~np.isin(graph.sources, states)
@@ -294,7 +305,7 @@ def _with_rows(graph: _Graph, replaced: dict[int, _Exit]) -> _Graph:
 # --- acyclic elimination -------------------------------------------------------------------
 
 
-def _without_detours(graph: _Graph, wanted: IntArray) -> _Graph:
+def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
     """Return the graph with edges led past silent states that surely go on to one other state.
 
     States that no edge leads to any more are not silent but gone, unless their rows are wanted.
@@ -314,7 +325,7 @@ def _without_detours(graph: _Graph, wanted: IntArray) -> _Graph:
     return replace(graph, targets=targets, silent=graph.silent & is_met)
 
 
-def _levels(graph: _Graph, level: IntArray) -> list[IntArray]:
+def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
     """Return the silent states by level, so that silent edges lead to earlier parts."""
     silent = np.flatnonzero(graph.silent)
     if not len(silent):
@@ -323,7 +334,7 @@ def _levels(graph: _Graph, level: IntArray) -> list[IntArray]:
     return np.split(silent[order], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
 
 
-def _forward_is_cheaper(graph: _Graph, wanted: IntArray, levels: list[IntArray]) -> bool:
+def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntArray]) -> bool:
     """Estimate both costs by counting paths, capped where nothing more can be met."""
     if len(levels) < 2 or len(wanted) == 0:
         return False
@@ -352,13 +363,16 @@ def _forward_is_cheaper(graph: _Graph, wanted: IntArray, levels: list[IntArray])
     return forward < backward
 
 
-def _backward(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows:
+def _backward(
+    store: _Store | TargetTable, wanted: IntArray, levels: list[IntArray], tick: Tick
+) -> Rows:
     """Build the rows of the silent states level by level, then those of the wanted ones."""
-    store = _Store(graph)
+    n_kept = 0
     for states in levels:
         for block in _blocks(store.costs(states)):
-            tick(f"{int(store.length.astype(bool).sum())} states without output summed")
+            tick(f"{n_kept} states without output summed")
             store.keep(states[block])
+            n_kept += block.stop - block.start
     parts = []
     for block in _blocks(store.costs(wanted)):
         tick("summing what leads to the outputs")
@@ -392,7 +406,7 @@ def _stacked(parts: list[Rows]) -> Rows:
 class _Store:
     """Rows of silent states found so far: `length`, `start` [n] index one growing table."""
 
-    def __init__(self, graph: _Graph) -> None:
+    def __init__(self, graph: SilentGraph) -> None:
         self.graph = graph
         self.length = np.zeros(graph.n_targets, np.int64)
         self.start = np.zeros(graph.n_targets, np.int64)
@@ -471,7 +485,7 @@ class _Store:
         self.targets, self.numerators = targets, numerators
 
 
-def _forward(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows:
+def _forward(graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows:
     """Push the mass of every wanted state along, level by level, many sources at a time."""
     parts: list[Rows] = []
     pending = [slice(0, len(wanted))]
@@ -486,7 +500,9 @@ def _forward(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick
     return _stacked(parts)
 
 
-def _pushed(graph: _Graph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows | None:
+def _pushed(
+    graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
+) -> Rows | None:
     """Return the rows of the wanted states, or None if they should be pushed in smaller groups."""
     level = np.full(graph.n_targets, -1, np.int64)
     for depth, states in enumerate(levels):
@@ -522,7 +538,7 @@ class _Finished:
     carries: each is then multiplied along few times, by numbers as long as its own part of the way.
     """
 
-    def __init__(self, graph: _Graph, n_rows: int) -> None:
+    def __init__(self, graph: SilentGraph, n_rows: int) -> None:
         self._graph, self._n_rows = graph, n_rows
         self.parts: list[Entries] = []
         self._n_levels: list[int] = []
@@ -553,7 +569,7 @@ def _joined(parts: list[Entries]) -> Entries:
     )
 
 
-def _one_scale_per_target(entries: Entries, n_rows: int, graph: _Graph) -> Entries:
+def _one_scale_per_target(entries: Entries, n_rows: int, graph: SilentGraph) -> Entries:
     """Add up entries at equal (row, target); equal targets get equal scales."""
     places, inverse = np.unique(entries.targets, return_inverse=True)
     turned = Entries(inverse, entries.rows, entries.numerators, entries.scales)
@@ -561,7 +577,7 @@ def _one_scale_per_target(entries: Entries, n_rows: int, graph: _Graph) -> Entri
     return Entries(rows, places[targets], numerators, scale[targets])
 
 
-def _steps(graph: _Graph, entries: Entries) -> Entries:
+def _steps(graph: SilentGraph, entries: Entries) -> Entries:
     """Return where one step leads from the entries' targets."""
     at = entries.targets
     lengths = graph.indptr[at + 1] - graph.indptr[at]

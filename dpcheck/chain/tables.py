@@ -1,0 +1,104 @@
+"""Rows of silent states over few targets, as a table: a column of numerators for each target.
+
+A mechanism that shows one of a few values (a winner, yes or no) has few targets but perhaps
+millions of silent steps. Each step then adds a multiple of one line of the table to another, and
+whole columns are gathered, multiplied and summed: no targets are sorted or looked up.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.chain.rows import Rows, ranges
+from dpcheck.chain.scales import fits, multiplied
+
+if TYPE_CHECKING:
+    from dpcheck.chain.elimination import SilentGraph
+
+MAX_WIDTH = 16
+"""With so many targets at most there is a table."""
+
+
+class NoTable(Exception):
+    """A table cannot hold the rows: a denominator is no int64, or a state leads nowhere."""
+
+
+def few_targets(graph: SilentGraph) -> IntArray | None:
+    """Return the states that are not silent and that edges lead to, None if a table is no use."""
+    is_target = np.zeros(graph.n_targets, np.bool_)
+    is_target[graph.targets] = True
+    targets = np.flatnonzero(is_target & ~graph.silent)
+    is_usable = graph.numerators.dtype == np.int64 and len(targets) <= MAX_WIDTH
+    return targets if is_usable else None
+
+
+class TargetTable:
+    """The rows found so far: `columns` [width][n_lines], line and scale of each state [n_targets].
+
+    A target has a line as well: it is where it is, with probability 1.
+    """
+
+    def __init__(self, graph: SilentGraph, targets: IntArray) -> None:
+        """Start with the lines of the targets."""
+        self.graph, self.targets = graph, targets
+        n_lines = len(targets) + np.count_nonzero(graph.silent)
+        self.columns = [np.zeros(n_lines, np.int64) for _ in targets]
+        for k, column in enumerate(self.columns):
+            column[k] = 1
+        self.line = np.full(graph.n_targets, -1, np.int64)
+        self.line[targets] = np.arange(len(targets))
+        self.scale = np.zeros(graph.n_targets, np.int64)
+        self.n_lines = len(targets)
+
+    def costs(self, states: IntArray) -> IntArray:
+        """Return how many entries each state's row expands to."""
+        return self.graph.indptr[states + 1] - self.graph.indptr[states]
+
+    def keep(self, states: IntArray) -> None:
+        """Add the rows of silent states whose successors are there already."""
+        sums, scale = self._summed(states)
+        lines = slice(self.n_lines, self.n_lines + len(states))
+        for column, values in zip(self.columns, sums, strict=True):
+            column[lines] = values
+        self.line[states] = np.arange(lines.start, lines.stop)
+        self.scale[states] = scale
+        self.n_lines = lines.stop
+
+    def combined(self, states: IntArray) -> Rows:
+        """Return the rows of some states."""
+        sums, scale = self._summed(states)
+        table = np.stack(sums, axis=1)
+        row, column = np.nonzero(table)
+        indptr = np.zeros(len(states) + 1, np.int64)
+        np.cumsum(np.bincount(row, minlength=len(states)), out=indptr[1:])
+        denominators = self.graph.scales.weights(scale)
+        return Rows(indptr, self.targets[column], table[row, column], denominators)
+
+    def _summed(self, states: IntArray) -> tuple[list[IntArray], IntArray]:
+        """Return columns [width][n_states] in lowest terms, and the code of each row's scale.
+
+        Steps are brought to the scale of their row; no sum exceeds it, so it bounds all numbers.
+        """
+        graph, scales = self.graph, self.graph.scales
+        lengths = self.costs(states)
+        steps = ranges(graph.indptr[states], lengths)
+        rows = np.repeat(np.arange(len(states)), lengths)
+        targets = graph.targets[steps]
+        scale = scales.products(graph.scale[states][rows], self.scale[targets])
+        row_scales = scales.segment_lcms(rows, scale, len(states))
+        bound = scales.bound(row_scales)
+        if not fits(bound) or not np.all(lengths):
+            raise NoTable
+        factors = scales.quotients(row_scales[rows], scale)
+        weights = multiplied(graph.numerators[steps], factors, bound)
+        lines, starts = self.line[targets], np.cumsum(lengths) - lengths
+        sums = [np.add.reduceat(column[lines] * weights, starts) for column in self.columns]
+        divisors = reduce(np.gcd, sums)
+        if np.all(divisors == 1):
+            return sums, row_scales
+        denominators = scales.weights(row_scales) // divisors
+        return [column // divisors for column in sums], scales.codes(denominators)
