@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.table import Run, Series
 
 ROOT = Path(__file__).resolve().parent.parent
+OUT_OF_MEMORY = (b"bad_alloc", b"MemoryError", b"GNU MP: Cannot")
 
 
 def add_run(series: Series, name: str, folder: Path, cap: float) -> None:
@@ -26,7 +27,7 @@ def add_run(series: Series, name: str, folder: Path, cap: float) -> None:
         return
     lines = ended.output.decode().splitlines()
     if ended.code or not lines:
-        is_memory = b"bad_alloc" in ended.errors or b"MemoryError" in ended.errors
+        is_memory = any(sign in ended.errors for sign in OUT_OF_MEMORY)
         series.problem = "memory" if is_memory else "failed"
         if b"not acyclic" not in ended.errors:
             print(f"{name}: {series.way}: {ended.errors.decode()[-300:]}", file=sys.stderr)
