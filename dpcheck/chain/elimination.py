@@ -78,7 +78,7 @@ def eliminated(
     levels = _levels(direct, level)
     if direct is not graph and len(levels) > MANY_LEVELS:
         levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
-    targets = few_targets(direct) if levels else None
+    targets = few_targets(direct, levels) if levels else None
     if targets is not None:
         try:
             return _backward(TargetTable(direct, targets), wanted, levels, tick)

@@ -7,6 +7,7 @@ whole columns are gathered, multiplied and summed: no targets are sorted or look
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,20 @@ class NoTable(Exception):
     """A table cannot hold the rows: a denominator is no int64, or a state leads nowhere."""
 
 
-def few_targets(graph: SilentGraph) -> IntArray | None:
+MAX_BITS = 78
+"""Denominators of all levels together have so many bits at most; they are multiplied, and reduced
+a little: with more, they seldom stay below 2^62."""
+
+
+def few_targets(graph: SilentGraph, levels: Sequence[IntArray]) -> IntArray | None:
     """Return the states that are not silent and that edges lead to, None if a table is no use."""
     is_target = np.zeros(graph.n_targets, np.bool_)
     is_target[graph.targets] = True
     targets = np.flatnonzero(is_target & ~graph.silent)
     is_usable = graph.numerators.dtype == np.int64 and len(targets) <= MAX_WIDTH
-    return targets if is_usable else None
+    bounds = [graph.scales.bound(graph.scale[states]) for states in levels] if is_usable else []
+    n_bits = sum(0 if bound is None else bound.bit_length() for bound in bounds)
+    return targets if is_usable and n_bits <= MAX_BITS and None not in bounds else None
 
 
 class TargetTable:

@@ -73,6 +73,7 @@ def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
     seed, direction, monkeypatch
 ):
     monkeypatch.setattr(tables, "MAX_WIDTH", 99 if direction == "table" else -1)
+    monkeypatch.setattr(tables, "MAX_BITS", 1000)
     monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: direction == "forward")
     monkeypatch.setattr(elimination, "MAX_ENTRIES", 7 if seed % 2 else 1 << 22)
     rows = random_rows(seed, n=3 + seed % 9, cyclic=seed % 3 != 0)
