@@ -83,6 +83,8 @@ def distinct_rows(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     key, size = np.zeros(n, np.int64), 1
     for column in columns:
+        if column.strides == (0,):
+            continue  # one value, seen as a column
         low, high = int(column.min()), int(column.max())
         width = high - low + 1
         if width == 1:
@@ -94,7 +96,8 @@ def distinct_rows(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
             if size * width >= _RADIX_LIMIT:
                 distinct, key = np.unique(key, return_inverse=True)
                 size = len(distinct)
-        key, size = key * width + digits, size * width
+        key = key * width + digits if size > 1 else digits
+        size *= width
     if size <= 4 * n + 1024:
         return _distinct_small(key, size)
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
