@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -20,9 +22,11 @@ from dpcheck.chain.graph import (
 Edges = list[tuple[int, int]]
 
 
-@pytest.fixture(params=["narrow", "wide"], autouse=True)
+@pytest.fixture(params=["narrow", "deep", "wide"], autouse=True)
 def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every test with state-by-state search and Tarjan, and with numpy and scipy."""
+    """Run every test with state-by-state search and Tarjan, by doubling, with numpy and scipy."""
+    if request.param == "deep":
+        monkeypatch.setattr(graphs, "DEEP", 1)
     if request.param == "wide":
         monkeypatch.setattr(graphs, "NARROW", 0)
         monkeypatch.setattr(graphs, "SCIPY_PAYS_FROM", 0)
@@ -108,6 +112,29 @@ def test_components_are_strong_and_numbered_from_the_bottom(case: tuple[int, Edg
     for c in range(count):
         leaves = any(s in groups[c] and t not in groups[c] for s, t in edges)
         assert bottom[c] == (not leaves)
+
+
+@pytest.mark.parametrize("stride", [1, 3, -7])
+def test_deep_lines_with_rungs_and_gaps_are_searched_to_their_ends(stride: int) -> None:
+    n = 6_000
+    links = [(s, (s + stride) % n) for s in range(n) if (s * 7919) % n >= n // 500]
+    edges = sorted(
+        {*links, *((s, s) for s in range(n)), *((s, 4 * s % n) for s in range(0, n, 97))}
+    )
+    within = np.arange(n) % 1000 != 999
+    start = np.flatnonzero(within)[:2]
+    allowed = as_networkx(n, edges).subgraph(np.flatnonzero(within).tolist())
+    expected = {t for s in start.tolist() for t in {s} | nx.descendants(allowed, s)}
+    found = reachable(make_graph(n, edges), start, within)
+    assert set(np.flatnonzero(found).tolist()) == expected
+
+
+def test_a_line_is_searched_by_doubling() -> None:
+    n = 300_000
+    line = Graph(np.minimum(np.arange(n + 1), n - 1), np.arange(1, n))
+    start = time.process_time()
+    assert reachable(line, np.array([0]), np.ones(n, np.bool_)).all()
+    assert time.process_time() - start < 5
 
 
 def test_a_deep_line_is_searched_to_its_end() -> None:
