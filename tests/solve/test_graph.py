@@ -129,7 +129,8 @@ def test_deep_lines_with_rungs_and_gaps_are_searched_to_their_ends(stride: int) 
     assert set(np.flatnonzero(found).tolist()) == expected
 
 
-def test_a_line_is_searched_by_doubling() -> None:
+def test_a_line_is_searched_by_doubling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "NARROW", 48)
     n = 300_000
     line = Graph(np.minimum(np.arange(n + 1), n - 1), np.arange(1, n))
     start = time.process_time()
