@@ -60,9 +60,10 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
     """
-    total = int(lengths.sum())
-    shifts = starts - np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(starts) else starts
-    return np.repeat(shifts, lengths) + np.arange(total, dtype=np.int64)
+    if not len(starts):
+        return np.empty(0, np.int64)
+    ends = np.cumsum(lengths)
+    return (starts - ends + lengths).repeat(lengths) + np.arange(ends[-1])
 
 
 def merged(
