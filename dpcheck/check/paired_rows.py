@@ -11,19 +11,19 @@ in int64 where D X and D' Y are below 2^62 (p <= D and q <= D'), in Python integ
 An irrational E is first replaced by a lower and an upper rational bound; only outputs between the
 two are decided one by one.
 
-Floats come before the products: an estimate of (p/D)/(q/D') takes five correctly rounded steps (two
-integers, their quotient, D'/D, the product), so its error is below 2·5·2^-53 times the ratio (see
-`exact.floats`). Where it is further than that from E, the comparison is decided; the others, as a
-rule a few ties, are compared exactly.
+Floats come before the products: a quotient of `rounded_chances` is (p/D)/(q/D') after at most
+eleven correctly rounded steps, so its error is below 22u of it (`exact.floats`). Where it is
+further than that from E, the comparison is decided; the others, as a rule a few ties, are compared
+exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import gcd
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -32,9 +32,9 @@ from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import as_objects, distinct_pairs, weight_array
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.check.factors import Factor, Gap
+from dpcheck.check.rounded import FloatArray, rounded_chances
 from dpcheck.check.sequences import SequenceTable
 from dpcheck.exact import (
-    MAX_FLOAT_BITS,
     UNIT_ROUNDOFF,
     ExpPolynomial,
     Number,
@@ -50,12 +50,9 @@ from dpcheck.exact import (
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
+FloatPair = tuple[FloatArray, FloatArray]
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
-else:
-    FloatArray = np.ndarray
+    Placed = TypeVar("Placed", WeightArray, FloatArray)
 
 _INT64_LIMIT = 2**62
 _BLOCK = 1 << 20
@@ -178,6 +175,11 @@ class PairedRows:
         return list(codes), np.fromiter(found, np.int64, len(denominators))
 
     @cached_property
+    def _chances(self) -> FloatArray | None:
+        """The probabilities of the table's entries, rounded, where all are rational."""
+        return rounded_chances(self.table)
+
+    @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
         """Where each row begins and ends in the table."""
         return list(pairwise(self.table.indptr.tolist()))
@@ -232,6 +234,13 @@ class PairedRows:
         left, right = self.pairs[chosen].T
         width = int(self.table.indptr[1])
         grid = weights.reshape(-1, width)
+
+        def chances() -> FloatPair | None:
+            if self._chances is None:
+                return None
+            rounded = self._chances.reshape(-1, width)
+            return rounded[left].reshape(-1), rounded[right].reshape(-1)
+
         segments = np.arange(len(chosen))
         return Block(
             pair=chosen,
@@ -244,6 +253,7 @@ class PairedRows:
             scales=scales,
             p_scales=codes[left],
             q_scales=codes[right],
+            chances=chances,
         )
 
     def _block(self, chosen: IntArray) -> Block:
@@ -256,11 +266,18 @@ class PairedRows:
         keys_p = segment_p * self.table.n_sequences + self.table.sequences[at_p]
         keys_q = segment_q * self.table.n_sequences + self.table.sequences[at_q]
         if np.array_equal(keys_p, keys_q):
-            keys, p, q = keys_p, weights[at_p], weights[at_q]
+            keys, where = keys_p, np.tile(np.arange(len(keys_p)), 2)
         else:
             keys, where = np.unique(np.concatenate([keys_p, keys_q]), return_inverse=True)
-            p = _placed(weights[at_p], where[: len(keys_p)], len(keys))
-            q = _placed(weights[at_q], where[len(keys_p) :], len(keys))
+        where_p, where_q = where[: len(keys_p)], where[len(keys_p) :]
+        n = len(keys)
+
+        def chances() -> FloatPair | None:
+            found = self._chances
+            if found is None:
+                return None
+            return _placed(found[at_p], where_p, n), _placed(found[at_q], where_q, n)
+
         segment = keys // self.table.n_sequences
         return Block(
             pair=chosen,
@@ -268,11 +285,12 @@ class PairedRows:
             starts=np.flatnonzero(np.diff(segment, prepend=-1)),
             segment=segment,
             sequence=keys % self.table.n_sequences,
-            p=p,
-            q=q,
+            p=_placed(weights[at_p], where_p, n),
+            q=_placed(weights[at_q], where_q, n),
             scales=scales,
             p_scales=codes[left],
             q_scales=codes[right],
+            chances=chances,
         )
 
     def _entries(self, sources: IntArray) -> tuple[IntArray, IntArray]:
@@ -288,7 +306,8 @@ class Block:
 
     pair [n_segments] rows of the evidence's pairs; segment k holds the entries from `starts[k]`.
     segment, sequence, p, q [n_entries]; p is over the denominator `scales[p_scales[segment]]`, and
-    q over that of `q_scales`, [n_segments].
+    q over that of `q_scales`, [n_segments]. `chances` makes both probabilities, [n_entries], as
+    `rounded_chances` gives them, when they are first needed.
     """
 
     pair: IntArray
@@ -301,6 +320,7 @@ class Block:
     scales: Sequence[Whole]
     p_scales: IntArray
     q_scales: IntArray
+    chances: Callable[[], FloatPair | None]
 
     def reversed(self) -> Block:
         """Return the same rows with p and q exchanged."""
@@ -315,6 +335,7 @@ class Block:
             self.scales,
             self.q_scales,
             self.p_scales,
+            lambda: None if self._chances is None else self._chances[::-1],
         )
 
     def exceeding(self, factor: Factor) -> BoolArray:
@@ -374,28 +395,18 @@ class Block:
 
     @cached_property
     def _ratios(self) -> FloatArray | None:
-        """Estimates of (p/D)/(q/D'), [n_entries]: inf for p/0, not a number for 0/0.
-
-        None where weights lie outside the integers, or the range of floats may be left: all of
-        p/q, D'/D and their product lie between 1/m and m, where m is the largest denominator.
-        """
-        scales, which = self._distinct_scales
-        if any(
-            not isinstance(scale, int) or scale.bit_length() > MAX_FLOAT_BITS
-            for pair in scales
-            for scale in pair
-        ):
+        """Estimates of p/q as probabilities, [n_entries]: inf for p/0, not a number for 0/0."""
+        if self._chances is None:
             return None
-        factors = np.array([q_scale / p_scale for p_scale, q_scale in scales])  # type: ignore[operator]
-        try:
-            p, q = self.p.astype(np.float64), self.q.astype(np.float64)
-        except TypeError:
-            return None
+        p, q = self._chances
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios: FloatArray = p / q
-        if len(factors) > 1 or factors[0] != 1:
-            ratios *= factors[which][self.segment]
         return ratios
+
+    @cached_property
+    def _chances(self) -> FloatPair | None:
+        """The probabilities of p and of q, rounded."""
+        return self.chances()
 
     def _cross_multiplied(
         self, value: Number, entries: IntArray
@@ -539,11 +550,11 @@ def _common_divisor(denominator: Whole, weights: list[Whole]) -> int:
         return 1
 
 
-def _placed(weights: WeightArray, where: IntArray, size: int) -> WeightArray:
-    """Return an array of that size with the weights at the given places and 0 elsewhere."""
-    placed: WeightArray = np.zeros(size, np.int64)
-    placed = as_objects(placed) if weights.dtype == object else placed
-    placed[where] = weights
+def _placed(values: Placed, where: IntArray, size: int) -> Placed:
+    """Return an array of that size with the values at the given places and 0 elsewhere."""
+    zeros: Any = np.zeros(size, values.dtype)
+    placed: Placed = zeros
+    placed[where] = values
     return placed
 
 

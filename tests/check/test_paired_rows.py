@@ -78,13 +78,33 @@ def test_rows_that_differ_in_the_fortieth_digit_are_different_classes():
     assert one[0] != one[1]
 
 
-def test_a_denominator_beyond_the_range_of_floats_is_compared_exactly():
-    huge = Fraction(1, 3**700)
-    p, q = [2 * huge, 1 - 2 * huge], [huge, 1 - huge]
+@pytest.mark.parametrize("power", [600, 640, 700, 3000])
+def test_beside_a_denominator_beyond_the_range_of_floats_small_weights_are_compared_exactly(power):
+    tiny = Fraction(1, 3**power)
+    p, q = [2 * tiny, Fraction(2, 3) - 2 * tiny, Fraction(1, 3)], [tiny, 1 - 2 * tiny, tiny]
     block = block_of(p, q)
-    assert block._ratios is None
-    assert block._exceeding_at(2, None).tolist() == [False, False]
-    assert block._exceeding_at(exact(2 - TINY), None).tolist() == [True, False]
+    assert block._exceeding_at(2, None).tolist() == [False, False, True]
+    assert block._exceeding_at(exact(2 - TINY), None).tolist() == [True, False, True]
+    assert block.equal_ratio(2, np.arange(3)).tolist() == [0]
+
+
+@pytest.mark.parametrize("kept", [2, 40])
+def test_weights_that_keep_few_bits_are_compared_exactly(kept):
+    large = 3**3000
+    lost = large.bit_length() - 1000
+    weight = 2 ** (lost + kept) + 2 ** (lost - 1)
+    weight += weight % 3 == 0
+    p, q = Fraction(2 * weight, large), Fraction(weight, large)
+    assert block_of([p, 1 - p], [q, 1 - q]).equal_ratio(2, np.arange(2)).tolist() == [0]
+
+
+def test_long_weights_of_large_probability_are_decided_by_floats():
+    large = 3**3000
+    p, q = [Fraction(2 * large // 3, large)], [Fraction(large // 3 - 1, large)]
+    block = block_of([*p, 1 - p[0]], [*q, 1 - q[0]])
+    assert block._clearly_above(1, None)[1].tolist() == []
+    assert block._clearly_above(2, None)[1].tolist() == [0]
+    assert block._exceeding_at(2, None).tolist() == [True, False]
 
 
 def test_an_equal_ratio_is_found_however_its_float_is_rounded():
