@@ -8,7 +8,8 @@ import pytest
 
 from dpcheck.chain import elimination, tables
 from dpcheck.chain.elimination import eliminated
-from dpcheck.chain.rows import Rows
+from dpcheck.chain.rows import Entries, Rows, merged
+from dpcheck.chain.scales import Scales
 
 
 def random_rows(seed, n, cyclic):
@@ -84,3 +85,45 @@ def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
         rows, silent=silent, wanted=np.arange(n), diverged=n, tick=lambda progress: None
     )
     assert dense(result, n + 1) == oracle(rows, silent, n)
+
+
+def rows_from(*rows):
+    """Return rows written as {target: weight}; the denominator is their sum."""
+    indptr = np.cumsum([0, *(len(row) for row in rows)])
+    targets = np.array([t for row in rows for t in sorted(row)], np.int64)
+    numerators = np.array([row[t] for row in rows for t in sorted(row)], np.int64)
+    return Rows(indptr, targets, numerators, np.array([sum(row.values()) for row in rows]))
+
+
+def check_against_the_oracle(rows, silent):
+    n = rows.n_rows
+    result = eliminated(
+        rows, silent=np.array(silent), wanted=np.arange(n), diverged=n, tick=lambda progress: None
+    )
+    assert dense(result, n + 1) == oracle(rows, silent, n)
+
+
+def test_loops_with_equal_steps_inside_and_different_exits_are_told_apart():
+    loops = [{0: 1, 1: 1, 4: 2}, {0: 1, 5: 3}, {2: 1, 3: 1, 4: 1, 5: 1}, {2: 1, 4: 3}]
+    check_against_the_oracle(
+        rows_from(*loops, {4: 1}, {5: 1}), [True, True, True, True, False, False]
+    )
+
+
+@pytest.mark.parametrize("bits", [10, 31, 40, 60])
+def test_a_table_of_few_targets_gives_way_to_long_numbers(bits, monkeypatch):
+    monkeypatch.setattr(tables, "MAX_BITS", 1000)
+    large = 2**bits - 1
+    levels = [{1: large, 4: 1}, {2: large - 2, 3: 3, 4: 1}, {3: large - 6, 4: 5}]
+    check_against_the_oracle(rows_from(*levels, {3: 1}, {4: 1}), [True, True, True, False, False])
+
+
+def test_sums_beyond_int64_are_python_integers():
+    scales = Scales()
+    n = 12
+    code = scales.code(n * 2**61)
+    entries = Entries(
+        np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, 2**61), np.full(n, code)
+    )
+    _, _, sums, _ = merged(entries, 1, 1, scales)
+    assert [int(w) for w in sums] == [n * 2**61]

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from dpcheck.exact import rational
 from dpcheck.explore import few
 from dpcheck.explore.columns import FIRST_FAULT, UNASSIGNED, ValueTable
 from dpcheck.explore.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.lists import Unusual, formula
-from tests.chains import built_chain
-from tests.explore.building import c, op, v
+from dpcheck.explore.mechanism import mechanism_chain
+from dpcheck.limits import Limits
+from tests.chains import built_chain, chain_rows
+from tests.explore.building import branches, c, mechanism, op, scalar, v
 from tests.explore.test_columns import POOL, SMALL, Expressions
 from tests.oracle.programs import programs
 
@@ -171,3 +174,41 @@ def test_operators_on_lists_are_exact_or_give_up(kind, a, b):
         assert expected[0] >= 2**61 or not isinstance(a, int) or a in (True, UNASSIGNED)
         return
     assert found == expected
+
+
+THRESHOLD = """
+mechanism m {
+  input d in 0..1
+  adjacent all
+  noisy ~ uniform(0..2)
+  answer ~ geometric(d, 1/3) clamped -3..3
+  if answer >= noisy { output top; stop }
+  output bot
+}
+"""
+
+
+def test_rows_that_agree_in_all_that_matters_keep_their_weights():
+    assert arrays_of(THRESHOLD, 0) == arrays_of(THRESHOLD, few.MAX_FEW)
+    with few_rows(0):
+        for row in chain_rows(built_chain(THRESHOLD, "m"), 3):
+            assert sum(row.values()) == 1
+
+
+def test_results_that_are_forgotten_still_keep_runs_in_lock_step():
+    """Of the results of the first `~`, both inputs may give 3 only; the rest forgets it."""
+    quarter = rational("0.25")
+    results = [(op("+", op("*", 3, "x"), k), quarter) for k in range(4)]
+    body = [
+        ("~", "y", branches(*results)),
+        ("output", 1),
+        ("~", "z", branches((0, op("/", op("+", "x", 1), 4)), (1, op("/", op("-", 3, "x"), 4)))),
+        ("output", "z"),
+    ]
+    explored = mechanism_chain(
+        mechanism([scalar("x", range(2))], body),
+        kept_inputs=frozenset(),
+        later_neighbors=True,
+        limits=Limits(),
+    )
+    assert len(explored.chain.neighbors.later) == 1
