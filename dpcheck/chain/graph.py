@@ -187,9 +187,10 @@ def _along_paths(graph: Graph, frontier: IntArray, within: BoolArray, seen: Bool
     return np.flatnonzero(on_path)
 
 
-def topological_layers(graph: Graph) -> tuple[IntArray, IntArray] | None:
+def topological_layers(graph: Graph, most: int | None = None) -> tuple[IntArray, IntArray] | None:
     """Return the states of an acyclic graph by layers, last first; None if there is a cycle.
 
+    With `most`, None too where there are more layers than that.
     Layer 0 holds the states without successors, layer k those whose longest path has k edges.
     The result is `order` [n_states] and `starts` [n_layers+1]: layer k is
     `order[starts[k]:starts[k+1]]` (Kahn, CACM 1962, from the sinks upwards).
@@ -205,8 +206,10 @@ def topological_layers(graph: Graph) -> tuple[IntArray, IntArray] | None:
     starts = [0]
     frontier = np.flatnonzero(pending == 0)
     while len(frontier):
+        if most is not None and len(starts) > most:
+            return None
         if _is_narrow(backward, frontier):
-            frontier = _narrow_layers(backward, frontier, pending, order, starts)
+            frontier = _narrow_layers(backward, frontier, pending, order, starts, most)
         else:
             order[starts[-1] : starts[-1] + len(frontier)] = frontier
             starts.append(starts[-1] + len(frontier))
@@ -219,15 +222,21 @@ def topological_layers(graph: Graph) -> tuple[IntArray, IntArray] | None:
 
 
 def _narrow_layers(
-    backward: Graph, frontier: IntArray, pending: IntArray, order: IntArray, starts: list[int]
+    backward: Graph,
+    frontier: IntArray,
+    pending: IntArray,
+    order: IntArray,
+    starts: list[int],
+    most: int | None,
 ) -> IntArray:
-    """Place narrow layers until there is none or a wide one, which is returned."""
+    """Place narrow layers until there is none, a wide one or one too many, which is returned."""
     indptr, targets = backward.indptr.data, backward.targets.data
     left, placed = pending.data, order.data
     states: list[int] = frontier.tolist()
     end = starts[-1]
     n_edges = 0
-    while states and len(states) < 2 * NARROW and n_edges < 16 * NARROW:
+    most = backward.n_states if most is None else most
+    while states and len(states) < 2 * NARROW and n_edges < 16 * NARROW and len(starts) <= most:
         following = []
         n_edges = 0
         for t in states:

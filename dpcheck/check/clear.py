@@ -16,7 +16,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.exact import UNIT_ROUNDOFF, Epsilon, Number, exp_float_bounds, float_bounds
 
 if TYPE_CHECKING:
-    from dpcheck.solve.estimates import FloatBounds
+    from dpcheck.solve.rounding import FloatBounds
 
 VIOLATED, OPEN, SATISFIED = 1, 0, -1
 _MARGIN = 8 * UNIT_ROUNDOFF

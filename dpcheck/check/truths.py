@@ -35,10 +35,11 @@ from dpcheck.logic.formulas import (
 )
 
 if TYPE_CHECKING:
-    from dpcheck.solve.estimates import FloatBounds
+    from dpcheck.solve.rounding import FloatBounds
 
 Bounds = tuple[Number, Number]
 
+LARGE_CHAIN = 5_000
 ESTIMATING_PAYS_FROM = 16
 _BITS = 128
 
@@ -159,9 +160,9 @@ class Truths:
     def estimates(self, path: PathFormula, pairs: IntArray) -> FloatBounds | None:
         """Return floats below and above the probabilities at pairs, each [n_pairs, 2].
 
-        None where there are none, or the pairs are few.
+        None where there are none, or the pairs are few and the chain is small.
         """
-        if len(pairs) < ESTIMATING_PAYS_FROM:
+        if len(pairs) < ESTIMATING_PAYS_FROM and self.chain.n_states < LARGE_CHAIN:
             return None
         if id(path) not in self._estimated:
             from dpcheck.solve import path_estimates

@@ -24,20 +24,19 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
+from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import Graph, graph_of, topological_layers
 from dpcheck.chain.rows import ranges
 from dpcheck.exact import UNIT_ROUNDOFF
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.guesses import FloatArray
+from dpcheck.solve.lines import line_estimates
+from dpcheck.solve.rounding import MAX_BITS, FloatBounds, left_behind, rounded
 from dpcheck.solve.system import indptr_of
-
-FloatBounds = tuple[FloatArray, FloatArray]
 
 MAX_LAYERS = 256
 MAX_STEPS = 1 << 20
-MAX_BITS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,32 +76,32 @@ def reach_estimates(
     limits.check_time("before estimating all states")
     if chain not in _rounded:
         _rounded[chain] = _rounded_chain(chain)
-    rounded = _rounded[chain]
-    if rounded is None:
-        return None
+    floats = _rounded[chain]
+    if floats is None:
+        return line_estimates(chain, target, allowed)
     values = target.astype(np.float64)
     is_open = allowed & ~target
-    for layer in rounded.layers:
+    for layer in floats.layers:
         terms = layer.numerators * values[layer.targets]
         means = np.add.reduceat(terms, layer.starts) / layer.denominators
         values[layer.states] = np.where(is_open[layer.states], means, values[layer.states])
     if np.any((values < ldexp(1, -MAX_BITS)) & (values > 0)):
         return None
-    margin = 8 * rounded.steps * UNIT_ROUNDOFF
+    margin = 8 * floats.steps * UNIT_ROUNDOFF
     low, high = values * (1 - margin), np.minimum(values * (1 + margin), 1)
-    sure = _sure(rounded, high == 1, target, is_open)
+    sure = _sure(floats, high == 1, target, is_open)
     low[sure] = high[sure] = 1
     return low, high
 
 
 def _sure(
-    rounded: _Rounded, candidates: BoolArray, target: BoolArray, is_open: BoolArray
+    floats: _Rounded, candidates: BoolArray, target: BoolArray, is_open: BoolArray
 ) -> BoolArray:
     """Return the states of probability 1, all of which are among the candidates, [n_states]."""
     if np.array_equal(candidates, target):
         return target
     sure = target.copy()
-    for layer in rounded.layers:
+    for layer in floats.layers:
         only = np.logical_and.reduceat(sure[layer.targets], layer.starts)
         sure[layer.states] |= only & is_open[layer.states]
     return sure
@@ -114,12 +113,11 @@ def _rounded_chain(chain: Chain) -> _Rounded | None:
     is_loop = graph.sources == graph.targets
     entries = np.flatnonzero(~is_loop)
     lengths = np.bincount(graph.sources[entries], minlength=graph.n_states)
-    found = topological_layers(Graph(indptr_of(lengths), graph.targets[entries]))
-    if found is None or len(found[1]) - 1 > MAX_LAYERS:
+    found = topological_layers(Graph(indptr_of(lengths), graph.targets[entries]), MAX_LAYERS)
+    if found is None:
         return None
-    divisors = chain.denominators.copy()
-    divisors[graph.sources[is_loop]] -= chain.numerators[is_loop]
-    numerators, denominators = _floats(chain.numerators[entries]), _floats(divisors)
+    divisors = left_behind(chain)
+    numerators, denominators = rounded(chain.numerators[entries]), rounded(divisors)
     order, starts = found
     steps = (len(starts) - 1) * (int(lengths.max()) + 5)
     if numerators is None or denominators is None or steps > MAX_STEPS:
@@ -132,12 +130,3 @@ def _rounded_chain(chain: Chain) -> _Rounded | None:
         begins = np.cumsum(lengths[states]) - lengths[states]
         layers.append(_Layer(states, begins, targets[here], numerators[here], denominators[states]))
     return _Rounded(tuple(layers), steps)
-
-
-def _floats(weights: WeightArray) -> FloatArray | None:
-    """Return integers, rounded; None where one is too long, or a weight is no integer."""
-    try:
-        floats: FloatArray = weights.astype(np.float64)
-    except (TypeError, OverflowError):
-        return None
-    return floats if floats.max(initial=0) < ldexp(1, MAX_BITS) else None

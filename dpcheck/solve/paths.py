@@ -49,7 +49,7 @@ from dpcheck.logic.formulas import (
 )
 from dpcheck.records import dataclass
 from dpcheck.solve.decided import decided, make_scene, progression_by_class
-from dpcheck.solve.estimates import FloatBounds, reach_estimates
+from dpcheck.solve.estimates import reach_estimates
 from dpcheck.solve.factors import Factors
 from dpcheck.solve.product import counting, product
 from dpcheck.solve.reach import (
@@ -60,6 +60,7 @@ from dpcheck.solve.reach import (
     reach_answers,
     within_bits,
 )
+from dpcheck.solve.rounding import FloatBounds
 from dpcheck.solve.steps import COUNTING_PAYS_FROM, counted_bounds, horizon, walk_of
 from dpcheck.solve.terms import FALSE, TRUE, After, Constant, Literal, StrongUntil, Terms
 

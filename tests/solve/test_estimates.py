@@ -18,6 +18,7 @@ from dpcheck.logic import formulas as f
 from dpcheck.records import replace
 from dpcheck.solve import path_estimates
 from dpcheck.solve.estimates import MAX_LAYERS, reach_estimates
+from dpcheck.solve.lines import line_estimates
 from tests.solve.chains import (
     Row,
     atom,
@@ -27,6 +28,7 @@ from tests.solve.chains import (
     no,
     probabilities,
     truth,
+    until,
 )
 from tests.solve.strategies import chains, paths
 
@@ -72,6 +74,14 @@ def line(n: int, chance: Fraction) -> Chain:
     )
 
 
+def ladder(n: int) -> Chain:
+    """Return n states that lead to one of the next two each, the last to an end."""
+    half = Fraction(1, 2)
+    rows: list[Row] = [{min(k + 1, n): half, min(k + 2, n + 1): half} for k in range(n)]
+    ends: list[Row] = [{n: Fraction(1)}, {n + 1: Fraction(1)}]
+    return make_chain([*rows, *ends], [*("" for _ in range(n)), "a", ""])
+
+
 def has_estimates(chain: Chain) -> bool:
     """Tell whether F a has estimates."""
     target = chain.labelling["a"]
@@ -103,8 +113,8 @@ def test_cycles_and_many_layers_have_no_estimates() -> None:
     half = Fraction(1, 2)
     cycle = make_chain([{1: Fraction(1)}, {0: half, 2: half}, {2: Fraction(1)}], ["", "", "a"])
     assert not has_estimates(cycle)
-    assert has_estimates(line(MAX_LAYERS - 1, Fraction(9, 10)))
-    assert not has_estimates(line(MAX_LAYERS, Fraction(9, 10)))
+    assert has_estimates(ladder(MAX_LAYERS - 1))
+    assert not has_estimates(ladder(MAX_LAYERS))
 
 
 @given(chains(6), paths(3))
@@ -145,3 +155,79 @@ def test_float_bounds_enclose_a_rational_by_neighboring_floats(text: str) -> Non
 
 def test_float_bounds_of_what_floats_do_not_reach_are_none() -> None:
     assert float_bounds(10**309) is None
+
+
+def random_line(rng: random.Random, n: int, digits: int, ends: int) -> Chain:
+    """Return states that lead on to one other each, in any order, or end; some lead nowhere."""
+    order = rng.sample(range(n), n)
+    rows: list[Row] = [{} for _ in range(n)]
+    for place, s in enumerate(order):
+        weights = {}
+        if place + 1 < n and rng.random() > ends / n:
+            weights[order[rng.randint(place + 1, min(n - 1, place + 3))]] = rng.randint(
+                1, 10**digits
+            )
+        for t in (s, n, n + 1):
+            if rng.random() < 0.3:
+                weights[t] = rng.randint(1, 10**digits)
+        weights = weights or {s: 1}
+        total = sum(weights.values())
+        rows[s] = {t: Fraction(w, total) for t, w in weights.items()}
+    labels = ["b" if rng.random() < 0.02 else "" for _ in range(n)]
+    return make_chain([*rows, {n: Fraction(1)}, {n + 1: Fraction(1)}], [*labels, "a", "b"])
+
+
+@pytest.mark.parametrize("digits", [1, 6, 60])
+@pytest.mark.parametrize("n", [1, 2, 9, 100, 700])
+def test_estimates_along_lines_enclose_the_probabilities(n: int, digits: int) -> None:
+    rng = random.Random(f"{n} {digits}")
+    for ends in (0, 3, n):
+        chain = random_line(rng, n, digits, ends)
+        target, allowed = chain.labelling["a"], ~chain.labelling["b"]
+        found = line_estimates(chain, target, allowed)
+        assert found is not None
+        path = until(no(atom("b")), atom("a"))
+        for value, low, high in zip(probabilities(chain, path), *found, strict=True):
+            assert compare(as_number(low), value) <= 0 <= compare(as_number(high), value)
+            assert (low == high) == (value in (0, 1))
+            assert high - low <= 1e-9 * high
+
+
+def test_a_long_line_is_estimated_where_layers_are_too_many() -> None:
+    n = 2 * MAX_LAYERS
+    chain = line(n, Fraction(n, n + 1))
+    target = chain.labelling["a"]
+    found = reach_estimates(chain, target, np.ones_like(target), Limits())
+    assert found is not None
+    exact = number(n**n, (n + 1) ** n)
+    assert compare(as_number(found[0][0]), exact) < 0 < compare(as_number(found[1][0]), exact)
+    assert found[1][0] - found[0][0] < 1e-9
+
+
+def test_lines_with_vanishing_values_cycles_or_branches_have_no_estimates() -> None:
+    half = Fraction(1, 2)
+    vanishing = line(2_000, half)
+    circle = make_chain([{1: half, 2: half}, {0: half, 2: half}, {2: Fraction(1)}], ["", "", "a"])
+    branching = make_chain(
+        [{1: half, 2: half}, {3: Fraction(1)}, {3: Fraction(1)}, {3: Fraction(1)}],
+        ["", "", "", "a"],
+    )
+    for chain in (vanishing, circle, branching):
+        target = chain.labelling["a"]
+        assert line_estimates(chain, target, np.ones_like(target)) is None
+
+
+def test_what_is_lost_with_vanishing_factors_is_within_the_margin() -> None:
+    n = 3_000
+    rows: list[Row] = [
+        {k + 1: Fraction(1, 2), n: Fraction(1, 4), n + 1: Fraction(1, 4)} for k in range(n - 1)
+    ]
+    ends: list[Row] = [{n: Fraction(1)}, {n: Fraction(1)}, {n + 1: Fraction(1)}]
+    chain = make_chain([*rows, *ends], [*("" for _ in range(n)), "a", ""])
+    target = chain.labelling["a"]
+    found = line_estimates(chain, target, np.ones_like(target))
+    assert found is not None
+    low, high = found
+    exact = number(2 ** (n - 1) + 1, 2**n)
+    assert compare(as_number(low[0]), exact) < 0 < compare(as_number(high[0]), exact)
+    assert low[n - 1] == high[n - 1] == 1
