@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dpcheck.model import surface
 
 _FIELDS: dict[type[object], tuple[str, ...]] = {}
+_NODES: dict[type[object], bool] = {}
 
 
 def _fields(node: object) -> tuple[str, ...]:
@@ -19,22 +20,32 @@ def _fields(node: object) -> tuple[str, ...]:
     return _FIELDS[kind]
 
 
-def parts(node: object) -> Iterator[object]:
-    """Yield the nodes directly below a node, in source order.
+def parts(node: object) -> list[object]:
+    """Return the nodes directly below a node, in source order.
 
-    >>> list(parts(surface.Identifier("x", span=None)))
+    >>> parts(surface.Identifier("x", span=None))
     []
     """
+    found: list[object] = []
     for name in _fields(node):
-        yield from _nodes_in(getattr(node, name))
+        _collect(getattr(node, name), found)
+    return found
 
 
-def _nodes_in(value: object) -> Iterator[object]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _nodes_in(item)
-    elif dataclasses.is_dataclass(value):
-        yield value
+def _collect(value: object, found: list[object]) -> None:
+    kind = type(value)
+    if kind is tuple:
+        for item in value:  # type: ignore[attr-defined]
+            _collect(item, found)
+    elif _is_node(kind):
+        found.append(value)
+
+
+def _is_node(kind: type[object]) -> bool:
+    known = _NODES.get(kind)
+    if known is None:
+        known = _NODES[kind] = dataclasses.is_dataclass(kind)
+    return known
 
 
 def descendants(node: object) -> Iterator[object]:
