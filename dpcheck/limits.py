@@ -6,8 +6,12 @@ A limit is never a mistake and never an answer: whoever catches `LimitReached` r
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from dpcheck.records import dataclass
+
+Tick = Callable[[str], None]
+"""Takes a progress report now and then, and may raise to stop the work: `Limits.check_time`."""
 
 
 class LimitReached(Exception):

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
-from dpcheck.chain.elimination import Tick, eliminated
+from dpcheck.chain.elimination import eliminated
 from dpcheck.chain.rows import Rows, with_sinks
 from dpcheck.chain.sets import without
+from dpcheck.limits import Tick
 from dpcheck.records import replace
 
 

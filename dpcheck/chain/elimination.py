@@ -20,13 +20,14 @@ Everything is exact; see `scales` for why int64 products are safe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.chain.products import Right, long_product
 from dpcheck.chain.rows import Entries, Rows, Scaled, merged, ranges, rows_of, rows_of_scaled
 from dpcheck.chain.scales import (
     Scales,
@@ -46,6 +47,7 @@ from dpcheck.exact import (
     solve_linear,
     whole_lcm,
 )
+from dpcheck.limits import Tick
 from dpcheck.records import dataclass, replace
 
 MAX_ENTRIES = 1 << 22
@@ -53,9 +55,6 @@ MAX_ENTRIES = 1 << 22
 
 MANY_LEVELS = 32
 """With more levels they are counted again where paths got shorter."""
-
-Tick = Callable[[str], None]
-"""Called with a progress report about every 0.1 s of work; raises when a limit is reached."""
 
 
 def eliminated(
@@ -527,7 +526,7 @@ def _pushed(
         n_entries += cost
         if max(cost, n_entries // 16) > MAX_ENTRIES and len(wanted) > 1:
             return None
-        _sort_in(_steps(graph, here), level, waiting, done)
+        _sort_in(_next(graph, here, len(wanted), tick), level, waiting, done)
     return rows_of(_joined(done.parts), len(wanted), graph.n_targets, graph.scales)
 
 
@@ -575,6 +574,14 @@ def _one_scale_per_target(entries: Entries, n_rows: int, graph: SilentGraph) -> 
     turned = Entries(inverse, entries.rows, entries.numerators, entries.scales)
     targets, rows, numerators, scale = merged(turned, len(places), n_rows, graph.scales)
     return Entries(rows, places[targets], numerators, scale[targets])
+
+
+def _next(graph: SilentGraph, entries: Entries, n_rows: int, tick: Tick) -> Entries:
+    """Return where one step leads from the entries' targets; long numbers are added up."""
+    rows = Right(graph.indptr, graph.targets, graph.numerators, graph.scale)
+    return long_product(entries, rows, (n_rows, graph.n_targets), graph.scales, tick) or _steps(
+        graph, entries
+    )
 
 
 def _steps(graph: SilentGraph, entries: Entries) -> Entries:

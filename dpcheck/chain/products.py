@@ -3,6 +3,11 @@
 Where numbers are longer than a machine word, rows that have entries at the same places are
 multiplied as one dense block (`dpcheck.exact.integer_product`): a sum of products then costs a
 fraction of what it does number by number.
+
+Where the right rows that a left row meets are one row moved along, as when independent noise is
+added, the product is one of polynomials: with right row m = Σ_k w_k z^(s_m + k),
+
+    Σ_m p_m Σ_k w_k z^(s_m + k)  =  (Σ_m p_m z^s_m) (Σ_k w_k z^k).
 """
 
 from __future__ import annotations
@@ -12,22 +17,24 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
-from dpcheck.chain.elimination import Tick
 from dpcheck.chain.rows import Entries, merged, ranges
-from dpcheck.chain.scales import INT64_LIMIT, Scales, as_objects, concatenated, multiplied
+from dpcheck.chain.scales import INT64_LIMIT, Scales, concatenated, multiplied, repeated
 from dpcheck.chain.sets import distinct, distinct_rows
-from dpcheck.exact import integer_product
+from dpcheck.exact import convolution, integer_product
+from dpcheck.limits import Tick
 from dpcheck.records import dataclass
 
 LEAST_BLOCK = 4
+LONG_BITS = 512
+MANY_PRODUCTS = 1024
 MOST_FILL = 3
 PRODUCTS_AT_ONCE = 2_000_000
 LEAST_ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
-class _Right:
-    """The right table, row-major: row m is indptr[m]:indptr[m+1], over the scale with its code."""
+class Right:
+    """The right table: row m is indptr[m]:indptr[m+1], over the scale with its code."""
 
     indptr: IntArray
     targets: IntArray
@@ -42,6 +49,15 @@ class _Block:
     entries: IntArray
     middles: IntArray
     n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Moved:
+    """Rows that are one row moved along: row m has weights [n] at starts[m] + offsets [n]."""
+
+    starts: IntArray
+    offsets: IntArray
+    weights: WeightArray
 
 
 def composed(
@@ -64,33 +80,73 @@ def composed(
     rows, targets, numerators, row_scales = merged(right, n_middles, n_targets, scales)
     indptr = np.zeros(n_middles + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n_middles), out=indptr[1:])
-    table = _Right(indptr, targets, numerators, row_scales)
-    products = scales.products(left.scales, row_scales[left.targets])
-    bound = scales.bound(products)
-    parts, is_left_over = [], np.ones(len(left.rows), np.bool_)
-    if bound is not None and bound >= INT64_LIMIT:
-        for block in _blocks(left):
-            part = _block_product(left, block, table, scales, tick)
-            if part is not None:
-                parts.append(part)
-                is_left_over[block.entries] = False
-    n_entries = sum(len(part.rows) for part in parts)
-    lengths = np.diff(indptr)[left.targets[is_left_over]]
-    if limit is not None and n_entries + int(lengths.sum()) > limit:
+    table = Right(indptr, targets, numerators, row_scales)
+    parts = _parts(left, table, scales, limit, tick)
+    return None if parts is None else _added_up(parts, n_rows, n_targets, scales)
+
+
+def long_product(
+    left: Entries, right: Right, shape: tuple[int, int], scales: Scales, tick: Tick
+) -> Entries | None:
+    """Return left · right, row-major without repeats; None where the numbers are not very long.
+
+    shape: the number of rows of the left table and of the columns of the right one. The left table
+    has no repeats; all rows of both have a sum of at most 1.
+    """
+    bound = scales.bound(scales.products(left.scales, right.row_scales[left.targets]))
+    if bound is None or bound.bit_length() < LONG_BITS:
         return None
-    parts.append(_entry_product(left, is_left_over, table, products, bound))
-    all_parts = Entries(
+    lengths = right.indptr[left.targets + 1] - right.indptr[left.targets]
+    if int(lengths.sum()) < MANY_PRODUCTS:
+        return None
+    n_rows, n_targets = shape
+    rows, middles, numerators, row_scales = merged(left, n_rows, len(right.indptr), scales)
+    by_rows = Entries(rows, middles, numerators, row_scales[rows])
+    parts = _parts(by_rows, right, scales, None, tick)
+    assert parts is not None, "without a limit"
+    return _added_up(parts, n_rows, n_targets, scales)
+
+
+def _added_up(parts: list[Entries], n_rows: int, n_targets: int, scales: Scales) -> Entries:
+    """Return all entries row-major, equal places added up."""
+    entries = Entries(
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.targets for part in parts]),
         concatenated([part.numerators for part in parts]),
         np.concatenate([part.scales for part in parts]),
     )
-    rows, targets, numerators, row_scales = merged(all_parts, n_rows, n_targets, scales)
+    rows, targets, numerators, row_scales = merged(entries, n_rows, n_targets, scales)
     return Entries(rows, targets, numerators, row_scales[rows])
 
 
+def _parts(
+    left: Entries, right: Right, scales: Scales, limit: int | None, tick: Tick
+) -> list[Entries] | None:
+    """Return the product in parts: blocks, and what is left entry by entry; None over the limit.
+
+    The left table is row-major without repeats, and every row has one scale.
+    """
+    products = scales.products(left.scales, right.row_scales[left.targets])
+    bound = scales.bound(products)
+    parts, is_left_over = [], np.ones(len(left.rows), np.bool_)
+    if bound is not None and bound >= INT64_LIMIT:
+        least_rows = 1 if bound.bit_length() >= LONG_BITS else LEAST_BLOCK
+        for block in _blocks(left, least_rows):
+            part = _block_product(left, block, right, scales, tick)
+            if part is not None:
+                parts.append(part)
+                is_left_over[block.entries] = False
+    n_entries = sum(len(part.rows) for part in parts)
+    middles = left.targets[is_left_over]
+    n_entries += int((right.indptr[middles + 1] - right.indptr[middles]).sum())
+    if limit is not None and n_entries > limit:
+        return None
+    parts.append(_entry_product(left, is_left_over, right, products, bound))
+    return parts
+
+
 def _entry_product(
-    left: Entries, mask: BoolArray, right: _Right, products: IntArray, bound: int | None
+    left: Entries, mask: BoolArray, right: Right, products: IntArray, bound: int | None
 ) -> Entries:
     """Return the products of some entries of the left table with rows of the right, not summed."""
     middles = left.targets[mask]
@@ -105,7 +161,7 @@ def _entry_product(
     )
 
 
-def _blocks(left: Entries) -> Iterator[_Block]:
+def _blocks(left: Entries, least_rows: int) -> Iterator[_Block]:
     """Yield the rows with entries at the same places, where there are enough of both."""
     if not len(left.rows):
         return
@@ -113,7 +169,7 @@ def _blocks(left: Entries) -> Iterator[_Block]:
     lengths = np.diff(np.append(starts, len(left.rows)))
     ends = left.targets[starts + lengths - 1]
     first, group = distinct_rows([left.targets[starts], ends, lengths])
-    if len(first) * LEAST_BLOCK > len(starts):
+    if len(first) * least_rows > len(starts):
         return
     # What is equal in the first place, the last, and the number of them need not be equal.
     alike = left.targets == left.targets[ranges(starts[first[group]], lengths)]
@@ -121,15 +177,15 @@ def _blocks(left: Entries) -> Iterator[_Block]:
     for number, representative in enumerate(first.tolist()):
         members = np.flatnonzero((group == number) & is_equal)
         start, length = int(starts[representative]), int(lengths[representative])
-        if len(members) >= LEAST_BLOCK and length >= LEAST_BLOCK:
+        if len(members) >= least_rows and length >= LEAST_BLOCK:
             entries = ranges(starts[members], lengths[members])
             yield _Block(entries, left.targets[start : start + length], len(members))
 
 
 def _block_product(
-    left: Entries, block: _Block, right: _Right, scales: Scales, tick: Tick
+    left: Entries, block: _Block, right: Right, scales: Scales, tick: Tick
 ) -> Entries | None:
-    """Return the product of a dense block, summed; None where the right side is mostly zeros.
+    """Return the product of a block, summed; None where it is better made entry by entry.
 
     The rows of the right table that it meets get the lcm of their scales.
     """
@@ -137,21 +193,60 @@ def _block_product(
     lengths = right.indptr[middles + 1] - right.indptr[middles]
     edges = ranges(right.indptr[middles], lengths)
     columns = distinct(right.targets[edges])
-    if len(middles) * len(columns) > MOST_FILL * len(edges):
-        return None
+    place = np.searchsorted(columns, right.targets[edges])
     codes = right.row_scales[middles]
     common = scales.segment_lcms(np.zeros(len(codes), np.int64), codes, 1)
     factors = scales.quotients(np.repeat(common, len(codes)), codes)
-    weights = as_objects(right.numerators[edges]) * np.repeat(factors, lengths)
-    dense = np.zeros((len(middles), len(columns)), object)
-    place = np.searchsorted(columns, right.targets[edges])
-    dense[np.repeat(np.arange(len(middles)), lengths), place] = weights
-    numerators = np.array(_dense_product(left.numerators[block.entries], dense, tick), object)
+    weights = multiplied(right.numerators[edges], repeated(factors, lengths), None)
+    chances = left.numerators[block.entries]
+    moved = _moved_row(lengths, place, weights)
+    if moved is not None:
+        found = _moved_sums(chances, moved, block.n_rows, len(columns), tick)
+    elif block.n_rows >= LEAST_BLOCK and len(middles) * len(columns) <= MOST_FILL * len(edges):
+        dense = np.zeros((len(middles), len(columns)), object)
+        dense[np.repeat(np.arange(len(middles)), lengths), place] = weights
+        found = _dense_product(chances, dense, tick)
+    else:
+        return None
+    numerators = np.array(found, object)
     firsts = block.entries[:: len(middles)]
     products = scales.products(left.scales[firsts], np.repeat(common, len(firsts)))
     kept = np.flatnonzero(numerators)
     row, column = np.divmod(kept, len(columns))
     return Entries(left.rows[firsts][row], columns[column], numerators[kept], products[row])
+
+
+def _moved_row(lengths: IntArray, place: IntArray, weights: WeightArray) -> _Moved | None:
+    """Return how rows are one row moved along, None if they are not."""
+    n, length = len(lengths), int(lengths[0])
+    if np.any(lengths != length):
+        return None
+    places = place.reshape(n, length)
+    offsets = places - places[:, :1]
+    table = weights.reshape(n, length)
+    if np.any(offsets != offsets[0]) or np.any(table != table[0]):
+        return None
+    return _Moved(places[:, 0], offsets[0], table[0])
+
+
+def _moved_sums(
+    chances: WeightArray, moved: _Moved, n_rows: int, n_columns: int, tick: Tick
+) -> list[int]:
+    """Return the sums of a row moved along, by chances [n_rows * n], row by row."""
+    pattern = [0] * (int(moved.offsets[-1]) + 1)
+    for offset, weight in zip(moved.offsets.tolist(), moved.weights.tolist(), strict=True):
+        pattern[offset] = weight
+    starts, found = moved.starts.tolist(), []
+    for first in range(0, len(chances), len(starts)):
+        tick(f"{n_rows} sums of independent draws")
+        sums = [0] * (max(starts) + 1)
+        for start, chance in zip(
+            starts, chances[first : first + len(starts)].tolist(), strict=True
+        ):
+            sums[start] += chance
+        row = convolution(sums, pattern)
+        found += row + [0] * (n_columns - len(row))
+    return found
 
 
 def _dense_product(left: WeightArray, right: WeightArray, tick: Tick) -> list[int]:

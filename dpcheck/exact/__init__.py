@@ -13,7 +13,7 @@ from dpcheck.exact.comparison import (
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
 from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, exp_float_bounds, float_bounds
 from dpcheck.exact.linear import common_row, solve_linear
-from dpcheck.exact.matrices import integer_product
+from dpcheck.exact.matrices import convolution, integer_product
 from dpcheck.exact.number import (
     ExpNumber,
     Number,
@@ -67,6 +67,7 @@ __all__ = [
     "compare_epsilon",
     "compare_ratio",
     "compare_values",
+    "convolution",
     "decimal",
     "decimal_17",
     "divide",

@@ -1,12 +1,13 @@
-"""Products of integer matrices, by flint's `fmpz_mat`.
+"""Products of integer matrices and of polynomials, by flint.
 
-flint multiplies modulo many primes or in pieces of machine words, whichever is faster for the
-length of the entries; sums of products cost a fraction of what they do number by number.
+flint multiplies modulo many primes or in pieces of machine words, or packs a polynomial into one
+number (Kronecker), whichever is fastest for the length of the entries; sums of products cost a
+fraction of what they do number by number.
 """
 
 from __future__ import annotations
 
-from flint import fmpz_mat
+from flint import fmpz_mat, fmpz_poly
 
 
 def integer_product(left: list[int], right: list[int], n_rows: int, n_columns: int) -> list[int]:
@@ -20,3 +21,12 @@ def integer_product(left: list[int], right: list[int], n_rows: int, n_columns: i
     n = len(left) // n_rows
     product = fmpz_mat(n_rows, n, left) * fmpz_mat(n, n_columns, right)
     return [int(value) for value in product.entries()]
+
+
+def convolution(left: list[int], right: list[int]) -> list[int]:
+    """Return the sums of left[i] right[j] by i + j, up to the last one that is not 0.
+
+    >>> convolution([1, 2], [3, 4, 5])
+    [3, 10, 13, 10]
+    """
+    return [int(value) for value in (fmpz_poly(left) * fmpz_poly(right)).coeffs()]

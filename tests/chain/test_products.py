@@ -12,6 +12,7 @@ from dpcheck.chain import products
 from dpcheck.chain.products import composed
 from dpcheck.chain.rows import Entries, merged
 from dpcheck.chain.scales import Scales, weight_array
+from tests.checking import check_text, verdicts
 
 N_ROWS, N_MIDDLES, N_TARGETS = 12, 9, 7
 
@@ -50,6 +51,16 @@ def as_fractions(entries, scales):
     }
 
 
+def slow_product(p, q):
+    """Return the product of two tables of fractions by place."""
+    found = {}
+    for (row, middle), x in p.items():
+        for (other, target), y in q.items():
+            if middle == other:
+                found[row, target] = found.get((row, target), 0) + x * y
+    return found
+
+
 ALIKE_AT_BOTH_ENDS = [[0, 2, 5, 7, 8], [0, 3, 5, 7, 8], [0, 2, 5, 6, 8]]
 SUPPORTS = {
     "equal": [[0, 1, 4, 6, 8]],
@@ -75,11 +86,7 @@ def test_a_product_has_the_sums_over_what_lies_between(
     right, q = random_table(rng, N_MIDDLES, [sorted(set(s)) for s in columns], bits, scales)
     shape = N_ROWS, N_MIDDLES, N_TARGETS
     found = product_of(left, right, shape, scales)
-    expected = {}
-    for (row, middle), x in p.items():
-        for (other, target), y in q.items():
-            if middle == other:
-                expected[row, target] = expected.get((row, target), 0) + x * y
+    expected = slow_product(p, q)
     assert as_fractions(found, scales) == expected
 
 
@@ -97,6 +104,79 @@ def test_long_numbers_with_entries_at_the_same_places_are_multiplied_as_blocks(m
     right, _ = random_table(rng, N_MIDDLES, [[0, 1, 2]], 80, scales)
     assert product_of(left, right, (N_ROWS, N_MIDDLES, N_TARGETS), scales) is not None
     assert sizes == [(10, 5, 3)]
+
+
+def moved_rows(rng, starts, pattern, bits, scales):
+    """Return one row moved to each of some starts, as entries and as fractions by place."""
+    weights = [rng.getrandbits(bits) + 1 for _ in pattern]
+    code = scales.code(sum(weights) + 1)
+    rows = [m for m in range(len(starts)) for _ in pattern]
+    targets = [start + offset for start in starts for offset in pattern]
+    entries = Entries(
+        np.array(rows),
+        np.array(targets),
+        weight_array(weights * len(starts)),
+        np.full(len(rows), code),
+    )
+    places = zip(rows, targets, strict=True)
+    values = [Fraction(w, scales.values[code]) for w in weights] * len(starts)
+    return entries, dict(zip(places, values, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("starts", "pattern"),
+    [
+        (range(9), range(4)),
+        ([4, 0, 1, 8, 3, 3, 2, 0, 5], [0, 2, 3]),
+        ([0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 5]),
+        ([0, 10, 20, 30, 40, 50, 60, 70, 80], [0, 1]),
+    ],
+)
+@pytest.mark.parametrize("bits", [80, 700])
+def test_rows_that_are_one_row_moved_along_are_multiplied_as_polynomials(
+    starts, pattern, bits, monkeypatch
+):
+    used = []
+    multiply = products.convolution
+    monkeypatch.setattr(products, "convolution", lambda *two: used.append(1) or multiply(*two))
+    rng, scales = random.Random(bits), Scales()
+    left, p = random_table(rng, N_ROWS, SUPPORTS["mostly the first"], bits, scales)
+    right, q = moved_rows(rng, list(starts), list(pattern), bits, scales)
+    found = product_of(left, right, (N_ROWS, N_MIDDLES, 100), scales)
+    expected = slow_product(p, q)
+    assert as_fractions(found, scales) == expected
+    assert used
+
+
+def test_a_sum_of_long_draws_is_made_by_polynomials(monkeypatch):
+    used = []
+    multiply = products.convolution
+    monkeypatch.setattr(products, "convolution", lambda *two: used.append(1) or multiply(*two))
+    text = """
+      mechanism m {
+        input x in 149..150
+        adjacent all
+        truthful ~ binomial(x, 3/4)
+        lying ~ binomial(300 - x, 1/4)
+        output truthful + lying
+      }
+      check m: epsilon = ln 3
+    """
+    assert verdicts(check_text(text)) == ["holds"]
+    assert used
+
+
+def test_rows_almost_moved_along_are_not_taken_for_moved():
+    rng, scales = random.Random(2), Scales()
+    left, p = random_table(rng, N_ROWS, SUPPORTS["equal"], 700, scales)
+    right, q = moved_rows(rng, list(range(9)), list(range(4)), 700, scales)
+    numerators = right.numerators.copy()
+    numerators[6] -= 1
+    q[int(right.rows[6]), int(right.targets[6])] -= Fraction(1, scales.values[right.scales[6]])
+    changed = Entries(right.rows, right.targets, numerators, right.scales)
+    expected = slow_product(p, q)
+    found = product_of(left, changed, (N_ROWS, N_MIDDLES, 100), scales)
+    assert as_fractions(found, scales) == expected
 
 
 def test_a_long_block_is_multiplied_in_parts_with_a_look_at_the_clock(monkeypatch):
