@@ -179,6 +179,18 @@ def test_rows_almost_moved_along_are_not_taken_for_moved():
     assert as_fractions(found, scales) == expected
 
 
+def test_rows_with_equal_weights_at_other_distances_are_not_taken_for_moved():
+    rng, scales = random.Random(4), Scales()
+    left, p = random_table(rng, N_ROWS, SUPPORTS["equal"], 700, scales)
+    right, q = moved_rows(rng, list(range(9)), [0, 2, 4], 700, scales)
+    targets = right.targets.copy()
+    targets[4] += 1  # the middle one of row 1
+    q[1, int(targets[4])] = q.pop((1, int(right.targets[4])))
+    changed = Entries(right.rows, targets, right.numerators, right.scales)
+    found = product_of(left, changed, (N_ROWS, N_MIDDLES, 100), scales)
+    assert as_fractions(found, scales) == slow_product(p, q)
+
+
 def test_a_long_block_is_multiplied_in_parts_with_a_look_at_the_clock(monkeypatch):
     rng, scales = random.Random(3), Scales()
     left, _ = random_table(rng, 200, [[0, 2, 3, 5, 6]], 80, scales)
