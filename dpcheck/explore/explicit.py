@@ -42,7 +42,7 @@ from dpcheck.explore.evaluate import Frame, evaluated, spread_frames, truths
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.families import NO_STATE, Families, StateLabels
 from dpcheck.explore.mistakes import MistakesFound, mistake_of
-from dpcheck.explore.raw import spoken
+from dpcheck.explore.walk import spoken
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Expr, reads

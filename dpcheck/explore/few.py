@@ -1,4 +1,4 @@
-"""The walk of a batch of a few rows, on lists: what `raw` does on arrays, step by step.
+"""The walk of a batch of a few rows, on lists: what `walk` does on arrays, step by step.
 
 A numpy call takes as long for three rows as for a thousand, so that programs of many small batches
 spent their time in calls. Here a batch is lists of Python integers, and takes the same steps in the

@@ -16,7 +16,8 @@ from dpcheck.explore.explored import Explored
 from dpcheck.explore.flow import flow_of
 from dpcheck.explore.inputs import Columns, universe
 from dpcheck.explore.lockstep import later_pairs
-from dpcheck.explore.raw import RawGraph, explore_runs, input_text, spoken
+from dpcheck.explore.raw import RawGraph, explore_runs, input_text
+from dpcheck.explore.walk import spoken
 from dpcheck.limits import Limits
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import value_text

@@ -15,41 +15,31 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import assert_never
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Rows
 from dpcheck.chain.scales import concatenated, summed
-from dpcheck.chain.sets import distinct, in_order
+from dpcheck.chain.sets import in_order
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
 from dpcheck.explore import few
-from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
-from dpcheck.explore.cuts import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
-from dpcheck.explore.distributions import Supports, distributions
-from dpcheck.explore.evaluate import Frame, comparison, evaluated, truths
-from dpcheck.explore.few import FewRows, Formulas, kept_at_sample, walk_draws, walk_from
+from dpcheck.explore.columns import UNASSIGNED, ValueTable
+from dpcheck.explore.cuts import DRAWS, STOPPED, Cut
+from dpcheck.explore.distributions import Supports
+from dpcheck.explore.evaluate import Frame
+from dpcheck.explore.few import FewRows, Formulas, walk_draws, walk_from
 from dpcheck.explore.flow import END, Flow
 from dpcheck.explore.growing import Growing
 from dpcheck.explore.lists import Unusual
-from dpcheck.explore.mistakes import MistakeFault, MistakesFound, mistake_of
+from dpcheck.explore.mistakes import MistakesFound, mistake_of
 from dpcheck.explore.states import StateTable
+from dpcheck.explore.walk import Batch, Part, Walk, are_first, spoken
 from dpcheck.limits import Limits
-from dpcheck.model.evaluation import Fault, described
-from dpcheck.model.expressions import Apply, Expr, Var
+from dpcheck.model.evaluation import Fault
 from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    Branch,
-    Fail,
     Mechanism,
-    Node,
-    Output,
     Sample,
-    Stop,
-    Unpack,
 )
 from dpcheck.model.values import value_text
 from dpcheck.records import dataclass
@@ -57,9 +47,6 @@ from dpcheck.source import Span
 
 MAX_ROWS = 1 << 20
 """How many rows a batch has at most when it leaves a cut point."""
-
-MAX_DEPTH = 32
-"""How many views a frame may be away from its columns before they are gathered."""
 
 MAX_MISTAKES = 20
 MAX_RUN_STEPS = 12
@@ -98,46 +85,6 @@ class RawGraph:
     spans: tuple[Span, ...]
     stopped: int
     labelled: LabelledEdges | None
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Rows on their way through deterministic code; `origin` counts rows of the batch.
-
-    weight [n_rows] is present where a row stands for several of the batch.
-    """
-
-    frame: Frame
-    origin: IntArray
-    weight: WeightArray | None = None
-
-    def at(self, rows: IntArray) -> _Part:
-        """Return some of the rows."""
-        if len(rows) == len(self.origin):
-            return self
-        weight = None if self.weight is None else self.weight[rows]
-        return _Part(self.frame.at(rows), self.origin[rows], weight)
-
-    def bound(self, name: str, column: IntArray) -> _Part:
-        """Return the rows with a new value of a variable."""
-        return _Part(self.frame.bound(name, column), self.origin, self.weight)
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Where rows of deterministic code come from.
-
-    source [n_rows] raw state, increasing; weight [n_rows]; drawn [n_rows] the code of the result
-    of `~`, 0 where the batch does not leave a `~`.
-    """
-
-    source: IntArray
-    weight: WeightArray
-    drawn: IntArray
-
-    def weight_of(self, part: _Part) -> WeightArray:
-        """Return the weight of each row of a part."""
-        return self.weight[part.origin] if part.weight is None else part.weight
 
 
 class _Table:
@@ -363,9 +310,9 @@ class Explorer:
         numbers = frame[DRAWS]
         drawn = self.supports.drawn(numbers)
         self.scales.append((source, self.supports.denominators(numbers)))
-        batch = _Batch(source[drawn.row], drawn.numerators, drawn.value)
-        walk = _Walk(self, batch)
-        part = _Part(frame.at(drawn.row), np.arange(len(drawn.row)))
+        batch = Batch(source[drawn.row], drawn.numerators, drawn.value)
+        walk = Walk(self, batch)
+        part = Part(frame.at(drawn.row), np.arange(len(drawn.row)))
         walk.run(node.next, walk.assigned(node, node.target, node.within, drawn.value, part))
 
     def _leave(
@@ -374,8 +321,8 @@ class Explorer:
         """Go on deterministically from states of a cut point."""
         ones = np.ones(len(source), np.int64)
         self.scales.append((source, ones))
-        walk = _Walk(self, _Batch(source, ones, np.zeros(len(source), np.int64)))
-        part = _Part(frame, np.arange(len(source)))
+        walk = Walk(self, Batch(source, ones, np.zeros(len(source), np.int64)))
+        part = Part(frame, np.arange(len(source)))
         if point == END:
             self.record(walk.batch, [(part, np.full(len(source), STOPPED, np.int64))])
         else:
@@ -384,7 +331,7 @@ class Explorer:
     # --- states and edges ------------------------------------------------------------------
 
     def reach(
-        self, cut: Cut, columns: dict[str, IntArray], part: _Part, batch: _Batch, span: Span
+        self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch, span: Span
     ) -> IntArray:
         """Return the raw states the rows are in at a cut point; new ones are queued."""
         table = self.tables.get(cut)
@@ -409,7 +356,7 @@ class Explorer:
         place = self.spans.setdefault(span, len(self.spans))
         self.made_by.append(np.full(len(sources), place, np.int64))
 
-    def record(self, batch: _Batch, ends: list[tuple[_Part, IntArray]]) -> None:
+    def record(self, batch: Batch, ends: list[tuple[Part, IntArray]]) -> None:
         """Add the edges of finished rows, parallel ones summed up."""
         parts = []
         for part, targets in ends:
@@ -527,271 +474,5 @@ def _summed_up(
 
     The weights of one source sum to at most its denominator: below 2^62 in int64.
     """
-    starts = np.flatnonzero(_are_first(source) | _are_first(target))
+    starts = np.flatnonzero(are_first(source) | are_first(target))
     return source[starts], target[starts], summed(weight, starts, 0)
-
-
-def _are_first(values: IntArray) -> BoolArray:
-    """Return which values differ from the one before."""
-    is_first = np.ones(len(values), np.bool_)
-    np.not_equal(values[1:], values[:-1], out=is_first[1:])
-    return is_first
-
-
-class _Walk:
-    """One batch on its way through deterministic code.
-
-    `waiting` holds the parts before each node; nodes are taken in the graph's order, so that
-    parts meet before they go on together.
-    """
-
-    def __init__(self, explorer: Explorer, batch: _Batch) -> None:
-        self.explorer, self.batch = explorer, batch
-        self.flow, self.table = explorer.flow, explorer.table
-        self.waiting: dict[int, list[_Part]] = {}
-        self.queue: list[tuple[int, int]] = []
-        self.ends: list[tuple[_Part, IntArray]] = []
-        self.n_steps = 0
-        self.n_passes = 0
-
-    def run(self, start: int, part: _Part, *, leaves_head: bool = False) -> None:
-        """Walk from a node to the next cut points and record the edges.
-
-        A loop head is a cut point where code might come back to it for ever, but not at every pass:
-        a state that comes back comes back to the states of every so many passes too.
-        """
-        node = self.flow.nodes[start]
-        if isinstance(node, Branch) and leaves_head:
-            self._branch(node, part)
-        else:
-            self._send(start, part)
-        while self.queue:
-            _, index = heappop(self.queue)
-            self._step(index, self._met(index, self.waiting.pop(index)))
-            self.n_steps += 1
-            if self.n_steps % 64 == 0:
-                self.explorer.limits.check_time(f"{self.explorer.n_states} states explored")
-        if self.ends:
-            self.explorer.record(self.batch, self.ends)
-
-    def finish(self, part: _Part, targets: IntArray) -> None:
-        """Record that the rows have reached raw states (or `STOPPED`)."""
-        self.ends.append((part, targets))
-
-    def assigned(
-        self, node: Node, target: str, within: Expr | None, value: IntArray, part: _Part
-    ) -> _Part:
-        """Return the rows with a new value of a variable, where it lies in the declared set."""
-        if within is None:
-            return part.bound(target, value)
-        rows = self._inside(node, target, within, value, part)
-        return part.at(rows).bound(target, value[rows])
-
-    def _inside(
-        self, node: Node, target: str, within: Expr, value: IntArray, part: _Part
-    ) -> IntArray:
-        """Return the rows whose new value lies in the declared set; others are mistakes."""
-        test = Apply("in", (Var("", node.span), within), node.span)
-        truth = truths(test, part.frame.bound("", value), self.table)
-        bad = np.flatnonzero(truth == FALSE)
-        if len(bad):
-            domain = evaluated(within, part.frame.at(bad[:1]), self.table)
-            mistake = OutsideDeclaredSet(
-                node.span,
-                (),
-                spoken(target),
-                value_text(self.table.value(int(value[bad[0]]))),
-                value_text(self.table.value(int(domain[0]))),
-            )
-            self._met_mistake(MistakeFault(mistake), node.span, part, int(bad[0]))
-        self._report(truth, node.span, part)
-        return np.flatnonzero(truth == TRUE)
-
-    def _send(self, index: int, part: _Part) -> None:
-        if not len(part.origin):
-            return
-        if index not in self.waiting:
-            self.waiting[index] = []
-            heappush(self.queue, (self.flow.order[index], index))
-        self.waiting[index].append(part)
-
-    def _met(self, index: int, parts: list[_Part]) -> _Part:
-        """Join parts that meet at a node; only what is live there goes on."""
-        live = self.flow.live[index]
-        if len(parts) == 1 and parts[0].frame.depth < MAX_DEPTH:
-            return self._without_repeats(parts[0], live)
-        origin = np.concatenate([part.origin for part in parts])
-        columns = {name: np.concatenate([part.frame[name] for part in parts]) for name in live}
-        weight = None
-        if any(part.weight is not None for part in parts):
-            weight = concatenated([self.batch.weight_of(part) for part in parts])
-        return _Part(Frame(len(origin), columns), origin, weight)
-
-    def _without_repeats(self, part: _Part, live: tuple[str, ...]) -> _Part:
-        """Return rows that are copies of one, in all that is live, as one row.
-
-        After a `~` whose result does not matter any more, they come from one state. (What it gave
-        matters where edges are labelled with it.)
-        """
-        frame, rows = part.frame.below(live)
-        if rows is None or 2 * frame.n_rows > len(rows) or self.explorer.labelled_edges is not None:
-            return part
-        starts = np.flatnonzero(_are_first(rows))
-        kept = rows[starts]
-        if 2 * len(starts) > len(rows):
-            return part
-        weight = summed(self.batch.weight_of(part), starts, 0)
-        whole = len(starts) == frame.n_rows  # views keep the order of rows
-        return _Part(frame if whole else frame.at(kept), part.origin[starts], weight)
-
-    def _step(self, index: int, part: _Part) -> None:
-        """Run one node on all its rows."""
-        match self.flow.nodes[index]:
-            case Assign() as node:
-                codes, part = self._valued(node.value, part, node.span)
-                part = self.assigned(node, node.target, node.within, codes, part)
-                self._send(node.next, part)
-            case AssignCell() as node:
-                self._assign_cell(node, part)
-            case Unpack() as node:
-                self._unpack(node, part)
-            case Branch() as node if index in self.flow.endless and not self._may_pass(part):
-                self._arrive(("head", index), {}, index, part, node.span)
-            case Branch() as node:
-                self._branch(node, part)
-            case Sample() as node:
-                self._sample(index, node, part)
-            case Output() as node:
-                codes, part = self._valued(node.value, part, node.span)
-                point = self.flow.point(node.next)
-                self._arrive(("shown", point), {SHOWN: codes}, point, part, node.span)
-            case Stop():
-                self.finish(part, np.full(len(part.origin), STOPPED, np.int64))
-            case Fail() as node:
-                mistake = RunFails(node.span, (), node.reason)
-                self._met_mistake(MistakeFault(mistake), node.span, part, 0)
-            case never:
-                assert_never(never)
-
-    def _may_pass(self, part: _Part) -> bool:
-        """Tell whether few rows may go on at a loop head once more; many should merge there.
-
-        Those that do count as states: a loop that ends never is to reach that limit as soon.
-        """
-        self.n_passes += 1
-        may_pass = self.n_passes <= MAX_PASSES and len(part.origin) <= MAX_PASSING
-        if may_pass:
-            self.explorer.n_passed += len(part.origin)
-        return may_pass
-
-    def _arrive(
-        self, cut: Cut, extra: dict[str, IntArray], point: int, part: _Part, span: Span
-    ) -> None:
-        """End at a cut point, with its extra column and what is live there."""
-        if len(part.origin):
-            live = {name: part.frame[name] for name in self.flow.live_at(point)}
-            states = self.explorer.reach(cut, extra | live, part, self.batch, span)
-            self.finish(part, states)
-
-    def _valued(self, expr: Expr, part: _Part, span: Span) -> tuple[IntArray, _Part]:
-        """Return an expression's codes, and the rows where it has a value."""
-        codes = evaluated(expr, part.frame, self.table)
-        if self._report(codes, span, part):
-            rows = np.flatnonzero(codes < FIRST_FAULT)
-            return codes[rows], part.at(rows)
-        return codes, part
-
-    def _report(self, codes: IntArray, span: Span, part: _Part) -> bool:
-        """Add the mistakes that faults among the codes are, and tell whether there are any."""
-        faulty = np.flatnonzero(codes >= FIRST_FAULT)
-        if not len(faulty):
-            return False
-        distinct, first = np.unique(codes[faulty], return_index=True)
-        for code, k in zip(distinct.tolist(), first.tolist(), strict=True):
-            self._met_mistake(self.table.fault_of(code), span, part, int(faulty[k]))
-        return True
-
-    def _met_mistake(self, fault: Fault, span: Span, part: _Part, row: int) -> None:
-        origin = int(part.origin[row])
-        source, drawn = int(self.batch.source[origin]), int(self.batch.drawn[origin])
-        self.explorer.met(fault, span, source, drawn)
-
-    def _assign_cell(self, node: AssignCell, part: _Part) -> None:
-        index, part = self._valued(node.index, part, node.span)
-        fault = _index_faults(node, index, self.table)
-        if self._report(fault, node.span, part):
-            rows = np.flatnonzero(fault < FIRST_FAULT)
-            index, part = index[rows], part.at(rows)
-        codes = evaluated(node.value, part.frame, self.table)
-        good = np.flatnonzero(codes < FIRST_FAULT)
-        if self._report(codes, node.span, part):
-            codes, index, part = codes[good], index[good], part.at(good)
-        if node.within is not None:
-            rows = self._inside(node, node.array, node.within, codes, part)
-            codes, index, part = codes[rows], index[rows], part.at(rows)
-        live = frozenset(self.flow.live[node.next])
-        for place, cell in enumerate(node.cells, start=node.lo):
-            hit = index == place
-            if cell in live and np.any(hit):
-                new = codes if np.all(hit) else np.where(hit, codes, part.frame[cell])
-                part = part.bound(cell, new)
-        self._send(node.next, part)
-
-    def _unpack(self, node: Unpack, part: _Part) -> None:
-        codes, part = self._valued(node.value, part, node.span)
-        distinct, group = np.unique(codes, return_inverse=True)
-        table = np.empty((len(distinct), len(node.targets)), np.int64)
-        for k, code in enumerate(distinct.tolist()):
-            value = self.table.value(code)
-            if isinstance(value, tuple) and len(value) == len(node.targets):
-                table[k] = [self.table.code(item) for item in value]
-            else:
-                what = f"{len(node.targets)} values are needed here, not {described(value)}"
-                mistake = LengthsDiffer(node.span, (), what)
-                table[k] = self.table.fault(MistakeFault(mistake))
-        if self._report(table[group, 0], node.span, part):
-            rows = np.flatnonzero(table[group, 0] < FIRST_FAULT)
-            group, part = group[rows], part.at(rows)
-        for k, target in enumerate(node.targets):
-            part = part.bound(target, table[group, k])
-        self._send(node.next, part)
-
-    def _branch(self, node: Branch, part: _Part) -> None:
-        mask = comparison(node.condition, part.frame)
-        if mask is None:
-            truth = truths(node.condition, part.frame, self.table)
-            self._report(truth, node.condition.span, part)
-            then, orelse = np.flatnonzero(truth == TRUE), np.flatnonzero(truth == FALSE)
-        else:
-            then, orelse = np.flatnonzero(mask), np.flatnonzero(~mask)
-        self._send(node.then, part.at(then))
-        self._send(node.orelse, part.at(orelse))
-
-    def _sample(self, index: int, node: Sample, part: _Part) -> None:
-        numbers = distributions(node.distribution, part.frame, self.explorer.supports)
-        if self._report(numbers, node.span, part):
-            rows = np.flatnonzero(numbers < FIRST_FAULT)
-            numbers, part = numbers[rows], part.at(rows)
-        if not len(part.origin):
-            return
-        kept = kept_at_sample(self.flow, node)
-        columns = {DRAWS: numbers} | {name: part.frame[name] for name in kept}
-        cut: Cut = ("sample", index)
-        self.finish(part, self.explorer.reach(cut, columns, part, self.batch, node.span))
-
-
-def _index_faults(node: AssignCell, index: IntArray, table: ValueTable) -> IntArray:
-    """Return a fault for each row whose index is none of the array's, 0 elsewhere."""
-    last = node.lo + len(node.cells) - 1
-    result = np.zeros(len(index), np.int64)
-    for code in distinct(index[(index < node.lo) | (index > last)]).tolist():
-        value = value_text(table.value(code))
-        what = f"index {value} is outside {node.lo}..{last}, the indices of `{spoken(node.array)}`"
-        mistake = IndexOutOfRange(node.index.span, (), what)
-        result[index == code] = table.fault(MistakeFault(mistake))
-    return result
-
-
-def spoken(name: str) -> str:
-    """Return a variable's name as the user wrote it."""
-    return name.split("#", maxsplit=1)[0]
