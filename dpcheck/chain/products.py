@@ -187,10 +187,13 @@ def _block_product(
 ) -> Entries | None:
     """Return the product of a block, summed; None where it is better made entry by entry.
 
-    The rows of the right table that it meets get the lcm of their scales.
+    The rows of the right table that it meets get the lcm of their scales. They may all be empty: a
+    table of what is over, or goes on, has no entries for a state that does not.
     """
     middles = block.middles
     lengths = right.indptr[middles + 1] - right.indptr[middles]
+    if not np.any(lengths):
+        return None
     edges = ranges(right.indptr[middles], lengths)
     columns = distinct(right.targets[edges])
     place = np.searchsorted(columns, right.targets[edges])

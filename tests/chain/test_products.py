@@ -90,6 +90,43 @@ def test_a_product_has_the_sums_over_what_lies_between(
     assert as_fractions(found, scales) == expected
 
 
+def test_a_block_may_lead_to_rows_without_entries():
+    rng, scales = random.Random(5), Scales()
+    left, p = random_table(rng, N_ROWS, SUPPORTS["two kinds"], 80, scales)
+    first = set(SUPPORTS["two kinds"][0])
+    supports = [[] if middle in first else [0, 2] for middle in range(N_MIDDLES)]
+    right, q = random_table(rng, N_MIDDLES, supports, 80, scales)
+    found = product_of(left, right, (N_ROWS, N_MIDDLES, N_TARGETS), scales)
+    assert as_fractions(found, scales) == slow_product(p, q)
+
+
+def test_runs_that_are_over_while_others_go_on_are_followed_once():
+    found = check_text("""
+        mechanism m {
+          input x in 0..39
+          adjacent abs(x - x') = 1
+          if x < 20 {
+            y ~ geometric(x, 1/2) clamped 0..9
+            output y
+            z ~ uniform(0..2)
+            output z
+            stop
+          }
+          y ~ geometric(x - 20, 1/3) clamped 0..19
+          output 10
+          for i in 1..3 {
+            y ~ geometric(y, 1/2) clamped 0..19
+            output 11
+          }
+          output y
+        }
+        check m at x < 19: epsilon = ln 2
+        check m at x > 20: epsilon = ln(23493572499671491432701/13181080876030090098295)
+        refute m: dp(100)
+        """)
+    assert verdicts(found) == ["holds", "holds", "violated"]
+
+
 def test_long_numbers_with_entries_at_the_same_places_are_multiplied_as_blocks(monkeypatch):
     sizes = []
     product = products.integer_product
