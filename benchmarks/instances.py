@@ -39,7 +39,8 @@ class Instance:
     With `is_tight`, no smaller E would do. With `is_value` the job is the one query's probability
     from the first state of the only pair, and nothing is compared. `prism_floats` is the program
     for floats where another one is better. With `is_all_ends`, every run ends in an absorbing
-    state, the states of a query are absorbing, and no query has two of them.
+    state, the states of a query are absorbing, and no query has two of them. `modules` are those
+    that dpcheck imports only for such jobs.
     """
 
     family: str
@@ -56,6 +57,7 @@ class Instance:
     is_value: bool = False
     prism_floats: str | None = None
     is_all_ends: bool = False
+    modules: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

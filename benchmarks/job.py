@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks.instances import Instance
@@ -43,7 +44,7 @@ compute loop at s[0] : P=? [ F won ]
 class Tool:
     """A tool with its settings, as two functions of a folder: get warm, and do the job."""
 
-    warm_up: Callable[[Path], None]
+    warm_up: Callable[[Path, Instance], None]
     job: Callable[[Path, Instance], str]
 
 
@@ -69,7 +70,9 @@ def dpcheck_tool() -> Tool:
 
     assert dpcheck.cli, "what the command imports is imported"
 
-    def warm_up(folder: Path) -> None:
+    def warm_up(folder: Path, job: Instance) -> None:
+        for module in job.modules:
+            import_module(module)
         path = folder / "other.dpm"
         path.write_text(OTHER_MODEL)
         dpcheck_answers(path)
@@ -86,7 +89,10 @@ def storm_tool(solver: str, *, is_exact: bool, way: str = "queries") -> Tool:
         path = folder / f"{instance.name}{'.floats' if has_floats else ''}.prism"
         return storm.verdict(path, instance, solver=solver, is_exact=is_exact, way=way)
 
-    return Tool(lambda folder: storm.warm_up(folder / "die.prism", is_exact=is_exact), job)
+    def warm_up(folder: Path, _job: Instance) -> None:
+        storm.warm_up(folder / "die.prism", is_exact=is_exact)
+
+    return Tool(warm_up, job)
 
 
 TOOLS: dict[str, Callable[[], Tool]] = {
@@ -125,7 +131,7 @@ def main() -> None:
     prepared = time.perf_counter() - start
     tool = TOOLS[name]()
     if "--cold" not in sys.argv:
-        tool.warm_up(folder)
+        tool.warm_up(folder, instance)
     start, start_cpu = time.perf_counter(), time.process_time()
     answer = tool.job(folder, instance)
     seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu

@@ -105,4 +105,5 @@ def grid(n: int, *, is_value: bool = False) -> Instance:
         neighbors=lambda: [((middle, middle), (middle + 1, middle))],
         bound=Fraction(2),
         is_value=is_value,
+        modules=("scipy.sparse.csgraph", "scipy.sparse.linalg"),
     )

@@ -5,12 +5,13 @@ at a time with numpy; a narrow frontier (a deep, thin chain has 10^5 of them) is
 state through memoryviews of the same arrays, which costs 0.3 µs an edge where a numpy step costs
 20 µs whatever its width. A search that stays narrow for long follows one successor of each state by
 doubling: with f^(2^k) known for all states, k + 1 steps of numpy visit 2^k states of a path. scipy
-is imported for strong components of large cyclic graphs only: the import costs a third of a second,
-more than Tarjan's algorithm below needs for 10^5 transitions.
+is imported for strong components of large cyclic graphs only (and used where it was imported): the
+import costs a third of a second, more than Tarjan's algorithm below needs for 10^5 transitions.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ NARROW = 48
 DEEP = 4096
 MAX_DOUBLINGS = 8
 SCIPY_PAYS_FROM = 150_000
+IMPORTED_SCIPY_PAYS_FROM = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +264,9 @@ def strong_components(graph: Graph) -> tuple[IntArray, int]:
     >>> strong_components(Graph(np.array([0, 1, 3, 4]), np.array([1, 0, 2, 2])))[0].tolist()
     [1, 1, 0]
     """
-    if len(graph.targets) + graph.n_states < SCIPY_PAYS_FROM:
+    is_imported = "scipy.sparse.csgraph" in sys.modules
+    pays_from = IMPORTED_SCIPY_PAYS_FROM if is_imported else SCIPY_PAYS_FROM
+    if len(graph.targets) + graph.n_states < pays_from:
         return _tarjan(graph)
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
