@@ -34,7 +34,10 @@ LEAST_ROWS_AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False)
 class Right:
-    """The right table: row m is indptr[m]:indptr[m+1], over the scale with its code."""
+    """The right table: row m is indptr[m]:indptr[m+1], over the scale with its code.
+
+    Targets of a row may be in any order, and repeat.
+    """
 
     indptr: IntArray
     targets: IntArray
@@ -53,7 +56,7 @@ class _Block:
 
 @dataclass(frozen=True, eq=False)
 class _Moved:
-    """Rows that are one row moved along: row m has weights [n] at starts[m] + offsets [n]."""
+    """Rows that are one row moved along: row m has weights [n] at starts[m] + offsets [n] >= 0."""
 
     starts: IntArray
     offsets: IntArray
@@ -207,7 +210,7 @@ def _block_product(
         found = _moved_sums(chances, moved, block.n_rows, len(columns), tick)
     elif block.n_rows >= LEAST_BLOCK and len(middles) * len(columns) <= MOST_FILL * len(edges):
         dense = np.zeros((len(middles), len(columns)), object)
-        dense[np.repeat(np.arange(len(middles)), lengths), place] = weights
+        np.add.at(dense, (np.repeat(np.arange(len(middles)), lengths), place), weights)
         found = _dense_product(chances, dense, tick)
     else:
         return None
@@ -225,20 +228,21 @@ def _moved_row(lengths: IntArray, place: IntArray, weights: WeightArray) -> _Mov
     if np.any(lengths != length):
         return None
     places = place.reshape(n, length)
-    offsets = places - places[:, :1]
+    starts = places.min(axis=1)
+    offsets = places - starts[:, None]
     table = weights.reshape(n, length)
     if np.any(offsets != offsets[0]) or np.any(table != table[0]):
         return None
-    return _Moved(places[:, 0], offsets[0], table[0])
+    return _Moved(starts, offsets[0], table[0])
 
 
 def _moved_sums(
     chances: WeightArray, moved: _Moved, n_rows: int, n_columns: int, tick: Tick
 ) -> list[int]:
     """Return the sums of a row moved along, by chances [n_rows * n], row by row."""
-    pattern = [0] * (int(moved.offsets[-1]) + 1)
+    pattern = [0] * (int(moved.offsets.max()) + 1)
     for offset, weight in zip(moved.offsets.tolist(), moved.weights.tolist(), strict=True):
-        pattern[offset] = weight
+        pattern[offset] += weight
     starts, found = moved.starts.tolist(), []
     for first in range(0, len(chances), len(starts)):
         tick(f"{n_rows} sums of independent draws")

@@ -228,6 +228,38 @@ def test_rows_with_equal_weights_at_other_distances_are_not_taken_for_moved():
     assert as_fractions(found, scales) == slow_product(p, q)
 
 
+UNSORTED = {
+    "moved, the last in the middle": [[m, m + 2, m + 1] for m in range(9)],
+    "moved, the first in the middle": [[m + 1, m, m + 3] for m in range(9)],
+    "moved, with repeats": [[m, m, m + 2, m + 2] for m in range(9)],
+    "dense, with repeats": [[2, 0, 1, 0, 2] for _ in range(9)],
+    "dense, moved differently": [[(m * k) % 4 for k in (3, 1, 2)] for m in range(9)],
+}
+
+
+@pytest.mark.parametrize("kind", UNSORTED)
+def test_rows_of_steps_may_be_in_any_order_and_have_repeats(kind, monkeypatch):
+    monkeypatch.setattr(products, "MANY_PRODUCTS", 1)
+    rng, scales = random.Random(kind), Scales()
+    left, p = random_table(rng, N_ROWS, [[0, 1, 2, 3, 4]], 700, scales)
+    weights, targets = [rng.getrandbits(700) for _ in range(5)], UNSORTED[kind]
+    widths = [len(row) for row in targets]
+    scale = scales.code(sum(weights))
+    right = products.Right(
+        np.cumsum([0, *widths]),
+        np.array([target for row in targets for target in row]),
+        weight_array([weight for width in widths for weight in weights[:width]]),
+        np.full(9, scale),
+    )
+    q = {}
+    for middle, row in enumerate(targets):
+        for target, weight in zip(row, weights, strict=False):
+            place = middle, target
+            q[place] = q.get(place, 0) + Fraction(weight, scales.values[scale])
+    found = products.long_product(left, right, (N_ROWS, 20), scales, lambda _: None)
+    assert as_fractions(found, scales) == slow_product(p, q)
+
+
 def test_a_long_block_is_multiplied_in_parts_with_a_look_at_the_clock(monkeypatch):
     rng, scales = random.Random(3), Scales()
     left, _ = random_table(rng, 200, [[0, 2, 3, 5, 6]], 80, scales)
