@@ -12,6 +12,7 @@ import costs a third of a second, more than Tarjan's algorithm below needs for 1
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -20,7 +21,7 @@ import numpy as np
 from dpcheck.chain import sets
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.rows import ranges
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 NARROW = 48
 DEEP = 4096
@@ -84,10 +85,17 @@ _graphs: WeakKeyDictionary[Chain, Graph] = WeakKeyDictionary()
 
 
 def graph_of(chain: Chain) -> Graph:
-    """Return the graph of a chain's transitions, made once per chain."""
+    """Return the graph of a chain's transitions, made once per chain, whatever its labels."""
     found = _graphs.get(chain)
     if found is None:
         found = _graphs[chain] = Graph(chain.indptr, chain.targets)
+    return found
+
+
+def relabelled(chain: Chain, labelling: Mapping[str, BoolArray]) -> Chain:
+    """Return a chain with other labels; it keeps its graph, and what is known about that."""
+    found = replace(chain, labelling=labelling)
+    _graphs[found] = graph_of(chain)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import assert_never
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
+from dpcheck.chain.graph import relabelled
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.columns import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.ends import split_ends
@@ -16,7 +17,7 @@ from dpcheck.limits import Limits
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.expressions import Expr
 from dpcheck.model.program import ExplicitChain, Mechanism
-from dpcheck.records import dataclass, replace
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 NO_STATE = -1
@@ -107,7 +108,7 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
                 assert_never(never)
         holds.flags.writeable = False
         added[key] = holds
-    return replace(chain, labelling=Labelling(chain.labelling, added))
+    return relabelled(chain, Labelling(chain.labelling, added))
 
 
 def _remembered(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> list[str]:

@@ -62,7 +62,7 @@ class _Rounded:
     steps: int
 
 
-_rounded: WeakKeyDictionary[Chain, _Rounded | None] = WeakKeyDictionary()
+_rounded: WeakKeyDictionary[Graph, _Rounded | None] = WeakKeyDictionary()
 
 
 def reach_estimates(
@@ -74,9 +74,10 @@ def reach_estimates(
     or very many layers, or where numbers are out of range.
     """
     limits.check_time("before estimating all states")
-    if chain not in _rounded:
-        _rounded[chain] = _rounded_chain(chain)
-    floats = _rounded[chain]
+    graph = graph_of(chain)
+    if graph not in _rounded:
+        _rounded[graph] = _rounded_chain(chain)
+    floats = _rounded[graph]
     if floats is None:
         return line_estimates(chain, target, allowed)
     values = target.astype(np.float64)

@@ -30,6 +30,7 @@ from itertools import pairwise
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -64,8 +65,33 @@ class IllConditioned(Exception):
     """Floats are no guide here: another backend has to solve the system."""
 
 
-Guess = Callable[[FloatArray], FloatArray]
-"""Maps r to an approximation of A⁻¹ r."""
+Guess = Callable[[FloatArray, Limits], FloatArray]
+"""Maps r to an approximation of A⁻¹ r, within limits."""
+
+
+_kept: WeakKeyDictionary[Graph, tuple[Any, Guess]] = WeakKeyDictionary()
+
+
+def kept_guessing(matrix: Any, home: Graph | None, limits: Limits) -> Guess:  # noqa: ANN401
+    """Return `guessing(matrix)`, made anew only where the last matrix of its home was another.
+
+    Formulas about one chain often have the same equations but for the constants.
+    """
+    last = None if home is None else _kept.get(home)
+    if last is not None and _is_same(last[0], matrix):
+        return last[1]
+    found = guessing(matrix, limits)
+    if home is not None:
+        _kept[home] = matrix, found
+    return found
+
+
+def _is_same(one: Any, other: Any) -> bool:  # noqa: ANN401
+    """Tell whether two matrices in scipy CSR form are equal, entry by entry."""
+    return all(
+        np.array_equal(getattr(one, part), getattr(other, part))
+        for part in ("indptr", "indices", "data")
+    )
 
 
 def guessing(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
@@ -81,14 +107,14 @@ def guessing(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
     sizes = np.bincount(component, minlength=count)[::-1]
     blocks = [_block(ordered, first, end, limits) for first, end in _cut(sizes)]
 
-    def solve(right: FloatArray) -> FloatArray:
+    def solve(right: FloatArray, limits: Limits) -> FloatArray:
         shuffled, found = right[order], np.empty(len(right))
         for block in reversed(blocks):
             limits.check_time(f"guessing the values of {len(right)} states")
             here = shuffled[block.first : block.end]
             if block.beyond is not None:
                 here = here - block.beyond @ found[block.end :]
-            found[block.first : block.end] = block.solve(here)
+            found[block.first : block.end] = block.solve(here, limits)
         result = np.empty(len(right))
         result[order] = found
         return result
@@ -185,7 +211,7 @@ def _factored(matrix: Any, order: str, limits: Limits) -> Guess:  # noqa: ANN401
     except RuntimeError as singular:
         raise IllConditioned from singular
 
-    def solve(right: FloatArray) -> FloatArray:
+    def solve(right: FloatArray, _limits: Limits) -> FloatArray:
         solution: FloatArray = factors.solve(right)
         return solution
 
@@ -222,7 +248,7 @@ def _jacobi(matrix: Any, limits: Limits) -> Guess | None:  # noqa: ANN401
     inverse = 1.0 / matrix.diagonal()
     steps = (identity(matrix.shape[0], format="csr") - diags([inverse], [0]) @ matrix).tocsr()
 
-    def iterated(right: FloatArray, n_steps: int) -> tuple[FloatArray, float]:
+    def iterated(right: FloatArray, n_steps: int, limits: Limits) -> tuple[FloatArray, float]:
         """Return x after so many steps, or sooner, and how much the last step changed it."""
         scaled = inverse * right
         enough = JACOBI_TOLERANCE * float(np.abs(scaled).max(initial=0))
@@ -238,12 +264,12 @@ def _jacobi(matrix: Any, limits: Limits) -> Guess | None:  # noqa: ANN401
         return found, change
 
     ones = np.ones(matrix.shape[0])
-    early, late = (iterated(ones, n)[1] for n in (JACOBI_TRIAL // 2, JACOBI_TRIAL))
+    early, late = (iterated(ones, n, limits)[1] for n in (JACOBI_TRIAL // 2, JACOBI_TRIAL))
     # Each step changes x by a constant factor less, in the long run.
     reached = (late / early) ** (2 * JACOBI_STEPS / JACOBI_TRIAL) if early > 0 else 0.0
     if reached > JACOBI_TOLERANCE:
         return None
-    return lambda right: iterated(right, JACOBI_STEPS)[0]
+    return lambda right, limits: iterated(right, JACOBI_STEPS, limits)[0]
 
 
 def _iterated(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
@@ -254,14 +280,17 @@ def _iterated(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
     scaling = diags([1.0 / matrix.diagonal()], [0])
     scaled = (scaling @ matrix).tocsr()
 
-    def iterated(factors: Any, n_steps: int) -> Callable[[FloatArray], tuple[FloatArray, bool]]:  # noqa: ANN401
+    def iterated(
+        factors: Any,  # noqa: ANN401
+        n_steps: int,
+    ) -> Callable[[FloatArray, Limits], tuple[FloatArray, bool]]:
         """Return what maps r to an approximation, and whether it converged."""
         from scipy.sparse.linalg import bicgstab
 
-        def tick(_: object) -> None:
-            limits.check_time(f"iterations for {matrix.shape[0]} states")
+        def solve(right: FloatArray, limits: Limits) -> tuple[FloatArray, bool]:
+            def tick(_: object) -> None:
+                limits.check_time(f"iterations for {matrix.shape[0]} states")
 
-        def solve(right: FloatArray) -> tuple[FloatArray, bool]:
             found, failed = bicgstab(
                 *(scaled, scaling @ right),
                 rtol=KRYLOV_TOLERANCE,
@@ -274,8 +303,8 @@ def _iterated(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
         return solve
 
     plain = iterated(None, PLAIN_STEPS)
-    if plain(np.ones(matrix.shape[0]))[1]:
-        return lambda right: plain(right)[0]
+    if plain(np.ones(matrix.shape[0]), limits)[1]:
+        return lambda right, limits: plain(right, limits)[0]
 
     def factor() -> Any:  # noqa: ANN401
         return spilu(
@@ -292,4 +321,4 @@ def _iterated(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
     except RuntimeError as singular:
         raise IllConditioned from singular
     helped = iterated(LinearOperator(matrix.shape, factors.solve), FACTORED_STEPS)
-    return lambda right: helped(right)[0]
+    return lambda right, limits: helped(right, limits)[0]

@@ -46,7 +46,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.exact import Number, number
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
-from dpcheck.solve.guesses import FloatArray, IllConditioned, guessing
+from dpcheck.solve.guesses import FloatArray, IllConditioned, kept_guessing
 from dpcheck.solve.system import System
 
 if TYPE_CHECKING:
@@ -99,12 +99,12 @@ class LiftedSystem:
         self._sizes: Any = abs(self._float)
         self._row_length = int(np.diff(matrix.indptr).max())
         self._norm = 2 * int(system.denominators.max())
-        self._guess = guessing(self._float, limits)
-        self.bound, self.bound_scale = self._certified_bound()
+        self._guess = kept_guessing(self._float, system.home, limits)
+        self.bound, self.bound_scale = self._certified_bound(limits)
 
-    def _certified_bound(self) -> tuple[IntArray, int]:
+    def _certified_bound(self, limits: Limits) -> tuple[IntArray, int]:
         """Return y [n] and m with A y >= 2^m in every row, so that A⁻¹ 1 <= y / 2^m."""
-        guess = self._guess(np.full(self.n_states, 2.0))
+        guess = self._guess(np.full(self.n_states, 2.0), limits)
         if not np.all(np.isfinite(guess)) or guess.min() <= 0 or guess.max() >= 2.0**48:
             raise IllConditioned
         # As fine as floats go: rounding y up may cost a row |A| units of the 2^m to spare.
@@ -147,11 +147,15 @@ class LiftedSystem:
         bits = MAX_DIGIT_BITS
         while True:
             limits.check_time(f"{max(total, 0)} bits of {self.n_states} unknowns")
-            bits, values, residual = self._step(residual, min(bits + 1, MAX_DIGIT_BITS), total)
+            bits, values, residual = self._step(
+                residual, min(bits + 1, MAX_DIGIT_BITS), total, limits
+            )
             total += bits
             yield Digit(values, bits, total, int(np.abs(residual).max()))
 
-    def _step(self, residual: IntArray, bits: int, total: int) -> tuple[int, IntArray, IntArray]:
+    def _step(
+        self, residual: IntArray, bits: int, total: int, limits: Limits
+    ) -> tuple[int, IntArray, IntArray]:
         """Return the bits of one step, its digits and the residual it leaves."""
         guess: FloatArray = np.empty(0)
         while bits >= LEAST_DIGIT_BITS:
@@ -160,7 +164,7 @@ class LiftedSystem:
                 right = residual.astype(np.float64)
                 if incoming is not None:
                     right += np.ldexp(incoming.astype(np.float64), -bits)
-                guess = self._guess(right)
+                guess = self._guess(right, limits)
             largest = float(np.abs(guess).max())
             if largest < 2.0 ** (MAX_DIGIT_BITS - bits):
                 values = np.rint(np.ldexp(guess, bits)).astype(np.int64)

@@ -190,7 +190,10 @@ class _OpenPart:
             sums = np.add.reduceat(numerators[edges[ends]], firsts)
             constants[rows[ends][firsts]] = sums
         inner = Graph(indptr_of(np.bincount(rows[on], minlength=len(states))), targets[on])
-        system = System(inner, numerators[edges[on]], denominators[self.states[states]], constants)
+        system = System(
+            *(inner, numerators[edges[on]], denominators[self.states[states]], constants),
+            self.graph,
+        )
         return system, number_of
 
 

@@ -19,12 +19,17 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """graph: the entries of Q by rows; numerators [n_entries], denominators and constants [n]."""
+    """graph: the entries of Q by rows; numerators [n_entries], denominators and constants [n].
+
+    home: the graph of the chain that the equations are about; what is made for them may be kept as
+    long as that is.
+    """
 
     graph: Graph
     numerators: WeightArray
     denominators: WeightArray
     constants: WeightArray
+    home: Graph | None = None
 
     @property
     def n_states(self) -> int:
@@ -50,6 +55,7 @@ class System:
             self.numerators[entries],
             self.denominators[states],
             self.constants[states],
+            self.home,
         )
 
 
@@ -74,4 +80,4 @@ def without_self_loops(system: System) -> System:
     kept = graph.sources != graph.targets
     lengths = np.bincount(graph.sources[kept], minlength=graph.n_states)
     inner = Graph(indptr_of(lengths), graph.targets[kept])
-    return System(inner, system.numerators[kept], denominators, system.constants)
+    return System(inner, system.numerators[kept], denominators, system.constants, system.home)

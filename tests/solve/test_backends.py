@@ -21,6 +21,7 @@ from dpcheck.solve.acyclic import acyclic_solution
 from dpcheck.solve.enclosures import acyclic_bounds
 from dpcheck.solve.system import System, indptr_of
 from dpcheck.solve.trees import forest, tree_solution
+from tests.checking import check_text, verdicts
 
 Backend = Callable[[System, IntArray, Limits], list[Number]]
 
@@ -385,7 +386,7 @@ def test_guesses_solve_every_mixture_of_components(
         )
         matrix = matrix.tocsr().astype(np.float64)
         right = np.array([rng.random() for _ in range(system.n_states)])
-        solution = guesses.guessing(matrix, Limits())(right)
+        solution = guesses.guessing(matrix, Limits())(right, Limits())
         assert np.abs(matrix @ solution - right).max() < 1e-9
 
 
@@ -405,7 +406,7 @@ def test_incomplete_factors_lead_iterations_that_converge_slowly() -> None:
     off = scipy.sparse.kron(line, one) + scipy.sparse.kron(one, line)
     matrix = (scipy.sparse.identity(n * n) * 4.0 - off).tocsr()
     right = np.random.default_rng(5).random(n * n)
-    found = guesses._iterated(matrix, Limits())(right)
+    found = guesses._iterated(matrix, Limits())(right, Limits())
     assert np.abs(matrix @ found - right).max() < 1e-6
 
 
@@ -417,7 +418,39 @@ def test_iterations_mind_the_deadline() -> None:
     with pytest.raises(LimitReached, match="iterations"):
         guesses._jacobi(matrix, late)
     with pytest.raises(LimitReached, match="iterations"):
-        guesses._iterated(matrix, late)(np.ones(n))
+        guesses._iterated(matrix, late)(np.ones(n), late)
+
+
+def test_guesses_are_kept_for_the_same_equations_of_one_chain() -> None:
+    def matrix(n: int, diagonal: float) -> Any:
+        off = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
+        return (scipy.sparse.diags([np.full(n, diagonal)], [0]) - off).tocsr()
+
+    home, other = ruin(3, 1, 1).graph, ruin(3, 1, 1).graph
+    first = guesses.kept_guessing(matrix(50, 2.5), home, Limits())
+    assert guesses.kept_guessing(matrix(50, 2.5), home, Limits()) is first
+    assert guesses.kept_guessing(matrix(50, 2.5), other, Limits()) is not first
+    assert guesses.kept_guessing(matrix(50, 2.5), None, Limits()) is not first
+    for changed in (matrix(50, 2.25), matrix(51, 2.5)):
+        right = np.ones(changed.shape[0])
+        found = guesses.kept_guessing(changed, home, Limits())(right, Limits())
+        assert np.abs(changed @ found - right).max() < 1e-9
+
+
+def test_claims_with_other_labels_share_what_is_known_of_a_graph() -> None:
+    report = check_text("""
+      chain line {
+        state s[k in 0..900]
+        for k in 1..899 { s[k] -> 1/2: s[k+1] + 1/4: s[k-1] + 1/4: s[(7*k) mod 900] }
+        s[0] -> 1: s[0]
+        s[900] -> 1: s[900]
+        adjacent s[k] ~ s[l] where k = 450 & l = 451
+      }
+      check line: D{ln 2} [ F s[0] ]
+      check line: D{ln 2} [ F s[900] ]
+      refute line: D{0} [ F s[0] ]
+    """)
+    assert verdicts(report) == ["holds", "holds", "violated"]
 
 
 def test_many_small_components_in_a_deep_order_are_enclosed_in_seconds() -> None:
