@@ -4,7 +4,7 @@ Where numbers are longer than a machine word, rows that have entries at the same
 multiplied as one dense block (`dpcheck.exact.integer_product`): a sum of products then costs a
 fraction of what it does number by number.
 
-Where the right rows that a left row meets are one row moved along, as when independent noise is
+Where the right rows that a left row meets are one row moved along and overlap, as when noise is
 added, the product is one of polynomials: with right row m = Σ_k w_k z^(s_m + k),
 
     Σ_m p_m Σ_k w_k z^(s_m + k)  =  (Σ_m p_m z^s_m) (Σ_k w_k z^k).
@@ -28,6 +28,7 @@ LEAST_BLOCK = 4
 LONG_BITS = 512
 MANY_PRODUCTS = 1024
 MOST_FILL = 3
+LEAST_OVERLAP = 2
 PRODUCTS_AT_ONCE = 2_000_000
 LEAST_ROWS_AT_ONCE = 64
 
@@ -205,7 +206,9 @@ def _block_product(
     factors = scales.quotients(np.repeat(common, len(codes)), codes)
     weights = multiplied(right.numerators[edges], repeated(factors, lengths), None)
     chances = left.numerators[block.entries]
-    moved = _moved_row(lengths, place, weights)
+    # A polynomial takes a step for each column, so it pays where several entries meet in one.
+    overlaps = len(edges) >= LEAST_OVERLAP * len(columns)
+    moved = _moved_row(lengths, place, weights) if overlaps else None
     if moved is not None:
         found = _moved_sums(chances, moved, block.n_rows, len(columns), tick)
     elif block.n_rows >= LEAST_BLOCK and len(middles) * len(columns) <= MOST_FILL * len(edges):

@@ -175,6 +175,7 @@ def test_rows_that_are_one_row_moved_along_are_multiplied_as_polynomials(
 ):
     used = []
     multiply = products.convolution
+    monkeypatch.setattr(products, "LEAST_OVERLAP", 0)
     monkeypatch.setattr(products, "convolution", lambda *two: used.append(1) or multiply(*two))
     rng, scales = random.Random(bits), Scales()
     left, p = random_table(rng, N_ROWS, SUPPORTS["mostly the first"], bits, scales)
@@ -203,7 +204,22 @@ def test_a_sum_of_long_draws_is_made_by_polynomials(monkeypatch):
     assert used
 
 
-def test_rows_almost_moved_along_are_not_taken_for_moved():
+@pytest.mark.parametrize("rows_meet", [False, True])
+def test_polynomials_are_multiplied_only_where_moved_rows_meet(rows_meet, monkeypatch):
+    used = []
+    multiply = products.convolution
+    monkeypatch.setattr(products, "convolution", lambda *two: used.append(1) or multiply(*two))
+    rng, scales = random.Random(6), Scales()
+    left, p = random_table(rng, N_ROWS, [list(range(N_MIDDLES))], 700, scales)
+    starts = range(9) if rows_meet else range(0, 90, 10)
+    right, q = moved_rows(rng, list(starts), list(range(10)), 700, scales)
+    found = product_of(left, right, (N_ROWS, N_MIDDLES, 100), scales)
+    assert as_fractions(found, scales) == slow_product(p, q)
+    assert bool(used) == rows_meet
+
+
+def test_rows_almost_moved_along_are_not_taken_for_moved(monkeypatch):
+    monkeypatch.setattr(products, "LEAST_OVERLAP", 0)
     rng, scales = random.Random(2), Scales()
     left, p = random_table(rng, N_ROWS, SUPPORTS["equal"], 700, scales)
     right, q = moved_rows(rng, list(range(9)), list(range(4)), 700, scales)
@@ -216,7 +232,8 @@ def test_rows_almost_moved_along_are_not_taken_for_moved():
     assert as_fractions(found, scales) == expected
 
 
-def test_rows_with_equal_weights_at_other_distances_are_not_taken_for_moved():
+def test_rows_with_equal_weights_at_other_distances_are_not_taken_for_moved(monkeypatch):
+    monkeypatch.setattr(products, "LEAST_OVERLAP", 0)
     rng, scales = random.Random(4), Scales()
     left, p = random_table(rng, N_ROWS, SUPPORTS["equal"], 700, scales)
     right, q = moved_rows(rng, list(range(9)), [0, 2, 4], 700, scales)
@@ -239,6 +256,7 @@ UNSORTED = {
 
 @pytest.mark.parametrize("kind", UNSORTED)
 def test_rows_of_steps_may_be_in_any_order_and_have_repeats(kind, monkeypatch):
+    monkeypatch.setattr(products, "LEAST_OVERLAP", 0)
     monkeypatch.setattr(products, "MANY_PRODUCTS", 1)
     rng, scales = random.Random(kind), Scales()
     left, p = random_table(rng, N_ROWS, [[0, 1, 2, 3, 4]], 700, scales)
