@@ -96,11 +96,36 @@ def sequence_table(
     ends = _ends(chain, early=depth is None)
     if depth is None and bool(np.all(ends[after_one_step(chain, sources)] >= 0)):
         return _one_output_table(chain, sources, ends, max_entries)
-    scales = Scales()
-    numerators, row_scales = _with_few_scales(chain, sources, scales)
-    tree = _Tree()
-    level = _departures(sources)
-    found = _Found(len(sources), scales, limits, max_entries)
+    for shared_by in (_SHARED_BY, None):
+        search = _Search(chain, sources, limits, max_entries)
+        if _is_followed(search, ends, depth, shared_by):
+            return _assembled(sources, search.found.parts, search.scales, search.tree)
+        if not search.found.has_heads:
+            return None
+    return None
+
+
+class _Search:
+    """What following all runs needs and makes."""
+
+    def __init__(
+        self, chain: Chain, sources: IntArray, limits: Limits, max_entries: int | None
+    ) -> None:
+        self.chain, self.sources, self.limits = chain, sources, limits
+        self.max_entries = max_entries
+        self.scales, self.tree = Scales(), _Tree()
+        self.numerators, self.row_scales = _with_few_scales(chain, sources, self.scales)
+        self.found = _Found(len(sources), self.scales, limits, max_entries)
+
+
+def _is_followed(search: _Search, ends: IntArray, depth: int | None, shared_by: int | None) -> bool:
+    """Follow all runs to their ends, or for `depth` outputs; False if entries are too many.
+
+    They are followed from heads where there are `shared_by` times as many entries (None: never).
+    Sums over heads take more entries while they are made, so a table may fit without heads only.
+    """
+    chain, found = search.chain, search.found
+    level = _departures(search.sources)
     n_levels = 0
     while True:
         level, complete = _split(level, ends)
@@ -111,19 +136,17 @@ def sequence_table(
             found.add(_as_finished(level, np.full(len(level.state), GOES_ON)))
             break
         heads, where = _distinct(level.prefix * chain.n_states + level.state)
-        if len(where) >= _MANY_ENTRIES and len(where) >= _SHARED_BY * len(heads):
+        if shared_by and len(where) >= max(_MANY_ENTRIES, shared_by * len(heads)):
             if not found.follow_from(Entries(level.source, where, level.weight, level.scale)):
-                return None
+                return False
             level = _at_heads(heads // chain.n_states, heads % chain.n_states)
-        limits.check_time(f"output sequences followed for {n_levels} outputs")
+        search.limits.check_time(f"output sequences followed for {n_levels} outputs")
         n_steps = int((chain.indptr[level.state + 1] - chain.indptr[level.state]).sum())
-        if max_entries is not None and found.n_entries + n_steps > max_entries:
-            return None
-        level = _step(chain, level, numerators, row_scales, scales, tree)
+        if search.max_entries is not None and found.n_entries + n_steps > search.max_entries:
+            return False
+        level = _step(search, level)
         n_levels += 1
-    if not found.gather():
-        return None
-    return _assembled(sources, found.parts, scales, tree)
+    return found.gather()
 
 
 def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
@@ -306,6 +329,7 @@ class _Found:
         self, n_departures: int, scales: Scales, limits: Limits, max_entries: int | None
     ) -> None:
         self.parts: list[_Finished] = []
+        self.has_heads = False
         self._recent: list[_Finished] = []
         self._shares: Entries | None = None
         self._shape = n_departures, n_departures
@@ -325,6 +349,7 @@ class _Found:
 
     def follow_from(self, reached: Entries) -> bool:
         """Let entries (present head, new head) lead to new heads; False if they are too many."""
+        self.has_heads = True
         if not self.gather():
             return False
         n_heads = int(reached.targets.max()) + 1
@@ -402,29 +427,23 @@ def _as_finished(level: _Level, end: IntArray) -> _Finished:
     return _Finished(level.source, level.prefix, end, level.weight, level.scale)
 
 
-def _step(
-    chain: Chain,
-    level: _Level,
-    numerators: WeightArray,
-    row_scales: IntArray,
-    scales: Scales,
-    tree: _Tree,
-) -> _Level:
+def _step(search: _Search, level: _Level) -> _Level:
     """Return the entries after one more transition, equal ones merged.
 
     A weight w over D becomes w · numerator over D · (denominator of the row), which bounds it.
     """
+    chain, scales = search.chain, search.scales
     widths = chain.indptr[level.state + 1] - chain.indptr[level.state]
     edge = ranges(chain.indptr[level.state], widths)
-    products = scales.products(level.scale, row_scales[level.state])
+    products = scales.products(level.scale, search.row_scales[level.state])
     before = np.repeat(np.arange(len(level.state)), widths)
-    weight = multiplied(level.weight[before], numerators[edge], scales.bound(products))
+    weight = multiplied(level.weight[before], search.numerators[edge], scales.bound(products))
     prefix = np.repeat(level.prefix, widths)
     state = chain.targets[edge]
     ends = is_end(chain, state)
     shown = chain.observation[state]
     assert bool(np.all(ends | (shown >= 0))), "every transition shows an output or ends the run"
-    prefix[~ends] = tree.extend(prefix[~ends], shown[~ends])
+    prefix[~ends] = search.tree.extend(prefix[~ends], shown[~ends])
     keys, where = _distinct(prefix * chain.n_states + state)
     entries = Entries(np.repeat(level.source, widths), where, weight, np.repeat(products, widths))
     n_sources = int(level.source.max()) + 1

@@ -199,6 +199,21 @@ def test_following_runs_from_what_departures_share_changes_nothing(
     assert rows_by_sequence(chain, depth=depth) == expected
 
 
+@pytest.mark.parametrize("text", [SHARED_DRAW, LONG_SHARED_DRAW, FORGETS, MANY_DENOMINATORS])
+def test_what_fits_without_heads_is_found_with_them(text, monkeypatch):
+    chain = built_chain(text, "m")
+    fitting = {}
+    for many in (10**9, 1):
+        monkeypatch.setattr(sequences, "_MANY_ENTRIES", many)
+        monkeypatch.setattr(sequences, "_SHARED_BY", 1)
+        fitting[many] = {
+            most
+            for most in range(10, 3000, 37)
+            if sequence_table(chain, chain.initial, limits=Limits(), max_entries=most) is not None
+        }
+    assert fitting[10**9] <= fitting[1]
+
+
 def test_departures_that_share_a_draw_are_followed_once_from_its_values(monkeypatch):
     chain = built_chain(LONG_SHARED_DRAW, "m")
     n_sources = []
