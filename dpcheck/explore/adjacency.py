@@ -310,7 +310,9 @@ class _Search:
             size *= 2 * coordinate.width
         if size >= MAX_KEY:
             return None
-        most = min(MAX_MOVES, int(budget / (2 * self.left.n_rows)))
+        # Where a pair is to be tested, a move costs as much again.
+        cost = 1 if all(d.is_exact for d in bounds) else 2
+        most = min(MAX_MOVES, int(budget / (cost * self.left.n_rows)))
         moves = _moves(pairs, coordinates, self.equal, bounds, most)
         if moves is None:
             return None
