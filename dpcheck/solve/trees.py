@@ -18,8 +18,8 @@ Along a path, where each state has one child, the triple is mapped by a matrix,
 and products of matrices may be taken in any order: in halves, so that long numbers are multiplied
 by long ones (binary splitting: Brent, "The complexity of multiple-precision arithmetic", 1976). One
 after the other, n states of a line cost n² bit operations; in halves little more than n.
-Measured: gambler's ruin at 2/5 with 10^6 states (answers of 2.3 million bits) 1.3 s, one after
-the other 55 s.
+Measured: a check of gambler's ruin at 2/5 with 10^6 states (answers of 2.3 million bits) takes 8 s of
+processor time, one after the other 39 s.
 """
 
 from __future__ import annotations
@@ -230,8 +230,8 @@ def _in_halves(steps: _Matrices, bits: int, limits: Limits) -> _Matrices:
     while len(steps[0]) > 1:
         limits.check_time(f"a path of a tree in {len(steps[0])} pieces")
         bits *= 2
-        if bits > WORD_BITS and steps[0].dtype == np.int64:
-            steps = tuple(_as_long(part) for part in steps)
+        if bits > WORD_BITS:
+            steps = tuple(_as_long(p) if p.dtype == np.int64 else p for p in steps)
         even = len(steps[0]) // 2 * 2
         a, b, c, d, e, f, g = (part[0:even:2] for part in steps)
         h, i, j, k, m, n, o = (part[1:even:2] for part in steps)

@@ -16,6 +16,7 @@ from dpcheck.chain.graph import Graph, topological_layers
 from dpcheck.chain.scales import weight_array
 from dpcheck.exact import Number, number, solve_linear
 from dpcheck.limits import LimitReached, Limits
+from dpcheck.records import replace
 from dpcheck.solve import guesses, lifting, solution, trees
 from dpcheck.solve.acyclic import acyclic_solution
 from dpcheck.solve.enclosures import acyclic_bounds
@@ -303,6 +304,15 @@ def test_paths_of_trees_are_solved_in_halves_as_state_by_state(
         wanted = np.array(sorted(rng.sample(range(n), rng.choice((1, 2, 5)))))
         values = eliminated(system)
         assert by_trees(system, wanted, Limits()) == [values[s] for s in wanted.tolist()]
+
+
+@pytest.mark.parametrize("part", ["numerators", "denominators", "constants"])
+def test_paths_are_solved_whatever_array_holds_objects(part: str) -> None:
+    """Small numbers stand in an array of objects where another row of the chain has long ones."""
+    line = ruin(200, 2**20 - 3, 2**20 + 1)
+    mixed = replace(line, **{part: getattr(line, part).astype(object)})
+    wanted = np.array([50])
+    assert by_trees(mixed, wanted, Limits()) == [eliminated(line)[50]]
 
 
 def test_the_states_of_a_long_line_are_not_taken_one_by_one(
