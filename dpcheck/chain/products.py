@@ -178,8 +178,10 @@ def _blocks(left: Entries, least_rows: int) -> Iterator[_Block]:
     # What is equal in the first place, the last, and the number of them need not be equal.
     alike = left.targets == left.targets[ranges(starts[first[group]], lengths)]
     is_equal = np.logical_and.reduceat(alike, starts)
-    for number, representative in enumerate(first.tolist()):
-        members = np.flatnonzero((group == number) & is_equal)
+    equal = np.flatnonzero(is_equal)
+    by_group = equal[np.argsort(group[equal], kind="stable")]
+    cuts = np.cumsum(np.bincount(group[equal], minlength=len(first)))[:-1]
+    for representative, members in zip(first.tolist(), np.split(by_group, cuts), strict=True):
         start, length = int(starts[representative]), int(lengths[representative])
         if len(members) >= least_rows and length >= LEAST_BLOCK:
             entries = ranges(starts[members], lengths[members])
