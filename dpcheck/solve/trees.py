@@ -18,8 +18,8 @@ Along a path, where each state has one child, the triple is mapped by a matrix,
 and products of matrices may be taken in any order: in halves, so that long numbers are multiplied
 by long ones (binary splitting: Brent, "The complexity of multiple-precision arithmetic", 1976). One
 after the other, n states of a line cost n² bit operations; in halves little more than n.
-Measured: a check of gambler's ruin at 2/5 with 10^6 states (answers of 2.3 million bits) takes 8 s of
-processor time, one after the other 39 s.
+Measured: a check of gambler's ruin at 2/5 with 10^6 states (answers of 2.3 million bits) takes 8 s,
+one after the other 39 s.
 """
 
 from __future__ import annotations
