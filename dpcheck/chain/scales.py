@@ -209,7 +209,13 @@ def weight_array(values: list[Whole]) -> WeightArray:
 
 
 def gathered(values: list[Whole], index: IntArray) -> WeightArray:
-    """Return `values[index]` as a weight array."""
+    """Return `values[index]` as a weight array.
+
+    Where few of many values are meant, the others are not looked at: a chain of n levels asks n
+    times for the denominators of one level.
+    """
+    if len(index) < len(values):
+        return weight_array([values[place] for place in index.tolist()])
     return weight_array(values)[index]
 
 
