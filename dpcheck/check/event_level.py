@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -24,19 +24,26 @@ from dpcheck.check.privacy import (
 from dpcheck.check.sequences import ENDS, has_output_cycle, sequence_table
 from dpcheck.check.tables import TableEvidence
 from dpcheck.check.vacuity import NO_NEIGHBORS
-from dpcheck.check.verdicts import Coverage, Outcome, Vacuity
-from dpcheck.limits import Limits
-from dpcheck.records import dataclass
+from dpcheck.check.verdicts import Beside, Coverage, Outcome, Vacuity
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
     from dpcheck.check.merging import LossGraph, MergedEvidence
 
 _MAX_PREFIX_ENTRIES = 200_000
 _MAX_DEPTH = 256
+_MAX_MERGED_DEPTH = 4096
+_SHARE_FOR_PREFIXES = 50
+_ASKED_OUTPUTS = 2
 _MAX_CERTIFIED = 64
 _MAX_ENTRIES = 1 << 18
 
 _complete: WeakKeyDictionary[Chain, dict[bytes, PairedRows | LossGraph]] = WeakKeyDictionary()
+
+_prefix_graphs: WeakKeyDictionary[Chain, dict[tuple[bytes, int, int], LossGraph | None]] = (
+    WeakKeyDictionary()
+)
 
 _contracted: WeakKeyDictionary[Chain, dict[bytes, Chain]] = WeakKeyDictionary()
 
@@ -67,17 +74,20 @@ class SeenPairs:
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """A claim about some pairs."""
+    """A claim about some pairs; with `is_of_labels`, what is observed are labels of states."""
 
     claim: EventClaim
     seen: SeenPairs
+    is_of_labels: bool
 
 
 def decide_on_sequences(
     claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
 ) -> Outcome:
     """Return the outcome of an event-level claim about the pairs with an end selected."""
-    question = _Question(claim, seen_pairs(chain, selected, limits))
+    own = chain if chain.with_one_end is None else chain.with_one_end
+    seen = seen_pairs(chain, selected, limits)
+    question = _Question(claim, seen, is_of_labels=not own.shows_every_step)
     if question.seen.are_finite:
         return _decided_completely(question, len(selected))
     return _decided_by_prefixes(question, len(selected))
@@ -156,29 +166,89 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
 
 
 def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
-    """Decide a claim on infinitely many sequences, as far as their first outputs do.
-
-    The depth is doubled until the claim is decided, or prefixes become too many.
-    """
+    """Decide a claim on infinitely many sequences, as far as their first outputs do."""
     coverage = Coverage(n_initial, len(question.seen.pairs))
-    last, depth = Decision(None), 1
+    last, depth = Decision(None), 0
+    for depth, evidence in _prefixes(question.seen):  # noqa: B007 (both are used afterwards)
+        last = _decision(question, evidence, is_complete=False)
+        if last.verdict is not None:
+            beside = (Beside(last.progress),) if last.progress else ()
+            return Outcome(last.verdict, coverage, (), last.value, beside)
+    path = _path_of_outputs(question)
+    return Outcome(undecided_sequences(question.claim, last.progress, depth, path), coverage)
+
+
+def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
+    """Yield evidence about the first outputs, twice as many each time, and their number.
+
+    As tables first, then, as these become too large, merged: long prefixes are many, but often few
+    of them differ in what they say about the pair.
+    """
+    chain, depth = seen.chain, 1
     while depth <= _MAX_DEPTH:
         table = sequence_table(
-            question.seen.chain,
-            question.seen.sources,
-            limits=question.seen.limits,
+            *(chain, seen.sources),
+            limits=seen.limits,
             depth=depth,
             max_entries=_MAX_PREFIX_ENTRIES,
         )
         if table is None:
             break
-        rows = PairedRows(table, question.seen.pairs)
-        evidence = TableEvidence(rows, question.seen.chain.observation_text, question.seen.limits)
-        last = _decision(question, evidence, is_complete=False)
-        if last.verdict is not None:
-            return Outcome(last.verdict, coverage, (), last.value)
+        rows = PairedRows(table, seen.pairs)
+        yield depth, TableEvidence(rows, chain.observation_text, seen.limits)
         depth *= 2
-    return Outcome(undecided_sequences(question.claim, last.progress, depth // 2), coverage)
+    yield from _merged_prefixes(seen, depth)
+
+
+def _merged_prefixes(seen: SeenPairs, depth: int) -> Iterator[tuple[int, Evidence]]:
+    """Yield merged evidence, from a number of outputs on, until the graph becomes too large."""
+    from dpcheck.check.merging import MergedEvidence
+
+    while depth <= _MAX_MERGED_DEPTH and (graph := _prefix_graph(seen, depth)) is not None:
+        yield depth, MergedEvidence(graph, seen.chain.observation_text, seen.limits)
+        depth *= 2
+
+
+def _prefix_graph(seen: SeenPairs, depth: int) -> LossGraph | None:
+    """Return the graph of the first outputs, made once for all claims about the same pairs.
+
+    None where it takes more than its share of the states allowed.
+    """
+    from dpcheck.check.merging import loss_graph
+
+    pairs, n_allowed = seen.sources[seen.pairs], seen.limits.max_states // _SHARE_FOR_PREFIXES
+    known = _prefix_graphs.setdefault(seen.chain, {})
+    key = pairs.tobytes(), depth, n_allowed
+    if key not in known:
+        some = replace(seen.limits, max_states=n_allowed)
+        try:
+            known[key] = loss_graph(seen.chain, pairs, some, depth=depth)
+        except LimitReached as reached:
+            if reached.option != "--max-states":
+                raise
+            known[key] = None
+    return known[key]
+
+
+def _path_of_outputs(question: _Question) -> str:
+    """Return a path formula about the likeliest first outputs, to ask in place of all sequences."""
+    chain = question.seen.chain
+    shown: list[str] = []
+    state = int(question.seen.sources[0]) if len(question.seen.sources) else chain.stopped
+    while len(shown) < _ASKED_OUTPUTS:
+        row = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
+        showing = np.flatnonzero(chain.observation[chain.targets[row]] >= 0)
+        if not len(showing):
+            break
+        likeliest = max(showing.tolist(), key=chain.numerators[row].tolist().__getitem__)
+        state = int(chain.targets[row][likeliest])
+        shown.append(chain.observation_text(int(chain.observation[state])))
+    if not shown:
+        return "X stopped"
+    if question.is_of_labels:
+        return f"F<={_ASKED_OUTPUTS} {shown[0]}"
+    *before, last = (f"output = {text}" for text in shown)
+    return f"X ({before[0]} & X {last})" if before else f"X {last}"
 
 
 def _decision(question: _Question, evidence: Evidence, *, is_complete: bool) -> Decision:

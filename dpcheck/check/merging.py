@@ -13,6 +13,10 @@ one loss, and the pair is a leaf. What remains is an acyclic graph of pairs of b
 terms, shared by all pairs of neighbors and both directions, on which every quantity is one pass
 from the leaves. k independent answers of one person have O(k²) pairs of beliefs instead of 2^k
 sequences; n bits of which one differs have O(n 2^n) instead of 4^n.
+
+Where outputs go on without end, sequences are cut after a number of outputs: a prefix of that
+length is a leaf with the weights of both beliefs, for all sequences that begin with it. Nodes are
+then told apart by their number of outputs too, so that the graph stays acyclic.
 """
 
 from __future__ import annotations
@@ -176,15 +180,18 @@ def _sum(left: tuple[Whole, Whole] | None, right: tuple[Whole, Whole]) -> tuple[
     return above, below
 
 
-def loss_graph(chain: Chain, pairs: IntArray, limits: Limits) -> LossGraph:
+def loss_graph(
+    chain: Chain, pairs: IntArray, limits: Limits, *, depth: int | None = None
+) -> LossGraph:
     """Return the graph for pairs [n_pairs, 2] of states of a chain with one output per transition.
 
-    The caller knows that output sequences are finitely many.
+    With `depth`, sequences are cut after so many outputs; without, the caller knows that they are
+    finitely many.
     """
     futures = _futures(chain, distinct(pairs), limits)
-    builder = _Builder(futures, limits)
+    builder = _Builder(futures, limits, depth)
     roots = [
-        builder.node(((futures.alike[first], 1),), ((futures.alike[second], 1),))[0]
+        builder.node(((futures.alike[first], 1),), ((futures.alike[second], 1),), 0)[0]
         for first, second in pairs.tolist()
     ]
     builder.expand_all()
@@ -209,37 +216,45 @@ def _order(edges: list[list[Edge]]) -> IntArray:
 
 
 class _Builder:
-    """The graph under construction; nodes are expanded in the order they were found."""
+    """The graph under construction; nodes are expanded in the order they were found.
 
-    def __init__(self, futures: _Futures, limits: Limits) -> None:
+    A node's level is the number of outputs before it where they are counted (`depth`), else 0.
+    """
+
+    def __init__(self, futures: _Futures, limits: Limits, depth: int | None) -> None:
         self.futures = futures
         self.limits = limits
-        self.numbers: dict[tuple[Belief, Belief], int] = {}
-        self.found: list[tuple[Belief, Belief]] = []
+        self.depth = depth
+        self.numbers: dict[tuple[Belief, Belief, int], int] = {}
+        self.found: list[tuple[Belief, Belief, int]] = []
         self.edges: list[list[Edge]] = []
         self.scales: list[Whole] = []
         self.leaves: list[tuple[Whole, Whole] | None] = []
         self.masses: list[tuple[Whole, Whole]] = []
         self._single: dict[tuple[int, int], _SingleStep] = {}
 
-    def node(self, mu: Belief, nu: Belief) -> tuple[int, Whole]:
+    def node(self, mu: Belief, nu: Belief, level: int) -> tuple[int, Whole]:
         """Return the node of a pair of beliefs, and the factor taken out."""
-        if _is_alike(mu, nu):
+        if level == self.depth or _is_alike(mu, nu):
             return self._leaf(_mass(mu), _mass(nu))
         divisor = _common_divisor(weight for _, weight in mu + nu)
-        return self._known(_over(mu, divisor), _over(nu, divisor)), divisor
+        return self._known(_over(mu, divisor), _over(nu, divisor), level), divisor
 
     def _leaf(self, p: Whole, q: Whole) -> tuple[int, Whole]:
         """Return the leaf with the loss p : q, and the factor taken out."""
         divisor = whole_gcd(p, q)
         p, q = exact_quotient(p, divisor), exact_quotient(q, divisor)
-        node = self._known(((-1, p),), ((-1, q),))
-        self.leaves[node] = p, q
-        return node, divisor
+        return self._known_leaf(p, q), divisor
 
-    def _known(self, mu: Belief, nu: Belief) -> int:
+    def _known_leaf(self, p: Whole, q: Whole) -> int:
+        """Return the leaf with a loss in lowest terms."""
+        node = self._known(((-1, p),), ((-1, q),), 0)
+        self.leaves[node] = p, q
+        return node
+
+    def _known(self, mu: Belief, nu: Belief, level: int) -> int:
         """Return the node of a pair of beliefs in lowest terms."""
-        key = mu, nu
+        key = mu, nu, level
         known = self.numbers.get(key)
         if known is None:
             known = self.numbers[key] = len(self.found)
@@ -257,14 +272,15 @@ class _Builder:
             if node % _CHECKED_EVERY == 0:
                 self.limits.check_time(f"{len(self.found)} pairs of beliefs found")
                 _check_number(len(self.found), self.limits)
-            mu, nu = self.found[node]
-            if self.leaves[node] is None and not self._expand_simply(node, mu, nu):
-                self._expand(node, mu, nu)
-            self.found[node] = ((), ())
+            mu, nu, level = self.found[node]
+            following = level if self.depth is None else level + 1
+            if self.leaves[node] is None and not self._expand_simply(node, mu, nu, following):
+                self._expand(node, mu, nu, following)
+            self.found[node] = ((), (), 0)
             node += 1
 
-    def _expand(self, node: int, mu: Belief, nu: Belief) -> None:
-        """Fill in the edges of a node."""
+    def _expand(self, node: int, mu: Belief, nu: Belief, level: int) -> None:
+        """Fill in the edges of a node, to nodes of a level."""
         scale: Whole = 1
         for s, _ in mu + nu:
             scale = whole_lcm(scale, self.futures.rows[s][0])
@@ -279,10 +295,10 @@ class _Builder:
                         states[t] = states.get(t, 0) + factor * numerator
         self.scales[node] = scale
         for label, (first, second) in after.items():
-            target, divisor = self.node(_belief(first), _belief(second))
+            target, divisor = self.node(_belief(first), _belief(second), level)
             self.edges[node].append((label, divisor, target))
 
-    def _expand_simply(self, node: int, mu: Belief, nu: Belief) -> bool:
+    def _expand_simply(self, node: int, mu: Belief, nu: Belief, level: int) -> bool:
         """Fill in the edges of a node if its beliefs are, and stay, one state each.
 
         For an output that leads to one state on each side, with weights x and y, g = gcd(x, y):
@@ -301,11 +317,8 @@ class _Builder:
         for label, g, u, x, v, y in step.edges:
             first, second = gcd(a, y), gcd(b, x)
             p, q = a // first * (x // second), b // second * (y // first)
-            if u == v:
-                target = self._known(((-1, p),), ((-1, q),))
-                self.leaves[target] = p, q
-            else:
-                target = self._known(((u, p),), ((v, q),))
+            is_leaf = u == v or level == self.depth
+            target = self._known_leaf(p, q) if is_leaf else self._known(((u, p),), ((v, q),), level)
             self.edges[node].append((label, g * first * second, target))
         return True
 
@@ -356,16 +369,20 @@ def _futures(chain: Chain, sources: IntArray, limits: Limits) -> _Futures:
     """Return the futures of all states that runs from the sources visit.
 
     From the ends upwards: states whose rows are equal once targets are replaced by what stands for
-    them are alike. What a state showed when it was entered belongs to the past.
+    them are alike. What a state showed when it was entered belongs to the past. Where states are
+    on cycles, each stands for itself.
     """
     states, graph = inner_graph(chain, sources)
     layers = topological_layers(graph)
-    assert layers is not None, "finitely many output sequences have no cycle"
     futures = _Futures({}, {})
     known: dict[object, int] = {}
     for sink in (chain.stopped, chain.diverged):
         if sink is not None:
             futures.alike[sink] = sink
+    if layers is None:
+        futures.alike.update((s, s) for s in states.tolist())
+        futures.rows.update((s, _future_row(chain, s, futures.alike)[0]) for s in states.tolist())
+        return futures
     for at, s in enumerate(states[layers[0]].tolist()):
         if at % _CHECKED_EVERY == 0:
             limits.check_time(f"{at} states compared by what they will show")

@@ -129,7 +129,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
         case QuantityValue():
             found = _quantity(claim.quantity, setting.evidence)
             amount = quantity_amount(found.value)
-            if setting.is_complete:
+            if setting.is_complete or _is_greatest(found.value, claim.quantity):
                 return Decision(Value(amount), amount)
             return Decision(None, None, f"it is at least {amount.exact}")
         case QuantityClaim():
@@ -208,13 +208,27 @@ def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
     sign = _compared(found.value, claim.bound)
     truth: bool | None = holds(claim.comparison, sign)
     if not setting.is_complete:
-        truth = _bounded_below(claim.comparison, sign, is_infinite=found.value is None)
-    if truth is None:
-        return Decision(None, None, f"it is at least {amount.exact}")
+        is_greatest = _is_greatest(found.value, claim.quantity)
+        truth = _bounded_below(claim.comparison, sign, is_greatest=is_greatest)
+        if truth is None or (truth and not is_greatest):
+            return Decision(Holds() if truth else None, None, f"it is at least {amount.exact}")
     if truth:
         return Decision(Holds(), amount)
     example = _quantity_counterexample(claim, found, setting)
     return Decision(Violated(example), amount if setting.is_complete else None, shown=found)
+
+
+def _is_greatest(value: Epsilon | Number | Excess | None, quantity: Quantity) -> bool:
+    """Tell whether no larger value is possible, so that a lower bound is the value: ε = ∞, δ = 1.
+
+    P(S) - E Q(S) is at most 1.
+    """
+    if value is None:
+        return True
+    if not isinstance(quantity, TightDelta):
+        return False
+    assert not isinstance(value, Budget | LogOf), "a δ is a number"
+    return compare_values(value, 1) == 0
 
 
 def holds(comparison: Comparison, sign: int) -> bool:
@@ -240,12 +254,12 @@ def holds(comparison: Comparison, sign: int) -> bool:
             assert_never(comparison)
 
 
-def _bounded_below(comparison: Comparison, sign: int, *, is_infinite: bool) -> bool | None:
+def _bounded_below(comparison: Comparison, sign: int, *, is_greatest: bool) -> bool | None:
     """Return the truth of a comparison for every value from a lower bound on, None if it varies.
 
-    `sign` compares the lower bound with the claim's bound; an infinite lower bound is the value.
+    `sign` compares the lower bound with the claim's bound; with `is_greatest` it is the value.
     """
-    if is_infinite or sign > 0:
+    if is_greatest or sign > 0:
         return holds(comparison, sign)
     if sign == 0 and comparison in (">=", "<"):
         return comparison == ">="
@@ -364,18 +378,34 @@ def inequality_text(p: Number, q: Number, epsilon: Budget, delta: Number) -> str
     return f"{exact_text(p)} <= {exp_text(epsilon)} * {exact_text(q)}{plus}"
 
 
-def undecided_sequences(claim: EventClaim, progress: str, depth: int) -> Undecided:
-    """Return the verdict on a claim about infinitely many sequences that no prefix refutes."""
-    match claim:
-        case PrivacyClaim(epsilon=epsilon, delta=delta):
-            budget = exact_text(epsilon) + (f", {exact_text(delta)}" if delta != 0 else "")
-        case QuantityClaim() | QuantityValue():
-            budget = "ln 3"
-        case _:
-            assert_never(claim)
+def undecided_sequences(claim: EventClaim, progress: str, depth: int, path: str) -> Undecided:
+    """Return the verdict on a claim about infinitely many sequences that no prefix refutes.
+
+    `path` is a formula about some outputs, to show what can be asked.
+    """
     seen = f"outputs were followed up to number {depth}"
     return Undecided(
         reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
         progress=f"{seen}; {progress}" if progress else f"{seen} without finding a violation",
-        option=f"ask for a bounded number of outputs, such as D{{{budget}}} [ F<={depth} stopped ]",
+        option=f"ask about some outputs, such as D{{{_budget_text(claim)}}} [ {path} ]; "
+        "with a larger --max-states more are followed",
     )
+
+
+def _budget_text(claim: EventClaim) -> str:
+    """Return the budget of a claim as D takes it; 1 where the claim names none."""
+    epsilon: Budget | Number | None = None
+    delta: Budget | Number | None = 0
+    match claim:
+        case PrivacyClaim():
+            epsilon, delta = claim.epsilon, claim.delta
+        case QuantityClaim(quantity=TightDelta(epsilon=given), bound=bound):
+            epsilon, delta = given, bound
+        case QuantityValue(quantity=TightDelta(epsilon=given)):
+            epsilon = given
+        case QuantityClaim(quantity=TightEpsilon(delta=given), bound=bound):
+            epsilon, delta = bound, given
+        case QuantityValue(quantity=TightEpsilon(delta=given)):
+            delta = given
+    texts = ["1" if epsilon is None else exact_text(epsilon)]
+    return ", ".join([*texts, exact_text(delta)] if delta else texts)

@@ -39,7 +39,7 @@ from tests.check.claims import (
     value,
     verdict,
 )
-from tests.checking import check_text
+from tests.checking import check_text, verdicts
 from tests.oracle import privacy as oracle
 
 ZERO = Budget.of(0)
@@ -255,7 +255,7 @@ def test_outputs_without_end_are_violated_or_undecided_but_never_hold():
     found = outcome(same, dp(ln(2))).verdict
     assert isinstance(found, Undecided)
     assert "infinitely many" in found.reason
-    assert "F<=" in found.option
+    assert "D{ln(2)} [ X (output = b & X output = b) ]" in found.option
     assert verdict(endless("1/3", "1/2"), dp(ln(2))) == "violated"
     assert verdict(endless("1/3", "1/2"), dp(ln(2), "1/1000000")) == "violated"
     assert verdict(endless("1/3", "1/2"), dp(ln(2), "99/100")) == "undecided"
@@ -269,6 +269,77 @@ def test_what_finitely_many_outputs_prove_about_a_quantity_is_kept():
     assert verdict(chain, compare(epsilon(), "=", None)) == "undecided"
     assert isinstance(outcome(chain, compute(epsilon())).verdict, Undecided)
     assert verdict(endless("0", "1/2"), compare(epsilon(), "=", None)) == "holds"
+
+
+@st.composite
+def endless_mechanisms(draw):
+    """Return a chain with hidden memory whose outputs may go on for ever, and may end."""
+    n_memories = draw(st.integers(1, 3))
+    ends = [STOP, DIVERGE, "a", "a", "b", "b"]
+    rows = {}
+    for memory in range(n_memories):
+        steps = st.tuples(st.integers(1, 3), st.sampled_from(ends), st.integers(0, n_memories - 1))
+        weights = [*draw(st.lists(steps, max_size=3)), (1, "a", memory)]
+        total = sum(w for w, _, _ in weights)
+        rows[memory] = [
+            (Fraction(w, total), o, None if o in (STOP, DIVERGE) else after)
+            for w, o, after in weights
+        ]
+    inputs = {f"x = {m}": m for m in range(n_memories)} | {"x = 9": 0}
+    names = list(inputs)
+    pairs = [(s, t) for i, s in enumerate(names) for t in names[:i]]
+    return mechanism_chain(inputs, pairs, lambda memory: rows[memory])
+
+
+@given(endless_mechanisms(), st.integers(1, 5), st.sampled_from(["1", "3/2", "4"]))
+def test_merged_prefixes_say_what_a_table_of_prefixes_says(chain, depth, factor):
+    table = sequence_table(chain, chain.initial, limits=Limits(), depth=depth)
+    graph = loss_graph(chain, chain.neighbors.pairs, Limits(), depth=depth)
+    listed = TableEvidence(PairedRows(table, chain.neighbors.pairs), chain.observation_text)
+    merged = MergedEvidence(graph, chain.observation_text)
+    ratios = [evidence.worst_ratio() for evidence in (listed, merged)]
+    assert (ratios[0] is None) == (ratios[1] is None)
+    if ratios[0] is not None:
+        assert ratios[0].p * ratios[1].q == ratios[1].p * ratios[0].q
+    budget = ln(factor)
+    gaps = [evidence.worst_gap(Factor.of(budget)) for evidence in (listed, merged)]
+    assert len({0 if gap is None else excess(gap.p, gap.q, budget) for gap in gaps}) == 1
+
+
+def test_long_prefixes_refute_what_no_short_one_does():
+    heads = """
+    mechanism m(end = 0) {
+      input x in {1/2, 1/3}
+      adjacent all
+      go := true
+      while go {
+        head ~ bernoulli(x)
+        output head
+        over ~ bernoulli(end)
+        if over { go := false }
+      }
+    }
+    """
+    claims = ["dp(10)", "dp(0, 3/4)", "epsilon(1/2) <= 1"]
+    text = "\n".join(f"refute m: {claim}\nrefute m(end = 1/100): {claim}" for claim in claims)
+    assert verdicts(check_text(heads + text)) == ["violated"] * 6
+
+
+def test_only_the_greatest_value_is_taken_from_prefixes():
+    text = """
+    mechanism m {
+      input x in {a, b}
+      adjacent all
+      while true { output x }
+    }
+    """
+    claims = ("compute m: epsilon", "compute m: delta(ln 2)", "check m: delta(3) = 1")
+    results = check_text(text + "\n".join(claims))["results"]
+    assert [result["value"]["exact"] for result in results] == ["inf", "1", "1"]
+    chain = endless("1/3", "1/2")
+    found = outcome(chain, compare(epsilon(), ">", ln(3)))
+    assert found.value is None
+    assert [each.text for each in found.beside] == ["it is at least ln(81/16)"]
 
 
 def test_an_endless_stream_is_no_complete_sequence():
