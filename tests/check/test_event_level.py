@@ -369,3 +369,19 @@ def test_a_wrong_value_is_told_with_its_parameter(claim, requirement):
     text = "import std.survey check survey: CLAIM".replace("CLAIM", claim)
     (result,) = check_text(text)["results"]
     assert result["counterexample"]["requirement"] == requirement
+
+
+def test_pairs_with_an_end_among_the_last_inputs_are_those_inputs():
+    text = """mechanism m {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  y ~ {Y: if x = 0 then 1/16 else 1/2^x, N: if x = 0 then 15/16 else 1 - 1/2^x}
+  output y
+}
+check m at x = 3: epsilon = ln 2
+check m at x >= 2: epsilon = ln 2
+check m at x = 0: epsilon = ln 8
+check m: epsilon = ln 8
+"""
+    report = check_text(text)
+    assert [result["verdict"] for result in report["results"]] == ["holds"] * 4, report
