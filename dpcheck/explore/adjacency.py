@@ -226,7 +226,7 @@ class _Search:
             if self.one_table and np.any(rows == others):
                 pairs = pairs[:, rows != others]
             if conjuncts:
-                truth = self._truth(*pairs, conjuncts)
+                truth = self._truth(pairs[0], pairs[1], conjuncts)
                 unsure.append(pairs[:, truth >= FIRST_FAULT])
                 pairs = pairs[:, truth == TRUE]
             found.append(pairs)
