@@ -2,9 +2,10 @@
 
 A loop over a known range is written out, so its rounds are code of one text. Which states of the
 next cut points a batch leads to, from which rows and with which weights, follows from the code in
-between and from the columns of the batch alone: not from numbers of nodes or states. So where two
-cut points have equal code up to the next ones, node by node and with the same variables live, and
-equal columns have come to both, the second batch leads to what the first one led to.
+between, from the variables live after it, and from the columns of the batch: not from numbers of
+nodes or states. So where two cut points have equal code up to the next ones, node by node, those
+keep the same variables, and equal columns have come to both, the second batch leads to what the
+first one led to.
 """
 
 from __future__ import annotations
@@ -155,8 +156,9 @@ class Rounds:
 
 
 def matched(flow: Flow, first: Cut, second: Cut) -> dict[Cut, Cut] | None:
-    """Return which cut point after `second` stands for each one after `first`, one for one.
+    """Return which cut point after `second` stands for each one after `first`.
 
+    Several may be one: what is reached twice is found again, and parallel edges are summed up.
     None where the code up to those differs, in anything but the numbers of nodes, or comes to a
     head of a loop, which may be a cut point or not.
     """
@@ -171,7 +173,7 @@ def matched(flow: Flow, first: Cut, second: Cut) -> dict[Cut, Cut] | None:
             continue
         pairs[a] = b
         one, other = flow.nodes[a], flow.nodes[b]
-        if flow.live[a] != flow.live[b] or {a, b} & flow.endless or not _is_alike(one, other):
+        if {a, b} & flow.endless or not _is_alike(one, other):
             return None
         following = list(zip(successors(one), successors(other), strict=True))
         if isinstance(one, Output):
@@ -186,7 +188,7 @@ def matched(flow: Flow, first: Cut, second: Cut) -> dict[Cut, Cut] | None:
             continue
         if lives[0] != lives[1] or cuts.setdefault(ends[0], ends[1]) != ends[1]:
             return None
-    return cuts if len(set(cuts.values())) == len(cuts) else None
+    return cuts
 
 
 def _is_alike(one: Node, other: Node) -> bool:

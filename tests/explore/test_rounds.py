@@ -24,8 +24,15 @@ BODIES = {
         "a ~ bernoulli(1/2)  if a { output d > 1  if i = 1 { b ~ bernoulli(1/3)  output b } }"
         " else { output d > 1 }"
     ),
+    "outputs that other rounds follow": (
+        "a ~ bernoulli(1/2)  if a { output d > 1  if i = 4 { b ~ bernoulli(1/3)  output b } }"
+        " else { output d > 1 }"
+    ),
+    "ways that meet in some rounds": (
+        "a ~ bernoulli(1/2)  if a { n := 1  if i = 4 { n := 2 } } else { n := 0 }  output n  n := 0"
+    ),
     "a loop without end": (
-        "a ~ bernoulli(1/2)  while n < 3 { n := n + 1 }  n := n - 3  output (a, d > i)"
+        "a ~ bernoulli(1/2)  while n < 3 { n := n + 1 }  n := n - 3  output (a, d > 1)"
     ),
     "an array": "a ~ geometric(d, 1/2) clamped 0..3  q[i] := a  q[1] := 1  output sum(q) > 2",
     "a tuple": "a ~ geometric(d, 1/2) clamped 0..3  (n, b) := (a mod 2, a)  output b > 1",
