@@ -29,7 +29,8 @@ BODIES = {
         " else { output d > 1 }"
     ),
     "ways that meet in some rounds": (
-        "a ~ bernoulli(1/2)  if a { n := 1  if i = 4 { n := 2 } } else { n := 0 }  output n  n := 0"
+        "a ~ geometric(d, 1/2) clamped 0..3"
+        "  if a > 1 { n := 1  if i = 4 { n := 0 } } else { n := 0 }  output n  n := 0"
     ),
     "a loop without end": (
         "a ~ bernoulli(1/2)  while n < 3 { n := n + 1 }  n := n - 3  output (a, d > 1)"
