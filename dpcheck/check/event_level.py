@@ -39,7 +39,9 @@ _ASKED_OUTPUTS = 2
 _MAX_CERTIFIED = 64
 _MAX_ENTRIES = 1 << 18
 
-_complete: WeakKeyDictionary[Chain, dict[bytes, PairedRows | LossGraph]] = WeakKeyDictionary()
+_complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | LossGraph]]] = (
+    WeakKeyDictionary()
+)
 
 _prefix_graphs: WeakKeyDictionary[Chain, dict[tuple[bytes, int, int], LossGraph | None]] = (
     WeakKeyDictionary()
@@ -97,7 +99,10 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
     """Return the pairs of neighbors with an end selected, and how they are seen."""
     chosen = np.zeros(chain.n_states, np.bool_)
     chosen[selected] = True
-    pairs = chain.neighbors.pairs[chosen[chain.neighbors.pairs].any(axis=1)]
+    pairs = chain.neighbors.pairs
+    is_asked = chosen[pairs[:, 0]] | chosen[pairs[:, 1]]
+    if not np.all(is_asked):
+        pairs = pairs[is_asked]
 
     def names(pair: int) -> tuple[str, str]:
         first, second = pairs[pair].tolist()
@@ -107,7 +112,13 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
     chosen[pairs] = True
     states = np.flatnonzero(chosen)
     seen, sources = observed(chain, states, limits)
-    return SeenPairs(seen, sources, (np.cumsum(chosen) - 1)[pairs], names, limits)
+    ends = pairs if _are_first(states) else (np.cumsum(chosen) - 1)[pairs]
+    return SeenPairs(seen, sources, ends, names, limits)
+
+
+def _are_first(states: IntArray) -> bool:
+    """Tell whether states, in increasing order, are 0, 1, ..., so that each is its own index."""
+    return len(states) == 0 or bool(states[-1] == len(states) - 1)
 
 
 def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, IntArray]:
@@ -146,18 +157,19 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
     Tables and graphs are made once for all claims about the same pairs.
     """
     chain, limits = seen.chain, seen.limits
-    known = _complete.setdefault(chain, {})
-    key = seen.sources[seen.pairs].tobytes()
-    if key not in known:
+    known = _complete.setdefault(chain, [])
+    pairs = seen.pairs if _are_first(seen.sources) else seen.sources[seen.pairs]
+    found = next((made for asked, made in known if np.array_equal(asked, pairs)), None)
+    if found is None:
         entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
         table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
         if table is None:
             from dpcheck.check.merging import loss_graph
 
-            known[key] = loss_graph(chain, seen.sources[seen.pairs], limits)
+            found = loss_graph(chain, pairs, limits)
         else:
-            known[key] = PairedRows(table, seen.pairs)
-    found = known[key]
+            found = PairedRows(table, seen.pairs)
+        known.append((pairs, found))
     if isinstance(found, PairedRows):
         return TableEvidence(found, chain.observation_text, limits)
     from dpcheck.check.merging import MergedEvidence

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 _INT64_LIMIT = 2**62
 _BLOCK = 1 << 20
 _KEPT = 1 << 22
+_RIVALS = 1 << 14
 _HEAD = 8
 _MARGIN = 32 * UNIT_ROUNDOFF
 
@@ -81,8 +82,30 @@ class PairedRows:
     def blocks(self, limits: Limits) -> Iterator[Block]:
         """Pairs of rows side by side, both directions; kept where all of them are not many."""
         if self._n_compared > _KEPT:
-            return self._made_blocks(limits)
+            return self._made_blocks(self._class_pairs, limits)
         return iter(self._kept_blocks)
+
+    def rival_blocks(self, limits: Limits) -> Iterator[Block]:
+        """Pairs of rows side by side, both directions; among them all that have the largest ratio.
+
+        Floats leave out the others where rows have one support. A largest quotient of two
+        chances, or of the inverse, is wrong by less than 24u of it (one step more than in a
+        block), so a pair that is 64u of the largest below it does not have the largest ratio.
+        """
+        chosen = self._class_pairs
+        if not self.have_one_support or len(chosen) < self.table.indptr[1]:
+            return self.blocks(limits)
+        if self._chances is None:
+            return self.blocks(limits)
+        columns = np.ascontiguousarray(self._chances.reshape(len(self._classes), -1).T)
+        tops = []
+        for start in range(0, len(chosen), _RIVALS):
+            limits.check_time(f"{start} of {len(chosen)} pairs of rows compared")
+            tops.append(_largest_quotients(columns, self.pairs[chosen[start : start + _RIVALS]]))
+        top = np.concatenate(tops)
+        # What is not a number is no rival for certain; it is kept.
+        is_rival = ~(top < np.fmax.reduce(top) * (1 - 2 * _MARGIN))
+        return self._made_blocks(chosen[is_rival], limits)
 
     def block_of(self, gap: Gap) -> Block:
         """Return the one pair of rows a gap is about, in its direction."""
@@ -186,7 +209,12 @@ class PairedRows:
 
     @cached_property
     def _class_pairs(self) -> IntArray:
-        """One representative pair for each pair of different classes: rows of `pairs`, in order."""
+        """One representative pair for each pair of different classes: rows of `pairs`, in order.
+
+        No pair is there twice, nor a source beside itself: where all rows differ, that is all.
+        """
+        if len(distinct(self._classes)) == len(self._classes):
+            return np.arange(len(self.pairs))
         classes = self._classes[self.pairs]
         different = np.flatnonzero(classes[:, 0] != classes[:, 1])
         left, right = classes[different].T
@@ -197,24 +225,29 @@ class PairedRows:
     @cached_property
     def _kept_blocks(self) -> list[Block]:
         """All blocks."""
-        return list(self._made_blocks(Limits()))
+        return list(self._made_blocks(self._class_pairs, Limits()))
 
     @property
     def _n_compared(self) -> int:
         """The number of entries in all pairs of rows."""
-        widths = np.diff(self.table.indptr)
-        return int(widths[self.pairs[self._class_pairs]].sum())
+        return int(self._sizes(self._class_pairs).sum())
 
-    def _made_blocks(self, limits: Limits) -> Iterator[Block]:
-        """Make pairs of rows side by side, both directions, in blocks of bounded size."""
+    def _sizes(self, chosen: IntArray) -> IntArray:
+        """Return the number of entries in both rows of the chosen pairs, [n_chosen]."""
         widths = np.diff(self.table.indptr)
-        sizes = widths[self.pairs[self._class_pairs]].sum(axis=1)
+        if self.have_one_support:
+            return np.full(len(chosen), 2 * widths[0])
+        return np.asarray(widths[self.pairs[chosen]].sum(axis=1), np.int64)
+
+    def _made_blocks(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
+        """Make pairs of rows side by side, both directions, in blocks of bounded size."""
+        sizes = self._sizes(chosen)
         chunk = np.cumsum(sizes) // _BLOCK
         bounds = np.flatnonzero(np.diff(chunk, prepend=-1))
         for k, start in enumerate(bounds.tolist()):
             stop = bounds[k + 1] if k + 1 < len(bounds) else len(sizes)
             limits.check_time(f"{start} of {len(sizes)} pairs of rows compared")
-            forward = self._block(self._class_pairs[start:stop])
+            forward = self._block(chosen[start:stop])
             yield forward
             yield forward.reversed()
 
@@ -491,6 +524,22 @@ class Block:
             return False
         weights = (*self.scales, *self.p.tolist(), *self.q.tolist())
         return any(isinstance(weight, ExpPolynomial) for weight in weights)
+
+
+def _largest_quotients(columns: FloatArray, pairs: IntArray) -> FloatArray:
+    """Return the largest of p/q and q/p of each pair of rows, [n_pairs]; columns [width, n_rows].
+
+    Not a number where one of the quotients is none.
+    """
+    left, right = np.ascontiguousarray(pairs.T)
+    largest = columns[0][left] / columns[0][right]
+    least = largest.copy()
+    for column in columns[1:]:
+        quotients = column[left] / column[right]
+        np.maximum(largest, quotients, out=largest)
+        np.minimum(least, quotients, out=least)
+    found: FloatArray = np.maximum(largest, 1 / least)
+    return found
 
 
 def _factors(

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcheck.chain.sets import distinct
 from dpcheck.check.events import MAX_LISTED, N_RUNS, EventText, many_sequences, sequence_text
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.paired_rows import Block, PairedRows
@@ -96,7 +95,7 @@ class TableEvidence:
         """
         ratio: Number = 1
         found: tuple[Block, int] | None = None
-        for block in self.rows.blocks(self.limits):
+        for block in self.rows.rival_blocks(self.limits):
             larger = block.largest_ratio(ratio)
             if larger is not None:
                 ratio, found = larger[0], (block, larger[1])
@@ -107,6 +106,7 @@ class TableEvidence:
 
     def has_certain_rows(self) -> bool:
         """Tell whether every pair has one and the same sequence, with certainty, on both sides."""
+        if self.rows.has_different_rows:
+            return False
         widths = np.diff(self.rows.table.indptr)
-        ends = distinct(self.rows.pairs)
-        return bool(np.all(widths[ends] == 1)) and not self.rows.has_different_rows
+        return bool(np.all(widths[self.rows.pairs] == 1))

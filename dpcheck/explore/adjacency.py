@@ -75,7 +75,7 @@ def neighbor_pairs(
         left = Side(inputs, n_inputs)
         right = Side({primed[name]: column for name, column in inputs.items()}, n_inputs)
         equal = [(name, primed[name]) for name in public]
-        pairs = related(left, right, condition, equal, table, limits, skip_same=True)
+        pairs = related(left, right, condition, equal, table, limits, one_table=True)
         found.append(pairs)
     return symmetric(found, n_inputs)
 
@@ -88,12 +88,13 @@ def _primed_names(inputs: Columns, condition: Expr | None) -> dict[str, str]:
 
 def symmetric(found: Sequence[IntArray], n_states: int) -> IntArray:
     """Return the pairs [n, 2] of all parts as unordered pairs without self-pairs, sorted."""
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *found])
-    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
-    keys = distinct((low * n_states + high)[low != high])
-    return (
-        np.stack([keys // n_states, keys % n_states], axis=1) if len(keys) else keys.reshape(0, 2)
-    )
+    pairs = np.concatenate([part.T for part in found] or [np.empty((2, 0), np.int64)], axis=1)
+    low, high = np.minimum(*pairs), np.maximum(*pairs)
+    keys = low * n_states + high
+    if np.array_equal(low, pairs[0]) and np.all(low < high) and np.all(keys[1:] > keys[:-1]):
+        return pairs.T
+    keys = distinct(keys[low != high])
+    return np.stack([keys // n_states, keys % n_states]).T
 
 
 def _listed(
@@ -134,17 +135,18 @@ def related(
     table: ValueTable,
     limits: Limits,
     *,
-    skip_same: bool = False,
+    one_table: bool = False,
 ) -> IntArray:
     """Return the pairs (row of left, row of right) [n, 2] that satisfy the condition.
 
-    `equal` lists columns that have to agree; `skip_same` leaves out pairs of equal rows.
+    `equal` lists columns that have to agree. With `one_table`, both sides are the same rows, all
+    different: none is paired with itself, and one of (s, t) and (t, s) stands for both.
     Raises `MistakesFound` if the condition has no value on some pair of the search,
     `LimitReached` when the pairs get too many.
     """
     if not left.n_rows or not right.n_rows:
         return np.empty((0, 2), np.int64)
-    search = _Search(left, right, tuple(equal), (), table, limits, skip_same)
+    search = _Search(left, right, tuple(equal), (), table, limits, one_table)
     if condition is None:
         return search.satisfying(search.blocks(()), ()).pairs
     names = frozenset(left.columns), frozenset(right.columns)
@@ -152,7 +154,7 @@ def related(
     for conjuncts in conjunctions(condition):
         narrow = _narrowed(search, conjuncts)
         bounds = distances(narrow.conjuncts, *names)
-        candidates, settled = narrow.search.candidates(bounds)
+        candidates, settled = narrow.search.candidates(bounds, len(narrow.conjuncts))
         open_ = [conjunct for conjunct in narrow.conjuncts if id(conjunct) not in settled]
         part = narrow.search.satisfying(candidates, open_)
         found.append(_Found(narrow.widened(part.pairs), narrow.widened(part.unsure)))
@@ -187,7 +189,10 @@ class _Coordinate:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """Coordinates, the moves between rows, and the `id`s of conjuncts true of all they meet."""
+    """Coordinates, the moves between rows, and the `id`s of conjuncts true of all they meet.
+
+    With a move there is the opposite one.
+    """
 
     coordinates: list[_Coordinate]
     moves: list[tuple[int, ...]]
@@ -207,28 +212,28 @@ class _Search:
     equal_values: tuple[tuple[IntArray, IntArray], ...]
     table: ValueTable
     limits: Limits
-    skip_same: bool
+    one_table: bool
 
     def satisfying(
         self, candidates: Iterator[tuple[IntArray, IntArray]], conjuncts: Sequence[Expr]
     ) -> _Found:
         """Return the candidate pairs that satisfy every conjunct."""
-        nothing = np.empty((0, 2), np.int64)
+        nothing = np.empty((2, 0), np.int64)
         found, unsure, n_found = [nothing], [nothing], 0
-        for some, partners in candidates:
+        for rows, others in candidates:
             self.limits.check_time(f"{n_found} neighbor pairs found")
-            apart = np.flatnonzero(some != partners) if self.skip_same else slice(None)
-            rows, others = some[apart], partners[apart]
-            pairs = np.stack([rows, others], axis=1)
+            pairs = np.stack([rows, others])
+            if self.one_table and np.any(rows == others):
+                pairs = pairs[:, rows != others]
             if conjuncts:
-                truth = self._truth(rows, others, conjuncts)
-                unsure.append(pairs[truth >= FIRST_FAULT])
-                pairs = pairs[truth == TRUE]
+                truth = self._truth(pairs[0], pairs[1], conjuncts)
+                unsure.append(pairs[:, truth >= FIRST_FAULT])
+                pairs = pairs[:, truth == TRUE]
             found.append(pairs)
-            n_found += len(found[-1])
+            n_found += pairs.shape[1]
             if n_found > 4 * self.limits.max_states:
                 raise LimitReached(f"more than {n_found} neighbor pairs", "--max-states")
-        return _Found(np.concatenate(found), np.concatenate(unsure))
+        return _Found(np.concatenate(found, axis=1).T, np.concatenate(unsure, axis=1).T)
 
     def _truth(self, rows: IntArray, others: IntArray, conjuncts: Sequence[Expr]) -> IntArray:
         """Return the truth of the conjunction on pairs of rows, from left to right."""
@@ -255,7 +260,7 @@ class _Search:
     # --- plans ---
 
     def candidates(
-        self, bounds: Sequence[Distance]
+        self, bounds: Sequence[Distance], n_conjuncts: int
     ) -> tuple[Iterator[tuple[IntArray, IntArray]], frozenset[int]]:
         """Return candidate pairs by the cheaper plan: a superset of what the bounds allow.
 
@@ -269,7 +274,8 @@ class _Search:
         if blocks > 2 * (self.left.n_rows + self.right.n_rows):
             plan = self._plan(bounds, blocks)
             if plan is not None:
-                return self.moves(plan.coordinates, plan.moves), plan.settled
+                is_whole = len(plan.settled) == n_conjuncts
+                return self.moves(plan, is_whole=is_whole), plan.settled
         return self.blocks(fixed), frozenset()
 
     def _groups(self, fixed: Sequence[tuple[str, str]]) -> tuple[IntArray, IntArray]:
@@ -334,7 +340,9 @@ class _Search:
         rest_right = [name for name in self.right.columns if name not in used_right]
         if len(rest_left) != len(rest_right):
             return None
-        return pairs + list(zip(rest_left, rest_right, strict=True))
+        pairs += zip(rest_left, rest_right, strict=True)
+        place = {name: k for k, name in enumerate(self.left.columns)}
+        return sorted(pairs, key=lambda pair: place[pair[0]])
 
     def _coordinate(self, name: str, other: str) -> _Coordinate:
         left, right = self.left.columns[name], self.right.columns[other]
@@ -345,43 +353,52 @@ class _Search:
         distinct, rank = np.unique(both, return_inverse=True)
         return _Coordinate(rank[: len(left)], rank[len(left) :], len(distinct), is_metric=False)
 
-    def moves(
-        self, coordinates: list[_Coordinate], moves: list[tuple[int, ...]]
-    ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the rows that moves lead from and the rows they lead to, many moves at a time.
+    def moves(self, plan: _Plan, *, is_whole: bool) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the rows that moves lead from and the rows they lead to, many rows at a time.
 
-        A digit of a key has room for twice the width w, and a step is below w in size: from the
-        last digit on, one that leaves its range comes to w at least (with or without a borrow),
-        which no key of the right side has. So equal keys mean that all steps are as in the move.
+        A digit of a key has room for the width w and the longest step r < w. A digit that leaves
+        its range comes, from the last one on, to a digit from w to w + r - 1 (with a borrow or
+        without), which no key of the right side has: equal keys mean that all steps are as in
+        the move. This holds for the first digit too where negative keys count from the end.
+
+        Where moves are the whole condition (`is_whole`) and both sides have the same keys, (s, t)
+        is found by a move exactly if (t, s) is by the opposite one: positive shifts are enough.
+        No shift is 0 but that of no move, as 2 r < w + r, and the rows of one table are
+        different. Where keys grow from row to row, pairs come in order.
         """
         key = np.zeros(self.left.n_rows, np.int64)
         target = np.zeros(self.right.n_rows, np.int64)
-        shifts, size = np.zeros(len(moves), np.int64), 1
-        for c, steps in zip(coordinates, np.array(moves, np.int64).T, strict=True):
-            digit = 2 * c.width
-            key, target = key * digit + c.left, target * digit + c.right
-            shifts, size = shifts * digit + steps, size * digit
-        lookup = _lookup(target, size, len(key) * len(moves))
-        at_once = max(1, MOVED // len(key))
-        for first in range(0, len(moves), at_once):
-            moved = shifts[first : first + at_once, np.newaxis] + key
+        shifts, size = np.zeros(len(plan.moves), np.int64), 1
+        for c, steps in zip(plan.coordinates, np.array(plan.moves, np.int64).T, strict=True):
+            room = c.width + int(steps.max())
+            key, target = key * room + c.left, target * room + c.right
+            shifts, size = shifts * room + steps, size * room
+        shifts = np.sort(shifts)
+        if self.one_table and is_whole and np.array_equal(key, target):
+            shifts = shifts[shifts > 0]
+        if not len(shifts):
+            return
+        lookup = _lookup(target, size, len(key) * len(shifts))
+        at_once = max(1, MOVED // len(shifts))
+        for first in range(0, len(key), at_once):
+            moved = key[first : first + at_once, np.newaxis] + shifts
             places, others = lookup(moved.ravel())
-            yield places % len(key), others
+            yield first + places // len(shifts), others
 
 
 def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
-    """Return what finds keys among the targets, which are below `size` / 2.
+    """Return what finds keys among the targets, which are at least 0 and below `size`.
 
-    It returns which of the keys asked for, each between -size / 2 and size, are where in `target`.
+    It returns which of the keys asked for, each between -size and size, are where in `target`.
+    A negative one may be taken modulo `size`.
     """
     order = np.argsort(target, kind="stable")
     ordered = target[order]
     if np.any(ordered[1:] == ordered[:-1]):
         return partial(_found_repeatedly, ordered, order)
-    if 2 * size > 4 * n_asked + 1024:
+    if size > 4 * n_asked + 1024:
         return partial(_found_in_order, ordered, order)
-    # A negative key counts from the end, where nothing stands.
-    row = np.full(2 * size, -1, np.int64)
+    row = np.full(size, -1, np.int64)
     row[target] = np.arange(len(target))
     return partial(_found_in_table, row)
 
@@ -412,22 +429,25 @@ def _found_in_table(row: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
 class _Narrowed:
     """What is left to search where some conjuncts, which read one side only, are settled.
 
-    left, right: the rows of the whole sides that are left; conjuncts: those not settled.
+    whole: the search among all rows; left, right: the rows of its sides that are left; conjuncts:
+    those not settled.
     """
 
+    whole: _Search
     search: _Search
     left: IntArray
     right: IntArray
     conjuncts: Sequence[Expr]
-    skip_same: bool
 
     def widened(self, pairs: IntArray) -> IntArray:
         """Return pairs of rows of the whole sides."""
+        if len(self.left) == self.whole.left.n_rows and len(self.right) == self.whole.right.n_rows:
+            return pairs
         rows, others = self.left[pairs[:, 0]], self.right[pairs[:, 1]]
-        if self.skip_same:
+        if self.whole.one_table:
             apart = np.flatnonzero(rows != others)
             rows, others = rows[apart], others[apart]
-        return np.stack([rows, others], axis=1)
+        return np.stack([rows, others]).T
 
 
 def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
@@ -473,9 +493,9 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
         ),
         search.table,
         search.limits,
-        skip_same=False,
+        one_table=search.one_table and np.array_equal(left, right),
     )
-    return _Narrowed(inner, left, right, left_over, search.skip_same)
+    return _Narrowed(search, inner, left, right, left_over)
 
 
 def _across(conjunct: Expr, search: _Search) -> Iterator[tuple[Expr, Expr]]:

@@ -33,6 +33,7 @@ from dpcheck.explore.flow import END, Flow
 from dpcheck.explore.growing import Growing
 from dpcheck.explore.lists import Unusual
 from dpcheck.explore.mistakes import MistakesFound, mistake_of
+from dpcheck.explore.rounds import Columns, Reached, Rounds
 from dpcheck.explore.states import StateTable
 from dpcheck.explore.walk import Batch, Part, Walk, are_first, spoken
 from dpcheck.limits import Limits
@@ -151,6 +152,7 @@ class Explorer:
         self.inputs, self.n_inputs = inputs, n_inputs
         self.supports = Supports(table)
         self.formulas = Formulas(flow, self.supports)
+        self.rounds = Rounds(flow, is_on=not labelled)
         self.tables: dict[Cut, _Table] = {}
         self.queue: list[tuple[int, int, Cut]] = []
         self.n_states = n_inputs
@@ -212,11 +214,19 @@ class Explorer:
         """Run the code after some states of a cut point, up to the next cut points."""
         kind, node_index = table.cut
         source, frame = table.numbers[rows], table.frame(rows)
+        is_head, columns = kind == "head", dict(frame.columns)
         if kind == "sample":
-            if not self._draw_few(node_index, source, frame):
-                self._draw(node_index, source, frame)
-        elif not self._leave_few(node_index, source, frame.columns, leaves_head=kind == "head"):
-            self._leave(node_index, source, frame, leaves_head=kind == "head")
+            is_done = self._draw_few(node_index, source, frame)
+        else:
+            is_done = self._leave_few(node_index, source, frame.columns, leaves_head=is_head)
+        if is_done or self.rounds.is_repeated(self, table.cut, source, columns):
+            return
+        self.rounds.begin(table.cut)
+        if kind == "sample":
+            self._draw(node_index, source, frame)
+        else:
+            self._leave(node_index, source, frame, leaves_head=is_head)
+        self.rounds.end(self, table.cut, source, columns)
 
     # --- few rows --------------------------------------------------------------------------
 
@@ -334,13 +344,31 @@ class Explorer:
         self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch, span: Span
     ) -> IntArray:
         """Return the raw states the rows are in at a cut point; new ones are queued."""
+        source, drawn = batch.source[part.origin], batch.drawn[part.origin]
+        numbers = self.entered(cut, columns, source, drawn, span)
+        self.rounds.meet(Reached(cut, columns, numbers, source, drawn, span))
+        return numbers
+
+    def entered(
+        self,
+        cut: Cut,
+        columns: Columns,
+        source: IntArray,
+        drawn: IntArray,
+        span: Span,
+        *,
+        are_different: bool = False,
+    ) -> IntArray:
+        """Return the raw states at a cut point with some columns, met after a source that drew."""
         table = self.tables.get(cut)
         if table is None:
             table = self.tables[cut] = _Table(cut, tuple(columns))
-        local, new = table.states.numbers(list(columns.values()), len(part.origin))
+        if are_different and not table.states.n_rows:
+            local = new = table.states.started(list(columns.values()), len(source))
+        else:
+            local, new = table.states.numbers(list(columns.values()), len(source))
         if len(new):
-            origin = part.origin[new]
-            self._add_states(table, batch.source[origin], batch.drawn[origin], span)
+            self._add_states(table, source[new], drawn[new], span)
         return table.numbers[local]
 
     def _add_states(self, table: _Table, sources: IntArray, drawn: IntArray, span: Span) -> None:
@@ -367,7 +395,10 @@ class Explorer:
             parts.append(_summed_up(source, targets, batch.weight_of(part)))
         source = _joined([source for source, _, _ in parts])
         target = _joined([target for _, target, _ in parts])
-        weight = concatenated([weight for _, _, weight in parts])
+        self.add_edges(source, target, concatenated([weight for _, _, weight in parts]))
+
+    def add_edges(self, source: IntArray, target: IntArray, weight: WeightArray) -> None:
+        """Add edges, parallel ones summed up."""
         first, size = int(source.min()), self.n_states + 1
         keys = (source - first) * size + (target - STOPPED)
         if not np.all(keys[1:] > keys[:-1]):

@@ -94,6 +94,13 @@ class StateTable:
             self._extend([row[missing] for row in rows])
         return known[group], first[missing]
 
+    def started(self, columns: Sequence[IntArray], n_rows: int) -> IntArray:
+        """Add the first rows, known to be different, and return their numbers."""
+        self.n_rows = 0 if columns else n_rows
+        if columns:
+            self._extend(list(columns))
+        return np.arange(n_rows)
+
     def _counted(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
         """Return what `numbers` does, by the dictionary, row by row."""
         rows = list(zip(*(column.tolist() for column in columns), strict=True))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.check import Holds, Undecided, Violated
+from dpcheck.check.event_level import complete_evidence, seen_pairs
 from dpcheck.check.factors import Factor
 from dpcheck.check.merging import MergedEvidence, loss_graph
 from dpcheck.check.paired_rows import PairedRows
@@ -440,3 +441,16 @@ def test_a_wrong_value_is_told_with_its_parameter(claim, requirement):
     text = "import std.survey check survey: CLAIM".replace("CLAIM", claim)
     (result,) = check_text(text)["results"]
     assert result["counterexample"]["requirement"] == requirement
+
+
+def test_each_selection_of_inputs_has_the_pairs_with_an_end_among_them():
+    rows = {
+        str(x): {"Y": Fraction(1, 2**k), "N": 1 - Fraction(1, 2**k)}
+        for x, k in enumerate([4, 1, 2, 3])
+    }
+    chain = release_chain(rows, [("0", "1"), ("1", "2"), ("2", "3")])
+    for selected, largest in (([3], 2), ([0], 8), ([2, 3], 2), ([0, 1, 2, 3], 8)):
+        seen = seen_pairs(chain, np.array(selected), Limits())
+        found = tight_epsilon(complete_evidence(seen), 0)
+        assert found.value == ln(largest)
+        assert seen.names(0)[1] == str(max(selected[0], 1))

@@ -14,6 +14,7 @@ from dpcheck.chain.scales import weight_array
 from dpcheck.check.paired_rows import PairedRows, first_places
 from dpcheck.check.sequences import SequenceTable
 from dpcheck.exact import number
+from dpcheck.limits import Limits
 
 TINY = Fraction(1, 10**40)
 
@@ -66,6 +67,31 @@ def test_the_larger_of_two_ratios_is_found_that_differ_in_the_fortieth_digit():
         found = block_of([*p, 1 - sum(p)], q).largest_ratio(1)
         assert found is not None
         assert found[0] == exact((Fraction(2, 5) + TINY) * 5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_pair_with_the_largest_ratio_is_a_rival_though_floats_cannot_tell(seed):
+    drawn = Random(seed)
+    fifth = Fraction(1, 5)
+    off = [k * TINY for k in range(1, 9)]
+    drawn.shuffle(off)
+    rows = [([fifth, 1 - fifth], 1)]
+    rows += [([p, 1 - p], drawn.randrange(1, 2**60)) for p in (2 * fifth + each for each in off)]
+    rows.append(([Fraction(3, 10), Fraction(7, 10)], 1))
+    pairs = np.array([(k, 0) if k % 2 else (0, k) for k in range(1, len(rows))])
+    blocks = list(PairedRows(table_of(rows), pairs).rival_blocks(Limits()))
+    assert {pair for block in blocks for pair in block.pair.tolist()} == set(range(8))
+    found = [block.largest_ratio(1) for block in blocks]
+    assert max(ratio for ratio, _ in filter(None, found)) == exact(2 + 8 * 5 * TINY)
+
+
+def test_pairs_whose_floats_are_no_numbers_are_rivals():
+    tiny = Fraction(1, 3**3000)
+    rows = [([tiny, 1 - tiny], 1), ([5 * tiny, 1 - 5 * tiny], 1)]
+    rows += [([Fraction(1, 2), Fraction(1, 2)], 1), ([Fraction(1, 6), Fraction(5, 6)], 1)]
+    paired = PairedRows(table_of(rows), np.array([[0, 1], [2, 3]]))
+    found = [block.largest_ratio(1) for block in paired.rival_blocks(Limits())]
+    assert max(ratio for ratio, _ in filter(None, found)) == 5
 
 
 def test_rows_that_differ_in_the_fortieth_digit_are_different_classes():

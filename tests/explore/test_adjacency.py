@@ -109,6 +109,32 @@ def test_pairs_are_those_of_the_definition(seed, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        # Moves that are no distances between a variable and itself: not symmetric.
+        op("<=", op("abs", op("-", X, v("y'"))), 1),
+        logic("and", op("<=", op("abs", op("-", X, X_PRIMED)), 1), op("<", v("y"), v("y'"))),
+        # Conditions on one side leave the two sides with different rows.
+        logic("and", op("<=", op("abs", op("-", X, X_PRIMED)), 1), op("=", v("y"), 2)),
+        logic("and", op("<=", op("abs", op("-", X, X_PRIMED)), 1), op("=", v("y'"), v("y"))),
+        op("<=", op("l1", *(op("array", 1, v(f"x{p}"), v(f"y{p}")) for p in ("", "'"))), 3),
+    ],
+)
+def test_conditions_are_closed_symmetrically(condition):
+    target = mechanism(
+        [scalar("x", range(9)), scalar("y", range(9))],
+        [("output", "x")],
+        [AdjacentWhere(condition, SPAN)],
+    )
+    table = ValueTable()
+    columns, n_inputs = universe(target, table, Limits())
+    found = neighbor_pairs(target, columns, n_inputs, table, Limits())
+    assert [tuple(pair) for pair in found.tolist()] == obvious_pairs(
+        target, columns, n_inputs, table
+    )
+
+
 def test_listed_pairs_are_closed_symmetrically_without_self_pairs():
     pos, neg, unknown = (Symbol(name) for name in ("pos", "neg", "unknown"))
     clause = AdjacentPairs(((neg, pos), (pos, neg), (neg, unknown), (pos, pos)), SPAN)
