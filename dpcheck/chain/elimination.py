@@ -28,7 +28,16 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.chain.products import Right, long_product
-from dpcheck.chain.rows import Entries, Rows, Scaled, merged, ranges, rows_of, rows_of_scaled
+from dpcheck.chain.rows import (
+    Entries,
+    Rows,
+    Scaled,
+    joined,
+    merged,
+    ranges,
+    rows_of,
+    rows_of_scaled,
+)
 from dpcheck.chain.scales import (
     Scales,
     as_objects,
@@ -520,14 +529,14 @@ def _pushed(
         if not waiting[depth]:
             continue
         tick("pushing probabilities along states without output")
-        here = _one_scale_per_target(_joined(waiting[depth]), len(wanted), graph)
+        here = _one_scale_per_target(joined(waiting[depth]), len(wanted), graph)
         waiting[depth] = []
         cost = int((graph.indptr[here.targets + 1] - graph.indptr[here.targets]).sum())
         n_entries += cost
         if max(cost, n_entries // 16) > MAX_ENTRIES and len(wanted) > 1:
             return None
         _sort_in(_next(graph, here, len(wanted), tick), level, waiting, done)
-    return rows_of(_joined(done.parts), len(wanted), graph.n_targets, graph.scales)
+    return rows_of(joined(done.parts), len(wanted), graph.n_targets, graph.scales)
 
 
 class _Finished:
@@ -548,7 +557,7 @@ class _Finished:
         if part.numerators.dtype != np.int64:
             while self._n_levels and self._n_levels[-1] <= n_levels:
                 n_levels += self._n_levels.pop()
-                part = self._added_up(_joined([self.parts.pop(), part]))
+                part = self._added_up(joined([self.parts.pop(), part]))
         self.parts.append(part)
         self._n_levels.append(n_levels)
 
@@ -557,15 +566,6 @@ class _Finished:
             entries, self._n_rows, self._graph.n_targets, self._graph.scales
         )
         return Entries(rows, targets, numerators, scales[rows])
-
-
-def _joined(parts: list[Entries]) -> Entries:
-    return Entries(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.targets for part in parts]),
-        concatenated([part.numerators for part in parts]),
-        np.concatenate([part.scales for part in parts]),
-    )
 
 
 def _one_scale_per_target(entries: Entries, n_rows: int, graph: SilentGraph) -> Entries:

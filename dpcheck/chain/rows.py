@@ -6,6 +6,7 @@ indptr[s] <= j < indptr[s+1], as in `Chain`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 
 import numpy as np
@@ -52,6 +53,25 @@ class Entries:
     targets: IntArray
     numerators: WeightArray
     scales: IntArray
+
+
+def joined(parts: Sequence[Entries]) -> Entries:
+    """Return the entries of all parts, at least one, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Entries(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.targets for part in parts]),
+        concatenated([part.numerators for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+    )
+
+
+def indptr_of(lengths: IntArray) -> IntArray:
+    """Return where rows of the given lengths start and end, [n+1]."""
+    indptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    return indptr
 
 
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:

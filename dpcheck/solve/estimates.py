@@ -26,14 +26,13 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import Graph, graph_of, topological_layers
-from dpcheck.chain.rows import ranges
+from dpcheck.chain.rows import indptr_of, ranges
 from dpcheck.exact import UNIT_ROUNDOFF
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.guesses import FloatArray
 from dpcheck.solve.lines import line_estimates
 from dpcheck.solve.rounding import MAX_BITS, FloatBounds, left_behind, rounded
-from dpcheck.solve.system import indptr_of
 
 MAX_LAYERS = 256
 MAX_STEPS = 1 << 20

@@ -16,11 +16,12 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, reachable
+from dpcheck.chain.rows import indptr_of
 from dpcheck.exact import Number, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.solve.bounded import bounded_solution
 from dpcheck.solve.solution import solution, solution_bounds
-from dpcheck.solve.system import System, indptr_of, without_self_loops
+from dpcheck.solve.system import System, without_self_loops
 
 Weights = tuple[WeightArray, WeightArray]
 Answer = TypeVar("Answer")

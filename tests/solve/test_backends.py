@@ -20,7 +20,8 @@ from dpcheck.records import replace
 from dpcheck.solve import guesses, lifting, solution, trees
 from dpcheck.solve.acyclic import acyclic_solution
 from dpcheck.solve.enclosures import acyclic_bounds
-from dpcheck.solve.system import System, indptr_of
+from dpcheck.chain.rows import indptr_of
+from dpcheck.solve.system import System
 from dpcheck.solve.trees import forest, tree_solution
 from tests.checking import check_text, verdicts
 
