@@ -21,6 +21,7 @@ Everything is exact; see `scales` for why int64 products are safe.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,9 @@ from dpcheck.chain.rows import (
     Entries,
     Rows,
     Scaled,
+    in_lowest_terms,
+    in_places,
+    indptr_of,
     joined,
     merged,
     ranges,
@@ -60,7 +64,10 @@ from dpcheck.limits import Tick
 from dpcheck.records import dataclass, replace
 
 MAX_ENTRIES = 1 << 22
-"""How many temporary entries are expanded at once."""
+"""How many temporary entries are expanded at once where each step makes more of them."""
+
+BLOCK_ENTRIES = 1 << 18
+"""How many entries of whole rows are expanded at once: what is made on the way fits a cache."""
 
 MANY_LEVELS = 32
 """With more levels they are counted again where paths got shorter."""
@@ -86,15 +93,57 @@ def eliminated(
     levels = _levels(direct, level)
     if direct is not graph and len(levels) > MANY_LEVELS:
         levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
-    targets = few_targets(direct, levels) if levels else None
+    is_whole = _are_whole(direct, wanted)
+    whole, others = np.flatnonzero(is_whole), np.flatnonzero(~is_whole)
+    parts = [(whole, _rows_at(direct, wanted[whole]))] if len(whole) else []
+    first = 0
+    for rows in _eliminated(direct, wanted[others], levels, tick):
+        parts.append((others[first : first + rows.n_rows], rows))
+        first += rows.n_rows
+    return in_places(parts, len(wanted), diverged)
+
+
+def _eliminated(
+    graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
+) -> list[Rows]:
+    """Return the rows of the wanted states over non-silent states, some after the others."""
+    if not len(wanted):
+        return []
+    targets = few_targets(graph, levels) if levels else None
     if targets is not None:
         try:
-            return _backward(TargetTable(direct, targets), wanted, levels, tick)
+            return _backward(TargetTable(graph, targets), wanted, levels, tick)
         except NoTable:
             tick("summing large numbers")
-    if _forward_is_cheaper(direct, wanted, levels):
-        return _forward(direct, wanted, levels, tick)
-    return _backward(_Store(direct), wanted, levels, tick)
+    if _forward_is_cheaper(graph, wanted, levels):
+        return _forward(graph, wanted, levels, tick)
+    return _backward(_Store(graph), wanted, levels, tick)
+
+
+def _are_whole(graph: SilentGraph, states: IntArray) -> BoolArray:
+    """Return [n_given] which rows lead to no silent state, and to each target once, in order.
+
+    There is nothing to eliminate, sort or add up: they are their own result.
+    """
+    targets = graph.targets[graph.steps.edges_of(states)]
+    lengths = graph.steps.degrees[states]
+    starts = (np.cumsum(lengths) - lengths)[lengths > 0]
+    is_good = targets[1:] > targets[:-1]
+    is_good = np.concatenate((np.ones(min(len(targets), 1), np.bool_), is_good))
+    is_good[starts] = True
+    is_good &= ~graph.silent[targets]
+    are_whole = np.ones(len(states), np.bool_)
+    if len(starts):
+        are_whole[lengths > 0] = np.logical_and.reduceat(is_good, starts)
+    return are_whole
+
+
+def _rows_at(graph: SilentGraph, states: IntArray) -> Rows:
+    """Return the rows of some states as they are, in lowest terms."""
+    edges = graph.steps.edges_of(states)
+    indptr = indptr_of(graph.steps.degrees[states])
+    denominators = graph.scales.weights(graph.scale[states])
+    return in_lowest_terms(Rows(indptr, graph.targets[edges], graph.numerators[edges], denominators))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +173,10 @@ class SilentGraph:
         """The number of states, and one more."""
         return len(self.silent)
 
-    @property
-    def sources(self) -> IntArray:
-        """The source of every entry."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+    @cached_property
+    def steps(self) -> Graph:
+        """The entries as a graph."""
+        return Graph(self.indptr, self.targets)
 
 
 # --- cycles --------------------------------------------------------------------------------
@@ -160,9 +209,10 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
 
 def _silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
     """Return sources and targets of the edges between silent states."""
-    sources = graph.sources
-    inner = np.flatnonzero(graph.silent[sources] & graph.silent[graph.targets])
-    return sources[inner], graph.targets[inner]
+    states = np.flatnonzero(graph.silent[:-1])
+    targets = graph.steps.successors(states)
+    inner = np.flatnonzero(graph.silent[targets])
+    return np.repeat(states, graph.steps.degrees[states])[inner], targets[inner]
 
 
 def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
@@ -295,10 +345,10 @@ def _exit_of(row: Mapping[int, Number]) -> _Exit:
 def _with_rows(graph: SilentGraph, replaced: dict[int, _Exit]) -> SilentGraph:
     """Return the graph with some rows replaced."""
     states = np.fromiter(sorted(replaced), np.int64, len(replaced))
-    keep = ~np.isin(graph.sources, states)
+    keep = ~np.isin(graph.steps.sources, states)
     new = [replaced[s] for s in states.tolist()]
     new_sources = np.repeat(states, [len(exit_.targets) for exit_ in new])
-    sources = np.concatenate([graph.sources[keep], new_sources])
+    sources = np.concatenate([graph.steps.sources[keep], new_sources])
     order = np.argsort(sources, kind="stable")
     targets = np.concatenate([graph.targets[keep], *(exit_.targets for exit_ in new)])
     numerators = concatenated([graph.numerators[keep], *(exit_.numerators for exit_ in new)])
@@ -347,7 +397,9 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
     if len(levels) < 2 or len(wanted) == 0:
         return False
     lengths = np.diff(graph.indptr)
-    n_outputs = len(distinct(graph.targets[~graph.silent[graph.targets]]))
+    is_met = np.zeros(graph.n_targets, np.bool_)
+    is_met[graph.targets] = True
+    n_outputs = np.count_nonzero(is_met & ~graph.silent)
     out = np.zeros(graph.n_targets)
     backward = 0.0
     for states in levels:
@@ -373,8 +425,8 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
 
 def _backward(
     store: _Store | TargetTable, wanted: IntArray, levels: list[IntArray], tick: Tick
-) -> Rows:
-    """Build the rows of the silent states level by level, then those of the wanted ones."""
+) -> list[Rows]:
+    """Build the rows of the silent states level by level, then return those of the wanted ones."""
     n_kept = 0
     for states in levels:
         for block in _blocks(store.costs(states)):
@@ -385,30 +437,16 @@ def _backward(
     for block in _blocks(store.costs(wanted)):
         tick("summing what leads to the outputs")
         parts.append(store.combined(wanted[block]))
-    return _stacked(parts)
+    return parts
 
 
 def _blocks(costs: IntArray) -> list[slice]:
-    """Cut rows of the given costs into runs of at most `MAX_ENTRIES`, one row at least."""
+    """Cut rows of the given costs into runs of at most `BLOCK_ENTRIES`, one row at least."""
     if not len(costs):
         return []
-    marks = np.flatnonzero(np.diff(np.cumsum(costs) // MAX_ENTRIES)) + 1
+    marks = np.flatnonzero(np.diff(np.cumsum(costs) // BLOCK_ENTRIES)) + 1
     edges = [0, *marks.tolist(), len(costs)]
     return [slice(a, b) for a, b in pairwise(edges)]
-
-
-def _stacked(parts: list[Rows]) -> Rows:
-    """Return the rows of all parts one after the other."""
-    if not parts:
-        nothing = np.empty(0, np.int64)
-        return Rows(np.zeros(1, np.int64), nothing, nothing, nothing)
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    return Rows(
-        np.concatenate(([0], np.cumsum(lengths))),
-        np.concatenate([part.targets for part in parts]),
-        concatenated([part.numerators for part in parts]),
-        concatenated([part.denominators for part in parts]),
-    )
 
 
 class _Store:
@@ -493,7 +531,9 @@ class _Store:
         self.targets, self.numerators = targets, numerators
 
 
-def _forward(graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows:
+def _forward(
+    graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
+) -> list[Rows]:
     """Push the mass of every wanted state along, level by level, many sources at a time."""
     parts: list[Rows] = []
     pending = [slice(0, len(wanted))]
@@ -505,7 +545,7 @@ def _forward(graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick:
             pending += [slice(middle, block.stop), slice(block.start, middle)]
         else:
             parts.append(part)
-    return _stacked(parts)
+    return parts
 
 
 def _pushed(

@@ -21,7 +21,7 @@ from dpcheck.chain.scales import (
     multiplied,
     summed,
 )
-from dpcheck.chain.sets import in_order
+from dpcheck.chain.sets import in_order, is_increasing
 from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
@@ -122,15 +122,15 @@ def _added_up(
 ) -> tuple[IntArray, IntArray, WeightArray]:
     """Return (row, target, numerator) in row-major order without repeats, each at most `bound`."""
     n_rows, n_entries = len(entries.row_scales), len(entries.rows)
+    keys = entries.rows * n_targets + entries.targets
+    if is_increasing(keys):
+        return entries.rows, entries.targets, entries.numerators
     if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
         present = np.zeros(n_targets, np.bool_)
         present[entries.targets] = True
         used = np.flatnonzero(present)
         if n_rows * len(used) <= 2 * n_entries:
             return _added_up_in_table(entries, used, n_targets)
-    keys = entries.rows * n_targets + entries.targets
-    if np.all(keys[1:] > keys[:-1]):
-        return entries.rows, entries.targets, entries.numerators
     keys, order = in_order(keys, n_rows * n_targets)
     is_first = np.ones(n_entries, np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
@@ -176,6 +176,30 @@ def _as_rows(
     indptr = np.zeros(len(denominators) + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=len(denominators)), out=indptr[1:])
     return in_lowest_terms(Rows(indptr, targets, numerators, denominators))
+
+
+def in_places(parts: list[tuple[IntArray, Rows]], n_rows: int, end: int) -> Rows:
+    """Return rows that come in parts, each with the places of its rows; others lead to `end`.
+
+    The list is emptied: what is in place is let go.
+    """
+    lengths = np.ones(n_rows, np.int64)
+    for places, rows in parts:
+        lengths[places] = np.diff(rows.indptr)
+    indptr = indptr_of(lengths)
+    are_small = all(
+        rows.numerators.dtype == rows.denominators.dtype == np.int64 for _, rows in parts
+    )
+    targets = np.full(indptr[-1], end, np.int64)
+    numerators: WeightArray = np.ones(indptr[-1], np.int64 if are_small else object)
+    denominators: WeightArray = np.ones(n_rows, np.int64 if are_small else object)
+    while parts:
+        places, rows = parts.pop()
+        entries = ranges(indptr[places], lengths[places])
+        targets[entries] = rows.targets
+        numerators[entries] = rows.numerators
+        denominators[places] = rows.denominators
+    return Rows(indptr, targets, numerators, denominators)
 
 
 def with_sinks(rows: Rows, number: IntArray, n_sinks: int) -> Rows:

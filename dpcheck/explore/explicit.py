@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation, WeightArray
-from dpcheck.chain.rows import Entries, Rows, indptr_of, joined, ranges, rows_of
+from dpcheck.chain.rows import Entries, Rows, in_places, joined, rows_of
 from dpcheck.chain.scales import Scales, weight_array
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.diagnostics.mistakes import Mistake
@@ -145,7 +145,9 @@ class _Layout:
         self._find_second_rows()
         if self.mistakes:
             raise MistakesFound(self.mistakes[:MAX_MISTAKES])
-        return _in_place(self.made, self.families.n_states)
+        # A state without a row ends the run: it leads to †, which stays.
+        n = self.families.n_states
+        return in_places(self.made, n + 1, n)
 
     def _find_second_rows(self) -> None:
         has_row = np.zeros(self.families.n_states, np.bool_)
@@ -318,30 +320,6 @@ class _Plan:
 
 
 _NONE = np.empty(0, np.int64)
-
-
-def _in_place(made: list[tuple[IntArray, Rows]], n_states: int) -> Rows:
-    """Return the rows of all states and of †, from the rows of some states at a time.
-
-    A state without a row ends the run: it leads to †, which stays. What is in place is let go.
-    """
-    lengths = np.ones(n_states + 1, np.int64)
-    for states, rows in made:
-        lengths[states] = np.diff(rows.indptr)
-    indptr = indptr_of(lengths)
-    are_small = all(
-        rows.numerators.dtype == rows.denominators.dtype == np.int64 for _, rows in made
-    )
-    targets = np.full(indptr[-1], n_states, np.int64)
-    numerators: WeightArray = np.ones(indptr[-1], np.int64 if are_small else object)
-    denominators: WeightArray = np.ones(n_states + 1, np.int64 if are_small else object)
-    while made:
-        states, rows = made.pop()
-        places = ranges(indptr[states], lengths[states])
-        targets[places] = rows.targets
-        numerators[places] = rows.numerators
-        denominators[states] = rows.denominators
-    return Rows(indptr, targets, numerators, denominators)
 
 
 def _as_number(value: Value) -> Number:
