@@ -643,12 +643,14 @@ def _sort_in(
 ) -> None:
     """Put entries at silent states where their level is, the others with the finished ones."""
     levels = level[entries.targets]
-    for depth in distinct(levels).tolist():
+    for depth in (np.flatnonzero(np.bincount(levels + 1)) - 1).tolist():
         chosen = np.flatnonzero(levels == depth)
-        part = Entries(
-            entries.rows[chosen],
-            entries.targets[chosen],
-            entries.numerators[chosen],
-            entries.scales[chosen],
-        )
+        part = entries
+        if len(chosen) < len(levels):
+            part = Entries(
+                entries.rows[chosen],
+                entries.targets[chosen],
+                entries.numerators[chosen],
+                entries.scales[chosen],
+            )
         (done if depth < 0 else waiting[depth]).append(part)

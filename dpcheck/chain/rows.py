@@ -83,7 +83,9 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     if not len(starts):
         return np.empty(0, np.int64)
     ends = np.cumsum(lengths)
-    return (starts - ends + lengths).repeat(lengths) + np.arange(ends[-1])
+    found = (starts - ends + lengths).repeat(lengths)
+    found += np.arange(ends[-1])
+    return found
 
 
 def merged(
