@@ -27,7 +27,7 @@ from itertools import pairwise
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
-from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.chain.graph import STATES_AT_ONCE, Graph, strong_components
 from dpcheck.chain.products import Right, long_product
 from dpcheck.chain.rows import (
     Entries,
@@ -93,9 +93,7 @@ def eliminated(
     levels = _levels(direct, level)
     if direct is not graph and len(levels) > MANY_LEVELS:
         levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
-    is_whole = _are_whole(direct, wanted)
-    whole, others = np.flatnonzero(is_whole), np.flatnonzero(~is_whole)
-    parts = [(whole, _rows_at(direct, wanted[whole]))] if len(whole) else []
+    parts, others = _whole_rows(direct, wanted)
     first = 0
     for rows in _eliminated(direct, wanted[others], levels, tick):
         parts.append((others[first : first + rows.n_rows], rows))
@@ -120,21 +118,38 @@ def _eliminated(
     return _backward(_Store(graph), wanted, levels, tick)
 
 
-def _are_whole(graph: SilentGraph, states: IntArray) -> BoolArray:
-    """Return [n_given] which rows lead to no silent state, and to each target once, in order.
+def _whole_rows(
+    graph: SilentGraph, wanted: IntArray
+) -> tuple[list[tuple[IntArray, Rows]], IntArray]:
+    """Return rows of wanted states that are their own result, with their places, and all others.
 
-    There is nothing to eliminate, sort or add up: they are their own result.
+    They lead to no silent state, and to each target once, in order: there is nothing to eliminate,
+    sort or add up. They are found some at a time, so that what is made on the way fits a cache.
     """
+    parts, others = [], [np.empty(0, np.int64)]
+    for first in range(0, len(wanted), STATES_AT_ONCE):
+        states = wanted[first : first + STATES_AT_ONCE]
+        are_whole = _are_whole(graph, states)
+        whole = np.flatnonzero(are_whole)
+        if len(whole):
+            parts.append((first + whole, _rows_at(graph, states[whole])))
+        others.append(first + np.flatnonzero(~are_whole))
+    return parts, np.concatenate(others)
+
+
+def _are_whole(graph: SilentGraph, states: IntArray) -> BoolArray:
+    """Return [n_given] which rows lead to no silent state, and to each target once, in order."""
     targets = graph.targets[graph.steps.edges_of(states)]
     lengths = graph.steps.degrees[states]
-    starts = (np.cumsum(lengths) - lengths)[lengths > 0]
-    is_good = targets[1:] > targets[:-1]
-    is_good = np.concatenate((np.ones(min(len(targets), 1), np.bool_), is_good))
+    has_targets = lengths > 0
+    starts = (np.cumsum(lengths) - lengths)[has_targets]
+    is_good = np.ones(len(targets), np.bool_)
+    np.greater(targets[1:], targets[:-1], out=is_good[1:])
     is_good[starts] = True
     is_good &= ~graph.silent[targets]
     are_whole = np.ones(len(states), np.bool_)
     if len(starts):
-        are_whole[lengths > 0] = np.logical_and.reduceat(is_good, starts)
+        are_whole[has_targets] = np.logical_and.reduceat(is_good, starts)
     return are_whole
 
 
@@ -250,8 +265,10 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
     starts = np.zeros(n_states + 1, np.int64)
     np.cumsum(np.bincount(targets, minlength=n_states), out=starts[1:])
     remaining = np.bincount(sources, minlength=n_states)
-    level = np.full(n_states, -1, np.int64)
-    ready, depth = np.flatnonzero(remaining == 0), 0
+    is_last = remaining == 0
+    level = np.where(is_last, 0, -1)
+    # Most states have no edge at all: there is nothing to follow from them.
+    ready, depth = np.flatnonzero(is_last & (starts[1:] > starts[:-1])), 0
     while len(ready):
         level[ready] = depth
         predecessors = before[ranges(starts[ready], starts[ready + 1] - starts[ready])]

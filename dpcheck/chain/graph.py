@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcheck.chain import sets
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
-from dpcheck.chain.rows import ranges
+from dpcheck.chain.rows import entries_of, ranges
 from dpcheck.records import dataclass, replace
 
 NARROW = 48
@@ -87,10 +87,7 @@ class Graph:
 
     def edges_of(self, states: IntArray) -> IntArray | slice:
         """Return `edges_from` the states; a slice where they follow one another."""
-        n = len(states)
-        if n and int(states[-1]) - int(states[0]) == n - 1 and bool(np.all(np.diff(states) == 1)):
-            return slice(int(self.indptr[states[0]]), int(self.indptr[states[-1] + 1]))
-        return self.edges_from(states)
+        return entries_of(self.indptr, states)
 
     def edges_into(self, states: IntArray) -> IntArray:
         """Return the edges that lead to the states, in increasing order."""

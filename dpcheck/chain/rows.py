@@ -180,6 +180,27 @@ def _as_rows(
     return in_lowest_terms(Rows(indptr, targets, numerators, denominators))
 
 
+def as_slice(states: IntArray) -> IntArray | slice:
+    """Return the states as an index, a slice where they follow one another.
+
+    >>> as_slice(np.array([3, 4, 5])), as_slice(np.array([3, 5, 4, 6]))
+    (slice(3, 6, None), array([3, 5, 4, 6]))
+    """
+    n = len(states)
+    if n and int(states[-1]) - int(states[0]) == n - 1 and bool(np.all(np.diff(states) == 1)):
+        return slice(int(states[0]), int(states[-1]) + 1)
+    return states
+
+
+def entries_of(indptr: IntArray, states: IntArray) -> IntArray | slice:
+    """Return where the entries of some rows are, row by row; a slice where the rows are one."""
+    rows = as_slice(states)
+    if isinstance(rows, slice):
+        return slice(int(indptr[rows.start]), int(indptr[rows.stop]))
+    starts = indptr[states]
+    return ranges(starts, indptr[states + 1] - starts)
+
+
 def in_places(parts: list[tuple[IntArray, Rows]], n_rows: int, end: int) -> Rows:
     """Return rows that come in parts, each with the places of its rows; others lead to `end`.
 
@@ -197,10 +218,10 @@ def in_places(parts: list[tuple[IntArray, Rows]], n_rows: int, end: int) -> Rows
     denominators: WeightArray = np.ones(n_rows, np.int64 if are_small else object)
     while parts:
         places, rows = parts.pop()
-        entries = ranges(indptr[places], lengths[places])
+        entries = entries_of(indptr, places)
         targets[entries] = rows.targets
         numerators[entries] = rows.numerators
-        denominators[places] = rows.denominators
+        denominators[as_slice(places)] = rows.denominators
     return Rows(indptr, targets, numerators, denominators)
 
 
