@@ -63,7 +63,7 @@ from dpcheck.exact import (
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass, replace
 
-MAX_ENTRIES = 1 << 22
+MAX_ENTRIES = 1 << 20
 """How many temporary entries are expanded at once where each step makes more of them."""
 
 BLOCK_ENTRIES = 1 << 18

@@ -26,6 +26,9 @@ from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
 
+ENTRIES_AT_ONCE = 1 << 16
+"""So many entries are added up together: what is made on the way fits a cache."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -132,6 +135,7 @@ def _added_up(
         present[entries.targets] = True
         used = np.flatnonzero(present)
         if n_rows * len(used) <= 2 * n_entries:
+            del keys
             return _added_up_in_table(entries, used, n_targets)
     keys, order = in_order(keys, n_rows * n_targets)
     is_first = np.ones(n_entries, np.bool_)
@@ -154,7 +158,10 @@ def _added_up_in_table(
     column = np.empty(n_targets, np.int64)
     column[used] = np.arange(width)
     sums = np.zeros(len(entries.row_scales) * width, np.int64)
-    np.add.at(sums, entries.rows * width + column[entries.targets], entries.numerators)
+    for first in range(0, len(entries.rows), ENTRIES_AT_ONCE):
+        some = slice(first, first + ENTRIES_AT_ONCE)
+        place = entries.rows[some] * width + column[entries.targets[some]]
+        np.add.at(sums, place, entries.numerators[some])
     places = np.flatnonzero(sums)
     rows = places // width
     return rows, used[places - rows * width], sums[places]
