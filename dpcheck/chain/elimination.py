@@ -158,7 +158,9 @@ def _rows_at(graph: SilentGraph, states: IntArray) -> Rows:
     edges = graph.steps.edges_of(states)
     indptr = indptr_of(graph.steps.degrees[states])
     denominators = graph.scales.weights(graph.scale[states])
-    return in_lowest_terms(Rows(indptr, graph.targets[edges], graph.numerators[edges], denominators))
+    return in_lowest_terms(
+        Rows(indptr, graph.targets[edges], graph.numerators[edges], denominators)
+    )
 
 
 @dataclass(frozen=True, eq=False)

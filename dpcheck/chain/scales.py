@@ -49,7 +49,7 @@ class Scales:
     def codes(self, values: WeightArray) -> IntArray:
         """Return the codes of an array of denominators."""
         if values.dtype == np.int64:
-            first, group = distinct_rows([values])
+            first, group = distinct_rows([values.view(np.int64)])
             return np.array([self.code(v) for v in values[first].tolist()], np.int64)[group]
         return np.fromiter((self.code(v) for v in values), np.int64, len(values))
 

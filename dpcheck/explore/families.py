@@ -22,7 +22,7 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, eq=False)
-class _IndexSet:
+class IndexSet:
     """The codes of an index set, in order."""
 
     codes: IntArray
@@ -65,7 +65,7 @@ class Block:
     family: Family
     first: int
     size: int
-    sets: tuple[_IndexSet, ...]
+    sets: tuple[IndexSet, ...]
 
     def members(self, indices: list[IntArray]) -> IntArray:
         """Return the state of each row of index codes, `NO_STATE` where there is none."""
@@ -103,11 +103,11 @@ class Families:
         blocks: dict[str, Block] = {}
         first = 0
         for family in chain.families:
-            sets: list[_IndexSet] = []
+            sets: list[IndexSet] = []
             for _, domain in family.indices:
                 assert isinstance(domain, Const), "index sets are known"
                 assert isinstance(domain.value, SetValue), "index sets are sets"
-                sets.append(_IndexSet(table.codes(domain.value.items)))
+                sets.append(IndexSet(table.codes(domain.value.items)))
             size = 1
             for members in sets:
                 size *= len(members.codes)

@@ -172,7 +172,7 @@ class StateTable:
             known[hits] = found
         return known
 
-    def _extend(self, rows: list[IntArray]) -> None:
+    def _extend(self, rows: Sequence[IntArray]) -> None:
         for column, row in zip(self._columns, rows, strict=True):
             column.extend(row)
         self.n_rows += len(rows[0])
