@@ -21,14 +21,27 @@ Everything is exact; see `scales` for why int64 products are safe.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
-from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.chain.graph import STATES_AT_ONCE, Graph, strong_components
 from dpcheck.chain.products import Right, long_product
-from dpcheck.chain.rows import Entries, Rows, Scaled, merged, ranges, rows_of, rows_of_scaled
+from dpcheck.chain.rows import (
+    Entries,
+    Rows,
+    Scaled,
+    in_lowest_terms,
+    in_places,
+    indptr_of,
+    joined,
+    merged,
+    ranges,
+    rows_of,
+    rows_of_scaled,
+)
 from dpcheck.chain.scales import (
     Scales,
     as_objects,
@@ -50,8 +63,11 @@ from dpcheck.exact import (
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass, replace
 
-MAX_ENTRIES = 1 << 22
-"""How many temporary entries are expanded at once."""
+MAX_ENTRIES = 1 << 20
+"""How many temporary entries are expanded at once where each step makes more of them."""
+
+BLOCK_ENTRIES = 1 << 18
+"""How many entries of whole rows are expanded at once: what is made on the way fits a cache."""
 
 MANY_LEVELS = 32
 """With more levels they are counted again where paths got shorter."""
@@ -77,15 +93,74 @@ def eliminated(
     levels = _levels(direct, level)
     if direct is not graph and len(levels) > MANY_LEVELS:
         levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
-    targets = few_targets(direct, levels) if levels else None
+    parts, others = _whole_rows(direct, wanted)
+    first = 0
+    for rows in _eliminated(direct, wanted[others], levels, tick):
+        parts.append((others[first : first + rows.n_rows], rows))
+        first += rows.n_rows
+    return in_places(parts, len(wanted), diverged)
+
+
+def _eliminated(
+    graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
+) -> list[Rows]:
+    """Return the rows of the wanted states over non-silent states, some after the others."""
+    if not len(wanted):
+        return []
+    targets = few_targets(graph, levels) if levels else None
     if targets is not None:
         try:
-            return _backward(TargetTable(direct, targets), wanted, levels, tick)
+            return _backward(TargetTable(graph, targets), wanted, levels, tick)
         except NoTable:
             tick("summing large numbers")
-    if _forward_is_cheaper(direct, wanted, levels):
-        return _forward(direct, wanted, levels, tick)
-    return _backward(_Store(direct), wanted, levels, tick)
+    if _forward_is_cheaper(graph, wanted, levels):
+        return _forward(graph, wanted, levels, tick)
+    return _backward(_Store(graph), wanted, levels, tick)
+
+
+def _whole_rows(
+    graph: SilentGraph, wanted: IntArray
+) -> tuple[list[tuple[IntArray, Rows]], IntArray]:
+    """Return rows of wanted states that are their own result, with their places, and all others.
+
+    They lead to no silent state, and to each target once, in order: there is nothing to eliminate,
+    sort or add up. They are found some at a time, so that what is made on the way fits a cache.
+    """
+    parts, others = [], [np.empty(0, np.int64)]
+    for first in range(0, len(wanted), STATES_AT_ONCE):
+        states = wanted[first : first + STATES_AT_ONCE]
+        are_whole = _are_whole(graph, states)
+        whole = np.flatnonzero(are_whole)
+        if len(whole):
+            parts.append((first + whole, _rows_at(graph, states[whole])))
+        others.append(first + np.flatnonzero(~are_whole))
+    return parts, np.concatenate(others)
+
+
+def _are_whole(graph: SilentGraph, states: IntArray) -> BoolArray:
+    """Return [n_given] which rows lead to no silent state, and to each target once, in order."""
+    targets = graph.targets[graph.steps.edges_of(states)]
+    lengths = graph.steps.degrees[states]
+    has_targets = lengths > 0
+    starts = (np.cumsum(lengths) - lengths)[has_targets]
+    is_good = np.ones(len(targets), np.bool_)
+    np.greater(targets[1:], targets[:-1], out=is_good[1:])
+    is_good[starts] = True
+    is_good &= ~graph.silent[targets]
+    are_whole = np.ones(len(states), np.bool_)
+    if len(starts):
+        are_whole[has_targets] = np.logical_and.reduceat(is_good, starts)
+    return are_whole
+
+
+def _rows_at(graph: SilentGraph, states: IntArray) -> Rows:
+    """Return the rows of some states as they are, in lowest terms."""
+    edges = graph.steps.edges_of(states)
+    indptr = indptr_of(graph.steps.degrees[states])
+    denominators = graph.scales.weights(graph.scale[states])
+    return in_lowest_terms(
+        Rows(indptr, graph.targets[edges], graph.numerators[edges], denominators)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +190,10 @@ class SilentGraph:
         """The number of states, and one more."""
         return len(self.silent)
 
-    @property
-    def sources(self) -> IntArray:
-        """The source of every entry."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+    @cached_property
+    def steps(self) -> Graph:
+        """The entries as a graph."""
+        return Graph(self.indptr, self.targets)
 
 
 # --- cycles --------------------------------------------------------------------------------
@@ -151,9 +226,10 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
 
 def _silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
     """Return sources and targets of the edges between silent states."""
-    sources = graph.sources
-    inner = np.flatnonzero(graph.silent[sources] & graph.silent[graph.targets])
-    return sources[inner], graph.targets[inner]
+    states = np.flatnonzero(graph.silent[:-1])
+    targets = graph.steps.successors(states)
+    inner = np.flatnonzero(graph.silent[targets])
+    return np.repeat(states, graph.steps.degrees[states])[inner], targets[inner]
 
 
 def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
@@ -191,8 +267,10 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
     starts = np.zeros(n_states + 1, np.int64)
     np.cumsum(np.bincount(targets, minlength=n_states), out=starts[1:])
     remaining = np.bincount(sources, minlength=n_states)
-    level = np.full(n_states, -1, np.int64)
-    ready, depth = np.flatnonzero(remaining == 0), 0
+    is_last = remaining == 0
+    level = np.where(is_last, 0, -1)
+    # Most states have no edge at all: there is nothing to follow from them.
+    ready, depth = np.flatnonzero(is_last & (starts[1:] > starts[:-1])), 0
     while len(ready):
         level[ready] = depth
         predecessors = before[ranges(starts[ready], starts[ready + 1] - starts[ready])]
@@ -286,10 +364,10 @@ def _exit_of(row: Mapping[int, Number]) -> _Exit:
 def _with_rows(graph: SilentGraph, replaced: dict[int, _Exit]) -> SilentGraph:
     """Return the graph with some rows replaced."""
     states = np.fromiter(sorted(replaced), np.int64, len(replaced))
-    keep = ~np.isin(graph.sources, states)
+    keep = ~np.isin(graph.steps.sources, states)
     new = [replaced[s] for s in states.tolist()]
     new_sources = np.repeat(states, [len(exit_.targets) for exit_ in new])
-    sources = np.concatenate([graph.sources[keep], new_sources])
+    sources = np.concatenate([graph.steps.sources[keep], new_sources])
     order = np.argsort(sources, kind="stable")
     targets = np.concatenate([graph.targets[keep], *(exit_.targets for exit_ in new)])
     numerators = concatenated([graph.numerators[keep], *(exit_.numerators for exit_ in new)])
@@ -338,7 +416,9 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
     if len(levels) < 2 or len(wanted) == 0:
         return False
     lengths = np.diff(graph.indptr)
-    n_outputs = len(distinct(graph.targets[~graph.silent[graph.targets]]))
+    is_met = np.zeros(graph.n_targets, np.bool_)
+    is_met[graph.targets] = True
+    n_outputs = np.count_nonzero(is_met & ~graph.silent)
     out = np.zeros(graph.n_targets)
     backward = 0.0
     for states in levels:
@@ -364,8 +444,8 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
 
 def _backward(
     store: _Store | TargetTable, wanted: IntArray, levels: list[IntArray], tick: Tick
-) -> Rows:
-    """Build the rows of the silent states level by level, then those of the wanted ones."""
+) -> list[Rows]:
+    """Build the rows of the silent states level by level, then return those of the wanted ones."""
     n_kept = 0
     for states in levels:
         for block in _blocks(store.costs(states)):
@@ -376,30 +456,16 @@ def _backward(
     for block in _blocks(store.costs(wanted)):
         tick("summing what leads to the outputs")
         parts.append(store.combined(wanted[block]))
-    return _stacked(parts)
+    return parts
 
 
 def _blocks(costs: IntArray) -> list[slice]:
-    """Cut rows of the given costs into runs of at most `MAX_ENTRIES`, one row at least."""
+    """Cut rows of the given costs into runs of at most `BLOCK_ENTRIES`, one row at least."""
     if not len(costs):
         return []
-    marks = np.flatnonzero(np.diff(np.cumsum(costs) // MAX_ENTRIES)) + 1
+    marks = np.flatnonzero(np.diff(np.cumsum(costs) // BLOCK_ENTRIES)) + 1
     edges = [0, *marks.tolist(), len(costs)]
     return [slice(a, b) for a, b in pairwise(edges)]
-
-
-def _stacked(parts: list[Rows]) -> Rows:
-    """Return the rows of all parts one after the other."""
-    if not parts:
-        nothing = np.empty(0, np.int64)
-        return Rows(np.zeros(1, np.int64), nothing, nothing, nothing)
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    return Rows(
-        np.concatenate(([0], np.cumsum(lengths))),
-        np.concatenate([part.targets for part in parts]),
-        concatenated([part.numerators for part in parts]),
-        concatenated([part.denominators for part in parts]),
-    )
 
 
 class _Store:
@@ -484,7 +550,9 @@ class _Store:
         self.targets, self.numerators = targets, numerators
 
 
-def _forward(graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick) -> Rows:
+def _forward(
+    graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
+) -> list[Rows]:
     """Push the mass of every wanted state along, level by level, many sources at a time."""
     parts: list[Rows] = []
     pending = [slice(0, len(wanted))]
@@ -496,7 +564,7 @@ def _forward(graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick:
             pending += [slice(middle, block.stop), slice(block.start, middle)]
         else:
             parts.append(part)
-    return _stacked(parts)
+    return parts
 
 
 def _pushed(
@@ -520,14 +588,14 @@ def _pushed(
         if not waiting[depth]:
             continue
         tick("pushing probabilities along states without output")
-        here = _one_scale_per_target(_joined(waiting[depth]), len(wanted), graph)
+        here = _one_scale_per_target(joined(waiting[depth]), len(wanted), graph)
         waiting[depth] = []
         cost = int((graph.indptr[here.targets + 1] - graph.indptr[here.targets]).sum())
         n_entries += cost
         if max(cost, n_entries // 16) > MAX_ENTRIES and len(wanted) > 1:
             return None
         _sort_in(_next(graph, here, len(wanted), tick), level, waiting, done)
-    return rows_of(_joined(done.parts), len(wanted), graph.n_targets, graph.scales)
+    return rows_of(joined(done.parts), len(wanted), graph.n_targets, graph.scales)
 
 
 class _Finished:
@@ -548,7 +616,7 @@ class _Finished:
         if part.numerators.dtype != np.int64:
             while self._n_levels and self._n_levels[-1] <= n_levels:
                 n_levels += self._n_levels.pop()
-                part = self._added_up(_joined([self.parts.pop(), part]))
+                part = self._added_up(joined([self.parts.pop(), part]))
         self.parts.append(part)
         self._n_levels.append(n_levels)
 
@@ -557,15 +625,6 @@ class _Finished:
             entries, self._n_rows, self._graph.n_targets, self._graph.scales
         )
         return Entries(rows, targets, numerators, scales[rows])
-
-
-def _joined(parts: list[Entries]) -> Entries:
-    return Entries(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.targets for part in parts]),
-        concatenated([part.numerators for part in parts]),
-        np.concatenate([part.scales for part in parts]),
-    )
 
 
 def _one_scale_per_target(entries: Entries, n_rows: int, graph: SilentGraph) -> Entries:
@@ -603,12 +662,14 @@ def _sort_in(
 ) -> None:
     """Put entries at silent states where their level is, the others with the finished ones."""
     levels = level[entries.targets]
-    for depth in distinct(levels).tolist():
+    for depth in (np.flatnonzero(np.bincount(levels + 1)) - 1).tolist():
         chosen = np.flatnonzero(levels == depth)
-        part = Entries(
-            entries.rows[chosen],
-            entries.targets[chosen],
-            entries.numerators[chosen],
-            entries.scales[chosen],
-        )
+        part = entries
+        if len(chosen) < len(levels):
+            part = Entries(
+                entries.rows[chosen],
+                entries.targets[chosen],
+                entries.numerators[chosen],
+                entries.scales[chosen],
+            )
         (done if depth < 0 else waiting[depth]).append(part)

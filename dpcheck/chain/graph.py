@@ -20,12 +20,14 @@ import numpy as np
 
 from dpcheck.chain import sets
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
-from dpcheck.chain.rows import ranges
+from dpcheck.chain.rows import entries_of, ranges
 from dpcheck.records import dataclass, replace
 
 NARROW = 48
+MANY = 16
 DEEP = 4096
 MAX_DOUBLINGS = 8
+STATES_AT_ONCE = 1 << 16
 SCIPY_PAYS_FROM = 150_000
 IMPORTED_SCIPY_PAYS_FROM = 1_000
 
@@ -53,6 +55,17 @@ class Graph:
         return np.repeat(np.arange(self.n_states, dtype=np.int64), self.degrees)
 
     @cached_property
+    def loops(self) -> IntArray:
+        """The edges from a state to itself, in increasing order; found some states at a time."""
+        found = [np.empty(0, np.int64)]
+        for first in range(0, self.n_states, STATES_AT_ONCE):
+            states = np.arange(first, min(first + STATES_AT_ONCE, self.n_states))
+            edges = slice(self.indptr[first], self.indptr[states[-1] + 1])
+            is_loop = np.repeat(states, self.degrees[states]) == self.targets[edges]
+            found.append(np.flatnonzero(is_loop) + edges.start)
+        return np.concatenate(found)
+
+    @cached_property
     def backward_edges(self) -> IntArray:
         """The edges ordered by target, [n_edges]: the edge behind each edge of `backward`."""
         n_edges = len(self.targets)
@@ -72,13 +85,17 @@ class Graph:
         """Return the edges that leave the states, ordered by state."""
         return ranges(self.indptr[states], self.degrees[states])
 
+    def edges_of(self, states: IntArray) -> IntArray | slice:
+        """Return `edges_from` the states; a slice where they follow one another."""
+        return entries_of(self.indptr, states)
+
     def edges_into(self, states: IntArray) -> IntArray:
         """Return the edges that lead to the states, in increasing order."""
         return np.sort(self.backward_edges[self.backward.edges_from(states)])
 
     def successors(self, states: IntArray) -> IntArray:
         """Return the successors of the given states, concatenated in their order."""
-        return self.targets[self.edges_from(states)]
+        return self.targets[self.edges_of(states)]
 
 
 _graphs: WeakKeyDictionary[Chain, Graph] = WeakKeyDictionary()
@@ -123,9 +140,15 @@ def reachable(graph: Graph, start: IntArray, within: BoolArray) -> BoolArray:
                 n_doublings += 1
         else:
             found = graph.successors(frontier)
-            found = found[within[found] & ~seen[found]]
-            seen[found] = True
-            frontier = distinct(found, place)
+            if len(found) * MANY > graph.n_states:
+                # So many that it is cheaper to look at all states than to tell repeats apart.
+                is_new = np.zeros(graph.n_states, np.bool_)
+                is_new[found] = True
+                is_new &= within & ~seen
+                frontier = np.flatnonzero(is_new)
+            else:
+                frontier = distinct(found[within[found] & ~seen[found]], place)
+            seen[frontier] = True
     return seen
 
 
@@ -197,10 +220,9 @@ def _along_paths(graph: Graph, frontier: IntArray, within: BoolArray, seen: Bool
     return np.flatnonzero(on_path)
 
 
-def topological_layers(graph: Graph, most: int | None = None) -> tuple[IntArray, IntArray] | None:
+def topological_layers(graph: Graph) -> tuple[IntArray, IntArray] | None:
     """Return the states of an acyclic graph by layers, last first; None if there is a cycle.
 
-    With `most`, None too where there are more layers than that.
     Layer 0 holds the states without successors, layer k those whose longest path has k edges.
     The result is `order` [n_states] and `starts` [n_layers+1]: layer k is
     `order[starts[k]:starts[k+1]]` (Kahn, CACM 1962, from the sinks upwards).
@@ -216,19 +238,58 @@ def topological_layers(graph: Graph, most: int | None = None) -> tuple[IntArray,
     starts = [0]
     frontier = np.flatnonzero(pending == 0)
     while len(frontier):
-        if most is not None and len(starts) > most:
-            return None
         if _is_narrow(backward, frontier):
-            frontier = _narrow_layers(backward, frontier, pending, order, starts, most)
+            frontier = _narrow_layers(backward, frontier, pending, order, starts)
         else:
             order[starts[-1] : starts[-1] + len(frontier)] = frontier
             starts.append(starts[-1] + len(frontier))
-            sources = backward.successors(frontier)
-            np.subtract.at(pending, sources, 1)
-            frontier = distinct(sources[pending[sources] == 0], place)
+            frontier = _freed(backward.successors(frontier), pending, place)
     if starts[-1] < graph.n_states:
         return None
     return order, np.array(starts, np.int64)
+
+
+def _freed(found: IntArray, pending: IntArray, place: IntArray) -> IntArray:
+    """Count each of some states once less, as often as it was found; return those that reach 0.
+
+    pending [n_states]; `place` [n_states] is scratch space.
+    """
+    if not len(found):
+        return found
+    low = int(found.min())
+    width = int(found.max()) - low + 1
+    if width > MANY * len(found):
+        np.subtract.at(pending, found, 1)
+        return distinct(found[pending[found] == 0], place)
+    counts = np.bincount(found - low, minlength=width)
+    pending[low : low + width] -= counts
+    return np.flatnonzero((counts > 0) & (pending[low : low + width] == 0)) + low
+
+
+def layers_from_the_top(graph: Graph, most: int) -> list[IntArray] | None:
+    """Return the states by layers, first ones first, None if there are more than `most`.
+
+    Layer k holds the states to which the longest path has k edges, self-loops aside: an edge leads
+    to the state itself or to a later layer. None too where there is another cycle. No edge is
+    turned around for it, unlike for `topological_layers`.
+
+    >>> line = Graph(np.array([0, 2, 4, 5]), np.array([0, 1, 1, 2, 2]))
+    >>> [layer.tolist() for layer in layers_from_the_top(line, 3)], layers_from_the_top(line, 2)
+    ([[0], [1], [2]], None)
+    """
+    pending = np.bincount(graph.targets, minlength=graph.n_states)
+    # A loop's own edge does not count. When its state is placed it is counted off all the same, and
+    # the state, which had 0, never has 0 again.
+    np.subtract.at(pending, graph.targets[graph.loops], 1)
+    place = np.empty(graph.n_states, np.int64)
+    layers: list[IntArray] = []
+    frontier = np.flatnonzero(pending == 0)
+    while len(frontier):
+        if len(layers) == most:
+            return None
+        layers.append(frontier)
+        frontier = _freed(graph.successors(frontier), pending, place)
+    return layers if sum(map(len, layers)) == graph.n_states else None
 
 
 def _narrow_layers(
@@ -237,16 +298,14 @@ def _narrow_layers(
     pending: IntArray,
     order: IntArray,
     starts: list[int],
-    most: int | None,
 ) -> IntArray:
-    """Place narrow layers until there is none, a wide one or one too many, which is returned."""
+    """Place narrow layers until there is none, or a wide one, which is returned."""
     indptr, targets = backward.indptr.data, backward.targets.data
     left, placed = pending.data, order.data
     states: list[int] = frontier.tolist()
     end = starts[-1]
     n_edges = 0
-    most = backward.n_states if most is None else most
-    while states and len(states) < 2 * NARROW and n_edges < 16 * NARROW and len(starts) <= most:
+    while states and len(states) < 2 * NARROW and n_edges < 16 * NARROW:
         following = []
         n_edges = 0
         for t in states:

@@ -6,6 +6,7 @@ indptr[s] <= j < indptr[s+1], as in `Chain`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 
 import numpy as np
@@ -20,10 +21,13 @@ from dpcheck.chain.scales import (
     multiplied,
     summed,
 )
-from dpcheck.chain.sets import in_order
+from dpcheck.chain.sets import in_order, is_increasing
 from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
+
+ENTRIES_AT_ONCE = 1 << 16
+"""So many entries are added up together: what is made on the way fits a cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,25 @@ class Entries:
     scales: IntArray
 
 
+def joined(parts: Sequence[Entries]) -> Entries:
+    """Return the entries of all parts, at least one, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Entries(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.targets for part in parts]),
+        concatenated([part.numerators for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+    )
+
+
+def indptr_of(lengths: IntArray) -> IntArray:
+    """Return where rows of the given lengths start and end, [n+1]."""
+    indptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    return indptr
+
+
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """Return the concatenation of `starts[i], ..., starts[i] + lengths[i] - 1`.
 
@@ -63,7 +86,9 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     if not len(starts):
         return np.empty(0, np.int64)
     ends = np.cumsum(lengths)
-    return (starts - ends + lengths).repeat(lengths) + np.arange(ends[-1])
+    found = (starts - ends + lengths).repeat(lengths)
+    found += np.arange(ends[-1])
+    return found
 
 
 def merged(
@@ -102,15 +127,16 @@ def _added_up(
 ) -> tuple[IntArray, IntArray, WeightArray]:
     """Return (row, target, numerator) in row-major order without repeats, each at most `bound`."""
     n_rows, n_entries = len(entries.row_scales), len(entries.rows)
+    keys = entries.rows * n_targets + entries.targets
+    if is_increasing(keys):
+        return entries.rows, entries.targets, entries.numerators
     if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
         present = np.zeros(n_targets, np.bool_)
         present[entries.targets] = True
         used = np.flatnonzero(present)
         if n_rows * len(used) <= 2 * n_entries:
+            del keys
             return _added_up_in_table(entries, used, n_targets)
-    keys = entries.rows * n_targets + entries.targets
-    if np.all(keys[1:] > keys[:-1]):
-        return entries.rows, entries.targets, entries.numerators
     keys, order = in_order(keys, n_rows * n_targets)
     is_first = np.ones(n_entries, np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
@@ -132,7 +158,10 @@ def _added_up_in_table(
     column = np.empty(n_targets, np.int64)
     column[used] = np.arange(width)
     sums = np.zeros(len(entries.row_scales) * width, np.int64)
-    np.add.at(sums, entries.rows * width + column[entries.targets], entries.numerators)
+    for first in range(0, len(entries.rows), ENTRIES_AT_ONCE):
+        some = slice(first, first + ENTRIES_AT_ONCE)
+        place = entries.rows[some] * width + column[entries.targets[some]]
+        np.add.at(sums, place, entries.numerators[some])
     places = np.flatnonzero(sums)
     rows = places // width
     return rows, used[places - rows * width], sums[places]
@@ -156,6 +185,51 @@ def _as_rows(
     indptr = np.zeros(len(denominators) + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=len(denominators)), out=indptr[1:])
     return in_lowest_terms(Rows(indptr, targets, numerators, denominators))
+
+
+def as_slice(states: IntArray) -> IntArray | slice:
+    """Return the states as an index, a slice where they follow one another.
+
+    >>> as_slice(np.array([3, 4, 5])), as_slice(np.array([3, 5, 4, 6]))
+    (slice(3, 6, None), array([3, 5, 4, 6]))
+    """
+    n = len(states)
+    if n and int(states[-1]) - int(states[0]) == n - 1 and bool(np.all(np.diff(states) == 1)):
+        return slice(int(states[0]), int(states[-1]) + 1)
+    return states
+
+
+def entries_of(indptr: IntArray, states: IntArray) -> IntArray | slice:
+    """Return where the entries of some rows are, row by row; a slice where the rows are one."""
+    rows = as_slice(states)
+    if isinstance(rows, slice):
+        return slice(int(indptr[rows.start]), int(indptr[rows.stop]))
+    starts = indptr[states]
+    return ranges(starts, indptr[states + 1] - starts)
+
+
+def in_places(parts: list[tuple[IntArray, Rows]], n_rows: int, end: int) -> Rows:
+    """Return rows that come in parts, each with the places of its rows; others lead to `end`.
+
+    The list is emptied: what is in place is let go.
+    """
+    lengths = np.ones(n_rows, np.int64)
+    for places, rows in parts:
+        lengths[places] = np.diff(rows.indptr)
+    indptr = indptr_of(lengths)
+    are_small = all(
+        rows.numerators.dtype == rows.denominators.dtype == np.int64 for _, rows in parts
+    )
+    targets = np.full(indptr[-1], end, np.int64)
+    numerators: WeightArray = np.ones(indptr[-1], np.int64 if are_small else object)
+    denominators: WeightArray = np.ones(n_rows, np.int64 if are_small else object)
+    while parts:
+        places, rows = parts.pop()
+        entries = entries_of(indptr, places)
+        targets[entries] = rows.targets
+        numerators[entries] = rows.numerators
+        denominators[as_slice(places)] = rows.denominators
+    return Rows(indptr, targets, numerators, denominators)
 
 
 def with_sinks(rows: Rows, number: IntArray, n_sinks: int) -> Rows:

@@ -14,6 +14,7 @@ from functools import reduce
 import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Whole, exact_quotient, whole_lcm
 
 INT64_LIMIT = 2**62
@@ -48,8 +49,8 @@ class Scales:
     def codes(self, values: WeightArray) -> IntArray:
         """Return the codes of an array of denominators."""
         if values.dtype == np.int64:
-            distinct, inverse = np.unique(values, return_inverse=True)
-            return np.array([self.code(int(v)) for v in distinct], np.int64)[inverse]
+            first, group = distinct_rows([values.view(np.int64)])
+            return np.array([self.code(v) for v in values[first].tolist()], np.int64)[group]
         return np.fromiter((self.code(v) for v in values), np.int64, len(values))
 
     def weights(self, codes: IntArray) -> WeightArray:

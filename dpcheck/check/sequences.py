@@ -160,7 +160,7 @@ def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
 def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
     """Return the states that some source has a transition to, sorted."""
     is_reached = np.zeros(chain.n_states, np.bool_)
-    is_reached[chain.targets[_rows_of(chain, sources)]] = True
+    is_reached[chain.targets[graph_of(chain).edges_of(sources)]] = True
     return np.flatnonzero(is_reached)
 
 
@@ -190,15 +190,6 @@ def _with_few_scales(
     return chain.numerators * np.repeat(factors, np.diff(chain.indptr)), codes
 
 
-def _rows_of(chain: Chain, sources: IntArray) -> IntArray | slice:
-    """Return the transitions of some states, in their order; a slice where they stand in a row."""
-    n = len(sources)
-    if n and int(sources[-1]) - int(sources[0]) == n - 1 and bool(np.all(np.diff(sources) == 1)):
-        return slice(int(chain.indptr[sources[0]]), int(chain.indptr[sources[-1] + 1]))
-    starts = chain.indptr[sources]
-    return ranges(starts, chain.indptr[sources + 1] - starts)
-
-
 def _one_output_table(
     chain: Chain, sources: IntArray, ends: IntArray, max_entries: int | None
 ) -> SequenceTable | None:
@@ -206,7 +197,7 @@ def _one_output_table(
 
     A sequence is then one output and how the run ends, both known from the state it leads to.
     """
-    edges = _rows_of(chain, sources)
+    edges = graph_of(chain).edges_of(sources)
     targets = chain.targets[edges]
     if max_entries is not None and len(targets) > max_entries:
         return None

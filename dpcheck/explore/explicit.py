@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation, WeightArray
-from dpcheck.chain.rows import Entries, Rows, rows_of, with_sinks
-from dpcheck.chain.scales import Scales, concatenated, weight_array
-from dpcheck.chain.sets import distinct, distinct_rows, without
+from dpcheck.chain.rows import Entries, Rows, in_places, joined, rows_of
+from dpcheck.chain.scales import Scales, weight_array
+from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import (
     NowhereToStart,
@@ -63,6 +63,9 @@ from dpcheck.source import Span
 
 MAX_MISTAKES = 20
 
+ROWS_AT_ONCE = 1 << 17
+"""So many instances of a row statement are laid out together: their columns fit a cache."""
+
 
 def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     """Return the chain as declared: states in the order of declaration, then †."""
@@ -75,13 +78,12 @@ def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     rows = layout.rows()
     pairs = _pairs(target, families, table, limits)
     initial = _initial(target, families, pairs)
-    full = with_sinks(rows, np.arange(n + 1), 1)
     observation, texts = _observation(target, families)
     chain = Chain(
-        full.indptr,
-        full.targets,
-        full.numerators,
-        full.denominators,
+        rows.indptr,
+        rows.targets,
+        rows.numerators,
+        rows.denominators,
         initial=initial,
         neighbors=NeighborRelation(pairs),
         observation=observation,
@@ -101,14 +103,18 @@ def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
 
 
 class _Layout:
-    """The entries of the transition matrix, row statement by row statement."""
+    """The rows of the transition matrix, row statement by row statement.
+
+    A statement gives all of a state's row, so its rows are summed up at once, some at a time: what
+    is made on the way is small, and no more than a block's entries are ever sorted.
+    """
 
     def __init__(self, families: Families, table: ValueTable, limits: Limits) -> None:
         self.families, self.table, self.limits = families, table, limits
         self.supports = Supports(table)
         self.scales = Scales()
-        self.parts: list[Entries] = []
         self.sources: list[IntArray] = []
+        self.made: list[tuple[IntArray, Rows]] = []
         self.spans: list[Span] = []
         self.mistakes: list[Mistake] = []
 
@@ -120,7 +126,9 @@ class _Layout:
             self.limits.check_time(f"{sum(map(len, self.sources))} rows laid out")
             match statement:
                 case Row():
-                    self._row(statement, frame, names)
+                    for first in range(0, frame.n_rows, ROWS_AT_ONCE):
+                        last = min(first + ROWS_AT_ONCE, frame.n_rows)
+                        self._row(statement, frame.at(np.arange(first, last)), names)
                 case RowsFor(name=name, domain=domain, body=body):
                     faults, frames = spread_frames(name, domain, frame, self.table)
                     self._faults(faults, domain.span, frame, names)
@@ -133,24 +141,20 @@ class _Layout:
                     self.add(orelse, frame.at(np.flatnonzero(truth == FALSE)), names)
 
     def rows(self) -> Rows:
-        """Return the rows of all states over the states and †; raises `MistakesFound`."""
+        """Return the rows of all states and of †, over these; raises `MistakesFound`."""
         self._find_second_rows()
         if self.mistakes:
             raise MistakesFound(self.mistakes[:MAX_MISTAKES])
+        # A state without a row ends the run: it leads to †, which stays.
         n = self.families.n_states
-        ends = without(np.arange(n), np.concatenate([_NONE, *self.sources]))
-        ones = np.ones(len(ends), np.int64)
-        last = Entries(ends, np.full(len(ends), n, np.int64), ones, np.zeros(len(ends), np.int64))
-        parts = [*self.parts, last]
-        entries = Entries(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.targets for part in parts]),
-            concatenated([part.numerators for part in parts]),
-            np.concatenate([part.scales for part in parts]),
-        )
-        return rows_of(entries, n, n + 1, self.scales)
+        return in_places(self.made, n + 1, n)
 
     def _find_second_rows(self) -> None:
+        has_row = np.zeros(self.families.n_states, np.bool_)
+        for part in self.sources:
+            has_row[part[part != NO_STATE]] = True
+        if np.count_nonzero(has_row) == sum(map(len, self.sources)):
+            return
         sources = np.concatenate([_NONE, *self.sources])
         made_by = np.repeat(np.arange(len(self.sources)), [len(part) for part in self.sources])
         order = np.argsort(sources, kind="stable")
@@ -162,8 +166,8 @@ class _Layout:
 
     def _faults(self, codes: IntArray, span: Span, frame: Frame, names: tuple[str, ...]) -> None:
         """Add the mistakes that faults among the codes are."""
-        faulty = np.flatnonzero(codes >= FIRST_FAULT)
-        if len(faulty):
+        if int(codes.max(initial=0)) >= FIRST_FAULT:
+            faulty = np.flatnonzero(codes >= FIRST_FAULT)
             distinct, first = np.unique(codes[faulty], return_index=True)
             for code, k in zip(distinct.tolist(), first.tolist(), strict=True):
                 run = self._where(frame, int(faulty[k]), names)
@@ -178,13 +182,14 @@ class _Layout:
 
     def _states(self, reference: StateReference, frame: Frame, names: tuple[str, ...]) -> IntArray:
         """Return the states a reference means, and report rows on which it means none."""
-        for index in reference.indices:
-            self._faults(evaluated(index, frame, self.table), index.span, frame, names)
-        states = self.families.states(reference, frame)
+        columns = [evaluated(index, frame, self.table) for index in reference.indices]
+        for index, column in zip(reference.indices, columns, strict=True):
+            self._faults(column, index.span, frame, names)
+        states = self.families.members(reference.name, columns, frame.n_rows)
         outside = np.flatnonzero(states == NO_STATE)
         if len(outside):
             row = int(outside[0])
-            codes = [int(evaluated(i, frame, self.table)[row]) for i in reference.indices]
+            codes = [int(column[row]) for column in columns]
             if max(codes) < FIRST_FAULT:
                 written = self.families.written(reference.name, codes)
                 run = self._where(frame, row, names)
@@ -207,35 +212,40 @@ class _Layout:
             return
         self.sources.append(source)
         self.spans.append(row.source.span)
+        parts = []
         column = 0
         for branch in row.branches:
             match branch:
                 case RowBranch(target=target):
                     picked = np.flatnonzero(plan.positive[column])
-                    inner = frame.at(picked)
-                    states = self._states(target, inner, names)
+                    states = self._states(target, frame.at(picked), names)
                     numerators = plan.numerators[column][picked]
-                    part = Entries(source[picked], states, numerators, plan.scales[picked])
-                    self.parts.append(part)
+                    parts.append(Entries(picked, states, numerators, plan.scales[picked]))
                     column += 1
                 case RowDraw():
-                    self._draw(branch, source, frame, names)
+                    parts += self._drawn(branch, frame, names)
+        if len(self.mistakes) == n_before:
+            n = self.families.n_states
+            whole = rows_of(joined(parts), frame.n_rows, n + 1, self.scales)
+            self.made.append((source, whole))
 
-    def _draw(self, draw: RowDraw, source: IntArray, frame: Frame, names: tuple[str, ...]) -> None:
-        """Add the entries of `name ~ distribution : target`."""
+    def _drawn(self, draw: RowDraw, frame: Frame, names: tuple[str, ...]) -> list[Entries]:
+        """Return the entries of `name ~ distribution : target`, for every row of the frame."""
         numbers = distributions(draw.distribution, frame, self.supports)
         self._faults(numbers, draw.span, frame, names)
         if int(numbers.max(initial=0)) >= FIRST_FAULT:
-            return
+            return []
         scales = self.scales.codes(self.supports.denominators(numbers))
         blocks = np.cumsum(self.supports.lengths(numbers)) >> 20
+        parts = []
         for rows in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(blocks)) + 1):
             self.limits.check_time(f"{sum(map(len, self.sources))} rows laid out")
             drawn = self.supports.drawn(numbers[rows])
             owner = rows[drawn.row]
             inner = frame.at(owner).bound(draw.name, drawn.value)
             states = self._states(draw.target, inner, (*names, draw.name))
-            self.parts.append(Entries(source[owner], states, drawn.numerators, scales[owner]))
+            parts.append(Entries(owner, states, drawn.numerators, scales[owner]))
+        return parts
 
     # --- probabilities ---
 
@@ -244,8 +254,10 @@ class _Layout:
         codes = evaluated(branch.probability, frame, self.table)
         span = branch.probability.span
         self._faults(codes, span, frame, names)
-        distinct, first = np.unique(codes[codes < FIRST_FAULT], return_index=True)
-        for code, k in zip(distinct.tolist(), first.tolist(), strict=True):
+        for k in distinct_rows([codes])[0].tolist():
+            code = int(codes[k])
+            if code >= FIRST_FAULT:
+                continue
             mistake = _why_no_probability(self.table.value(code), span)
             if mistake is not None:
                 self.mistakes.append(mistake.on_run(self._where(frame, k, names)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -21,37 +22,70 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, eq=False)
+class IndexSet:
+    """The codes of an index set, in order."""
+
+    codes: IntArray
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return np.argsort(self.codes, kind="stable")
+
+    @cached_property
+    def _sorted(self) -> IntArray:
+        return self.codes[self._order]
+
+    @cached_property
+    def _is_run(self) -> bool:
+        """Whether the codes are a, a + 1, a + 2, ...; there is at least one."""
+        n = len(self.codes)
+        return bool(np.array_equal(self.codes, np.arange(n) + self.codes[0]))
+
+    def places(self, codes: IntArray) -> tuple[IntArray, BoolArray]:
+        """Return where each code stands in the set, and whether it does (else the place is any).
+
+        In a run a, a + 1, ... the code c stands at c - a: there is nothing to search. The
+        difference of two codes is int64, as none is below -2^61 or reaches 2^62 + 2^61.
+        """
+        if self._is_run:
+            place = codes - self.codes[0]
+            is_member: BoolArray = (place >= 0) & (place < len(self.codes))
+            return (place if is_member.all() else np.where(is_member, place, 0)), is_member
+        found = np.searchsorted(self._sorted, codes).clip(max=len(self.codes) - 1)
+        return self._order[found], self._sorted[found] == codes
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
     """The states of a family: from `first` on, the last index varying fastest.
 
-    sets: per index the codes of its set, in order; sorted and order: the same sorted, for look-up.
+    sets: per index the codes of its set, in order.
     """
 
     family: Family
     first: int
     size: int
-    sets: tuple[IntArray, ...]
-    sorted: tuple[IntArray, ...]
-    order: tuple[IntArray, ...]
+    sets: tuple[IndexSet, ...]
 
     def members(self, indices: list[IntArray]) -> IntArray:
         """Return the state of each row of index codes, `NO_STATE` where there is none."""
         place = np.zeros(len(indices[0]), np.int64)
         exists = np.ones(len(indices[0]), np.bool_)
-        for codes, ordered, order in zip(indices, self.sorted, self.order, strict=True):
-            if not len(ordered):
+        for codes, members in zip(indices, self.sets, strict=True):
+            if not len(members.codes):
                 return np.full(len(codes), NO_STATE, np.int64)
-            found = np.searchsorted(ordered, codes).clip(max=len(ordered) - 1)
-            exists &= ordered[found] == codes
-            place = place * len(ordered) + order[found]
-        return np.where(exists, self.first + place, NO_STATE)
+            digit, is_member = members.places(codes)
+            exists &= is_member
+            place = place * len(members.codes) + digit
+        states = self.first + place
+        return states if exists.all() else np.where(exists, states, NO_STATE)
 
     def indices(self, place: int) -> list[int]:
         """Return the index codes of the member at a place."""
         codes = []
         for members in reversed(self.sets):
-            place, digit = divmod(place, len(members))
-            codes.append(int(members[digit]))
+            place, digit = divmod(place, len(members.codes))
+            codes.append(int(members.codes[digit]))
         return codes[::-1]
 
 
@@ -69,27 +103,30 @@ class Families:
         blocks: dict[str, Block] = {}
         first = 0
         for family in chain.families:
-            sets = []
+            sets: list[IndexSet] = []
             for _, domain in family.indices:
                 assert isinstance(domain, Const), "index sets are known"
                 assert isinstance(domain.value, SetValue), "index sets are sets"
-                sets.append(table.codes(domain.value.items))
+                sets.append(IndexSet(table.codes(domain.value.items)))
             size = 1
             for members in sets:
-                size *= len(members)
-            order = tuple(np.argsort(members, kind="stable") for members in sets)
-            ordered = tuple(m[o] for m, o in zip(sets, order, strict=True))
-            blocks[family.name] = Block(family, first, size, tuple(sets), ordered, order)
+                size *= len(members.codes)
+            blocks[family.name] = Block(family, first, size, tuple(sets))
             first += size
         return Families(blocks, first, table)
 
     def states(self, reference: StateReference, frame: Frame) -> IntArray:
         """Return the state that a reference means on each row, `NO_STATE` where there is none."""
-        block = self.blocks[reference.name]
-        if not reference.indices:
+        columns = [evaluated(i, frame, self.table) for i in reference.indices]
+        return self.members(reference.name, columns, frame.n_rows)
+
+    def members(self, name: str, columns: list[IntArray], n_rows: int) -> IntArray:
+        """Return the state of a family on each row of index codes, `NO_STATE` where none is."""
+        block = self.blocks[name]
+        if not columns:
             assert not block.sets, "a row's end is a single state"
-            return np.full(frame.n_rows, block.first, np.int64)
-        return block.members([evaluated(i, frame, self.table) for i in reference.indices])
+            return np.full(n_rows, block.first, np.int64)
+        return block.members(columns)
 
     def all_of(self, reference: StateReference) -> IntArray:
         """Return the states a reference without variables means: one, or a whole family."""
@@ -131,11 +168,11 @@ class Families:
         """Return the place of the member whose indices are written so, compared as texts."""
         place, rest = 0, text.replace(" ", "")
         for k, members in enumerate(block.sets):
-            found = self._digit(members, rest, is_last=k == len(block.sets) - 1)
+            found = self._digit(members.codes, rest, is_last=k == len(block.sets) - 1)
             if found is None:
                 return None
             digit, n_characters = found
-            place, rest = place * len(members) + digit, rest[n_characters + 1 :]
+            place, rest = place * len(members.codes) + digit, rest[n_characters + 1 :]
         return place if block.sets else None
 
     def _digit(self, members: IntArray, rest: str, *, is_last: bool) -> tuple[int, int] | None:

@@ -8,15 +8,15 @@ import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.elimination import eliminated
-from dpcheck.chain.rows import with_sinks
+from dpcheck.chain.rows import Rows, with_sinks
 from dpcheck.explore.adjacency import neighbor_pairs
 from dpcheck.explore.columns import UNASSIGNED, ValueTable
-from dpcheck.explore.cuts import SHOWN
+from dpcheck.explore.cuts import SHOWN, Cut
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.flow import flow_of
 from dpcheck.explore.inputs import Columns, universe
 from dpcheck.explore.lockstep import later_pairs
-from dpcheck.explore.raw import RawGraph, explore_runs, input_text
+from dpcheck.explore.raw import Discovered, RawGraph, explore_runs, input_text
 from dpcheck.explore.walk import spoken
 from dpcheck.limits import Limits
 from dpcheck.model.program import Mechanism
@@ -38,19 +38,8 @@ def mechanism_chain(
     raw = explore_runs(mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors)
     pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
     visible = np.flatnonzero(~raw.silent[:-1])
-    rows = eliminated(
-        raw.rows,
-        silent=raw.silent,
-        wanted=visible,
-        diverged=raw.stopped + 1,
-        tick=limits.check_time,
-    )
-    diverges = bool(np.any(rows.targets == raw.stopped + 1))
-    n_visible = len(visible)
-    number = np.full(raw.stopped + 2, -1, np.int64)
-    number[visible] = np.arange(n_visible)
-    number[raw.stopped :] = n_visible + np.arange(2)
-    full = with_sinks(rows, number, 2 if diverges else 1)
+    full, number = _visible_rows(raw, visible, limits)
+    n_visible, diverges = len(visible), full.n_rows > len(visible) + 1
     columns = _columns(raw, inputs, n_inputs, kept)
     codes, observation = _observation(columns["output"], full.n_rows)
     chain = Chain(
@@ -64,11 +53,27 @@ def mechanism_chain(
         labelling={},
         stopped=n_visible,
         diverged=n_visible + 1 if diverges else None,
-        state_text=_state_text(mechanism, inputs, raw, visible, table),
+        state_text=_state_text(mechanism, inputs, raw.cuts, visible, table),
         observation_text=lambda code: value_text(table.value(int(codes[code]))),
         shows_every_step=True,
     )
     return Explored(chain, table, columns, inputs, raw.places[visible], raw.spans)
+
+
+def _visible_rows(raw: RawGraph, visible: IntArray, limits: Limits) -> tuple[Rows, IntArray]:
+    """Return the rows of the chain's states, sinks included, and the number of each raw state."""
+    rows = eliminated(
+        raw.rows,
+        silent=raw.silent,
+        wanted=visible,
+        diverged=raw.stopped + 1,
+        tick=limits.check_time,
+    )
+    diverges = bool(np.any(rows.targets == raw.stopped + 1))
+    number = np.full(raw.stopped + 2, -1, np.int64)
+    number[visible] = np.arange(len(visible))
+    number[raw.stopped :] = len(visible) + np.arange(2)
+    return with_sinks(rows, number, 2 if diverges else 1), number
 
 
 def kept_variables(mechanism: Mechanism, names: frozenset[str]) -> frozenset[str]:
@@ -103,7 +108,11 @@ def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
 
 
 def _state_text(
-    mechanism: Mechanism, inputs: Columns, raw: RawGraph, visible: IntArray, table: ValueTable
+    mechanism: Mechanism,
+    inputs: Columns,
+    cuts: dict[Cut, Discovered],
+    visible: IntArray,
+    table: ValueTable,
 ) -> Callable[[int], str]:
     """Return the writer of states: `x = pos`, or `after output Y with x = pos`."""
     n_inputs = len(next(iter(inputs.values()))) if inputs else 1
@@ -114,7 +123,7 @@ def _state_text(
         if state >= len(visible):
             return "stopped" if state == len(visible) else "diverged"
         number = int(visible[state])
-        for cut, states in raw.cuts.items():
+        for cut, states in cuts.items():
             row = int(np.searchsorted(states.numbers, number))
             if row == len(states.numbers) or states.numbers[row] != number:
                 continue

@@ -19,9 +19,9 @@ from itertools import pairwise
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
-from dpcheck.chain.rows import Rows
+from dpcheck.chain.rows import Rows, indptr_of
 from dpcheck.chain.scales import concatenated, summed
-from dpcheck.chain.sets import in_order
+from dpcheck.chain.sets import in_order, is_increasing
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.explore import few
 from dpcheck.explore.columns import UNASSIGNED, ValueTable
@@ -401,7 +401,7 @@ class Explorer:
         """Add edges, parallel ones summed up."""
         first, size = int(source.min()), self.n_states + 1
         keys = (source - first) * size + (target - STOPPED)
-        if not np.all(keys[1:] > keys[:-1]):
+        if not is_increasing(keys):
             _, order = in_order(keys, (int(source.max()) - first + 1) * size)
             source, target, weight = _summed_up(source[order], target[order], weight[order])
         self.sources.append(source)
@@ -411,12 +411,7 @@ class Explorer:
     def graph(self) -> RawGraph:
         """Return all of it, with † as the last state."""
         n = self.n_states
-        sources = _joined(self.sources)
-        _, order = in_order(sources, n)
-        indptr = np.zeros(n + 2, np.int64)
-        np.cumsum(np.bincount(sources, minlength=n + 1), out=indptr[1:])
-        targets = _joined(self.targets)[order]
-        weights = concatenated(self.weights)[order]
+        indptr, targets, weights = self._edges()
         owners = _joined([source for source, _ in self.scales])
         known = concatenated([scale for _, scale in self.scales])
         scales = concatenated([known[:0], np.ones(n + 1, np.int64)])
@@ -438,6 +433,22 @@ class Explorer:
         rows = Rows(indptr, _stopped_at(n, targets), weights, scales)
         places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
         return RawGraph(rows, silent, cuts, places, tuple(self.spans), n, labelled)
+
+    def _edges(self) -> tuple[IntArray, IntArray, WeightArray]:
+        """Return where each state's edges begin [n_states + 2], and all targets and weights.
+
+        All edges of a source are of one batch, ordered. States mostly leave their cut point in
+        the order of their numbers, and then all edges are in order as they are.
+        """
+        sources, targets = _joined(self.sources), _joined(self.targets)
+        weights = concatenated(self.weights)
+        self.sources, self.targets, self.weights = [], [], []
+        n = self.n_states
+        indptr = indptr_of(np.bincount(sources, minlength=n + 1))
+        if np.all(sources[1:] >= sources[:-1]):
+            return indptr, targets, weights
+        _, order = in_order(sources, n)
+        return indptr, targets[order], weights[order]
 
     # --- mistakes --------------------------------------------------------------------------
 
@@ -495,7 +506,7 @@ def _stopped_at(n: int, targets: IntArray) -> IntArray:
 
 
 def _joined(arrays: list[IntArray]) -> IntArray:
-    return np.concatenate([np.empty(0, np.int64), *arrays])
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.int64), *arrays])
 
 
 def _summed_up(
@@ -506,4 +517,6 @@ def _summed_up(
     The weights of one source sum to at most its denominator: below 2^62 in int64.
     """
     starts = np.flatnonzero(are_first(source) | are_first(target))
+    if len(starts) == len(source):
+        return source, target, weight
     return source[starts], target[starts], summed(weight, starts, 0)

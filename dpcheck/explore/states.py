@@ -85,6 +85,11 @@ class StateTable:
             numbers = np.empty(len(first), np.int64)
             numbers[order] = known
             return numbers[group], first[new]
+        if not self.n_rows and len(first) == len(group):
+            # All are different, and new: they are numbered as they stand.
+            self._extend(columns)
+            every = np.arange(len(group))
+            return every, every
         rows = [column[first] for column in columns]
         known = self._found(rows) if self.n_rows else np.full(len(first), -1, np.int64)
         missing = np.flatnonzero(known < 0)
@@ -174,7 +179,7 @@ class StateTable:
             known[hits] = found
         return known
 
-    def _extend(self, rows: list[IntArray]) -> None:
+    def _extend(self, rows: Sequence[IntArray]) -> None:
         for column, row in zip(self._columns, rows, strict=True):
             column.extend(row)
         self.n_rows += len(rows[0])

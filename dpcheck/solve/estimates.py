@@ -25,15 +25,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
-from dpcheck.chain.graph import Graph, graph_of, topological_layers
-from dpcheck.chain.rows import ranges
+from dpcheck.chain.graph import Graph, graph_of, layers_from_the_top
 from dpcheck.exact import UNIT_ROUNDOFF
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.guesses import FloatArray
 from dpcheck.solve.lines import line_estimates
 from dpcheck.solve.rounding import MAX_BITS, FloatBounds, left_behind, rounded
-from dpcheck.solve.system import indptr_of
 
 MAX_LAYERS = 256
 MAX_STEPS = 1 << 20
@@ -111,23 +109,38 @@ def _sure(
 def _rounded_chain(chain: Chain) -> _Rounded | None:
     """Return a chain in floats, None where the law does not cover it."""
     graph = graph_of(chain)
-    is_loop = graph.sources == graph.targets
-    entries = np.flatnonzero(~is_loop)
-    lengths = np.bincount(graph.sources[entries], minlength=graph.n_states)
-    found = topological_layers(Graph(indptr_of(lengths), graph.targets[entries]), MAX_LAYERS)
+    found = layers_from_the_top(graph, MAX_LAYERS)
     if found is None:
         return None
-    divisors = left_behind(chain)
-    numerators, denominators = rounded(chain.numerators[entries]), rounded(divisors)
-    order, starts = found
-    steps = (len(starts) - 1) * (int(lengths.max()) + 5)
-    if numerators is None or denominators is None or steps > MAX_STEPS:
+    steps = len(found) * (int(graph.degrees.max()) + 5)
+    denominators = rounded(left_behind(chain))
+    if denominators is None or steps > MAX_STEPS:
         return None
-    indptr, targets = indptr_of(lengths), graph.targets[entries]
+    has_loop = np.zeros(graph.n_states, np.bool_)
+    has_loop[graph.targets[graph.loops]] = True
     layers = []
-    for first, last in zip(starts[1:-1].tolist(), starts[2:].tolist(), strict=True):
-        states = order[first:last]
-        here = ranges(indptr[states], lengths[states])
-        begins = np.cumsum(lengths[states]) - lengths[states]
-        layers.append(_Layer(states, begins, targets[here], numerators[here], denominators[states]))
+    for states in reversed(found):
+        layer = _layer(chain, states, denominators, has_loop)
+        if layer is None:
+            return None
+        if len(layer.states):
+            layers.append(layer)
     return _Rounded(tuple(layers), steps)
+
+
+def _layer(
+    chain: Chain, states: IntArray, denominators: FloatArray, has_loop: BoolArray
+) -> _Layer | None:
+    """Return a layer of a chain in floats, without its absorbing states; None if out of range."""
+    graph = graph_of(chain)
+    edges, lengths = graph.edges_of(states), graph.degrees[states]
+    targets, numerators = graph.targets[edges], rounded(chain.numerators[edges])
+    if numerators is None:
+        return None
+    if has_loop[states].any():
+        kept = targets != np.repeat(states, lengths)
+        targets, numerators = targets[kept], numerators[kept]
+        lengths = lengths - has_loop[states]
+        states, lengths = states[lengths > 0], lengths[lengths > 0]
+    starts = np.cumsum(lengths) - lengths
+    return _Layer(states, starts, targets, numerators, denominators[states])

@@ -16,11 +16,12 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, reachable
+from dpcheck.chain.rows import indptr_of
 from dpcheck.exact import Number, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.solve.bounded import bounded_solution
 from dpcheck.solve.solution import solution, solution_bounds
-from dpcheck.solve.system import System, indptr_of, without_self_loops
+from dpcheck.solve.system import System, without_self_loops
 
 Weights = tuple[WeightArray, WeightArray]
 Answer = TypeVar("Answer")
@@ -124,18 +125,17 @@ def next_probabilities(
 ) -> list[Number]:
     """Return, for each wanted state, the probability that the next state is a target."""
     numerators, denominators = weights
-    edges = graph.edges_into(np.flatnonzero(target))
-    sources = graph.sources[edges]
-    starts = np.flatnonzero(np.diff(sources, prepend=-1))
-    chances: list[Number] = [0] * graph.n_states
+    asked, back = np.unique(wanted, return_inverse=True)
+    edges = graph.edges_of(asked)
+    hits = np.flatnonzero(target[graph.targets[edges]])
+    rows = np.repeat(np.arange(len(asked)), graph.degrees[asked])[hits]
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    chances: list[Number] = [0] * len(asked)
     if len(starts):
-        asked = np.zeros(graph.n_states, np.bool_)
-        asked[wanted] = True
-        sums = np.add.reduceat(numerators[edges], starts).tolist()
-        for s, total in zip(sources[starts].tolist(), sums, strict=True):
-            if asked[s]:
-                chances[s] = number(total, denominators.item(s))
-    return [chances[s] for s in wanted.tolist()]
+        sums = np.add.reduceat(numerators[edges][hits], starts).tolist()
+        for k, total in zip(rows[starts].tolist(), sums, strict=True):
+            chances[k] = number(total, denominators.item(asked[k]))
+    return [chances[k] for k in back.tolist()]
 
 
 @dataclass(frozen=True, eq=False)

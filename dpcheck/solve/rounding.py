@@ -17,10 +17,9 @@ MAX_BITS = 500
 
 def left_behind(chain: Chain) -> WeightArray:
     """Return D_s - n_ss of every state, [n_states]."""
-    graph = graph_of(chain)
-    is_loop = graph.sources == graph.targets
+    loops = graph_of(chain).loops
     divisors = chain.denominators.copy()
-    divisors[graph.sources[is_loop]] -= chain.numerators[is_loop]
+    divisors[chain.targets[loops]] -= chain.numerators[loops]
     return divisors
 
 

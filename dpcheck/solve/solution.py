@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import Graph, reachable, strong_components, topological_layers
-from dpcheck.chain.rows import ranges
+from dpcheck.chain.rows import indptr_of, ranges
 from dpcheck.chain.scales import weight_array
 from dpcheck.chain.sets import distinct
 from dpcheck.exact import (
@@ -39,7 +39,7 @@ from dpcheck.solve.acyclic import acyclic_solution, exact_bits
 from dpcheck.solve.enclosures import acyclic_bounds
 from dpcheck.solve.guesses import IllConditioned, fill_bound
 from dpcheck.solve.lifting import lifted_bounds, lifted_values
-from dpcheck.solve.system import System, indptr_of
+from dpcheck.solve.system import System
 from dpcheck.solve.trees import Forest, forest, tree_solution
 
 MAX_COLUMN_ENTRIES = 20_000

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import Graph
-from dpcheck.chain.rows import ranges
+from dpcheck.chain.rows import indptr_of, ranges
 from dpcheck.records import dataclass
 
 
@@ -57,13 +57,6 @@ class System:
             self.constants[states],
             self.home,
         )
-
-
-def indptr_of(lengths: IntArray) -> IntArray:
-    """Return where rows of the given lengths start and end, [n+1]."""
-    indptr = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    return indptr
 
 
 def without_self_loops(system: System) -> System:

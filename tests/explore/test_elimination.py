@@ -2,13 +2,14 @@
 
 import random
 from fractions import Fraction
+from math import gcd
 
 import numpy as np
 import pytest
 
 from dpcheck.chain import elimination, tables
 from dpcheck.chain.elimination import eliminated
-from dpcheck.chain.rows import Entries, Rows, merged
+from dpcheck.chain.rows import Entries, Rows, in_places, merged
 from dpcheck.chain.scales import Scales
 
 
@@ -76,7 +77,10 @@ def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
     monkeypatch.setattr(tables, "MAX_WIDTH", 99 if direction == "table" else -1)
     monkeypatch.setattr(tables, "MAX_BITS", 1000)
     monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: direction == "forward")
-    monkeypatch.setattr(elimination, "MAX_ENTRIES", 7 if seed % 2 else 1 << 22)
+    if seed % 2:
+        monkeypatch.setattr(elimination, "MAX_ENTRIES", 7)
+        monkeypatch.setattr(elimination, "BLOCK_ENTRIES", 7)
+        monkeypatch.setattr(elimination, "STATES_AT_ONCE", 3)
     rows = random_rows(seed, n=3 + seed % 9, cyclic=seed % 3 != 0)
     n = rows.n_rows
     rng = random.Random(seed)
@@ -85,6 +89,17 @@ def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
         rows, silent=silent, wanted=np.arange(n), diverged=n, tick=lambda progress: None
     )
     assert dense(result, n + 1) == oracle(rows, silent, n)
+    check_form(result)
+
+
+def check_form(rows):
+    """Check that targets increase within a row, and that rows are in lowest terms."""
+    for s in range(rows.n_rows):
+        row = slice(rows.indptr[s], rows.indptr[s + 1])
+        targets, weights = rows.targets[row].tolist(), rows.numerators[row].tolist()
+        assert targets == sorted(set(targets))
+        assert gcd(*weights) == 1
+        assert sum(weights) == rows.denominators[s]
 
 
 def rows_from(*rows):
@@ -101,6 +116,17 @@ def check_against_the_oracle(rows, silent):
         rows, silent=np.array(silent), wanted=np.arange(n), diverged=n, tick=lambda progress: None
     )
     assert dense(result, n + 1) == oracle(rows, silent, n)
+    check_form(result)
+
+
+def test_rows_without_silent_targets_are_sorted_added_up_and_reduced_if_need_be():
+    silent = [False, False, False, False, True, True, False, False]
+    rows = rows_from({6: 2, 7: 4}, {1: 1, 4: 2, 5: 3}, {4: 1, 5: 1}, {3: 1}, {7: 1}, {1: 1}, {6: 1})
+    reversed_row = [1, 0, *range(2, len(rows.targets))]
+    targets = np.append(rows.targets[reversed_row], 7)
+    numerators = np.append(rows.numerators[reversed_row], 1)
+    indptr, denominators = np.append(rows.indptr, len(targets)), np.append(rows.denominators, 1)
+    check_against_the_oracle(Rows(indptr, targets, numerators, denominators), silent)
 
 
 def test_loops_with_equal_steps_inside_and_different_exits_are_told_apart():
@@ -116,6 +142,19 @@ def test_a_table_of_few_targets_gives_way_to_long_numbers(bits, monkeypatch):
     large = 2**bits - 1
     levels = [{1: large, 4: 1}, {2: large - 2, 3: 3, 4: 1}, {3: large - 6, 4: 5}]
     check_against_the_oracle(rows_from(*levels, {3: 1}, {4: 1}), [True, True, True, False, False])
+
+
+def test_rows_in_parts_stand_in_their_places_and_others_lead_to_the_end():
+    weights = np.array([2**70, 1], object), np.array([2**70 + 1], object)
+    long = Rows(np.array([0, 2]), np.array([1, 4]), *weights)
+    short = rows_from({0: 1, 3: 2}, {2: 1})
+    parts = [(np.array([3]), long), (np.array([4, 1]), short)]
+    found = in_places(parts, 5, 4)
+    assert found.indptr.tolist() == [0, 1, 2, 3, 5, 7]
+    assert found.targets.tolist() == [4, 2, 4, 1, 4, 0, 3]
+    assert found.numerators.tolist() == [1, 1, 1, 2**70, 1, 1, 2]
+    assert found.denominators.tolist() == [1, 1, 1, 2**70 + 1, 3]
+    assert not parts
 
 
 def test_sums_beyond_int64_are_python_integers():

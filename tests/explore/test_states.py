@@ -41,3 +41,14 @@ def test_a_table_that_grew_by_small_batches_changes_its_way_of_finding_rows(monk
         numbers, new = table.numbers([np.arange(start, start + 4)])
         assert numbers.tolist() == list(range(start, start + 4))
         assert new.tolist() == ([1, 2, 3] if start else [0, 1, 2, 3])
+
+
+def test_a_first_batch_of_different_rows_in_no_order_is_numbered_as_it_stands():
+    rows = np.random.default_rng(5).permutation(100)
+    table = StateTable(1)
+    numbers, new = table.numbers([rows])
+    assert numbers.tolist() == new.tolist() == list(range(100))
+    assert table.column(0).tolist() == rows.tolist()
+    numbers, new = table.numbers([np.append(rows, [7, 100, 100])])
+    assert numbers.tolist() == [*range(100), int(np.flatnonzero(rows == 7)[0]), 100, 100]
+    assert new.tolist() == [101]

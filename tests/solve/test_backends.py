@@ -13,6 +13,7 @@ import scipy.sparse
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import Graph, topological_layers
+from dpcheck.chain.rows import indptr_of
 from dpcheck.chain.scales import weight_array
 from dpcheck.exact import Number, number, solve_linear
 from dpcheck.limits import LimitReached, Limits
@@ -20,7 +21,7 @@ from dpcheck.records import replace
 from dpcheck.solve import guesses, lifting, solution, trees
 from dpcheck.solve.acyclic import acyclic_solution
 from dpcheck.solve.enclosures import acyclic_bounds
-from dpcheck.solve.system import System, indptr_of
+from dpcheck.solve.system import System
 from dpcheck.solve.trees import forest, tree_solution
 from tests.checking import check_text, verdicts
 

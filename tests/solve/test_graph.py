@@ -14,6 +14,7 @@ from dpcheck.chain import graph as graphs
 from dpcheck.chain.graph import (
     Graph,
     bottom_components,
+    layers_from_the_top,
     reachable,
     strong_components,
     topological_layers,
@@ -22,14 +23,21 @@ from dpcheck.chain.graph import (
 Edges = list[tuple[int, int]]
 
 
-@pytest.fixture(params=["narrow", "deep", "wide"], autouse=True)
+@pytest.fixture(params=["narrow", "deep", "wide", "sparse"], autouse=True)
 def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every test with state-by-state search and Tarjan, by doubling, with numpy and scipy."""
+    """Run every test with state-by-state search and Tarjan, by doubling, with numpy and scipy.
+
+    With numpy, a few states are found among all, or (`sparse`) told apart without a look at all.
+    """
     if request.param == "deep":
         monkeypatch.setattr(graphs, "DEEP", 1)
     if request.param == "wide":
         monkeypatch.setattr(graphs, "NARROW", 0)
         monkeypatch.setattr(graphs, "SCIPY_PAYS_FROM", 0)
+    if request.param == "sparse":
+        monkeypatch.setattr(graphs, "NARROW", 0)
+        monkeypatch.setattr(graphs, "MANY", 0)
+        monkeypatch.setattr(graphs, "STATES_AT_ONCE", 2)
 
 
 @st.composite
@@ -95,6 +103,41 @@ def test_layers_are_longest_paths_and_exist_without_cycles_only(case: tuple[int,
         for s in order[starts[k] : starts[k + 1]].tolist():
             below = reference.subgraph({s} | nx.descendants(reference, s))
             assert nx.dag_longest_path_length(below) == k
+
+
+@given(edge_lists())
+def test_layers_from_the_top_are_longest_paths_to_a_state_but_for_loops(
+    case: tuple[int, Edges],
+) -> None:
+    n, edges = case
+    graph = make_graph(n, edges)
+    assert graph.loops.tolist() == [i for i, (s, t) in enumerate(edges) if s == t]
+    reference = as_networkx(n, [(s, t) for s, t in edges if s != t])
+    found = layers_from_the_top(graph, n)
+    if not nx.is_directed_acyclic_graph(reference):
+        assert found is None
+        return
+    assert found is not None
+    assert sorted(s for layer in found for s in layer.tolist()) == list(range(n))
+    for k, layer in enumerate(found):
+        for s in layer.tolist():
+            above = reference.subgraph({s} | nx.ancestors(reference, s))
+            assert nx.dag_longest_path_length(above) == k
+    assert layers_from_the_top(graph, len(found) - 1) is None
+
+
+@given(edge_lists(), st.data())
+def test_edges_of_states_are_those_from_each_in_turn(
+    case: tuple[int, Edges], data: st.DataObject
+) -> None:
+    n, edges = case
+    states = data.draw(st.lists(st.integers(0, n - 1), max_size=4))
+    run = range(states[0], min(states[0] + len(states), n)) if states else []
+    graph = make_graph(n, edges)
+    every = np.arange(len(edges))
+    for some in (states, list(run)):
+        expected = [i for s in some for i, edge in enumerate(edges) if edge[0] == s]
+        assert every[graph.edges_of(np.array(some, np.int64))].tolist() == expected
 
 
 @given(edge_lists())
