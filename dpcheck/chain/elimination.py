@@ -20,13 +20,14 @@ Everything is exact; see `scales` for why int64 products are safe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.chain.long_tables import LongTable, are_limbs_few
 from dpcheck.chain.products import Right, long_product
 from dpcheck.chain.rows import Entries, Rows, Scaled, merged, ranges, rows_of, rows_of_scaled
 from dpcheck.chain.scales import (
@@ -38,7 +39,7 @@ from dpcheck.chain.scales import (
     weight_array,
 )
 from dpcheck.chain.sets import distinct, in_order, without
-from dpcheck.chain.tables import NoTable, TargetTable, few_targets
+from dpcheck.chain.tables import NoTable, TargetTable, are_short, few_targets
 from dpcheck.exact import (
     Number,
     Whole,
@@ -77,10 +78,9 @@ def eliminated(
     levels = _levels(direct, level)
     if direct is not graph and len(levels) > MANY_LEVELS:
         levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
-    targets = few_targets(direct, levels) if levels else None
-    if targets is not None:
+    for table in _tables(direct, levels):
         try:
-            return _backward(TargetTable(direct, targets), wanted, levels, tick)
+            return _backward(table, wanted, levels, tick)
         except NoTable:
             tick("summing large numbers")
     if _forward_is_cheaper(direct, wanted, levels):
@@ -333,6 +333,15 @@ def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
     return np.split(silent[order], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
 
 
+def _tables(graph: SilentGraph, levels: list[IntArray]) -> Iterator[TargetTable | LongTable]:
+    """Yield tables that may hold the rows, the fastest first; none if there are many targets."""
+    targets = few_targets(graph) if levels else None
+    if targets is not None and are_short(graph, levels):
+        yield TargetTable(graph, targets)
+    if targets is not None and are_limbs_few(graph, levels):
+        yield LongTable(graph, targets)
+
+
 def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntArray]) -> bool:
     """Estimate both costs by counting paths, capped where nothing more can be met."""
     if len(levels) < 2 or len(wanted) == 0:
@@ -363,7 +372,7 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
 
 
 def _backward(
-    store: _Store | TargetTable, wanted: IntArray, levels: list[IntArray], tick: Tick
+    store: _Store | TargetTable | LongTable, wanted: IntArray, levels: list[IntArray], tick: Tick
 ) -> Rows:
     """Build the rows of the silent states level by level, then those of the wanted ones."""
     n_kept = 0
