@@ -11,12 +11,12 @@ from dpcheck.chain.elimination import eliminated
 from dpcheck.chain.rows import with_sinks
 from dpcheck.explore.adjacency import neighbor_pairs
 from dpcheck.explore.columns import UNASSIGNED, ValueTable
-from dpcheck.explore.cuts import SHOWN
+from dpcheck.explore.cuts import SHOWN, Cut
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.flow import flow_of
 from dpcheck.explore.inputs import Columns, universe
 from dpcheck.explore.lockstep import later_pairs
-from dpcheck.explore.raw import RawGraph, explore_runs, input_text
+from dpcheck.explore.raw import Discovered, RawGraph, explore_runs, input_text
 from dpcheck.explore.walk import spoken
 from dpcheck.limits import Limits
 from dpcheck.model.program import Mechanism
@@ -64,7 +64,7 @@ def mechanism_chain(
         labelling={},
         stopped=n_visible,
         diverged=n_visible + 1 if diverges else None,
-        state_text=_state_text(mechanism, inputs, raw, visible, table),
+        state_text=_state_text(mechanism, inputs, raw.cuts, visible, table),
         observation_text=lambda code: value_text(table.value(int(codes[code]))),
         shows_every_step=True,
     )
@@ -103,7 +103,11 @@ def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
 
 
 def _state_text(
-    mechanism: Mechanism, inputs: Columns, raw: RawGraph, visible: IntArray, table: ValueTable
+    mechanism: Mechanism,
+    inputs: Columns,
+    cuts: dict[Cut, Discovered],
+    visible: IntArray,
+    table: ValueTable,
 ) -> Callable[[int], str]:
     """Return the writer of states: `x = pos`, or `after output Y with x = pos`."""
     n_inputs = len(next(iter(inputs.values()))) if inputs else 1
@@ -114,7 +118,7 @@ def _state_text(
         if state >= len(visible):
             return "stopped" if state == len(visible) else "diverged"
         number = int(visible[state])
-        for cut, states in raw.cuts.items():
+        for cut, states in cuts.items():
             row = int(np.searchsorted(states.numbers, number))
             if row == len(states.numbers) or states.numbers[row] != number:
                 continue

@@ -380,12 +380,7 @@ class Explorer:
     def graph(self) -> RawGraph:
         """Return all of it, with † as the last state."""
         n = self.n_states
-        sources = _joined(self.sources)
-        _, order = in_order(sources, n)
-        indptr = np.zeros(n + 2, np.int64)
-        np.cumsum(np.bincount(sources, minlength=n + 1), out=indptr[1:])
-        targets = _joined(self.targets)[order]
-        weights = concatenated(self.weights)[order]
+        indptr, targets, weights = self._edges()
         owners = _joined([source for source, _ in self.scales])
         known = concatenated([scale for _, scale in self.scales])
         scales = concatenated([known[:0], np.ones(n + 1, np.int64)])
@@ -404,9 +399,29 @@ class Explorer:
                 _joined([e.labels for e in self.labelled_edges]),
                 _stopped_at(n, _joined([e.targets for e in self.labelled_edges])),
             )
-        rows = Rows(indptr, _stopped_at(n, targets), weights, scales)
+        rows = Rows(indptr, targets, weights, scales)
         places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
         return RawGraph(rows, silent, cuts, places, tuple(self.spans), n, labelled)
+
+    def _edges(self) -> tuple[IntArray, IntArray, WeightArray]:
+        """Return all edges by source, as the arrays of `Rows`; parts are let go once joined.
+
+        States are mostly left in the order they were found in, and edges are then sorted already.
+        """
+        n = self.n_states
+        sources, targets, weights = (
+            _joined(self.sources),
+            _joined(self.targets),
+            concatenated(self.weights),
+        )
+        self.sources, self.targets, self.weights = [], [], []
+        if np.any(sources[1:] < sources[:-1]):
+            _, order = in_order(sources, n)
+            targets, weights = targets[order], weights[order]
+        targets[targets == STOPPED] = n
+        indptr = np.zeros(n + 2, np.int64)
+        np.cumsum(np.bincount(sources, minlength=n + 1), out=indptr[1:])
+        return indptr, targets, weights
 
     # --- mistakes --------------------------------------------------------------------------
 
