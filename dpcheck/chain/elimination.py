@@ -133,11 +133,13 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
         return graph, np.zeros(graph.n_targets, np.int64)
     sources, targets = _silent_edges(graph)
     loops = sources[targets == sources]
-    proper = sources != targets
-    level = _peeling(sources[proper], targets[proper], graph.n_targets)
+    if len(loops):
+        proper = sources != targets
+        sources, targets = sources[proper], targets[proper]
+    level = _peeling(sources, targets, graph.n_targets)
     replaced: dict[int, _Exit] = {}
     exits = _Exits(graph)
-    for states in _nontrivial(*_components(level, sources[proper], targets[proper])):
+    for states in _nontrivial(*_components(level, sources, targets)):
         tick("leaving loops without output")
         replaced |= exits.of(states)
     single = without(loops, np.fromiter(replaced, np.int64, len(replaced)))
@@ -152,8 +154,9 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
 def _silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
     """Return sources and targets of the edges between silent states."""
     sources = graph.sources
-    inner = np.flatnonzero(graph.silent[sources] & graph.silent[graph.targets])
-    return sources[inner], graph.targets[inner]
+    is_inner = graph.silent[sources]
+    is_inner &= graph.silent[graph.targets]
+    return sources[is_inner], graph.targets[is_inner]
 
 
 def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
@@ -187,7 +190,10 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
     States without successor are removed again and again; those on the way to a cycle remain.
     """
     bits = n_states.bit_length()
-    before = np.sort((targets << bits) + sources) & ((1 << bits) - 1)
+    before = targets << bits
+    before |= sources
+    before.sort()
+    before &= (1 << bits) - 1
     starts = np.zeros(n_states + 1, np.int64)
     np.cumsum(np.bincount(targets, minlength=n_states), out=starts[1:])
     remaining = np.bincount(sources, minlength=n_states)

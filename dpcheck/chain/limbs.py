@@ -21,6 +21,7 @@ from dpcheck.chain.chain import IntArray, WeightArray
 LIMB_BITS = 31
 LAST_BITS = 62
 _MASK = (1 << LIMB_BITS) - 1
+_AT_ONCE = 1 << 12
 
 Limbs = Sequence[IntArray]
 """One column's limbs from the lowest, each [n_numbers]."""
@@ -76,12 +77,20 @@ def scaled(limbs: Limbs, factor: int, n_limbs: int) -> list[IntArray]:
 def as_weights(limbs: Limbs) -> WeightArray:
     """Return the numbers: int64 for one limb, Python integers for more.
 
+    They are made a few at a time, so that there are never many that are still without all limbs.
+
     >>> as_weights([np.array([1, 2]), np.array([0, 1])]).tolist()
     [1, 2147483650]
     """
-    weights: WeightArray = limbs[-1]
-    for limb in reversed(limbs[:-1]):
-        weights = (weights.astype(object) << LIMB_BITS) + limb
+    if len(limbs) == 1:
+        return limbs[0]
+    weights = np.empty(len(limbs[0]), object)
+    for start in range(0, len(weights), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        weights[some] = limbs[-1][some]
+        for limb in reversed(limbs[:-1]):
+            weights[some] <<= LIMB_BITS
+            weights[some] += limb[some]
     return weights
 
 
@@ -91,8 +100,12 @@ def limbs_of(weights: WeightArray, n_limbs: int) -> list[IntArray]:
     >>> [limb.tolist() for limb in limbs_of(np.array([2**70, 3], object), 2)]
     [[0, 3], [549755813888, 0]]
     """
-    limbs, rest = [], weights
-    for _ in range(n_limbs - 1):
-        limbs.append((rest & _MASK).astype(np.int64))
-        rest = rest >> LIMB_BITS
-    return [*limbs, rest.astype(np.int64)]
+    limbs = [np.empty(len(weights), np.int64) for _ in range(n_limbs)]
+    for start in range(0, len(weights), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        rest = weights[some]
+        for limb in limbs[:-1]:
+            limb[some] = rest & _MASK
+            rest = rest >> LIMB_BITS
+        limbs[-1][some] = rest
+    return limbs

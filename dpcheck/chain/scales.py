@@ -48,8 +48,9 @@ class Scales:
     def codes(self, values: WeightArray) -> IntArray:
         """Return the codes of an array of denominators."""
         if values.dtype == np.int64:
-            distinct, inverse = np.unique(values, return_inverse=True)
-            return np.array([self.code(int(v)) for v in distinct], np.int64)[inverse]
+            present = distinct(np.asarray(values, np.int64))
+            codes = np.array([self.code(v) for v in present.tolist()], np.int64)
+            return codes[np.searchsorted(present, values)]
         return np.fromiter((self.code(v) for v in values), np.int64, len(values))
 
     def weights(self, codes: IntArray) -> WeightArray:

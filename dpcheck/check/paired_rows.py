@@ -482,7 +482,8 @@ class Block:
         Quickselect: an entry in the middle of those above the best so far becomes the best.
         """
         best: tuple[Number, int] | None = None
-        above = np.flatnonzero(self._exceeding_at(least, None) & (self.q != 0))
+        above = np.flatnonzero(self._exceeding_at(least, None))
+        above = above[np.asarray(self.q[above] != 0, np.bool_)]
         while len(above):
             j = int(above[len(above) // 2])
             p, q = self.probabilities(j)

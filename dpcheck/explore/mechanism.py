@@ -35,16 +35,18 @@ def mechanism_chain(
     inputs, n_inputs = universe(mechanism, table, limits)
     kept = kept_variables(mechanism, kept_inputs)
     flow = flow_of(mechanism, kept)
-    raw = explore_runs(mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors)
-    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    rows, raw = explore_runs(
+        mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors
+    )
     visible = np.flatnonzero(~raw.silent[:-1])
     rows = eliminated(
-        raw.rows,
+        rows,
         silent=raw.silent,
         wanted=visible,
         diverged=raw.stopped + 1,
         tick=limits.check_time,
     )
+    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
     diverges = bool(np.any(rows.targets == raw.stopped + 1))
     n_visible = len(visible)
     number = np.full(raw.stopped + 2, -1, np.int64)

@@ -71,14 +71,13 @@ class LabelledEdges:
 
 @dataclass(frozen=True, eq=False)
 class RawGraph:
-    """All raw states and their rows; the last state is †.
+    """All raw states but for their rows; the last state is †.
 
-    rows over n_states targets; silent [n_states]; `cuts` maps a cut point to its states;
-    `places` [n_states] is an index into `spans`: the statement a state was first made by.
-    `labelled` is present where it was asked for.
+    silent [n_states]; `cuts` maps a cut point to its states, those after an output or, where edges
+    are labelled, all; `places` [n_states] is an index into `spans`: the statement a state was first
+    made by. `labelled` is present where it was asked for.
     """
 
-    rows: Rows
     silent: BoolArray
     cuts: dict[Cut, Discovered]
     places: IntArray
@@ -120,9 +119,10 @@ def explore_runs(
     limits: Limits,
     *,
     labelled: bool,
-) -> RawGraph:
-    """Return the raw graph from one start per row of `inputs` (columns [n_inputs] by variable).
+) -> tuple[Rows, RawGraph]:
+    """Return the raw graph from one start per row of `inputs`, columns [n_inputs] by variable.
 
+    Its rows, over all raw states, come first: they are long, and of no use once they are summed up.
     Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit.
     """
     explorer = Explorer(mechanism, flow, inputs, n_inputs, table, limits, labelled=labelled)
@@ -377,7 +377,7 @@ class Explorer:
         self.targets.append(target)
         self.weights.append(weight)
 
-    def graph(self) -> RawGraph:
+    def graph(self) -> tuple[Rows, RawGraph]:
         """Return all of it, with † as the last state."""
         n = self.n_states
         indptr, targets, weights = self._edges()
@@ -391,6 +391,7 @@ class Explorer:
         cuts = {
             cut: Discovered(dict(zip(t.names, t.states.columns, strict=True)), t.numbers)
             for cut, t in self.tables.items()
+            if cut[0] == "shown" or self.labelled_edges is not None
         }
         labelled = None
         if self.labelled_edges is not None:
@@ -401,7 +402,7 @@ class Explorer:
             )
         rows = Rows(indptr, targets, weights, scales)
         places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
-        return RawGraph(rows, silent, cuts, places, tuple(self.spans), n, labelled)
+        return rows, RawGraph(silent, cuts, places, tuple(self.spans), n, labelled)
 
     def _edges(self) -> tuple[IntArray, IntArray, WeightArray]:
         """Return all edges by source, as the arrays of `Rows`; parts are let go once joined.
