@@ -106,7 +106,8 @@ class PairedRows:
 
         Rows with different beginnings differ: only the others are read to their ends.
         """
-        if self.table.weights.dtype == object and len(self.table.sources) >= _MANY_ROWS:
+        n_rows, weights = len(self.table.sources), self.table.weights
+        if weights.dtype == object and n_rows >= _MANY_ROWS and len(weights) <= _HEAD * n_rows:
             found = classes_by_limbs(self.table, *self._scales)
             if found is not None:
                 return found

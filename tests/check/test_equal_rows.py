@@ -87,7 +87,7 @@ def test_a_hash_that_collides_is_not_believed(monkeypatch):
 
     monkeypatch.setattr(equal_rows, "_hashes", weak)
     most = 2**80
-    found = classes([{0: most, 1: most}, {0: most + 1, 1: most - 1}, {0: 2 * most}], 2)
+    found = classes([{0: most + k, 1: most - k} for k in range(3)], 2)
     assert len(set(found.tolist())) == 3
     assert seeds == [1, 2, 3]
 
