@@ -20,7 +20,7 @@ Everything is exact; see `scales` for why int64 products are safe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 
@@ -28,6 +28,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import STATES_AT_ONCE, Graph, strong_components
+from dpcheck.chain.long_tables import LongTable, are_limbs_few
 from dpcheck.chain.products import Right, long_product
 from dpcheck.chain.rows import (
     Entries,
@@ -51,7 +52,7 @@ from dpcheck.chain.scales import (
     weight_array,
 )
 from dpcheck.chain.sets import distinct, in_order, without
-from dpcheck.chain.tables import NoTable, TargetTable, few_targets
+from dpcheck.chain.tables import NoTable, TargetTable, are_short, few_targets
 from dpcheck.exact import (
     Number,
     Whole,
@@ -107,10 +108,9 @@ def _eliminated(
     """Return the rows of the wanted states over non-silent states, some after the others."""
     if not len(wanted):
         return []
-    targets = few_targets(graph, levels) if levels else None
-    if targets is not None:
+    for store in _tables(graph, levels):
         try:
-            return _backward(TargetTable(graph, targets), wanted, levels, tick)
+            return _backward(store, wanted, levels, tick)
         except NoTable:
             tick("summing large numbers")
     if _forward_is_cheaper(graph, wanted, levels):
@@ -208,11 +208,13 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
         return graph, np.zeros(graph.n_targets, np.int64)
     sources, targets = _silent_edges(graph)
     loops = sources[targets == sources]
-    proper = sources != targets
-    level = _peeling(sources[proper], targets[proper], graph.n_targets)
+    if len(loops):
+        proper = sources != targets
+        sources, targets = sources[proper], targets[proper]
+    level = _peeling(sources, targets, graph.n_targets)
     replaced: dict[int, _Exit] = {}
     exits = _Exits(graph)
-    for states in _nontrivial(*_components(level, sources[proper], targets[proper])):
+    for states in _nontrivial(*_components(level, sources, targets)):
         tick("leaving loops without output")
         replaced |= exits.of(states)
     single = without(loops, np.fromiter(replaced, np.int64, len(replaced)))
@@ -263,7 +265,10 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
     States without successor are removed again and again; those on the way to a cycle remain.
     """
     bits = n_states.bit_length()
-    before = np.sort((targets << bits) + sources) & ((1 << bits) - 1)
+    before = targets << bits
+    before |= sources
+    before.sort()
+    before &= (1 << bits) - 1
     starts = np.zeros(n_states + 1, np.int64)
     np.cumsum(np.bincount(targets, minlength=n_states), out=starts[1:])
     remaining = np.bincount(sources, minlength=n_states)
@@ -411,6 +416,15 @@ def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
     return np.split(silent[order], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
 
 
+def _tables(graph: SilentGraph, levels: list[IntArray]) -> Iterator[TargetTable | LongTable]:
+    """Yield tables that may hold the rows, the fastest first; none if there are many targets."""
+    targets = few_targets(graph) if levels else None
+    if targets is not None and are_short(graph, levels):
+        yield TargetTable(graph, targets)
+    if targets is not None and are_limbs_few(graph, levels):
+        yield LongTable(graph, targets)
+
+
 def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntArray]) -> bool:
     """Estimate both costs by counting paths, capped where nothing more can be met."""
     if len(levels) < 2 or len(wanted) == 0:
@@ -443,7 +457,7 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
 
 
 def _backward(
-    store: _Store | TargetTable, wanted: IntArray, levels: list[IntArray], tick: Tick
+    store: _Store | TargetTable | LongTable, wanted: IntArray, levels: list[IntArray], tick: Tick
 ) -> list[Rows]:
     """Build the rows of the silent states level by level, then return those of the wanted ones."""
     n_kept = 0

@@ -14,7 +14,6 @@ from functools import reduce
 import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
-from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Whole, exact_quotient, whole_lcm
 
 INT64_LIMIT = 2**62
@@ -49,8 +48,9 @@ class Scales:
     def codes(self, values: WeightArray) -> IntArray:
         """Return the codes of an array of denominators."""
         if values.dtype == np.int64:
-            first, group = distinct_rows([values.view(np.int64)])
-            return np.array([self.code(v) for v in values[first].tolist()], np.int64)[group]
+            present = distinct(np.asarray(values, np.int64))
+            codes = np.array([self.code(v) for v in present.tolist()], np.int64)
+            return codes[np.searchsorted(present, values)]
         return np.fromiter((self.code(v) for v in values), np.int64, len(values))
 
     def weights(self, codes: IntArray) -> WeightArray:

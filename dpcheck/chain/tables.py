@@ -33,15 +33,19 @@ MAX_BITS = 78
 a little: with more, they seldom stay below 2^62."""
 
 
-def few_targets(graph: SilentGraph, levels: Sequence[IntArray]) -> IntArray | None:
+def few_targets(graph: SilentGraph) -> IntArray | None:
     """Return the states that are not silent and that edges lead to, None if a table is no use."""
     is_target = np.zeros(graph.n_targets, np.bool_)
     is_target[graph.targets] = True
     targets = np.flatnonzero(is_target & ~graph.silent)
-    is_usable = graph.numerators.dtype == np.int64 and len(targets) <= MAX_WIDTH
-    bounds = [graph.scales.bound(graph.scale[states]) for states in levels] if is_usable else []
+    return targets if graph.numerators.dtype == np.int64 and len(targets) <= MAX_WIDTH else None
+
+
+def are_short(graph: SilentGraph, levels: Sequence[IntArray]) -> bool:
+    """Tell whether the denominators of all levels together may have a product below 2^62."""
+    bounds = [graph.scales.bound(graph.scale[states]) for states in levels]
     n_bits = sum(0 if bound is None else bound.bit_length() for bound in bounds)
-    return targets if is_usable and n_bits <= MAX_BITS and None not in bounds else None
+    return n_bits <= MAX_BITS and None not in bounds
 
 
 class TargetTable:

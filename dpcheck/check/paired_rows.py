@@ -31,6 +31,7 @@ from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import as_objects, distinct_pairs, weight_array
 from dpcheck.chain.sets import distinct, distinct_rows
+from dpcheck.check.equal_rows import classes_by_limbs
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.rounded import FloatArray, rounded_chances
 from dpcheck.check.sequences import SequenceTable
@@ -59,6 +60,7 @@ _BLOCK = 1 << 20
 _KEPT = 1 << 22
 _RIVALS = 1 << 14
 _HEAD = 8
+_MANY_ROWS = 64
 _MARGIN = 32 * UNIT_ROUNDOFF
 
 _Key = tuple[bytes, Whole, bytes | tuple[Whole, ...]]
@@ -127,14 +129,19 @@ class PairedRows:
 
         Rows with different beginnings differ: only the others are read to their ends.
         """
+        n_rows, weights = len(self.table.sources), self.table.weights
+        if weights.dtype == object and n_rows >= _MANY_ROWS and len(weights) <= _HEAD * n_rows:
+            found = classes_by_limbs(self.table, *self._scales)
+            if found is not None:
+                return found
         classes = self._beginnings.copy()
         sizes = np.bincount(classes)
         if self._are_beginnings_exact and int(self.table.indptr[1]) <= _HEAD:
             return classes
-        found: dict[tuple[int, _Key], int] = {}
+        numbers: dict[tuple[int, _Key], int] = {}
         for i in np.flatnonzero(sizes[classes] > 1).tolist():
             key = int(classes[i]), self._key(i, None)
-            classes[i] = found.setdefault(key, len(sizes) + len(found))
+            classes[i] = numbers.setdefault(key, len(sizes) + len(numbers))
         return classes
 
     @property
@@ -200,7 +207,7 @@ class PairedRows:
     @cached_property
     def _chances(self) -> FloatArray | None:
         """The probabilities of the table's entries, rounded, where all are rational."""
-        return rounded_chances(self.table)
+        return rounded_chances(self.table, *self._scales)
 
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
@@ -509,7 +516,8 @@ class Block:
         Quickselect: an entry in the middle of those above the best so far becomes the best.
         """
         best: tuple[Number, int] | None = None
-        above = np.flatnonzero(self._exceeding_at(least, None) & (self.q != 0))
+        above = np.flatnonzero(self._exceeding_at(least, None))
+        above = above[np.asarray(self.q[above] != 0, np.bool_)]
         while len(above):
             j = int(above[len(above) // 2])
             p, q = self.probabilities(j)

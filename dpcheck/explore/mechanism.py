@@ -35,10 +35,13 @@ def mechanism_chain(
     inputs, n_inputs = universe(mechanism, table, limits)
     kept = kept_variables(mechanism, kept_inputs)
     flow = flow_of(mechanism, kept)
-    raw = explore_runs(mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors)
-    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    rows, raw = explore_runs(
+        mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors
+    )
     visible = np.flatnonzero(~raw.silent[:-1])
-    full, number = _visible_rows(raw, visible, limits)
+    full, number = _visible_rows(rows, raw, visible, limits)
+    del rows  # there may be many millions of edges
+    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
     n_visible, diverges = len(visible), full.n_rows > len(visible) + 1
     columns = _columns(raw, inputs, n_inputs, kept)
     codes, observation = _observation(columns["output"], full.n_rows)
@@ -60,10 +63,12 @@ def mechanism_chain(
     return Explored(chain, table, columns, inputs, raw.places[visible], raw.spans)
 
 
-def _visible_rows(raw: RawGraph, visible: IntArray, limits: Limits) -> tuple[Rows, IntArray]:
+def _visible_rows(
+    raw_rows: Rows, raw: RawGraph, visible: IntArray, limits: Limits
+) -> tuple[Rows, IntArray]:
     """Return the rows of the chain's states, sinks included, and the number of each raw state."""
     rows = eliminated(
-        raw.rows,
+        raw_rows,
         silent=raw.silent,
         wanted=visible,
         diverged=raw.stopped + 1,

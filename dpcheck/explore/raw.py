@@ -72,14 +72,13 @@ class LabelledEdges:
 
 @dataclass(frozen=True, eq=False)
 class RawGraph:
-    """All raw states and their rows; the last state is †.
+    """All raw states but for their rows; the last state is †.
 
-    rows over n_states targets; silent [n_states]; `cuts` maps a cut point to its states;
-    `places` [n_states] is an index into `spans`: the statement a state was first made by.
-    `labelled` is present where it was asked for.
+    silent [n_states]; `cuts` maps a cut point to its states, those after an output or, where edges
+    are labelled, all; `places` [n_states] is an index into `spans`: the statement a state was first
+    made by. `labelled` is present where it was asked for.
     """
 
-    rows: Rows
     silent: BoolArray
     cuts: dict[Cut, Discovered]
     places: IntArray
@@ -121,9 +120,10 @@ def explore_runs(
     limits: Limits,
     *,
     labelled: bool,
-) -> RawGraph:
-    """Return the raw graph from one start per row of `inputs` (columns [n_inputs] by variable).
+) -> tuple[Rows, RawGraph]:
+    """Return the raw graph from one start per row of `inputs`, columns [n_inputs] by variable.
 
+    Its rows, over all raw states, come first: they are long, and of no use once they are summed up.
     Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit.
     """
     explorer = Explorer(mechanism, flow, inputs, n_inputs, table, limits, labelled=labelled)
@@ -408,7 +408,7 @@ class Explorer:
         self.targets.append(target)
         self.weights.append(weight)
 
-    def graph(self) -> RawGraph:
+    def graph(self) -> tuple[Rows, RawGraph]:
         """Return all of it, with † as the last state."""
         n = self.n_states
         indptr, targets, weights = self._edges()
@@ -422,6 +422,7 @@ class Explorer:
         cuts = {
             cut: Discovered(dict(zip(t.names, t.states.columns, strict=True)), t.numbers)
             for cut, t in self.tables.items()
+            if cut[0] == "shown" or self.labelled_edges is not None
         }
         labelled = None
         if self.labelled_edges is not None:
@@ -430,25 +431,26 @@ class Explorer:
                 _joined([e.labels for e in self.labelled_edges]),
                 _stopped_at(n, _joined([e.targets for e in self.labelled_edges])),
             )
-        rows = Rows(indptr, _stopped_at(n, targets), weights, scales)
+        rows = Rows(indptr, targets, weights, scales)
         places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
-        return RawGraph(rows, silent, cuts, places, tuple(self.spans), n, labelled)
+        return rows, RawGraph(silent, cuts, places, tuple(self.spans), n, labelled)
 
     def _edges(self) -> tuple[IntArray, IntArray, WeightArray]:
         """Return where each state's edges begin [n_states + 2], and all targets and weights.
 
         All edges of a source are of one batch, ordered. States mostly leave their cut point in
-        the order of their numbers, and then all edges are in order as they are.
+        the order of their numbers, and then all edges are in order as they are. Parts are let go
+        once they are joined.
         """
+        n = self.n_states
         sources, targets = _joined(self.sources), _joined(self.targets)
         weights = concatenated(self.weights)
         self.sources, self.targets, self.weights = [], [], []
-        n = self.n_states
-        indptr = indptr_of(np.bincount(sources, minlength=n + 1))
-        if np.all(sources[1:] >= sources[:-1]):
-            return indptr, targets, weights
-        _, order = in_order(sources, n)
-        return indptr, targets[order], weights[order]
+        if np.any(sources[1:] < sources[:-1]):
+            _, order = in_order(sources, n)
+            targets, weights = targets[order], weights[order]
+        targets[targets == STOPPED] = n
+        return indptr_of(np.bincount(sources, minlength=n + 1)), targets, weights
 
     # --- mistakes --------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.explore.growing import Growing
+from dpcheck.explore.slots import Slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,15 @@ VERY_FEW = 64
 
 MANY = 1 << 16
 
+LARGE = 4096
+"""From batches of so many rows on, states are found by their place in an array, if it fits."""
+
+MAX_SLOTS = 4
+"""The array has so many places for each row at most."""
+
+LARGE = 4096
+"""So many rows at once are looked up in slots, if these can be made."""
+
 _MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
@@ -36,9 +46,10 @@ class StateTable:
 
     The first rows are only told apart: many tables are never asked again. While rows then come a
     few at a time they are keys of a dictionary: a loop that goes one step a batch would spend its
-    time in numpy calls. From the first large batch on, rows are found again by a 64-bit hash in
-    sorted runs (a few, each at least twice as long as the next), and every hit is compared with the
-    row itself: a collision leads to another seed, never to a wrong answer.
+    time in numpy calls. Large batches are looked up in `Slots`. Where values are too many for that,
+    rows are found again by a 64-bit hash in sorted runs (a few, each at least twice as long as the
+    next), and every hit is compared with the row itself: a collision leads to another seed, never
+    to a wrong answer.
 
     >>> table = StateTable(2)
     >>> numbers, new = table.numbers([np.array([5, 5, 7]), np.array([1, 1, 2])])
@@ -51,6 +62,7 @@ class StateTable:
         self.n_rows = 0
         self._columns = [Growing() for _ in range(n_columns)]
         self._numbers: dict[tuple[int, ...], int] | None = {}
+        self._slots = Slots()
         self._runs: list[tuple[UIntArray, IntArray]] = []
         self._n_in_runs = 0
         self._seed = 1
@@ -77,6 +89,10 @@ class StateTable:
         by_one = self._numbers is not None and self.n_rows <= MANY
         if by_one and len(columns[0]) <= VERY_FEW:
             return self._counted(columns)
+        if len(columns[0]) >= LARGE:
+            found = self._found_by_slots(columns)
+            if found is not None:
+                return found
         first, group = distinct_rows(columns)
         if by_one and self.n_rows and len(first) <= FEW:
             order = np.argsort(first)
@@ -105,6 +121,26 @@ class StateTable:
         if columns:
             self._extend(list(columns))
         return np.arange(n_rows)
+
+    def _found_by_slots(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray] | None:
+        """Return what `numbers` does, by slots; None if those are too many."""
+        slots = self._slots.of(columns, self.columns)
+        if slots is None:
+            return None
+        in_slot = self._slots.numbers
+        found = in_slot[slots]
+        missing = np.flatnonzero(found < 0)
+        if len(missing):
+            places = slots[missing]
+            # Of rows that are written into one slot the last one stays: here, the first of all.
+            in_slot[places[::-1]] = missing[::-1]
+            new = missing[in_slot[places] == missing]
+            in_slot[slots[new]] = self.n_rows + np.arange(len(new))
+            found[missing] = in_slot[places]
+            self._extend([column[new] for column in columns])
+            self._slots.n_entered = self.n_rows
+            return found, new
+        return found, missing
 
     def _counted(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
         """Return what `numbers` does, by the dictionary, row by row."""

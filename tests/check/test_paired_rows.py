@@ -214,3 +214,16 @@ def test_products_beyond_64_bits_are_not_taken_for_integers():
     for value in (Fraction(large - 1), Fraction(large - 2), Fraction(large, 7)):
         expected = [large - 1 > value, False]
         assert block._exceeding_at(exact(value), None).tolist() == expected
+
+
+@pytest.mark.parametrize("width", [2, 20])
+def test_equal_rows_of_long_weights_are_one_class_however_wide_they_are(width):
+    random = Random(width)
+    rows = []
+    for k in range(80):
+        cuts = sorted(random.randrange(1, 2**70) for _ in range(width - 1))
+        row = [Fraction(b - a, 2**70) for a, b in zip([0, *cuts], [*cuts, 2**70], strict=True)]
+        rows.append((row, 1) if k % 2 else (random.choice(rows)[0] if rows else row, 3))
+    classes = PairedRows(table_of(rows), np.array([[0, 1]]))._classes.tolist()
+    for i, (row, _) in enumerate(rows):
+        assert [c == classes[i] for c in classes] == [other == row for other, _ in rows]

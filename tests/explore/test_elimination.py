@@ -69,13 +69,13 @@ def oracle(rows, silent, diverged):
     return table
 
 
-@pytest.mark.parametrize("direction", ["forward", "backward", "table"])
+@pytest.mark.parametrize("direction", ["forward", "backward", "table", "long table"])
 @pytest.mark.parametrize("seed", range(40))
 def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
     seed, direction, monkeypatch
 ):
-    monkeypatch.setattr(tables, "MAX_WIDTH", 99 if direction == "table" else -1)
-    monkeypatch.setattr(tables, "MAX_BITS", 1000)
+    monkeypatch.setattr(tables, "MAX_WIDTH", 99 if "table" in direction else -1)
+    monkeypatch.setattr(tables, "MAX_BITS", 1000 if direction == "table" else -1)
     monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: direction == "forward")
     if seed % 2:
         monkeypatch.setattr(elimination, "MAX_ENTRIES", 7)
@@ -155,6 +155,38 @@ def test_rows_in_parts_stand_in_their_places_and_others_lead_to_the_end():
     assert found.numerators.tolist() == [1, 1, 1, 2**70, 1, 1, 2]
     assert found.denominators.tolist() == [1, 1, 1, 2**70 + 1, 3]
     assert not parts
+
+
+def layered_rows(rng, bits, n_levels, width):
+    """Return rows of levels of two states; all but the last `width` states are silent."""
+    n = 2 * n_levels + width
+    rows = []
+    for s in range(2 * n_levels):
+        later = list(range(s - s % 2 + 2, n))
+        targets = sorted(rng.sample(later, min(len(later), rng.randint(1, 4))))
+        # The most a denominator may be, or a divisor of it: levels have short common multiples.
+        left = rng.choice([2**bits, 2**bits, 2 ** rng.randint(3, bits)])
+        weights = []
+        for _ in targets[1:]:
+            weights.append(rng.choice([1, rng.randint(1, max(1, left // 2))]))
+            left -= weights[-1]
+        rows.append(dict(zip(targets, [*weights, left], strict=True)))
+    return rows_from(*rows, *({s: 1} for s in range(2 * n_levels, n)))
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize(
+    ("bits", "n_levels"), [(5, 6), (10, 6), (21, 3), (30, 1), (30, 2), (30, 3), (30, 6), (31, 2)]
+)
+def test_long_sums_of_few_targets_are_exact(seed, bits, n_levels, monkeypatch):
+    rng = random.Random(f"{seed} {bits} {n_levels}")
+    monkeypatch.setattr(elimination, "are_short", lambda *_: False)
+    monkeypatch.setattr(elimination, "MAX_ENTRIES", 3 if seed % 2 else 1 << 22)
+    monkeypatch.setattr(elimination, "_Store", None if bits < 31 else elimination._Store)
+    width = rng.choice([1, 2, 5])
+    rows = layered_rows(rng, bits, n_levels, width)
+    monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: False)
+    check_against_the_oracle(rows, [True] * (2 * n_levels) + [False] * width)
 
 
 def test_sums_beyond_int64_are_python_integers():
