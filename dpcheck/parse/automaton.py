@@ -75,6 +75,15 @@ def rules() -> tuple[Rule, ...]:
 
 
 @cache
+def _builders() -> tuple[tuple[Rule, Callable[..., object] | None], ...]:
+    """Return every rule with the method of `Builder` that makes its value."""
+    return tuple(
+        (rule, None if rule.function == "-" else getattr(Builder, rule.function))
+        for rule in rules()
+    )
+
+
+@cache
 def list_states() -> frozenset[int]:
     """Return the states that stand in a list, ready for its next element."""
     every = [ROWS[state] for state in range(len(ROWS.lines))]
@@ -107,8 +116,8 @@ class Machine:
 
     def run(self) -> object | None:
         """Return the value of the start symbol, or None if nothing could be saved."""
-        builders, passed = self._builders(), _PASSED
-        tokens, rows, source = self.tokens, self.rows, self.source
+        builders, passed = _builders(), _PASSED
+        tokens, rows, source, builder = self.tokens, self.rows, self.source, self.builder
         states, values, firsts, reduced = self.states, self.values, self.firsts, self.reduced
         while True:
             token = tokens[self.position]
@@ -136,7 +145,7 @@ class Machine:
                         start = tokens[first].start
                         end = tokens[self.position - 1].end if length else start
                         span = Span(source, start, end)
-                        value = build(span, *[values[i - length] for i in kept])
+                        value = build(builder, span, *[values[i - length] for i in kept])
                     if length:
                         del states[-length:], values[-length:], firsts[-length:]
                     states.append(rows[states[-1]][origin])
@@ -162,13 +171,6 @@ class Machine:
             state = self.rows[below][origin]
         _PASSED[key] = state
         return state
-
-    def _builders(self) -> list[tuple[Rule, Callable[..., object] | None]]:
-        """Return every rule with the method that builds its value."""
-        return [
-            (rule, None if rule.function == "-" else getattr(self.builder, rule.function))
-            for rule in self.rules
-        ]
 
     # --- recovery ----------------------------------------------------------------------------
 

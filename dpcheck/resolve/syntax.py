@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cache
 
 from dpcheck.model import surface
 
-_FIELDS: dict[type[object], tuple[str, ...]] = {}
 _NODES: dict[type[object], bool] = {}
+_TEXTS = frozenset({"str", "bool", "int"})
 
 
-def _fields(node: object) -> tuple[str, ...]:
-    """Return the fields that can hold other nodes: those that are compared."""
-    kind = type(node)
-    if kind not in _FIELDS:
-        assert dataclasses.is_dataclass(kind), "nodes are dataclasses"
-        _FIELDS[kind] = tuple(f.name for f in dataclasses.fields(kind) if f.compare)
-    return _FIELDS[kind]
+@cache
+def _fields(kind: type[object]) -> tuple[str, ...]:
+    """Return the fields that can hold other nodes: those that are compared, and no texts."""
+    assert dataclasses.is_dataclass(kind), "nodes are dataclasses"
+    return tuple(f.name for f in dataclasses.fields(kind) if f.compare and f.type not in _TEXTS)
 
 
 def parts(node: object) -> list[object]:
@@ -27,7 +26,7 @@ def parts(node: object) -> list[object]:
     []
     """
     found: list[object] = []
-    for name in _fields(node):
+    for name in _fields(type(node)):
         _collect(getattr(node, name), found)
     return found
 
@@ -57,16 +56,34 @@ def descendants(node: object) -> Iterator[object]:
         waiting.extend(parts(current))
 
 
+def statements(body: tuple[surface.Statement, ...]) -> Iterator[surface.Statement]:
+    """Yield all statements of a mechanism's body, each before those inside of it.
+
+    Statements stand in bodies only, never below an expression: those are not looked through.
+    """
+    for statement in body:
+        waiting = [statement]
+        while waiting:
+            current = waiting.pop()
+            yield current
+            match current:
+                case surface.If(branches=branches, otherwise=otherwise):
+                    for _, inner in branches:
+                        waiting.extend(inner)
+                    waiting.extend(otherwise)
+                case surface.For(body=inner) | surface.While(body=inner) | surface.Repeat(body=inner):
+                    waiting.extend(inner)
+
+
 def assigned_names(body: tuple[surface.Statement, ...]) -> tuple[str, ...]:
     """Return the names that some statement of a mechanism's body assigns: its locals."""
     found: dict[str, None] = {}
-    for statement in body:
-        for node in descendants(statement):
-            match node:
-                case surface.Assign(place=place) | surface.Sample(place=place):
-                    found.update((identifier.name, None) for identifier in place_names(place))
-                case surface.Var(name=identifier):
-                    found[identifier.name] = None
+    for statement in statements(body):
+        match statement:
+            case surface.Assign(place=place) | surface.Sample(place=place):
+                found.update((identifier.name, None) for identifier in place_names(place))
+            case surface.Var(name=identifier):
+                found[identifier.name] = None
     return tuple(found)
 
 
