@@ -25,6 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.chain.products import Right, long_product
@@ -118,7 +119,7 @@ class SilentGraph:
     @property
     def sources(self) -> IntArray:
         """The source of every entry."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return np.arange(len(self.indptr) - 1).repeat(differences(self.indptr))
 
 
 # --- cycles --------------------------------------------------------------------------------
@@ -129,7 +130,7 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
 
     level [n_targets]: a silent state's is larger than those of all silent states it leads to.
     """
-    if not np.any(graph.silent):
+    if not graph.silent.any():
         return graph, np.zeros(graph.n_targets, np.int64)
     sources, targets = _silent_edges(graph)
     loops = sources[targets == sources]
@@ -152,16 +153,16 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
 def _silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
     """Return sources and targets of the edges between silent states."""
     sources = graph.sources
-    inner = np.flatnonzero(graph.silent[sources] & graph.silent[graph.targets])
+    inner = marked(graph.silent[sources] & graph.silent[graph.targets])
     return sources[inner], graph.targets[inner]
 
 
 def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
     """Return the states that lead to a cycle (their level is -1), and the component of each."""
-    places = np.flatnonzero(level < 0)
+    places = marked(level < 0)
     if not len(places):
         return places, places
-    among = np.flatnonzero((level[sources] < 0) & (level[targets] < 0))
+    among = marked((level[sources] < 0) & (level[targets] < 0))
     number = np.empty(len(level), np.int64)
     number[places] = np.arange(len(places))
     before, order = in_order(number[sources[among]], len(places))
@@ -176,7 +177,7 @@ def _completed(graph: SilentGraph, level: IntArray) -> IntArray:
     The others keep theirs: where they lead to has not changed but for self-loops that are gone.
     """
     sources, targets = _silent_edges(graph)
-    among = np.flatnonzero((level[sources] < 0) & (level[targets] < 0))
+    among = marked((level[sources] < 0) & (level[targets] < 0))
     above = _peeling(sources[among], targets[among], graph.n_targets) + int(level.max()) + 1
     return np.where(level < 0, above, level)
 
@@ -192,13 +193,13 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
     np.cumsum(np.bincount(targets, minlength=n_states), out=starts[1:])
     remaining = np.bincount(sources, minlength=n_states)
     level = np.full(n_states, -1, np.int64)
-    ready, depth = np.flatnonzero(remaining == 0), 0
+    ready, depth = marked(remaining == 0), 0
     while len(ready):
         level[ready] = depth
         predecessors = before[ranges(starts[ready], starts[ready + 1] - starts[ready])]
         if len(predecessors) * 8 > n_states:
             remaining -= np.bincount(predecessors, minlength=n_states)
-            ready = np.flatnonzero((remaining == 0) & (level < 0))
+            ready = marked((remaining == 0) & (level < 0))
         else:
             np.subtract.at(remaining, predecessors, 1)
             ready = distinct(predecessors[remaining[predecessors] == 0])
@@ -213,7 +214,7 @@ def _nontrivial(states: IntArray, component: IntArray) -> list[IntArray]:
     if not len(states):
         return []
     order = np.argsort(component, kind="stable")
-    return np.split(states[order], np.flatnonzero(np.diff(component[order])) + 1)
+    return np.split(states[order], marked(differences(component[order])) + 1)
 
 
 class _Exits:
@@ -288,7 +289,7 @@ def _with_rows(graph: SilentGraph, replaced: dict[int, _Exit]) -> SilentGraph:
     states = np.fromiter(sorted(replaced), np.int64, len(replaced))
     keep = ~np.isin(graph.sources, states)
     new = [replaced[s] for s in states.tolist()]
-    new_sources = np.repeat(states, [len(exit_.targets) for exit_ in new])
+    new_sources = states.repeat([len(exit_.targets) for exit_ in new])
     sources = np.concatenate([graph.sources[keep], new_sources])
     order = np.argsort(sources, kind="stable")
     targets = np.concatenate([graph.targets[keep], *(exit_.targets for exit_ in new)])
@@ -310,7 +311,7 @@ def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
     States that no edge leads to any more are not silent but gone, unless their rows are wanted.
     """
     onward = np.arange(graph.n_targets)
-    single = np.flatnonzero(graph.silent[:-1] & (np.diff(graph.indptr) == 1))
+    single = marked(graph.silent[:-1] & (differences(graph.indptr) == 1))
     if not len(single):
         return graph
     onward[single] = graph.targets[graph.indptr[single]]
@@ -326,18 +327,18 @@ def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
 
 def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
     """Return the silent states by level, so that silent edges lead to earlier parts."""
-    silent = np.flatnonzero(graph.silent)
+    silent = marked(graph.silent)
     if not len(silent):
         return []
     ordered, order = in_order(level[silent], int(level.max()) + 1)
-    return np.split(silent[order], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
+    return np.split(silent[order], marked(ordered[1:] != ordered[:-1]) + 1)
 
 
 def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntArray]) -> bool:
     """Estimate both costs by counting paths, capped where nothing more can be met."""
     if len(levels) < 2 or len(wanted) == 0:
         return False
-    lengths = np.diff(graph.indptr)
+    lengths = differences(graph.indptr)
     n_outputs = len(distinct(graph.targets[~graph.silent[graph.targets]]))
     out = np.zeros(graph.n_targets)
     backward = 0.0
@@ -345,7 +346,7 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
         entries = ranges(graph.indptr[states], lengths[states])
         targets = graph.targets[entries]
         cost = np.where(graph.silent[targets], out[targets], 1.0)
-        starts = np.cumsum(lengths[states]) - lengths[states]
+        starts = lengths[states].cumsum() - lengths[states]
         costs = np.add.reduceat(cost, starts)
         backward += float(costs.sum())
         out[states] = np.minimum(costs, n_outputs)
@@ -356,7 +357,7 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
         if not len(states):
             continue
         entries = ranges(graph.indptr[states], lengths[states])
-        many = np.repeat(np.minimum(reach[states], len(wanted)), lengths[states])
+        many = np.minimum(reach[states], len(wanted)).repeat(lengths[states])
         forward += float(many.sum())
         reach += np.bincount(graph.targets[entries], many, graph.n_targets)
     return forward < backward
@@ -381,9 +382,9 @@ def _backward(
 
 def _blocks(costs: IntArray) -> list[slice]:
     """Cut rows of the given costs into runs of at most `MAX_ENTRIES`, one row at least."""
-    if not len(costs):
-        return []
-    marks = np.flatnonzero(np.diff(np.cumsum(costs) // MAX_ENTRIES)) + 1
+    if costs.sum() < MAX_ENTRIES:
+        return [slice(0, len(costs))] if len(costs) else []
+    marks = marked(differences(costs.cumsum() // MAX_ENTRIES)) + 1
     edges = [0, *marks.tolist(), len(costs)]
     return [slice(a, b) for a, b in pairwise(edges)]
 
@@ -393,9 +394,9 @@ def _stacked(parts: list[Rows]) -> Rows:
     if not parts:
         nothing = np.empty(0, np.int64)
         return Rows(np.zeros(1, np.int64), nothing, nothing, nothing)
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+    lengths = np.concatenate([differences(part.indptr) for part in parts])
     return Rows(
-        np.concatenate(([0], np.cumsum(lengths))),
+        np.concatenate(([0], lengths.cumsum())),
         np.concatenate([part.targets for part in parts]),
         concatenated([part.numerators for part in parts]),
         concatenated([part.denominators for part in parts]),
@@ -420,8 +421,8 @@ class _Store:
         lengths = graph.indptr[states + 1] - graph.indptr[states]
         targets = graph.targets[ranges(graph.indptr[states], lengths)]
         each = np.where(graph.silent[targets], self.length[targets], 1)
-        total = np.concatenate(([0], np.cumsum(each)))
-        ends = np.cumsum(lengths)
+        total = np.concatenate(([0], each.cumsum()))
+        ends = lengths.cumsum()
         return np.asarray(total[ends] - total[ends - lengths], np.int64)
 
     def combined(self, states: IntArray) -> Rows:
@@ -433,10 +434,10 @@ class _Store:
         graph, scales = self.graph, self.graph.scales
         lengths = graph.indptr[states + 1] - graph.indptr[states]
         steps = ranges(graph.indptr[states], lengths)
-        rows = np.repeat(np.arange(len(states)), lengths)
+        rows = np.arange(len(states)).repeat(lengths)
         targets, weights = graph.targets[steps], graph.numerators[steps]
         is_inner = graph.silent[targets]
-        inner = np.flatnonzero(is_inner)
+        inner = marked(is_inner)
         if not len(inner):
             own = Scaled(rows, targets, weights, graph.scale[states])
             return rows_of_scaled(own, graph.n_targets, scales)
@@ -451,7 +452,7 @@ class _Store:
         product = multiplied(self.numerators[picked], repeated(weights[inner], reach), bound)
         entries = rows[inner].repeat(reach), self.targets[picked], product
         if len(inner) < len(rows):
-            ends = np.flatnonzero(~is_inner)
+            ends = marked(~is_inner)
             entries = (
                 np.concatenate([rows[ends], entries[0]]),
                 np.concatenate([targets[ends], entries[1]]),
@@ -470,7 +471,7 @@ class _Store:
         place = slice(self.n_entries, self.n_entries + n_new)
         self.targets[place] = rows.targets
         self.numerators[place] = rows.numerators
-        self.length[states] = np.diff(rows.indptr)
+        self.length[states] = differences(rows.indptr)
         self.start[states] = rows.indptr[:-1] + self.n_entries
         self.scale[states] = self.graph.scales.codes(rows.denominators)
         self.n_entries += n_new
@@ -594,7 +595,7 @@ def _steps(graph: SilentGraph, entries: Entries) -> Entries:
         graph.numerators[picked], repeated(entries.numerators, lengths), graph.scales.bound(total)
     )
     return Entries(
-        np.repeat(entries.rows, lengths), graph.targets[picked], weights, np.repeat(total, lengths)
+        entries.rows.repeat(lengths), graph.targets[picked], weights, total.repeat(lengths)
     )
 
 
@@ -604,7 +605,7 @@ def _sort_in(
     """Put entries at silent states where their level is, the others with the finished ones."""
     levels = level[entries.targets]
     for depth in distinct(levels).tolist():
-        chosen = np.flatnonzero(levels == depth)
+        chosen = marked(levels == depth)
         part = Entries(
             entries.rows[chosen],
             entries.targets[chosen],

@@ -10,6 +10,7 @@ from math import gcd
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.scales import (
     Scales,
@@ -62,8 +63,9 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """
     if not len(starts):
         return np.empty(0, np.int64)
-    ends = np.cumsum(lengths)
-    return (starts - ends + lengths).repeat(lengths) + np.arange(ends[-1])
+    ends = lengths.cumsum()
+    places: IntArray = (starts - ends + lengths).repeat(lengths) + np.arange(ends[-1])
+    return places
 
 
 def merged(
@@ -105,16 +107,16 @@ def _added_up(
     if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
         present = np.zeros(n_targets, np.bool_)
         present[entries.targets] = True
-        used = np.flatnonzero(present)
+        used = marked(present)
         if n_rows * len(used) <= 2 * n_entries:
             return _added_up_in_table(entries, used, n_targets)
     keys = entries.rows * n_targets + entries.targets
-    if np.all(keys[1:] > keys[:-1]):
+    if (keys[1:] > keys[:-1]).all():
         return entries.rows, entries.targets, entries.numerators
     keys, order = in_order(keys, n_rows * n_targets)
     is_first = np.ones(n_entries, np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
-    starts = np.flatnonzero(is_first)
+    starts = marked(is_first)
     sums = summed(entries.numerators[order], starts, bound)
     keys = keys[starts]
     rows = keys // n_targets
@@ -133,7 +135,7 @@ def _added_up_in_table(
     column[used] = np.arange(width)
     sums = np.zeros(len(entries.row_scales) * width, np.int64)
     np.add.at(sums, entries.rows * width + column[entries.targets], entries.numerators)
-    places = np.flatnonzero(sums)
+    places = marked(sums)
     rows = places // width
     return rows, used[places - rows * width], sums[places]
 
@@ -203,20 +205,20 @@ def _are_integers(rows: Rows) -> bool:
 
 def _row_gcds(rows: Rows) -> IntArray:
     divisors = np.ones(rows.n_rows, np.int64)
-    nonempty = np.flatnonzero(np.diff(rows.indptr))
+    nonempty = marked(differences(rows.indptr))
     if len(nonempty):
         divisors[nonempty] = np.gcd.reduceat(rows.numerators, rows.indptr[nonempty])
     return np.maximum(divisors, 1)
 
 
 def _divided(rows: Rows, divisors: WeightArray) -> Rows:
-    if np.all(divisors == 1):
+    if (divisors == 1).all():
         return rows
-    lengths = np.diff(rows.indptr)
+    lengths = differences(rows.indptr)
     return Rows(
         rows.indptr,
         rows.targets,
-        rows.numerators // np.repeat(divisors, lengths),
+        rows.numerators // divisors.repeat(lengths),
         rows.denominators // divisors,
     )
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import as_objects, distinct_pairs, weight_array
@@ -80,7 +81,7 @@ class PairedRows:
 
     def blocks(self, limits: Limits) -> Iterator[Block]:
         """Pairs of rows side by side, both directions; kept where all of them are not many."""
-        if self._n_compared > _KEPT:
+        if self._sizes.sum() > _KEPT:
             return self._made_blocks(limits)
         return iter(self._kept_blocks)
 
@@ -109,7 +110,7 @@ class PairedRows:
         if self._are_beginnings_exact and int(self.table.indptr[1]) <= _HEAD:
             return classes
         found: dict[tuple[int, _Key], int] = {}
-        for i in np.flatnonzero(sizes[classes] > 1).tolist():
+        for i in marked(sizes[classes] > 1).tolist():
             key = int(classes[i]), self._key(i, None)
             classes[i] = found.setdefault(key, len(sizes) + len(found))
         return classes
@@ -188,7 +189,7 @@ class PairedRows:
     def _class_pairs(self) -> IntArray:
         """One representative pair for each pair of different classes: rows of `pairs`, in order."""
         classes = self._classes[self.pairs]
-        different = np.flatnonzero(classes[:, 0] != classes[:, 1])
+        different = marked(classes[:, 0] != classes[:, 1])
         left, right = classes[different].T
         low, high = np.minimum(left, right), np.maximum(left, right)
         keys = low * (int(self._classes.max(initial=0)) + 1) + high
@@ -199,21 +200,19 @@ class PairedRows:
         """All blocks."""
         return list(self._made_blocks(Limits()))
 
-    @property
-    def _n_compared(self) -> int:
-        """The number of entries in all pairs of rows."""
-        widths = np.diff(self.table.indptr)
-        return int(widths[self.pairs[self._class_pairs]].sum())
+    @cached_property
+    def _sizes(self) -> IntArray:
+        """The number of entries in each pair of rows to compare, [n_class_pairs]."""
+        widths = differences(self.table.indptr)
+        sizes: IntArray = widths[self.pairs[self._class_pairs]].sum(axis=1)
+        return sizes
 
     def _made_blocks(self, limits: Limits) -> Iterator[Block]:
         """Make pairs of rows side by side, both directions, in blocks of bounded size."""
-        widths = np.diff(self.table.indptr)
-        sizes = widths[self.pairs[self._class_pairs]].sum(axis=1)
-        chunk = np.cumsum(sizes) // _BLOCK
-        bounds = np.flatnonzero(np.diff(chunk, prepend=-1))
-        for k, start in enumerate(bounds.tolist()):
-            stop = bounds[k + 1] if k + 1 < len(bounds) else len(sizes)
-            limits.check_time(f"{start} of {len(sizes)} pairs of rows compared")
+        n_pairs = len(self._sizes)
+        ends = marked(differences(self._sizes.cumsum() // _BLOCK)) + 1
+        for start, stop in pairwise([0, *ends.tolist(), n_pairs] if n_pairs else []):
+            limits.check_time(f"{start} of {n_pairs} pairs of rows compared")
             forward = self._block(self._class_pairs[start:stop])
             yield forward
             yield forward.reversed()
@@ -226,7 +225,7 @@ class PairedRows:
         if len(widths) != 1 or widths[0] == 0:
             return False
         grid = self.table.sequences.reshape(-1, int(widths[0]))
-        return bool(np.all(grid == grid[0]) and np.all(self.table.weights != 0))
+        return bool((grid == grid[0]).all() and (self.table.weights != 0).all())
 
     def _aligned_block(self, chosen: IntArray) -> Block:
         """Return rows side by side where all have one support: nothing has to be merged."""
@@ -246,7 +245,7 @@ class PairedRows:
             pair=chosen,
             is_forward=True,
             starts=segments * width,
-            segment=np.repeat(segments, width),
+            segment=segments.repeat(width),
             sequence=np.tile(self.table.sequences[:width], len(chosen)),
             p=grid[left].reshape(-1),
             q=grid[right].reshape(-1),
@@ -282,7 +281,7 @@ class PairedRows:
         return Block(
             pair=chosen,
             is_forward=True,
-            starts=np.flatnonzero(np.diff(segment, prepend=-1)),
+            starts=marked(np.diff(segment, prepend=-1)),
             segment=segment,
             sequence=keys % self.table.n_sequences,
             p=_placed(weights[at_p], where_p, n),
@@ -297,7 +296,7 @@ class PairedRows:
         """Return for all entries of the given rows: which of them, and where in the table."""
         starts = self.table.indptr[sources]
         widths = self.table.indptr[sources + 1] - starts
-        return np.repeat(np.arange(len(sources)), widths), ranges(starts, widths)
+        return np.arange(len(sources)).repeat(widths), ranges(starts, widths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,36 +343,45 @@ class Block:
             return self._exceeding_at(factor.value, None)
         low, high = factor.bounds()
         sure = self.without_counterpart() if high is None else self._exceeding_at(high, None)
-        for j in np.flatnonzero(self._exceeding_at(low, None) & ~sure).tolist():
+        for j in marked(self._exceeding_at(low, None) & ~sure).tolist():
             sure[j] = excess_sign(*self.probabilities(j), factor.epsilon) > 0
         return sure
 
     def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
         """Return where p > value · q among some entries (all of them if None)."""
-        shared = self._shared_factors(value)
-        if shared is not None:
-            p, q = (self.p, self.q) if entries is None else (self.p[entries], self.q[entries])
-            x, y = shared
-            return (p if x == 1 else p * x) > (q if y == 1 else q * y)
+        products = self._shared_products(value, entries)
+        if products is not None:
+            return products[0] > products[1]
         above, near = self._clearly_above(value, entries)
         if len(near):
             p, q = self._cross_multiplied(value, near if entries is None else entries[near])
             above[near] = p > q
         return above
 
-    def _shared_factors(self, value: Number) -> tuple[int, int] | None:
-        """Return X and Y where all rows share them and products fit int64: exact, and no slower."""
+    def _shared_products(
+        self, value: Number, entries: IntArray | None
+    ) -> tuple[WeightArray, WeightArray] | None:
+        """Return p X and q Y where all rows share X and Y and the products fit int64, else None.
+
+        They are exact, and no slower than floats.
+        """
         scales, _ = self._distinct_scales
         if len(scales) > 1 or self.p.dtype != np.int64:
             return None
         p_factors, q_factors, fits = _factors(value, scales)
-        return (p_factors.item(0), q_factors.item(0)) if fits else None
+        if not fits:
+            return None
+        p, q = (self.p, self.q) if entries is None else (self.p[entries], self.q[entries])
+        x, y = p_factors.item(0), q_factors.item(0)
+        return (p if x == 1 else p * x), (q if y == 1 else q * y)
 
     def equal_ratio(self, value: Number, entries: IntArray) -> IntArray:
         """Return those of some entries where p = value · q and p is not 0."""
-        _, near = self._clearly_above(value, entries)
-        chosen = entries[near]
-        p, q = self._cross_multiplied(value, chosen)
+        products, chosen = self._shared_products(value, entries), entries
+        if products is None:
+            chosen = entries[self._clearly_above(value, entries)[1]]
+            products = self._cross_multiplied(value, chosen)
+        p, q = products
         return chosen[np.asarray((p == q) & (self.p[chosen] != 0), np.bool_)]
 
     def ratio_gap(self, value: Number, k: int) -> Gap:
@@ -391,7 +399,7 @@ class Block:
         ratios = ratios if entries is None else ratios[entries]
         low, high = bounds
         above: BoolArray = ratios > high * (1 + _MARGIN)
-        return above, np.flatnonzero(~(above | (ratios < low * (1 - _MARGIN))))
+        return above, marked(~(above | (ratios < low * (1 - _MARGIN))))
 
     @cached_property
     def _ratios(self) -> FloatArray | None:
@@ -476,7 +484,7 @@ class Block:
         Quickselect: an entry in the middle of those above the best so far becomes the best.
         """
         best: tuple[Number, int] | None = None
-        above = np.flatnonzero(self._exceeding_at(least, None) & (self.q != 0))
+        above = marked(self._exceeding_at(least, None) & (self.q != 0))
         while len(above):
             j = int(above[len(above) // 2])
             p, q = self.probabilities(j)
@@ -539,7 +547,7 @@ def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
     """
     occurs = np.zeros(n_codes, np.bool_)
     occurs[codes] = True
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+    return marked(occurs), (occurs.cumsum() - 1)[codes]
 
 
 def _common_divisor(denominator: Whole, weights: list[Whole]) -> int:
@@ -563,7 +571,7 @@ def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> Weig
 
     In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
     """
-    is_shared = len(factors) > 0 and bool(np.all(factors == factors[0]))
+    is_shared = len(factors) > 0 and bool((factors == factors[0]).all())
     if is_shared and factors[0] == 1:
         return weights
     if factors.dtype == object:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences
 from dpcheck.chain.scales import as_objects
 from dpcheck.check.sequences import SequenceTable
 from dpcheck.exact import MAX_FLOAT_BITS
@@ -30,7 +31,7 @@ def rounded_chances(table: SequenceTable) -> FloatArray | None:
 
     Each is at least 2^-1000, or not a number where it is too small for its row's denominator.
     """
-    widths = np.diff(table.indptr)
+    widths = differences(table.indptr)
     weights = table.weights
     scales: list[int] = []
     for scale in table.denominators:
@@ -41,13 +42,13 @@ def rounded_chances(table: SequenceTable) -> FloatArray | None:
     is_long = any(lost)
     try:
         if is_long:
-            weights = as_objects(weights) >> np.repeat(np.array(lost, object), widths)
+            weights = as_objects(weights) >> np.array(lost, object).repeat(widths)
         above = weights.astype(np.float64)
     except TypeError:
         return None
     below = np.array([scale >> bits for scale, bits in zip(scales, lost, strict=True)], np.float64)
-    chances: FloatArray = above / np.repeat(below, widths)
+    chances: FloatArray = above / below.repeat(widths)
     if is_long:
-        has_lost = np.repeat(np.array(lost) > 0, widths)
+        has_lost = (np.array(lost) > 0).repeat(widths)
         chances[has_lost & (above < ldexp(1, 54))] = np.nan
     return chances

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.sets import distinct
 from dpcheck.check.events import MAX_LISTED, N_RUNS, EventText, many_sequences, sequence_text
 from dpcheck.check.factors import Factor, Gap
@@ -60,7 +59,7 @@ class TableEvidence:
     def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
         """Return a gap's event in words, and the sequences that carry most of p - q."""
         block = self.rows.block_of(gap)
-        entries = np.flatnonzero(block.event(gap, factor))
+        entries = marked(block.event(gap, factor))
         runs = tuple(
             (self.sequence_text(int(block.sequence[j])), *block.probabilities(j))
             for j in block.heaviest(entries)[:N_RUNS]
@@ -107,6 +106,6 @@ class TableEvidence:
 
     def has_certain_rows(self) -> bool:
         """Tell whether every pair has one and the same sequence, with certainty, on both sides."""
-        widths = np.diff(self.rows.table.indptr)
+        widths = differences(self.rows.table.indptr)
         ends = distinct(self.rows.pairs)
-        return bool(np.all(widths[ends] == 1)) and not self.rows.has_different_rows
+        return bool((widths[ends] == 1).all()) and not self.rows.has_different_rows

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked, ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.elimination import eliminated
 from dpcheck.chain.rows import with_sinks
@@ -37,7 +38,7 @@ def mechanism_chain(
     flow = flow_of(mechanism, kept)
     raw = explore_runs(mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors)
     pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
-    visible = np.flatnonzero(~raw.silent[:-1])
+    visible = marked(~raw.silent[:-1])
     rows = eliminated(
         raw.rows,
         silent=raw.silent,
@@ -45,7 +46,7 @@ def mechanism_chain(
         diverged=raw.stopped + 1,
         tick=limits.check_time,
     )
-    diverges = bool(np.any(rows.targets == raw.stopped + 1))
+    diverges = bool((rows.targets == raw.stopped + 1).any())
     n_visible = len(visible)
     number = np.full(raw.stopped + 2, -1, np.int64)
     number[visible] = np.arange(n_visible)
@@ -96,8 +97,8 @@ def _columns(
 def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
     """Return the codes of the values shown, and per state an index into them or -1."""
     observation = np.full(n_states, -1, np.int64)
-    states = np.flatnonzero(shown != UNASSIGNED)
-    codes, index = np.unique(shown[states], return_inverse=True)
+    states = marked(shown != UNASSIGNED)
+    codes, index = ranked(shown[states])
     observation[states] = index
     return codes, observation
 

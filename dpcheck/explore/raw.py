@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Rows
 from dpcheck.chain.scales import concatenated, summed
@@ -190,7 +191,7 @@ class Explorer:
             costs = self.supports.lengths(table.states.column(0)[first:last])
         else:
             costs = np.ones(last - first, np.int64)
-        cuts = np.flatnonzero(np.diff(np.cumsum(costs) // MAX_ROWS)) + 1 + first
+        cuts = marked(differences(costs.cumsum() // MAX_ROWS)) + 1 + first
         return [slice(a, b) for a, b in pairwise([first, *cuts.tolist(), last])]
 
     def _expand_start(self) -> None:
@@ -370,7 +371,7 @@ class Explorer:
         weight = concatenated([weight for _, _, weight in parts])
         first, size = int(source.min()), self.n_states + 1
         keys = (source - first) * size + (target - STOPPED)
-        if not np.all(keys[1:] > keys[:-1]):
+        if not (keys[1:] > keys[:-1]).all():
             _, order = in_order(keys, (int(source.max()) - first + 1) * size)
             source, target, weight = _summed_up(source[order], target[order], weight[order])
         self.sources.append(source)
@@ -474,5 +475,5 @@ def _summed_up(
 
     The weights of one source sum to at most its denominator: below 2^62 in int64.
     """
-    starts = np.flatnonzero(are_first(source) | are_first(target))
+    starts = marked(are_first(source) | are_first(target))
     return source[starts], target[starts], summed(weight, starts, 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from dpcheck.model import surface
-from dpcheck.resolve.syntax import assigned_names, parts, statements
+from dpcheck.resolve.syntax import assigned_names, statements
 
 
 def introduced_symbols(
@@ -58,7 +58,7 @@ class _Found:
                 self.whole(value, bound | self.constants)
             case surface.Output(value=value):
                 self.whole(value, bound | self.declared)
-        for part in parts(node):
+        for part in surface.parts(node):
             self.visit(part, bound, in_declaration=in_declaration)
 
     def whole(self, value: surface.Expression, bound: AbstractSet[str]) -> None:

@@ -1,50 +1,10 @@
-"""Walks over the surface tree that need no meaning: parts, names that statements assign, calls."""
+"""Walks over the surface tree that need no meaning: statements, names they assign, calls."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from functools import cache
 
 from dpcheck.model import surface
-
-_NODES: dict[type[object], bool] = {}
-_TEXTS = frozenset({"str", "bool", "int"})
-
-
-@cache
-def _fields(kind: type[object]) -> tuple[str, ...]:
-    """Return the fields that can hold other nodes: those that are compared, and no texts."""
-    assert dataclasses.is_dataclass(kind), "nodes are dataclasses"
-    return tuple(f.name for f in dataclasses.fields(kind) if f.compare and f.type not in _TEXTS)
-
-
-def parts(node: object) -> list[object]:
-    """Return the nodes directly below a node, in source order.
-
-    >>> parts(surface.Identifier("x", span=None))
-    []
-    """
-    found: list[object] = []
-    for name in _fields(type(node)):
-        _collect(getattr(node, name), found)
-    return found
-
-
-def _collect(value: object, found: list[object]) -> None:
-    kind = type(value)
-    if kind is tuple:
-        for item in value:  # type: ignore[attr-defined]
-            _collect(item, found)
-    elif _is_node(kind):
-        found.append(value)
-
-
-def _is_node(kind: type[object]) -> bool:
-    known = _NODES.get(kind)
-    if known is None:
-        known = _NODES[kind] = dataclasses.is_dataclass(kind)
-    return known
 
 
 def descendants(node: object) -> Iterator[object]:
@@ -53,7 +13,7 @@ def descendants(node: object) -> Iterator[object]:
     while waiting:
         current = waiting.pop()
         yield current
-        waiting.extend(parts(current))
+        waiting.extend(surface.parts(current))
 
 
 def statements(body: tuple[surface.Statement, ...]) -> Iterator[surface.Statement]:
@@ -71,8 +31,8 @@ def statements(body: tuple[surface.Statement, ...]) -> Iterator[surface.Statemen
                     for _, inner in branches:
                         waiting.extend(inner)
                     waiting.extend(otherwise)
-                case surface.For(body=inner) | surface.While(body=inner) | surface.Repeat(body=inner):
-                    waiting.extend(inner)
+                case surface.For() | surface.While() | surface.Repeat():
+                    waiting.extend(current.body)
 
 
 def assigned_names(body: tuple[surface.Statement, ...]) -> tuple[str, ...]:
