@@ -104,12 +104,17 @@ class Frame:
 
 def evaluated(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return the codes [n_rows] of the expression's values; faults where there is none."""
-    return np.broadcast_to(_codes(expr, frame, table), (frame.n_rows,))
+    return _spread(_codes(expr, frame, table), frame.n_rows)
 
 
 def truths(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return `TRUE`, `FALSE` or a fault per row; a value that is no Boolean is a fault."""
-    return np.broadcast_to(_truth(expr, frame, table), (frame.n_rows,))
+    return _spread(_truth(expr, frame, table), frame.n_rows)
+
+
+def _spread(codes: IntArray, n_rows: int) -> IntArray:
+    """Return codes of shape [n_rows] or [1] as [n_rows]."""
+    return codes if len(codes) == n_rows else np.broadcast_to(codes, (n_rows,))
 
 
 def comparison(expr: Expr, frame: Frame) -> BoolArray | None:

@@ -875,7 +875,9 @@ def parts(node: object) -> list[object]:
     """
     found: list[object] = []
     kind: Any = type(node)  # to mypy, a type is no key of a cache
-    _collect([getattr(node, name) for name in _fields_of_nodes(kind)], found)
+    names = _fields_of_nodes(kind)
+    if names:
+        _collect([getattr(node, name) for name in names], found)
     return found
 
 

@@ -119,9 +119,11 @@ class Machine:
         builders, passed = _builders(), _PASSED
         tokens, rows, source, builder = self.tokens, self.rows, self.source, self.builder
         states, values, firsts, reduced = self.states, self.values, self.firsts, self.reduced
+        end_state = self.end_state
         while True:
             token = tokens[self.position]
-            action = rows[states[-1]].get(token.type)
+            kind = token.type
+            action = rows[states[-1]].get(kind)
             if action is None:
                 if not self._recover():
                     return None
@@ -135,7 +137,7 @@ class Machine:
                 (origin, length, _, kept), build = builders[-action - 1]
                 reduced.append(states[-length:] if length else [])
                 if length == 1 and build is None:
-                    key = (states[-2], states[-1], token.type)
+                    key = (states[-2], states[-1], kind)
                     states[-1] = passed.get(key) or self._pass_on(key)
                 else:
                     first = firsts[-length] if length else self.position
@@ -151,7 +153,7 @@ class Machine:
                     states.append(rows[states[-1]][origin])
                     values.append(value)
                     firsts.append(first)
-                if states[-1] == self.end_state and token.type == END:
+                if states[-1] == end_state and kind == END:
                     return values[0]
 
     def _pass_on(self, key: tuple[int, int, str]) -> int:
