@@ -71,7 +71,7 @@ def _files_below(directory: Path) -> Iterator[Path]:
 
 
 def _root_of_file(real: Path) -> Path:
-    working = Path.cwd()  # POSIX: without symbolic links
+    working = Path.cwd().resolve()
     return working if real.is_relative_to(working) else real.parent
 
 
