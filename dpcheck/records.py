@@ -140,11 +140,11 @@ def _code(text: str) -> CodeType:
 def _rename_fields(method: Any, cls: Any) -> None:
     """Give the fields in a method their own names: 50 times faster than to compile it again."""
     named = dict(zip(_places(cls), cls.__dataclass_fields__, strict=True))
-    code = method.__code__
+    code, given = method.__code__, named.get
     method.__code__ = code.replace(
-        co_varnames=tuple(named.get(name, name) for name in code.co_varnames),
-        co_names=tuple(named.get(name, name) for name in code.co_names),
-        co_consts=tuple(named.get(c, c) if isinstance(c, str) else c for c in code.co_consts),
+        co_varnames=tuple(map(given, code.co_varnames, code.co_varnames)),
+        co_names=tuple(map(given, code.co_names, code.co_names)),
+        co_consts=tuple(map(given, code.co_consts, code.co_consts)),
     )
     if method.__kwdefaults__:
         method.__kwdefaults__ = {named[key]: v for key, v in method.__kwdefaults__.items()}

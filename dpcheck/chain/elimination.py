@@ -26,6 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import STATES_AT_ONCE, Graph, strong_components
 from dpcheck.chain.long_tables import LongTable, are_limbs_few
@@ -204,7 +205,7 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
 
     level [n_targets]: a silent state's is larger than those of all silent states it leads to.
     """
-    if not np.any(graph.silent):
+    if not graph.silent.any():
         return graph, np.zeros(graph.n_targets, np.int64)
     sources, targets = _silent_edges(graph)
     loops = sources[targets == sources]
@@ -236,10 +237,10 @@ def _silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
 
 def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
     """Return the states that lead to a cycle (their level is -1), and the component of each."""
-    places = np.flatnonzero(level < 0)
+    places = marked(level < 0)
     if not len(places):
         return places, places
-    among = np.flatnonzero((level[sources] < 0) & (level[targets] < 0))
+    among = marked((level[sources] < 0) & (level[targets] < 0))
     number = np.empty(len(level), np.int64)
     number[places] = np.arange(len(places))
     before, order = in_order(number[sources[among]], len(places))
@@ -254,7 +255,7 @@ def _completed(graph: SilentGraph, level: IntArray) -> IntArray:
     The others keep theirs: where they lead to has not changed but for self-loops that are gone.
     """
     sources, targets = _silent_edges(graph)
-    among = np.flatnonzero((level[sources] < 0) & (level[targets] < 0))
+    among = marked((level[sources] < 0) & (level[targets] < 0))
     above = _peeling(sources[among], targets[among], graph.n_targets) + int(level.max()) + 1
     return np.where(level < 0, above, level)
 
@@ -281,7 +282,7 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
         predecessors = before[ranges(starts[ready], starts[ready + 1] - starts[ready])]
         if len(predecessors) * 8 > n_states:
             remaining -= np.bincount(predecessors, minlength=n_states)
-            ready = np.flatnonzero((remaining == 0) & (level < 0))
+            ready = marked((remaining == 0) & (level < 0))
         else:
             np.subtract.at(remaining, predecessors, 1)
             ready = distinct(predecessors[remaining[predecessors] == 0])
@@ -296,7 +297,7 @@ def _nontrivial(states: IntArray, component: IntArray) -> list[IntArray]:
     if not len(states):
         return []
     order = np.argsort(component, kind="stable")
-    return np.split(states[order], np.flatnonzero(np.diff(component[order])) + 1)
+    return np.split(states[order], marked(differences(component[order])) + 1)
 
 
 class _Exits:
@@ -393,7 +394,7 @@ def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
     States that no edge leads to any more are not silent but gone, unless their rows are wanted.
     """
     onward = np.arange(graph.n_targets)
-    single = np.flatnonzero(graph.silent[:-1] & (np.diff(graph.indptr) == 1))
+    single = marked(graph.silent[:-1] & (differences(graph.indptr) == 1))
     if not len(single):
         return graph
     onward[single] = graph.targets[graph.indptr[single]]
@@ -409,11 +410,11 @@ def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
 
 def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
     """Return the silent states by level, so that silent edges lead to earlier parts."""
-    silent = np.flatnonzero(graph.silent)
+    silent = marked(graph.silent)
     if not len(silent):
         return []
     ordered, order = in_order(level[silent], int(level.max()) + 1)
-    return np.split(silent[order], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
+    return np.split(silent[order], marked(ordered[1:] != ordered[:-1]) + 1)
 
 
 def _tables(graph: SilentGraph, levels: list[IntArray]) -> Iterator[TargetTable | LongTable]:
@@ -439,7 +440,7 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
         entries = ranges(graph.indptr[states], lengths[states])
         targets = graph.targets[entries]
         cost = np.where(graph.silent[targets], out[targets], 1.0)
-        starts = np.cumsum(lengths[states]) - lengths[states]
+        starts = lengths[states].cumsum() - lengths[states]
         costs = np.add.reduceat(cost, starts)
         backward += float(costs.sum())
         out[states] = np.minimum(costs, n_outputs)
@@ -450,7 +451,7 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
         if not len(states):
             continue
         entries = ranges(graph.indptr[states], lengths[states])
-        many = np.repeat(np.minimum(reach[states], len(wanted)), lengths[states])
+        many = np.minimum(reach[states], len(wanted)).repeat(lengths[states])
         forward += float(many.sum())
         reach += np.bincount(graph.targets[entries], many, graph.n_targets)
     return forward < backward
@@ -500,8 +501,8 @@ class _Store:
         lengths = graph.indptr[states + 1] - graph.indptr[states]
         targets = graph.targets[ranges(graph.indptr[states], lengths)]
         each = np.where(graph.silent[targets], self.length[targets], 1)
-        total = np.concatenate(([0], np.cumsum(each)))
-        ends = np.cumsum(lengths)
+        total = np.concatenate(([0], each.cumsum()))
+        ends = lengths.cumsum()
         return np.asarray(total[ends] - total[ends - lengths], np.int64)
 
     def combined(self, states: IntArray) -> Rows:
@@ -513,10 +514,10 @@ class _Store:
         graph, scales = self.graph, self.graph.scales
         lengths = graph.indptr[states + 1] - graph.indptr[states]
         steps = ranges(graph.indptr[states], lengths)
-        rows = np.repeat(np.arange(len(states)), lengths)
+        rows = np.arange(len(states)).repeat(lengths)
         targets, weights = graph.targets[steps], graph.numerators[steps]
         is_inner = graph.silent[targets]
-        inner = np.flatnonzero(is_inner)
+        inner = marked(is_inner)
         if not len(inner):
             own = Scaled(rows, targets, weights, graph.scale[states])
             return rows_of_scaled(own, graph.n_targets, scales)
@@ -531,7 +532,7 @@ class _Store:
         product = multiplied(self.numerators[picked], repeated(weights[inner], reach), bound)
         entries = rows[inner].repeat(reach), self.targets[picked], product
         if len(inner) < len(rows):
-            ends = np.flatnonzero(~is_inner)
+            ends = marked(~is_inner)
             entries = (
                 np.concatenate([rows[ends], entries[0]]),
                 np.concatenate([targets[ends], entries[1]]),
@@ -550,7 +551,7 @@ class _Store:
         place = slice(self.n_entries, self.n_entries + n_new)
         self.targets[place] = rows.targets
         self.numerators[place] = rows.numerators
-        self.length[states] = np.diff(rows.indptr)
+        self.length[states] = differences(rows.indptr)
         self.start[states] = rows.indptr[:-1] + self.n_entries
         self.scale[states] = self.graph.scales.codes(rows.denominators)
         self.n_entries += n_new
@@ -667,7 +668,7 @@ def _steps(graph: SilentGraph, entries: Entries) -> Entries:
         graph.numerators[picked], repeated(entries.numerators, lengths), graph.scales.bound(total)
     )
     return Entries(
-        np.repeat(entries.rows, lengths), graph.targets[picked], weights, np.repeat(total, lengths)
+        entries.rows.repeat(lengths), graph.targets[picked], weights, total.repeat(lengths)
     )
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.limbs import LIMB_BITS, as_weights, carried, n_limbs_for, scaled
 from dpcheck.chain.rows import Rows, in_lowest_terms, ranges
-from dpcheck.chain.scales import Scales, distinct, is_uniform, multiplied, repeated
+from dpcheck.chain.scales import Scales, is_uniform, multiplied, repeated
+from dpcheck.chain.sets import distinct
 from dpcheck.chain.tables import NoTable
 from dpcheck.exact import exact_quotient
 

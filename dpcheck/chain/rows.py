@@ -11,6 +11,7 @@ from math import gcd
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.scales import (
     Scales,
@@ -133,14 +134,14 @@ def _added_up(
     if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
         present = np.zeros(n_targets, np.bool_)
         present[entries.targets] = True
-        used = np.flatnonzero(present)
+        used = marked(present)
         if n_rows * len(used) <= 2 * n_entries:
             del keys
             return _added_up_in_table(entries, used, n_targets)
     keys, order = in_order(keys, n_rows * n_targets)
     is_first = np.ones(n_entries, np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
-    starts = np.flatnonzero(is_first)
+    starts = marked(is_first)
     sums = summed(entries.numerators[order], starts, bound)
     keys = keys[starts]
     rows = keys // n_targets
@@ -277,20 +278,20 @@ def _are_integers(rows: Rows) -> bool:
 
 def _row_gcds(rows: Rows) -> IntArray:
     divisors = np.ones(rows.n_rows, np.int64)
-    nonempty = np.flatnonzero(np.diff(rows.indptr))
+    nonempty = marked(differences(rows.indptr))
     if len(nonempty):
         divisors[nonempty] = np.gcd.reduceat(rows.numerators, rows.indptr[nonempty])
     return np.maximum(divisors, 1)
 
 
 def _divided(rows: Rows, divisors: WeightArray) -> Rows:
-    if np.all(divisors == 1):
+    if (divisors == 1).all():
         return rows
-    lengths = np.diff(rows.indptr)
+    lengths = differences(rows.indptr)
     return Rows(
         rows.indptr,
         rows.targets,
-        rows.numerators // np.repeat(divisors, lengths),
+        rows.numerators // divisors.repeat(lengths),
         rows.denominators // divisors,
     )
 

@@ -13,7 +13,9 @@ from functools import reduce
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked, ranked
 from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.chain.sets import distinct
 from dpcheck.exact import Whole, exact_quotient, whole_lcm
 
 INT64_LIMIT = 2**62
@@ -82,22 +84,21 @@ class Scales:
         if is_uniform(codes):
             result[segments] = codes
             return result
-        used = np.flatnonzero(np.bincount(codes)) if len(codes) else codes
-        if len(used) <= MAX_BITS and np.all(segments[1:] >= segments[:-1]):
+        used = marked(np.bincount(codes)) if len(codes) else codes
+        if len(used) <= MAX_BITS and (segments[1:] >= segments[:-1]).all():
             return self._lcms_of_bits(segments, codes, used, result)
         while len(segments):
             m = len(self.values)
             keys = _distinct_below(n_segments * m, segments * m + codes)
             segments, codes = keys // m, keys % m
-            first = np.flatnonzero(np.diff(segments, prepend=-1))
+            first = marked(np.diff(segments, prepend=-1))
             if len(first) == len(segments):
                 result[segments] = codes
                 break
-            place = np.arange(len(segments)) - np.repeat(
-                first, np.diff(np.append(first, len(segments)))
-            )
+            lengths = differences(np.append(first, len(segments)))
+            place = np.arange(len(segments)) - first.repeat(lengths)
             is_right = place % 2 == 1
-            merged = np.flatnonzero(is_right)
+            merged = marked(is_right)
             codes = codes.copy()
             codes[merged - 1] = self.lcms(codes[merged - 1], codes[merged])
             segments, codes = segments[~is_right], codes[~is_right]
@@ -113,9 +114,9 @@ class Scales:
         bit[used] = np.int64(1) << np.arange(len(used))
         is_first = np.ones(len(segments), np.bool_)
         is_first[1:] = segments[1:] != segments[:-1]
-        starts = np.flatnonzero(is_first)
+        starts = marked(is_first)
         sets = np.bitwise_or.reduceat(bit[codes], starts)
-        different, group = np.unique(sets, return_inverse=True)
+        different, group = ranked(sets)
         lcms = []
         for bits in different.tolist():
             members = [code for k, code in enumerate(used.tolist()) if bits >> k & 1]
@@ -125,10 +126,12 @@ class Scales:
 
     def bound(self, codes: IntArray) -> int | None:
         """Return the largest of the denominators, or None if one is not an integer."""
-        used = [self.values[c] for c in np.flatnonzero(np.bincount(codes))] if len(codes) else []
-        if all(isinstance(value, int) for value in used):
-            return max((value for value in used if isinstance(value, int)), default=1)
-        return None
+        if not len(codes):
+            return 1
+        used = codes[:1] if is_uniform(codes) else marked(np.bincount(codes))
+        values = [self.values[code] for code in used.tolist()]
+        integers = [value for value in values if isinstance(value, int)]
+        return max(integers) if len(integers) == len(values) else None
 
     def _pairwise(
         self, left: IntArray, right: IntArray, operation: Callable[[int, int], int]
@@ -163,13 +166,7 @@ class Scales:
 
 def is_uniform(codes: IntArray) -> bool:
     """Tell whether there are codes, and all are the same; much cheaper than sorting them."""
-    return len(codes) > 0 and bool(codes[0] == codes[-1] and np.all(codes == codes[0]))
-
-
-def distinct(values: IntArray) -> IntArray:
-    """Return the different values, sorted; on large arrays much faster than hashing them."""
-    ordered = np.sort(values)
-    return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]
+    return len(codes) > 0 and bool(codes[0] == codes[-1] and (codes == codes[0]).all())
 
 
 def _distinct_below(size: int, values: IntArray) -> IntArray:
@@ -178,7 +175,7 @@ def _distinct_below(size: int, values: IntArray) -> IntArray:
         return distinct(values)
     present = np.zeros(size, np.bool_)
     present[values] = True
-    return np.flatnonzero(present)
+    return marked(present)
 
 
 def distinct_pairs(
@@ -189,13 +186,13 @@ def distinct_pairs(
     if n_codes * n_codes <= 4 * len(keys) + 1024:
         present = np.zeros(n_codes * n_codes, np.bool_)
         present[keys] = True
-        distinct = np.flatnonzero(present)
+        pairs = marked(present)
         index = np.empty(n_codes * n_codes, np.int64)
-        index[distinct] = np.arange(len(distinct))
+        index[pairs] = np.arange(len(pairs))
         inverse = index[keys]
     else:
-        distinct, inverse = np.unique(keys, return_inverse=True)
-    return [divmod(key, n_codes) for key in distinct.tolist()], inverse
+        pairs, inverse = np.unique(keys, return_inverse=True)
+    return [divmod(key, n_codes) for key in pairs.tolist()], inverse
 
 
 def weight_array(values: list[Whole]) -> WeightArray:
@@ -247,14 +244,14 @@ def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> Weig
     Factors 1 are skipped, so that large numbers stay shared between rows.
     """
     if right.dtype == np.int64:
-        others = np.flatnonzero(right != 1)
+        others = marked(right != 1)
         if not len(others):
             return left
     else:
         others = np.arange(len(left))
     if left.dtype == np.int64 and right.dtype == np.int64 and fits(bound):
         return left * right
-    if left.dtype == np.int64 and len(others) == len(left) and np.all(left == 1):
+    if left.dtype == np.int64 and len(others) == len(left) and (left == 1).all():
         return right
     product = as_objects(left).copy()
     product[others] = product[others] * as_objects(right)[others]

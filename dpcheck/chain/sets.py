@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray
 
 _RADIX_LIMIT = 2**62
@@ -122,7 +123,7 @@ def _distinct_small(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
     """Return the same as `np.unique` for keys below a small size, without sorting."""
     first = np.full(size, -1, np.int64)
     first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
-    present = np.flatnonzero(first >= 0)
+    present = marked(first >= 0)
     number = np.empty(size, np.int64)
     number[present] = np.arange(len(present))
     return first[present], number[key]

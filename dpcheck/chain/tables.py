@@ -84,7 +84,7 @@ class TargetTable:
         """Return the rows of some states."""
         sums, scale = self._summed(states)
         table = np.stack(sums, axis=1)
-        row, column = np.nonzero(table)
+        row, column = table.nonzero()
         indptr = np.zeros(len(states) + 1, np.int64)
         np.cumsum(np.bincount(row, minlength=len(states)), out=indptr[1:])
         denominators = self.graph.scales.weights(scale)
@@ -98,19 +98,19 @@ class TargetTable:
         graph, scales = self.graph, self.graph.scales
         lengths = self.costs(states)
         steps = ranges(graph.indptr[states], lengths)
-        rows = np.repeat(np.arange(len(states)), lengths)
+        rows = np.arange(len(states)).repeat(lengths)
         targets = graph.targets[steps]
         scale = scales.products(graph.scale[states][rows], self.scale[targets])
         row_scales = scales.segment_lcms(rows, scale, len(states))
         bound = scales.bound(row_scales)
-        if not fits(bound) or not np.all(lengths):
+        if not fits(bound) or not lengths.all():
             raise NoTable
         factors = scales.quotients(row_scales[rows], scale)
         weights = multiplied(graph.numerators[steps], factors, bound)
-        lines, starts = self.line[targets], np.cumsum(lengths) - lengths
+        lines, starts = self.line[targets], lengths.cumsum() - lengths
         sums = [np.add.reduceat(column[lines] * weights, starts) for column in self.columns]
         divisors = reduce(np.gcd, sums)
-        if np.all(divisors == 1):
+        if (divisors == 1).all():
             return sums, row_scales
         denominators = scales.weights(row_scales) // divisors
         return [column // divisors for column in sums], scales.codes(denominators)

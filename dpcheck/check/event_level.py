@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dpcheck.certify import certify_event
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.contract import contracted
 from dpcheck.check.factors import Factor, Gap
@@ -110,7 +111,7 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
 
     chosen = np.zeros(chain.n_states, np.bool_)
     chosen[pairs] = True
-    states = np.flatnonzero(chosen)
+    states = marked(chosen)
     seen, sources = observed(chain, states, limits)
     ends = pairs if _are_first(states) else (np.cumsum(chosen) - 1)[pairs]
     return SeenPairs(seen, sources, ends, names, limits)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import as_objects, distinct_pairs, weight_array
@@ -223,7 +224,7 @@ class PairedRows:
         if len(distinct(self._classes)) == len(self._classes):
             return np.arange(len(self.pairs))
         classes = self._classes[self.pairs]
-        different = np.flatnonzero(classes[:, 0] != classes[:, 1])
+        different = marked(classes[:, 0] != classes[:, 1])
         left, right = classes[different].T
         low, high = np.minimum(left, right), np.maximum(left, right)
         keys = low * (int(self._classes.max(initial=0)) + 1) + high
@@ -266,7 +267,7 @@ class PairedRows:
         if len(widths) != 1 or widths[0] == 0:
             return False
         grid = self.table.sequences.reshape(-1, int(widths[0]))
-        return bool(np.all(grid == grid[0]) and np.all(self.table.weights != 0))
+        return bool((grid == grid[0]).all() and (self.table.weights != 0).all())
 
     def _aligned_block(self, chosen: IntArray) -> Block:
         """Return rows side by side where all have one support: nothing has to be merged."""
@@ -286,7 +287,7 @@ class PairedRows:
             pair=chosen,
             is_forward=True,
             starts=segments * width,
-            segment=np.repeat(segments, width),
+            segment=segments.repeat(width),
             sequence=np.tile(self.table.sequences[:width], len(chosen)),
             p=grid[left].reshape(-1),
             q=grid[right].reshape(-1),
@@ -322,7 +323,7 @@ class PairedRows:
         return Block(
             pair=chosen,
             is_forward=True,
-            starts=np.flatnonzero(np.diff(segment, prepend=-1)),
+            starts=marked(np.diff(segment, prepend=-1)),
             segment=segment,
             sequence=keys % self.table.n_sequences,
             p=_placed(weights[at_p], where_p, n),
@@ -337,7 +338,7 @@ class PairedRows:
         """Return for all entries of the given rows: which of them, and where in the table."""
         starts = self.table.indptr[sources]
         widths = self.table.indptr[sources + 1] - starts
-        return np.repeat(np.arange(len(sources)), widths), ranges(starts, widths)
+        return np.arange(len(sources)).repeat(widths), ranges(starts, widths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,36 +385,45 @@ class Block:
             return self._exceeding_at(factor.value, None)
         low, high = factor.bounds()
         sure = self.without_counterpart() if high is None else self._exceeding_at(high, None)
-        for j in np.flatnonzero(self._exceeding_at(low, None) & ~sure).tolist():
+        for j in marked(self._exceeding_at(low, None) & ~sure).tolist():
             sure[j] = excess_sign(*self.probabilities(j), factor.epsilon) > 0
         return sure
 
     def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
         """Return where p > value · q among some entries (all of them if None)."""
-        shared = self._shared_factors(value)
-        if shared is not None:
-            p, q = (self.p, self.q) if entries is None else (self.p[entries], self.q[entries])
-            x, y = shared
-            return (p if x == 1 else p * x) > (q if y == 1 else q * y)
+        products = self._shared_products(value, entries)
+        if products is not None:
+            return products[0] > products[1]
         above, near = self._clearly_above(value, entries)
         if len(near):
             p, q = self._cross_multiplied(value, near if entries is None else entries[near])
             above[near] = p > q
         return above
 
-    def _shared_factors(self, value: Number) -> tuple[int, int] | None:
-        """Return X and Y where all rows share them and products fit int64: exact, and no slower."""
+    def _shared_products(
+        self, value: Number, entries: IntArray | None
+    ) -> tuple[WeightArray, WeightArray] | None:
+        """Return p X and q Y where all rows share X and Y and the products fit int64, else None.
+
+        They are exact, and no slower than floats.
+        """
         scales, _ = self._distinct_scales
         if len(scales) > 1 or self.p.dtype != np.int64:
             return None
         p_factors, q_factors, fits = _factors(value, scales)
-        return (p_factors.item(0), q_factors.item(0)) if fits else None
+        if not fits:
+            return None
+        p, q = (self.p, self.q) if entries is None else (self.p[entries], self.q[entries])
+        x, y = p_factors.item(0), q_factors.item(0)
+        return (p if x == 1 else p * x), (q if y == 1 else q * y)
 
     def equal_ratio(self, value: Number, entries: IntArray) -> IntArray:
         """Return those of some entries where p = value · q and p is not 0."""
-        _, near = self._clearly_above(value, entries)
-        chosen = entries[near]
-        p, q = self._cross_multiplied(value, chosen)
+        products, chosen = self._shared_products(value, entries), entries
+        if products is None:
+            chosen = entries[self._clearly_above(value, entries)[1]]
+            products = self._cross_multiplied(value, chosen)
+        p, q = products
         return chosen[np.asarray((p == q) & (self.p[chosen] != 0), np.bool_)]
 
     def ratio_gap(self, value: Number, k: int) -> Gap:
@@ -431,7 +441,7 @@ class Block:
         ratios = ratios if entries is None else ratios[entries]
         low, high = bounds
         above: BoolArray = ratios > high * (1 + _MARGIN)
-        return above, np.flatnonzero(~(above | (ratios < low * (1 - _MARGIN))))
+        return above, marked(~(above | (ratios < low * (1 - _MARGIN))))
 
     @cached_property
     def _ratios(self) -> FloatArray | None:
@@ -596,7 +606,7 @@ def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
     """
     occurs = np.zeros(n_codes, np.bool_)
     occurs[codes] = True
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+    return marked(occurs), (occurs.cumsum() - 1)[codes]
 
 
 def _common_divisor(denominator: Whole, weights: list[Whole]) -> int:
@@ -620,7 +630,7 @@ def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> Weig
 
     In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
     """
-    is_shared = len(factors) > 0 and bool(np.all(factors == factors[0]))
+    is_shared = len(factors) > 0 and bool((factors == factors[0]).all())
     if is_shared and factors[0] == 1:
         return weights
     if factors.dtype == object:

@@ -20,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked, ranked
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
 from dpcheck.chain.products import composed
@@ -94,7 +95,7 @@ def sequence_table(
     the caller knows that sequences are finitely many.
     """
     ends = _ends(chain, early=depth is None)
-    if depth is None and bool(np.all(ends[after_one_step(chain, sources)] >= 0)):
+    if depth is None and bool((ends[after_one_step(chain, sources)] >= 0).all()):
         return _one_output_table(chain, sources, ends, max_entries)
     for shared_by in (_SHARED_BY, None):
         search = _Search(chain, sources, limits, max_entries)
@@ -152,7 +153,7 @@ def _is_followed(search: _Search, ends: IntArray, depth: int | None, shared_by: 
 def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
     """Tell whether runs from the sources may show outputs without end: a cycle before the ends."""
     following = after_one_step(chain, sources)
-    if bool(np.all(_ends(chain, early=True)[following] >= 0)):
+    if bool((_ends(chain, early=True)[following] >= 0).all()):
         return False
     return topological_layers(inner_graph(chain, sources)[1]) is None
 
@@ -187,7 +188,7 @@ def _with_few_scales(
     # A numerator is at most its denominator, so its product with a factor is at most `common`.
     factors = np.where(later, common // chain.denominators, 1)
     codes[later] = scales.code(common)
-    return chain.numerators * np.repeat(factors, np.diff(chain.indptr)), codes
+    return chain.numerators * factors.repeat(differences(chain.indptr)), codes
 
 
 def _one_output_table(
@@ -203,13 +204,13 @@ def _one_output_table(
         return None
     over = after_one_step(chain, sources)
     shown = np.where(is_end(chain, over), -1, chain.observation[over])
-    outputs, prefix = np.unique(np.append(shown, -1), return_inverse=True)
-    keys, sequence = np.unique(prefix[:-1] * 3 + ends[over], return_inverse=True)
+    outputs, prefix = ranked(np.append(shown, -1))
+    keys, sequence = ranked(prefix[:-1] * 3 + ends[over])
     place = np.zeros(chain.n_states, np.int64)
     place[over] = sequence
-    row = np.repeat(np.arange(len(sources)), chain.indptr[sources + 1] - chain.indptr[sources])
+    row = np.arange(len(sources)).repeat(chain.indptr[sources + 1] - chain.indptr[sources])
     entries, weights = place[targets], chain.numerators[edges]
-    if bool(np.any(np.diff(sequence) <= 0)):
+    if bool((differences(sequence) <= 0).any()):
         # A row has one scale, and equal sequences add up to at most that: it need not be named.
         whole = Entries(row, entries, weights, np.zeros(len(row), np.int64))
         row, entries, weights, _ = merged(whole, len(sources), len(keys), Scales())
@@ -244,7 +245,7 @@ def inner_graph(chain: Chain, sources: IntArray) -> tuple[IntArray, Graph]:
     graph = graph_of(chain)
     states = np.arange(chain.n_states, dtype=np.int64)
     inner = reachable(graph, sources, ~is_end(chain, states))
-    place = np.cumsum(inner) - 1
+    place = inner.cumsum() - 1
     kept = inner[graph.sources] & inner[graph.targets]
     indptr = np.zeros(int(inner.sum()) + 1, np.int64)
     counts = np.bincount(place[graph.sources[kept]], minlength=len(indptr) - 1)
@@ -260,7 +261,7 @@ def _ends(chain: Chain, *, early: bool) -> IntArray:
     adversary sees, whether a run is certain to stop next or only may.
     """
     ends = np.full(chain.n_states, -1, np.int64)
-    states = np.flatnonzero(np.diff(chain.indptr) == 1)
+    states = marked(differences(chain.indptr) == 1)
     following = chain.targets[chain.indptr[states]]
     for sink, end in ((chain.stopped, STOPPED), (chain.diverged, DIVERGED)):
         if sink is not None:
@@ -427,16 +428,16 @@ def _step(search: _Search, level: _Level) -> _Level:
     widths = chain.indptr[level.state + 1] - chain.indptr[level.state]
     edge = ranges(chain.indptr[level.state], widths)
     products = scales.products(level.scale, search.row_scales[level.state])
-    before = np.repeat(np.arange(len(level.state)), widths)
+    before = np.arange(len(level.state)).repeat(widths)
     weight = multiplied(level.weight[before], search.numerators[edge], scales.bound(products))
-    prefix = np.repeat(level.prefix, widths)
+    prefix = level.prefix.repeat(widths)
     state = chain.targets[edge]
     ends = is_end(chain, state)
     shown = chain.observation[state]
-    assert bool(np.all(ends | (shown >= 0))), "every transition shows an output or ends the run"
+    assert bool((ends | (shown >= 0)).all()), "every transition shows an output or ends the run"
     prefix[~ends] = search.tree.extend(prefix[~ends], shown[~ends])
     keys, where = _distinct(prefix * chain.n_states + state)
-    entries = Entries(np.repeat(level.source, widths), where, weight, np.repeat(products, widths))
+    entries = Entries(level.source.repeat(widths), where, weight, products.repeat(widths))
     n_sources = int(level.source.max()) + 1
     source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
     return _Level(
@@ -456,8 +457,8 @@ def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
         return values, np.asarray(where, np.int64)
     is_present = np.zeros(top, np.bool_)
     is_present[keys] = True
-    place = np.cumsum(is_present) - 1
-    return np.flatnonzero(is_present), place[keys]
+    place = is_present.cumsum() - 1
+    return marked(is_present), place[keys]
 
 
 def _assembled(

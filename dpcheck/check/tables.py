@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.check.events import MAX_LISTED, N_RUNS, EventText, many_sequences, sequence_text
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.paired_rows import Block, PairedRows
@@ -59,7 +60,7 @@ class TableEvidence:
     def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
         """Return a gap's event in words, and the sequences that carry most of p - q."""
         block = self.rows.block_of(gap)
-        entries = np.flatnonzero(block.event(gap, factor))
+        entries = marked(block.event(gap, factor))
         runs = tuple(
             (self.sequence_text(int(block.sequence[j])), *block.probabilities(j))
             for j in block.heaviest(entries)[:N_RUNS]

@@ -7,6 +7,7 @@ from typing import assert_never
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import graph_of, reachable
 from dpcheck.chain.sets import distinct, union
@@ -68,7 +69,7 @@ def _vacuity(uses: list[_Use], selected: IntArray, truths: Truths) -> tuple[Vacu
     for use in uses:
         match use.formula:
             case Atom(key=key):
-                if not np.any(truths.chain.labelling[key] & at_start):
+                if not (truths.chain.labelling[key] & at_start).any():
                     text = f"no reachable state satisfies `{key}`"
                     found[Vacuity("unsatisfied atom", text)] = None
             case Private():
@@ -83,7 +84,7 @@ def _private_vacuity(
     """Yield why a D formula says little where it is looked at."""
     states = selected
     if use.is_nested:
-        states = np.flatnonzero(_visited(selected, truths, is_later=use.is_later))
+        states = marked(_visited(selected, truths, is_later=use.is_later))
     pairs = truths.pairs_at(states)
     if len(pairs) == 0:
         where = f" where `{formula_text(formula)}` is asked" if use.is_nested else ""

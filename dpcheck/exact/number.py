@@ -175,7 +175,7 @@ def number(numerator: Whole, denominator: Whole = 1) -> Number:
     if isinstance(numerator, int) and isinstance(denominator, int):
         if denominator == 0:
             raise ZeroDivisionError("division by zero")
-        return _normal(fmpq(numerator, denominator))
+        return numerator if denominator == 1 else _normal(fmpq(numerator, denominator))
     return _fraction(*aligned(as_polynomial(numerator), as_polynomial(denominator)))
 
 

@@ -15,10 +15,10 @@ from functools import partial
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.rows import ranges
-from dpcheck.chain.scales import distinct
-from dpcheck.chain.sets import distinct_rows
+from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import PairOutsideInput
 from dpcheck.explore.columns import FIRST_FAULT, PLAIN, TRUE, ValueTable
@@ -239,7 +239,7 @@ class _Search:
         """Return the truth of the conjunction on pairs of rows, from left to right."""
         truth = np.full(len(rows), TRUE, np.int64)
         for conjunct in conjuncts:
-            good = np.flatnonzero(truth == TRUE)
+            good = marked(truth == TRUE)
             if not len(good):
                 break
             columns = _gathered(self.left.columns, rows[good], conjunct)
@@ -300,10 +300,12 @@ class _Search:
         order = np.argsort(right, kind="stable")
         starts = np.searchsorted(right[order], left)
         sizes = np.searchsorted(right[order], left, side="right") - starts
-        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // BLOCK)) + 1
-        for rows in np.split(np.arange(self.left.n_rows), cuts):
+        parts = [np.arange(self.left.n_rows)]
+        if sizes.sum() >= BLOCK:
+            parts = np.split(parts[0], marked(differences(sizes.cumsum() // BLOCK)) + 1)
+        for rows in parts:
             counts = sizes[rows]
-            yield np.repeat(rows, counts), order[ranges(starts[rows], counts)]
+            yield rows.repeat(counts), order[ranges(starts[rows], counts)]
 
     def _plan(self, bounds: Sequence[Distance], budget: float) -> _Plan | None:
         """Return coordinates that tell rows apart and moves between them, if cheaper."""
@@ -394,7 +396,7 @@ def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
     """
     order = np.argsort(target, kind="stable")
     ordered = target[order]
-    if np.any(ordered[1:] == ordered[:-1]):
+    if (ordered[1:] == ordered[:-1]).any():
         return partial(_found_repeatedly, ordered, order)
     if size > 4 * n_asked + 1024:
         return partial(_found_in_order, ordered, order)
@@ -408,20 +410,20 @@ def _found_repeatedly(
 ) -> tuple[IntArray, IntArray]:
     starts = np.searchsorted(ordered, keys)
     sizes = np.searchsorted(ordered, keys, side="right") - starts
-    return np.repeat(np.arange(len(keys)), sizes), order[ranges(starts, sizes)]
+    return np.arange(len(keys)).repeat(sizes), order[ranges(starts, sizes)]
 
 
 def _found_in_order(
     ordered: IntArray, order: IntArray, keys: IntArray
 ) -> tuple[IntArray, IntArray]:
     place = np.searchsorted(ordered, keys).clip(max=len(ordered) - 1)
-    hit = np.flatnonzero(ordered[place] == keys)
+    hit = marked(ordered[place] == keys)
     return hit, order[place[hit]]
 
 
 def _found_in_table(row: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
     found = row[keys]
-    hit = np.flatnonzero(found >= 0)
+    hit = marked(found >= 0)
     return hit, found[hit]
 
 

@@ -8,6 +8,7 @@ from typing import assert_never
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.scales import INT64_LIMIT, concatenated, weight_array
@@ -140,7 +141,7 @@ class Supports:
     def denominators(self, numbers: IntArray) -> WeightArray:
         """Return the denominators of the distributions."""
         found: WeightArray = self._denominators.values[numbers]
-        if np.all(found):
+        if found.all():
             return found
         return weight_array([self._members[k].denominator for k in numbers.tolist()])
 
@@ -156,14 +157,14 @@ class Supports:
     def drawn(self, numbers: IntArray) -> Drawn:
         """Return every row once per value of its distribution (`numbers` [n_rows])."""
         sizes, starts = self.lengths(numbers), self._starts.values[numbers]
-        row = np.repeat(np.arange(len(numbers)), sizes)
-        if np.all(starts >= 0):
+        row = np.arange(len(numbers)).repeat(sizes)
+        if (starts >= 0).all():
             picked = ranges(starts, sizes)
             return Drawn(row, self._values.values[picked], self._numerators.values[picked])
         distinct, index = np.unique(numbers, return_inverse=True)
         members = [self._members[k] for k in distinct.tolist()]
         own_sizes = self.lengths(distinct)
-        picked = ranges((np.cumsum(own_sizes) - own_sizes)[index], sizes)
+        picked = ranges((own_sizes.cumsum() - own_sizes)[index], sizes)
         return Drawn(
             row,
             np.concatenate([np.empty(0, np.int64), *(m.values for m in members)])[picked],
@@ -188,7 +189,7 @@ def distributions(distribution: Distribution, frame: Frame, supports: Supports) 
 def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> IntArray:
     """Return the distributions of the branch each row takes."""
     result = np.array(truths(choice.condition, frame, supports.table))
-    then, orelse = np.flatnonzero(result == TRUE), np.flatnonzero(result == FALSE)
+    then, orelse = marked(result == TRUE), marked(result == FALSE)
     for rows, branch in ((then, choice.then), (orelse, choice.orelse)):
         if len(rows):
             result[rows] = distributions(branch, frame.at(rows), supports)

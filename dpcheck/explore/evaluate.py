@@ -14,6 +14,7 @@ from typing import assert_never
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.rows import ranges
 from dpcheck.chain.sets import distinct, distinct_rows
@@ -103,12 +104,17 @@ class Frame:
 
 def evaluated(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return the codes [n_rows] of the expression's values; faults where there is none."""
-    return np.broadcast_to(_codes(expr, frame, table), (frame.n_rows,))
+    return _spread(_codes(expr, frame, table), frame.n_rows)
 
 
 def truths(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return `TRUE`, `FALSE` or a fault per row; a value that is no Boolean is a fault."""
-    return np.broadcast_to(_truth(expr, frame, table), (frame.n_rows,))
+    return _spread(_truth(expr, frame, table), frame.n_rows)
+
+
+def _spread(codes: IntArray, n_rows: int) -> IntArray:
+    """Return codes of shape [n_rows] or [1] as [n_rows]."""
+    return codes if len(codes) == n_rows else np.broadcast_to(codes, (n_rows,))
 
 
 def comparison(expr: Expr, frame: Frame) -> BoolArray | None:
@@ -175,7 +181,7 @@ def _codes(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
 def _variable(name: str, span: Span, frame: Frame, table: ValueTable) -> IntArray:
     column = frame[name]
     missing = column == UNASSIGNED
-    if not np.any(missing):
+    if not missing.any():
         return column
     title = f"`{span.text}` is read before it has a value"
     return np.where(missing, table.fault(Unassigned("empty", title, (), span)), column)
@@ -266,7 +272,7 @@ def _beside_faults(
     result = np.zeros(n_rows, np.int64)
     for column in reversed(full):
         result = np.where(column >= FIRST_FAULT, column, result)
-    good = np.flatnonzero(result < FIRST_FAULT)
+    good = marked(result < FIRST_FAULT)
     if len(good):
         result[good] = _on_values(op, [column[good] for column in full], span, len(good), table)
     return result
@@ -283,7 +289,7 @@ def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
         return truth_codes(left == right if op == "=" else left != right)
     if op == "not":
         (operand,) = columns
-        is_boolean = np.all((operand == TRUE) | (operand == FALSE))
+        is_boolean = ((operand == TRUE) | (operand == FALSE)).all()
         return TRUE + FALSE - operand if is_boolean else None
     if not all(_is_plain(column) for column in columns):
         return None
@@ -298,7 +304,7 @@ def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
             return operand
         case ("<" | "<=" | ">" | ">=", [left, right]):
             return truth_codes(_COMPARISONS[op](left, right))
-        case ("clamp", [value, lo, hi]) if np.all(lo <= hi):
+        case ("clamp", [value, lo, hi]) if (lo <= hi).all():
             return np.minimum(np.maximum(value, lo), hi)
         case ("min" | "max" | "sum", [first, second, *others]):
             return _folded(op, [first, second, *others])
@@ -325,13 +331,13 @@ def _arithmetic(op: Operator, left: IntArray, right: IntArray) -> IntArray | Non
     if op in ("*", "product"):
         largest = max(-int(left.min()), int(left.max())) * max(-int(right.min()), int(right.max()))
         return left * right if largest < PLAIN else None
-    if np.any(right == 0):
+    if (right == 0).any():
         return None
     if op == "div":
         return left // right
     if op == "mod":
         return left % right
-    return left // right if not np.any(left % right) else None
+    return left // right if not (left % right).any() else None
 
 
 def _is_small(column: IntArray) -> bool:
@@ -372,7 +378,7 @@ def _on_cells(op: Operator, cells: list[_Cells | None], columns: list[IntArray])
             best: IntArray = stacked.argmax(axis=0) if op == "argmax" else stacked.argmin(axis=0)
             return best + (1 if lo is None else lo)
         case "count", [_Cells(items=items)] if items:
-            if not all(np.all((item == TRUE) | (item == FALSE)) for item in items):
+            if not all(((item == TRUE) | (item == FALSE)).all() for item in items):
                 return None
             return _folded("sum", [(item == TRUE).astype(np.int64) for item in items])
         case _:
@@ -385,7 +391,7 @@ def _has_fault(column: IntArray) -> bool:
 
 def _indexed(base: _Cells, index: IntArray) -> IntArray | None:
     place = index - (1 if base.lo is None else base.lo)
-    if np.any((index >= PLAIN) | (place < 0) | (place >= len(base.items))):
+    if ((index >= PLAIN) | (place < 0) | (place >= len(base.items))).any():
         return None
     if any(_has_fault(item) for item in base.items):
         return None
@@ -484,7 +490,7 @@ def _truth(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return `TRUE`, `FALSE` or a fault, of shape [n_rows] or [1]."""
     codes = _codes(expr, frame, table)
     wrong = (codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)
-    if not np.any(wrong):
+    if not wrong.any():
         return codes
     codes = codes.copy()
     for code in distinct(codes[wrong]).tolist():
@@ -505,7 +511,7 @@ def _chosen(
         return _codes(then if code == TRUE else orelse, frame, table)
     result = np.array(condition)
     for value, branch in ((TRUE, then), (FALSE, orelse)):
-        rows = np.flatnonzero(condition == value)
+        rows = marked(condition == value)
         if len(rows) == len(condition):
             return _codes(branch, frame, table)
         if len(rows):
@@ -518,7 +524,7 @@ def _logic(expr: Logic, frame: Frame, table: ValueTable) -> IntArray:
     go_on = FALSE if expr.op == "or" else TRUE
     result = np.broadcast_to(_truth(expr.args[0], frame, table), (frame.n_rows,)).copy()
     for i, arg in enumerate(expr.args[1:], start=1):
-        rows = np.flatnonzero(result == go_on)
+        rows = marked(result == go_on)
         if expr.op == "implies" and i == 1:
             result[result == FALSE] = TRUE
         if not len(rows):
@@ -546,11 +552,11 @@ def _spreads(name: str, domains: IntArray, frame: Frame, table: ValueTable) -> I
     distinct, group = np.unique(domains, return_inverse=True)
     elements = [_elements(code, table) for code in distinct.tolist()]
     sizes = np.array([len(e) for e in elements], np.int64)
-    starts = np.cumsum(sizes) - sizes
+    starts = sizes.cumsum() - sizes
     pool = np.concatenate([np.empty(0, np.int64), *elements])
     for rows in _row_blocks(sizes[group]):
         counts = sizes[group[rows]]
-        owner = np.repeat(np.arange(len(rows)), counts)
+        owner = np.arange(len(rows)).repeat(counts)
         element = pool[ranges(starts[group[rows]], counts)]
         yield _Spread(rows, owner, element, frame.at(rows[owner]).bound(name, element))
 
@@ -603,7 +609,7 @@ def spread(
     for part in _spreads(name, domains, frame, table):
         owner, _, codes = _kept_bodies(where, bodies, part, table)
         counts = np.bincount(owner, minlength=len(part.rows))
-        ends = np.cumsum(counts)
+        ends = counts.cumsum()
         faulty = codes.max(axis=0, initial=0) >= FIRST_FAULT
         flat = codes.T.tolist()
         for i, row in enumerate(part.rows.tolist()):
@@ -612,7 +618,7 @@ def spread(
             span = slice(int(ends[i] - counts[i]), int(ends[i]))
             found = tuple(code for codes_of_one in flat[span] for code in codes_of_one)
             result[row] = found
-            if np.any(faulty[span]):
+            if faulty[span].any():
                 result[row] = next(code for code in found if code >= FIRST_FAULT)
     return result
 
@@ -637,9 +643,9 @@ def _kept_bodies(
         codes = [evaluated(body, part.inner, table) for body in bodies]
         return owner, element, np.stack(codes)
     truth = truths(where, part.inner, table)
-    kept = np.flatnonzero(truth != FALSE)
+    kept = marked(truth != FALSE)
     result = np.repeat(truth[kept][np.newaxis], len(bodies), axis=0)
-    good = np.flatnonzero(truth[kept] == TRUE)
+    good = marked(truth[kept] == TRUE)
     inner = part.inner.at(kept[good])
     for k, body in enumerate(bodies):
         result[k, good] = evaluated(body, inner, table)
@@ -648,8 +654,8 @@ def _kept_bodies(
 
 def _row_blocks(sizes: IntArray) -> Iterable[IntArray]:
     """Cut the rows so that each block expands to about `MAX_EXPANDED` rows."""
-    block = np.cumsum(sizes) // MAX_EXPANDED
-    cuts = np.flatnonzero(np.diff(block)) + 1
+    block = sizes.cumsum() // MAX_EXPANDED
+    cuts = marked(differences(block)) + 1
     return [part for part in np.split(np.arange(len(sizes)), cuts) if len(part)]
 
 
@@ -680,11 +686,11 @@ def _quantified(
 ) -> IntArray:
     """Return per row the first body that decides: false (or a fault) for `forall`."""
     go_on = TRUE if expr.kind == "forall" else FALSE
-    deciding = np.flatnonzero(body != go_on)
+    deciding = marked(body != go_on)
     rows, first = np.unique(owner[deciding], return_index=True)
     result = np.full(n_rows, go_on, np.int64)
     codes = body[deciding[first]]
-    for i in np.flatnonzero((codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)).tolist():
+    for i in marked((codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)).tolist():
         value = table.value(int(codes[i]))
         title = f"`{expr.kind}` needs true or false, not {described(value)}"
         codes[i] = table.fault(Fault("wrong kind", title, (value,), expr.span))
@@ -696,8 +702,8 @@ def _reduced_plain(
     expr: Binder, owner: IntArray, element: IntArray, body: IntArray, counts: IntArray
 ) -> IntArray | None:
     """Reduce integers (or count Booleans) by numpy, if that is exact."""
-    starts = np.cumsum(counts) - counts
-    if expr.kind == "count" and np.all((body == TRUE) | (body == FALSE)):
+    starts = counts.cumsum() - counts
+    if expr.kind == "count" and ((body == TRUE) | (body == FALSE)).all():
         return np.bincount(owner, body == TRUE, len(counts)).astype(np.int64)
     if not _is_plain(body) or expr.kind in ("count", "set"):
         return None
@@ -705,18 +711,18 @@ def _reduced_plain(
         largest = max(int(body.max()), -int(body.min())) if len(body) else 0
         if largest * int(counts.max(initial=0)) >= PLAIN:
             return None
-        sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(body)))
+        sums = np.concatenate((np.zeros(1, np.int64), body.cumsum()))
         # int64 wraps around consistently: a difference of prefix sums below 2^61 is right.
         return np.asarray(sums[starts + counts] - sums[starts], np.int64)
     if expr.kind == "product":
         return _products(owner, body, starts, counts)
-    if not len(counts) or np.any(counts == 0):
+    if not len(counts) or (counts == 0).any():
         return None
     lowest = expr.kind in ("min", "argmin")
     best: IntArray = (np.minimum if lowest else np.maximum).reduceat(body, starts)
     if expr.kind in ("min", "max"):
         return best
-    attained = np.flatnonzero(body == best[owner])
+    attained = marked(body == best[owner])
     _, first = np.unique(owner[attained], return_index=True)
     return element[attained[first]]
 
@@ -728,7 +734,7 @@ def _products(
     size = np.abs(body)
     # A factor x with |x| > 1 is below 2^bits(x) in size; rounding x to a float can only add a bit.
     bits = np.where(size > 1, np.frexp(size.astype(np.float64))[1], 0)
-    if np.any(np.bincount(owner, bits, len(counts)) >= PLAIN.bit_length()):
+    if (np.bincount(owner, bits, len(counts)) >= PLAIN.bit_length()).any():
         return None
     result = np.ones(len(counts), np.int64)
     there = counts > 0

@@ -147,7 +147,7 @@ def _endless(nodes: tuple[Node, ...]) -> frozenset[int]:
     """Return the loop heads on a cycle of nodes that neither draw nor show."""
     following = [() if isinstance(node, Sample | Output) else successors(node) for node in nodes]
     lengths = np.array([len(targets) for targets in following], np.int64)
-    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    indptr = np.concatenate(([0], lengths.cumsum()))
     targets = np.array([j for targets in following for j in targets], np.int64)
     component, count = strong_components(Graph(indptr, targets))
     sizes = np.bincount(component, minlength=count)

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked, ranked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.rows import ranges
 from dpcheck.diagnostics.runs import EmptyUniverse, WrongKindOnRun
@@ -25,6 +26,8 @@ from dpcheck.model.program import Input, Mechanism
 from dpcheck.model.values import SetValue
 
 Columns = dict[str, IntArray]
+
+BLOCK = 1 << 20
 
 
 def universe(mechanism: Mechanism, table: ValueTable, limits: Limits) -> tuple[Columns, int]:
@@ -55,14 +58,15 @@ def _extended(
         for first, last in _blocks(sizes, total):
             limits.check_time(f"{n_kept} inputs built")
             part_sizes = sizes[first:last]
-            owner = np.repeat(np.arange(first, last), part_sizes)
+            owner = np.arange(first, last).repeat(part_sizes)
             part = {known: column[owner] for known, column in columns.items()}
             part[name] = pool[ranges(starts[first:last], part_sizes)]
             part["#row"] = owner
-            good = _kept(conditions, part, len(owner), names[k + 1 :], pool, table)
-            part = {known: column[good] for known, column in part.items()}
+            if conditions:
+                good = _kept(conditions, part, len(owner), names[k + 1 :], pool, table)
+                part = {known: column[good] for known, column in part.items()}
             kept.append(part)
-            n_kept += int(np.count_nonzero(good))
+            n_kept += len(part["#row"])
             limits.check_states(n_kept)
         n_rows = n_kept
         columns = {
@@ -78,10 +82,10 @@ def _extended(
 
 
 def _blocks(sizes: IntArray, total: int) -> list[tuple[int, int]]:
-    """Cut the rows so that each block expands to about 2^20 rows."""
-    if total == 0:
-        return []
-    cuts = np.flatnonzero(np.diff(np.cumsum(sizes) >> 20)) + 1
+    """Cut the rows so that each block expands to about `BLOCK` rows; fewer rows are one block."""
+    if total < BLOCK:
+        return [(0, len(sizes))] if total else []
+    cuts = marked(differences(sizes.cumsum() // BLOCK)) + 1
     edges = [0, *cuts.tolist(), len(sizes)]
     return list(pairwise(edges))
 
@@ -91,7 +95,7 @@ def _elements(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return a pool of element codes, and per row where its set starts in it and how long it is."""
     domains = evaluated(one.domain, Frame(n_rows, columns), table)
-    distinct, group = np.unique(domains, return_inverse=True)
+    distinct, group = ranked(domains)
     members = []
     for code in distinct.tolist():
         if code >= FIRST_FAULT:
@@ -103,7 +107,7 @@ def _elements(
         limits.check_states(value.size)
         members.append(table.codes(value.items))
     sizes = np.array([len(member) for member in members], np.int64)
-    starts = np.cumsum(sizes) - sizes
+    starts = sizes.cumsum() - sizes
     return np.concatenate(members), starts[group], sizes[group]
 
 
@@ -128,7 +132,7 @@ def _kept(
     """Return which rows satisfy the conditions, or still may once the missing cells are there."""
     good = np.ones(n_rows, np.bool_)
     for condition in conditions:
-        rows = np.flatnonzero(good)
+        rows = marked(good)
         frame = Frame(n_rows, columns).at(rows)
         if frozenset(columns).issuperset(reads(condition)):
             truth = truths(condition, frame, table)

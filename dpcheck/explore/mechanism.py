@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked, ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.elimination import eliminated
 from dpcheck.chain.rows import Rows, with_sinks
@@ -106,8 +107,8 @@ def _columns(
 def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
     """Return the codes of the values shown, and per state an index into them or -1."""
     observation = np.full(n_states, -1, np.int64)
-    states = np.flatnonzero(shown != UNASSIGNED)
-    codes, index = np.unique(shown[states], return_inverse=True)
+    states = marked(shown != UNASSIGNED)
+    codes, index = ranked(shown[states])
     observation[states] = index
     return codes, observation
 

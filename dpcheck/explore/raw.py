@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Rows, indptr_of
 from dpcheck.chain.scales import concatenated, summed
@@ -192,7 +193,7 @@ class Explorer:
             costs = self.supports.lengths(table.states.column(0)[first:last])
         else:
             costs = np.ones(last - first, np.int64)
-        cuts = np.flatnonzero(np.diff(np.cumsum(costs) // MAX_ROWS)) + 1 + first
+        cuts = marked(differences(costs.cumsum() // MAX_ROWS)) + 1 + first
         return [slice(a, b) for a, b in pairwise([first, *cuts.tolist(), last])]
 
     def _expand_start(self) -> None:

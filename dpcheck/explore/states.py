@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.explore.growing import Growing
@@ -108,7 +109,7 @@ class StateTable:
             return every, every
         rows = [column[first] for column in columns]
         known = self._found(rows) if self.n_rows else np.full(len(first), -1, np.int64)
-        missing = np.flatnonzero(known < 0)
+        missing = marked(known < 0)
         if len(missing):
             missing = missing[np.argsort(first[missing], kind="stable")]
             known[missing] = self.n_rows + np.arange(len(missing))
@@ -205,7 +206,7 @@ class StateTable:
         hashes = self._hashes(rows)
         for sorted_hashes, numbers in self._runs:
             place = np.searchsorted(sorted_hashes, hashes).clip(max=len(sorted_hashes) - 1)
-            hits = np.flatnonzero(sorted_hashes[place] == hashes)
+            hits = marked(sorted_hashes[place] == hashes)
             if not len(hits):
                 continue
             found = numbers[place[hits]]
@@ -226,7 +227,7 @@ class StateTable:
             hashes, numbers = np.concatenate([more, hashes]), np.concatenate([others, numbers])
         order = np.argsort(hashes, kind="stable")
         hashes = hashes[order]
-        if np.any(hashes[1:] == hashes[:-1]):
+        if (hashes[1:] == hashes[:-1]).any():
             raise HashCollision
         self._runs.append((hashes, numbers[order]))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.scales import concatenated, summed
 from dpcheck.chain.sets import distinct
@@ -148,7 +149,7 @@ class Walk:
         """Return the rows whose new value lies in the declared set; others are mistakes."""
         test = Apply("in", (Var("", node.span), within), node.span)
         truth = truths(test, part.frame.bound("", value), self.table)
-        bad = np.flatnonzero(truth == FALSE)
+        bad = marked(truth == FALSE)
         if len(bad):
             domain = evaluated(within, part.frame.at(bad[:1]), self.table)
             mistake = OutsideDeclaredSet(
@@ -160,7 +161,7 @@ class Walk:
             )
             self._met_mistake(MistakeFault(mistake), node.span, part, int(bad[0]))
         self._report(truth, node.span, part)
-        return np.flatnonzero(truth == TRUE)
+        return marked(truth == TRUE)
 
     def _send(self, index: int, part: Part) -> None:
         if not len(part.origin):
@@ -191,7 +192,7 @@ class Walk:
         frame, rows = part.frame.below(live)
         if rows is None or 2 * frame.n_rows > len(rows) or self.explorer.labelled_edges is not None:
             return part
-        starts = np.flatnonzero(are_first(rows))
+        starts = marked(are_first(rows))
         kept = rows[starts]
         if 2 * len(starts) > len(rows):
             return part
@@ -252,13 +253,13 @@ class Walk:
         """Return an expression's codes, and the rows where it has a value."""
         codes = evaluated(expr, part.frame, self.table)
         if self._report(codes, span, part):
-            rows = np.flatnonzero(codes < FIRST_FAULT)
+            rows = marked(codes < FIRST_FAULT)
             return codes[rows], part.at(rows)
         return codes, part
 
     def _report(self, codes: IntArray, span: Span, part: Part) -> bool:
         """Add the mistakes that faults among the codes are, and tell whether there are any."""
-        faulty = np.flatnonzero(codes >= FIRST_FAULT)
+        faulty = marked(codes >= FIRST_FAULT)
         if not len(faulty):
             return False
         distinct, first = np.unique(codes[faulty], return_index=True)
@@ -275,10 +276,10 @@ class Walk:
         index, part = self._valued(node.index, part, node.span)
         fault = _index_faults(node, index, self.table)
         if self._report(fault, node.span, part):
-            rows = np.flatnonzero(fault < FIRST_FAULT)
+            rows = marked(fault < FIRST_FAULT)
             index, part = index[rows], part.at(rows)
         codes = evaluated(node.value, part.frame, self.table)
-        good = np.flatnonzero(codes < FIRST_FAULT)
+        good = marked(codes < FIRST_FAULT)
         if self._report(codes, node.span, part):
             codes, index, part = codes[good], index[good], part.at(good)
         if node.within is not None:
@@ -287,8 +288,8 @@ class Walk:
         live = frozenset(self.flow.live[node.next])
         for place, cell in enumerate(node.cells, start=node.lo):
             hit = index == place
-            if cell in live and np.any(hit):
-                new = codes if np.all(hit) else np.where(hit, codes, part.frame[cell])
+            if cell in live and hit.any():
+                new = codes if hit.all() else np.where(hit, codes, part.frame[cell])
                 part = part.bound(cell, new)
         self._send(node.next, part)
 
@@ -305,7 +306,7 @@ class Walk:
                 mistake = LengthsDiffer(node.span, (), what)
                 table[k] = self.table.fault(MistakeFault(mistake))
         if self._report(table[group, 0], node.span, part):
-            rows = np.flatnonzero(table[group, 0] < FIRST_FAULT)
+            rows = marked(table[group, 0] < FIRST_FAULT)
             group, part = group[rows], part.at(rows)
         for k, target in enumerate(node.targets):
             part = part.bound(target, table[group, k])
@@ -316,16 +317,16 @@ class Walk:
         if mask is None:
             truth = truths(node.condition, part.frame, self.table)
             self._report(truth, node.condition.span, part)
-            then, orelse = np.flatnonzero(truth == TRUE), np.flatnonzero(truth == FALSE)
+            then, orelse = marked(truth == TRUE), marked(truth == FALSE)
         else:
-            then, orelse = np.flatnonzero(mask), np.flatnonzero(~mask)
+            then, orelse = marked(mask), marked(~mask)
         self._send(node.then, part.at(then))
         self._send(node.orelse, part.at(orelse))
 
     def _sample(self, index: int, node: Sample, part: Part) -> None:
         numbers = distributions(node.distribution, part.frame, self.explorer.supports)
         if self._report(numbers, node.span, part):
-            rows = np.flatnonzero(numbers < FIRST_FAULT)
+            rows = marked(numbers < FIRST_FAULT)
             numbers, part = numbers[rows], part.at(rows)
         if not len(part.origin):
             return

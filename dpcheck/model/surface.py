@@ -27,9 +27,12 @@ names: `from dpcheck.model import surface`, because the core model uses some of 
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, Literal
 
-from dpcheck.records import dataclass, field, replace
+from dpcheck.records import dataclass, field, fields, replace
 from dpcheck.source import SourceText, Span
 
 MAX_NESTING = 150
@@ -859,3 +862,39 @@ class SurfaceModel:
 
     source: SourceText = field(compare=False, repr=False)
     items: tuple[Item, ...]
+
+
+# --- walks -----------------------------------------------------------------------------------
+
+
+def parts(node: object) -> list[object]:
+    """Return the nodes directly below a node, in source order.
+
+    >>> parts(Identifier("x", span=None))
+    []
+    """
+    found: list[object] = []
+    kind: Any = type(node)  # to mypy, a type is no key of a cache
+    names = _fields_of_nodes(kind)
+    if names:
+        _collect([getattr(node, name) for name in names], found)
+    return found
+
+
+def _collect(values: Iterable[Any], found: list[object]) -> None:
+    for value in values:
+        kind: Any = type(value)
+        if kind is tuple:
+            _collect(value, found)
+        elif _is_node(kind):
+            found.append(value)
+
+
+_is_node = cache(is_dataclass)
+
+
+@cache
+def _fields_of_nodes(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 (see `parts`)
+    """Return the fields that can hold other nodes: those that are compared, and no texts."""
+    texts = ("str", "bool", "int")
+    return tuple(field.name for field in fields(kind) if field.compare and field.type not in texts)

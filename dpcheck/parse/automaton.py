@@ -75,6 +75,15 @@ def rules() -> tuple[Rule, ...]:
 
 
 @cache
+def _builders() -> tuple[tuple[Rule, Callable[..., object] | None], ...]:
+    """Return every rule with the method of `Builder` that makes its value."""
+    return tuple(
+        (rule, None if rule.function == "-" else getattr(Builder, rule.function))
+        for rule in rules()
+    )
+
+
+@cache
 def list_states() -> frozenset[int]:
     """Return the states that stand in a list, ready for its next element."""
     every = [ROWS[state] for state in range(len(ROWS.lines))]
@@ -107,12 +116,14 @@ class Machine:
 
     def run(self) -> object | None:
         """Return the value of the start symbol, or None if nothing could be saved."""
-        builders, passed = self._builders(), _PASSED
-        tokens, rows, source = self.tokens, self.rows, self.source
+        builders, passed = _builders(), _PASSED
+        tokens, rows, source, builder = self.tokens, self.rows, self.source, self.builder
         states, values, firsts, reduced = self.states, self.values, self.firsts, self.reduced
+        end_state = self.end_state
         while True:
             token = tokens[self.position]
-            action = rows[states[-1]].get(token.type)
+            kind = token.type
+            action = rows[states[-1]].get(kind)
             if action is None:
                 if not self._recover():
                     return None
@@ -126,7 +137,7 @@ class Machine:
                 (origin, length, _, kept), build = builders[-action - 1]
                 reduced.append(states[-length:] if length else [])
                 if length == 1 and build is None:
-                    key = (states[-2], states[-1], token.type)
+                    key = (states[-2], states[-1], kind)
                     states[-1] = passed.get(key) or self._pass_on(key)
                 else:
                     first = firsts[-length] if length else self.position
@@ -136,13 +147,13 @@ class Machine:
                         start = tokens[first].start
                         end = tokens[self.position - 1].end if length else start
                         span = Span(source, start, end)
-                        value = build(span, *[values[i - length] for i in kept])
+                        value = build(builder, span, *[values[i - length] for i in kept])
                     if length:
                         del states[-length:], values[-length:], firsts[-length:]
                     states.append(rows[states[-1]][origin])
                     values.append(value)
                     firsts.append(first)
-                if states[-1] == self.end_state and token.type == END:
+                if states[-1] == end_state and kind == END:
                     return values[0]
 
     def _pass_on(self, key: tuple[int, int, str]) -> int:
@@ -162,13 +173,6 @@ class Machine:
             state = self.rows[below][origin]
         _PASSED[key] = state
         return state
-
-    def _builders(self) -> list[tuple[Rule, Callable[..., object] | None]]:
-        """Return every rule with the method that builds its value."""
-        return [
-            (rule, None if rule.function == "-" else getattr(self.builder, rule.function))
-            for rule in self.rules
-        ]
 
     # --- recovery ----------------------------------------------------------------------------
 

@@ -54,7 +54,8 @@ def _named_by(argument: str) -> list[ModelPath] | Mistake:
             below = [ModelPath(str(file), file.resolve(), root) for file in _files_below(path)]
             return below or NoModels(None, argument)
         if path.exists():
-            return [ModelPath(argument, path.resolve(), _root_of_file(path.resolve()))]
+            real = path.resolve()
+            return [ModelPath(argument, real, _root_of_file(real))]
     except (OSError, ValueError, RuntimeError) as error:
         return CannotRead(None, argument, os_reason(error))
     return NoSuchFile(None, argument, similar_path(path))

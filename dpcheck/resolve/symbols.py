@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from dpcheck.model import surface
-from dpcheck.resolve.syntax import assigned_names, descendants, parts
+from dpcheck.resolve.syntax import assigned_names, statements
 
 
 def introduced_symbols(
@@ -58,7 +58,7 @@ class _Found:
                 self.whole(value, bound | self.constants)
             case surface.Output(value=value):
                 self.whole(value, bound | self.declared)
-        for part in parts(node):
+        for part in surface.parts(node):
             self.visit(part, bound, in_declaration=in_declaration)
 
     def whole(self, value: surface.Expression, bound: AbstractSet[str]) -> None:
@@ -102,8 +102,7 @@ def _names_of_mechanism(mechanism: surface.Mechanism) -> frozenset[str]:
     names = set(assigned_names(mechanism.body))
     names.update(parameter.name.name for parameter in mechanism.parameters)
     names.update(declared.name.name for declared in mechanism.inputs)
-    for statement in mechanism.body:
-        for node in descendants(statement):
-            if isinstance(node, surface.For):
-                names.update(index.variable.name for index in node.indices)
+    for statement in statements(mechanism.body):
+        if isinstance(statement, surface.For):
+            names.update(index.variable.name for index in statement.indices)
     return frozenset(names)

@@ -1,51 +1,10 @@
-"""Walks over the surface tree that need no meaning: parts, names that statements assign, calls."""
+"""Walks over the surface tree that need no meaning: statements, names they assign, calls."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from dpcheck.model import surface
-
-_FIELDS: dict[type[object], tuple[str, ...]] = {}
-_NODES: dict[type[object], bool] = {}
-
-
-def _fields(node: object) -> tuple[str, ...]:
-    """Return the fields that can hold other nodes: those that are compared."""
-    kind = type(node)
-    if kind not in _FIELDS:
-        assert dataclasses.is_dataclass(kind), "nodes are dataclasses"
-        _FIELDS[kind] = tuple(f.name for f in dataclasses.fields(kind) if f.compare)
-    return _FIELDS[kind]
-
-
-def parts(node: object) -> list[object]:
-    """Return the nodes directly below a node, in source order.
-
-    >>> parts(surface.Identifier("x", span=None))
-    []
-    """
-    found: list[object] = []
-    for name in _fields(node):
-        _collect(getattr(node, name), found)
-    return found
-
-
-def _collect(value: object, found: list[object]) -> None:
-    kind = type(value)
-    if kind is tuple:
-        for item in value:  # type: ignore[attr-defined]
-            _collect(item, found)
-    elif _is_node(kind):
-        found.append(value)
-
-
-def _is_node(kind: type[object]) -> bool:
-    known = _NODES.get(kind)
-    if known is None:
-        known = _NODES[kind] = dataclasses.is_dataclass(kind)
-    return known
 
 
 def descendants(node: object) -> Iterator[object]:
@@ -54,19 +13,37 @@ def descendants(node: object) -> Iterator[object]:
     while waiting:
         current = waiting.pop()
         yield current
-        waiting.extend(parts(current))
+        waiting.extend(surface.parts(current))
+
+
+def statements(body: tuple[surface.Statement, ...]) -> Iterator[surface.Statement]:
+    """Yield all statements of a mechanism's body, each before those inside of it.
+
+    Statements stand in bodies only, never below an expression: those are not looked through.
+    """
+    for statement in body:
+        waiting = [statement]
+        while waiting:
+            current = waiting.pop()
+            yield current
+            match current:
+                case surface.If(branches=branches, otherwise=otherwise):
+                    for _, inner in branches:
+                        waiting.extend(inner)
+                    waiting.extend(otherwise)
+                case surface.For() | surface.While() | surface.Repeat():
+                    waiting.extend(current.body)
 
 
 def assigned_names(body: tuple[surface.Statement, ...]) -> tuple[str, ...]:
     """Return the names that some statement of a mechanism's body assigns: its locals."""
     found: dict[str, None] = {}
-    for statement in body:
-        for node in descendants(statement):
-            match node:
-                case surface.Assign(place=place) | surface.Sample(place=place):
-                    found.update((identifier.name, None) for identifier in place_names(place))
-                case surface.Var(name=identifier):
-                    found[identifier.name] = None
+    for statement in statements(body):
+        match statement:
+            case surface.Assign(place=place) | surface.Sample(place=place):
+                found.update((identifier.name, None) for identifier in place_names(place))
+            case surface.Var(name=identifier):
+                found[identifier.name] = None
     return tuple(found)
 
 

@@ -202,10 +202,13 @@ def test_equal_rows_over_different_denominators_are_one_class():
 def test_rows_that_share_a_scale_are_compared_in_integers(value):
     p, q = [Fraction(k, 10) for k in (1, 2, 3, 4)], [Fraction(k, 10) for k in (4, 1, 1, 4)]
     block = block_of(p, q)
-    assert block._shared_factors(exact(value)) is not None
+    assert block._shared_products(exact(value), None) is not None
     above = [a > value * b for a, b in zip(p, q, strict=True)]
     assert block._exceeding_at(exact(value), None).tolist() == above
     assert block._exceeding_at(exact(value), np.array([3, 1])).tolist() == [above[3], above[1]]
+    equal = [k for k in (0, 1, 2, 3) if p[k] == value * q[k]]
+    assert block.equal_ratio(exact(value), np.arange(4)).tolist() == equal
+    assert "_ratios" not in vars(block), "no floats are made where integers are as fast"
 
 
 def test_products_beyond_64_bits_are_not_taken_for_integers():

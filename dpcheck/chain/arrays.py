@@ -1,0 +1,53 @@
+"""What numpy does in Python, several calls deep, in one or two calls of its compiled part.
+
+A chain of a few states takes a few hundred numpy calls, and half of their time are wrappers of
+`flatnonzero`, `diff` and `unique`. So these are here; `cumsum`, `repeat`, `all`, ... are methods.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray
+
+FEW = 4096
+"""So few values are found among the different ones faster than numpy sorts their places."""
+
+
+def marked(mask: Any) -> IntArray:  # noqa: ANN401 (any array of one dimension)
+    """Return where an array of one dimension is not 0, in order.
+
+    >>> marked(np.array([0, 7, 0, 1])).tolist()
+    [1, 3]
+    """
+    places: IntArray = mask.nonzero()[0]
+    return places
+
+
+def differences(values: IntArray) -> IntArray:
+    """Return each value but the first, less the one before it: the lengths of rows by `indptr`.
+
+    >>> differences(np.array([0, 2, 5])).tolist()
+    [2, 3]
+    """
+    return values[1:] - values[:-1]
+
+
+def ranked(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different values in order, and which of them each one is.
+
+    >>> values, rank = ranked(np.array([7, 2, 7]))
+    >>> values.tolist(), rank.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    if len(values) > FEW:
+        different, rank = np.unique(values, return_inverse=True)
+        return different, rank
+    ordered = np.sort(values)
+    is_first = np.empty(len(ordered), np.bool_)
+    is_first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    different = ordered[is_first]
+    return different, different.searchsorted(values)
