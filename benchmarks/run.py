@@ -25,7 +25,14 @@ from benchmarks.instances import Instance
 from benchmarks.job import write_models
 from benchmarks.processes import ROOT, add_run, add_whole_process
 from benchmarks.suite import SMALL, SUITE
-from benchmarks.table import Timing, machine, printed_table, replace_table, row
+from benchmarks.table import (
+    SHOWN_AS_WHOLE,
+    Timing,
+    machine,
+    printed_table,
+    replace_table,
+    row,
+)
 from benchmarks.ways import WAYS, Ways, favorites_of
 
 README = ROOT / "benchmarks" / "README.md"
@@ -153,8 +160,8 @@ def measured(instance: Instance, folder: Path, options: Options, ways: Ways) -> 
             if len(series.runs) < options.repeat and series.is_short(RUN_LONG):
                 add_run(series, instance.name, folder, options.cap)
     for _ in range(options.repeat):
-        for series in found.values():
-            if len(series.whole) < options.repeat and series.is_short(RUN_LONG):
+        for tool, series in found.items():
+            if tool in SHOWN_AS_WHOLE and series.is_short(RUN_LONG):
                 add_whole_process(series, instance.name, folder, options.cap)
     for path in folder.glob(f"{instance.name}.*"):
         path.unlink()

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 MARKS = "<!-- table: begin -->", "<!-- table: end -->"
 STORM_TOOLS = ("storm-exact", "storm-sound")
+SHOWN_AS_WHOLE = ("dpcheck", "storm-sound")
 ENOUGH_RUNS = 5
 
 
@@ -105,7 +106,7 @@ def row(timing: Timing, cap: float) -> str:
         memory_text(exact),
         *(seconds_text(sound, cap, wrong.get("storm-sound")), ratio_text(sound, ours)),
         memory_text(sound),
-        *(whole_text(ours), whole_text(sound)),
+        *(whole_text(timing.of(tool)) for tool in SHOWN_AS_WHOLE),
     ]
     return f"| {' | '.join(cells)} |"
 
