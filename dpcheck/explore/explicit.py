@@ -109,6 +109,7 @@ class _Layout:
         self.scales = Scales()
         self.parts: list[Entries] = []
         self.sources: list[IntArray] = []
+        self.n_rows = 0
         self.spans: list[Span] = []
         self.mistakes: list[Mistake] = []
 
@@ -117,7 +118,7 @@ class _Layout:
         for statement in statements:
             if len(self.mistakes) >= MAX_MISTAKES or not frame.n_rows:
                 return
-            self.limits.check_time(f"{sum(map(len, self.sources))} rows laid out")
+            self.limits.check_time(f"{self.n_rows} rows laid out")
             match statement:
                 case Row():
                     self._row(statement, frame, names)
@@ -206,6 +207,7 @@ class _Layout:
         if plan is None:
             return
         self.sources.append(source)
+        self.n_rows += len(source)
         self.spans.append(row.source.span)
         column = 0
         for branch in row.branches:
@@ -230,7 +232,7 @@ class _Layout:
         scales = self.scales.codes(self.supports.denominators(numbers))
         blocks = np.cumsum(self.supports.lengths(numbers)) >> 20
         for rows in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(blocks)) + 1):
-            self.limits.check_time(f"{sum(map(len, self.sources))} rows laid out")
+            self.limits.check_time(f"{self.n_rows} rows laid out")
             drawn = self.supports.drawn(numbers[rows])
             owner = rows[drawn.row]
             inner = frame.at(owner).bound(draw.name, drawn.value)

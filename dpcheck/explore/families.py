@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -100,11 +102,14 @@ class Families:
 
     def text(self, state: int) -> str:
         """Return a state's name."""
-        for block in self.blocks.values():
-            if block.first <= state < block.first + block.size:
-                codes = block.indices(state - block.first)
-                return self.written(block.family.name, codes)
-        raise AssertionError("every state belongs to a family")
+        assert 0 <= state < self.n_states, "every state belongs to a family"
+        block = self._in_order[bisect_right(self._in_order, state, key=lambda b: b.first) - 1]
+        return self.written(block.family.name, block.indices(state - block.first))
+
+    @cached_property
+    def _in_order(self) -> tuple[Block, ...]:
+        """The families by their first states, as they were declared."""
+        return tuple(self.blocks.values())
 
     def written(self, name: str, codes: list[int]) -> str:
         """Return the name of a member."""

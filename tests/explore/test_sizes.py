@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,14 @@ import pytest
 
 from dpcheck.explore.closed_forms import geometric_clamped
 from dpcheck.explore.columns import ValueTable
+from dpcheck.explore.evaluate import Frame
+from dpcheck.explore.explicit import _Layout
+from dpcheck.explore.families import Families
+from dpcheck.front import loads
+from dpcheck.limits import Limits
+from dpcheck.model.expressions import Const
+from dpcheck.model.program import RowsIf
+from dpcheck.source import SourceText, Span
 from tests.checking import check_text, verdicts
 
 TWO_INPUTS = """
@@ -85,3 +94,22 @@ def test_a_power_beyond_memory_is_named_shortly(expr, message):
     (error,) = [error for error in report["errors"] if error["code"] == "DP208"]
     assert len(error["message"]) < 160
     assert message is None or error["message"] == message
+
+
+def test_a_row_statement_costs_the_same_however_many_came_before():
+    table = ValueTable()
+    span = Span(SourceText("test.dpm", "text"), 0, 4)
+    limits = Limits()
+    layout = _Layout(Families({}, 0, table), table, limits)
+    layout.sources.extend([np.zeros(1, np.int64)] * 100_000)
+    statement = RowsIf(Const(value=False, span=span), (), (), span)
+    start = time.process_time()
+    layout.add([statement] * 5_000, Frame(1, {}), ())
+    assert time.process_time() - start < 2
+
+
+def test_states_are_found_by_number_whatever_their_families_are():
+    text = "chain c { state a state b[i in 1..3, j in 0..1] state e init a }"
+    chain = loads(text).target("c").chain()
+    expected = ["a", *(f"b[{i}, {j}]" for i in (1, 2, 3) for j in (0, 1)), "e"]
+    assert [chain.state_text(state) for state in range(8)] == expected
