@@ -109,10 +109,10 @@ def answered(
     except ClaimRejected as rejected:
         yield rejected.mistake
     except LimitReached as limit:
-        yield _answer(check, explored, _undecided(limit), time.monotonic() - started)
+        yield _answer(check, explored, _undecided(limit, explored), time.monotonic() - started)
     except MemoryError:
         full = LimitReached("the memory of this machine is used up", "--max-states")
-        yield _answer(check, explored, _undecided(full), time.monotonic() - started)
+        yield _answer(check, explored, _undecided(full, explored), time.monotonic() - started)
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
         import traceback
 
@@ -154,10 +154,14 @@ def measures_of(explored: Explored, check: ResolvedCheck) -> dict[str, list[Numb
     }
 
 
-def _undecided(limit: LimitReached) -> Outcome:
+def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:
     reason, bracket, progress = limit.reason.partition(" (")
     progress = progress.removesuffix(")") if bracket else ""
-    return Outcome(Undecided(reason, progress, limit.option), Coverage(0, 0))
+    coverage = Coverage(0, 0)
+    if explored is not None:
+        chain = explored.chain
+        coverage = Coverage(len(chain.initial), len(chain.neighbors.pairs))
+    return Outcome(Undecided(reason, progress, limit.option), coverage)
 
 
 def _answer(

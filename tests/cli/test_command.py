@@ -206,6 +206,26 @@ def test_json_follows_its_schema_and_the_language_page(folder):
     assert found["excess"] == {"exact": "1/4", "decimal": "0.25"}
 
 
+def test_json_counts_no_pairs_where_a_limit_kept_the_chain_from_being_finished(folder):
+    (folder / "endless.dpm").write_text(ENDLESS, "utf-8")
+    run = command("check", "endless.dpm", "--max-states", "9", "--format", "json", cwd=folder)
+    (result,) = json_of(run)["results"]
+    assert (result["states"], result["transitions"], result["neighbor_pairs"]) == (None,) * 3
+
+
+def test_json_keeps_the_numbers_of_a_chain_that_stands_when_a_limit_is_met(folder, monkeypatch):
+    from dpcheck.limits import LimitReached
+    from dpcheck.pipeline import questions
+    from tests.checking import check_text
+
+    def stopped(*arguments, **options):
+        raise LimitReached("the time limit of 1 s passed (labels)", "--timeout")
+
+    monkeypatch.setattr(questions, "measures_of", stopped)
+    (result,) = check_text(TRUE_CLAIM)["results"]
+    assert (result["verdict"], result["states"], result["neighbor_pairs"]) == ("undecided", 4, 1)
+
+
 def test_json_lists_mistakes_beside_results(folder):
     run = command("check", folder, "--format", "json")
     report = json_of(run)
