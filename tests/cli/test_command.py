@@ -435,6 +435,16 @@ def test_an_output_that_cannot_be_written_is_said_in_a_line(folder, arguments):
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize(
+    "arguments", ["check no_such.dpm", "check --no-such-option x", "explain DP000", "pmf no m"]
+)
+@pytest.mark.parametrize("stdout", ["/dev/null", "/dev/full"])
+def test_complaints_that_cannot_be_written_keep_the_exit_status(folder, arguments, stdout):
+    full = f"{sys.executable} -m dpcheck {arguments} 2>/dev/full >{stdout}"
+    assert subprocess.run(full, shell=True, cwd=folder, check=False).returncode == 2
+
+
 def test_a_closed_output_keeps_the_exit_status(folder):
     closed = f"{sys.executable} -m dpcheck check {folder} >&-"
     ended = subprocess.run(closed, shell=True, capture_output=True, text=True, check=False)
