@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from dpcheck.chain.chain import Chain
 from dpcheck.check.output_rows import output_rows
 from dpcheck.check.verdicts import Amount, Table, Undecided, Value
+from dpcheck.diagnostics.files import SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, Number, exact_text
 from dpcheck.explore import MistakesFound, labelled
@@ -78,7 +79,9 @@ def load(path: str | Path, **constants: Parameter) -> Model:
     Imports are bounded as on the command line. Raises `ModelError`.
     """
     paths, mistakes = model_paths([str(path)])
-    if mistakes or len(paths) != 1:
+    if len(paths) > 1:
+        mistakes += (SeveralFiles(None, str(path), len(paths), paths[0].shown),)
+    if mistakes:
         raise ModelError(mistakes)
     return _model(Library().closure(paths[0]), constants)
 
