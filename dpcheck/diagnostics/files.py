@@ -364,3 +364,24 @@ Right: dpcheck pmf models/survey.dpm survey
     def help(self) -> str | None:
         """One of the files."""
         return f"name one of them, such as `{self.first}`"
+
+
+@dataclass(frozen=True)
+class WrongCall(Mistake):
+    """An option or argument of the call is wrong."""
+
+    reason: str
+
+    code: ClassVar[str] = "DP016"
+    explanation: ClassVar[str] = """\
+The command line cannot be read: an option does not exist or has a value it cannot have, or no file
+is named. This is how `--format json` says it; as text, the usage of the command stands beside it.
+
+Wrong: dpcheck check --format json --max-states many survey.dpm
+Right: dpcheck check --format json --max-states 1000 survey.dpm
+"""
+
+    @property
+    def title(self) -> str:
+        """What is wrong."""
+        return self.reason

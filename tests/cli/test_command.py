@@ -226,6 +226,35 @@ def test_json_keeps_the_numbers_of_a_chain_that_stands_when_a_limit_is_met(folde
     assert (result["verdict"], result["states"], result["neighbor_pairs"]) == ("undecided", 4, 1)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--format", "json"], "missing argument"),
+        (["--format", "json", "--max-states", "abc", "good.dpm"], "--max-states"),
+        (["--timeout", "nan", "good.dpm", "--format=json"], "--timeout"),
+        (["--no-such", "--format", "json", "good.dpm"], "--no-such"),
+    ],
+)
+def test_json_says_what_is_wrong_with_a_call(folder, capsys, arguments, said):
+    from dpcheck import cli
+
+    assert cli.run(["check", *arguments]) == 2
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    jsonschema.validate(report, SCHEMA)
+    assert (report["ok"], report["results"], err) == (False, [], "")
+    (error,) = report["errors"]
+    assert error["code"] == "DP016"
+    assert said in error["message"].lower()
+
+
+def test_a_file_that_is_named_like_the_option_is_no_option(folder, capsys):
+    from dpcheck import cli
+
+    assert cli.run(["check", "--no-such", "--", "--format", "json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_json_lists_mistakes_beside_results(folder):
     run = command("check", folder, "--format", "json")
     report = json_of(run)
