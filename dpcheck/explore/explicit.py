@@ -40,7 +40,7 @@ from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.distributions import Supports, distributions
 from dpcheck.explore.evaluate import Frame, evaluated, spread_frames, truths
 from dpcheck.explore.explored import Explored
-from dpcheck.explore.families import NO_STATE, Families, StateLabels
+from dpcheck.explore.families import NO_STATE, Families, StateLabels, number_of_members
 from dpcheck.explore.mistakes import MistakesFound, mistake_of
 from dpcheck.explore.walk import spoken
 from dpcheck.limits import Limits
@@ -67,9 +67,9 @@ MAX_MISTAKES = 20
 def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     """Return the chain as declared: states in the order of declaration, then †."""
     table = ValueTable()
+    limits.check_states(sum(number_of_members(family) for family in target.families))
     families = Families.of(target, table)
     n = families.n_states
-    limits.check_states(n)
     layout = _Layout(families, table, limits)
     layout.add(target.rows, Frame(1, {}), ())
     rows = layout.rows()

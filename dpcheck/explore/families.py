@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -20,6 +21,20 @@ from dpcheck.records import dataclass
 NO_STATE = -1
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+def number_of_members(family: Family) -> int:
+    """Return how many states a family has, without listing any: it may be any number."""
+    return prod(members.size for members in _index_sets(family))
+
+
+def _index_sets(family: Family) -> list[SetValue]:
+    sets = []
+    for _, domain in family.indices:
+        assert isinstance(domain, Const), "index sets are known"
+        assert isinstance(domain.value, SetValue), "index sets are sets"
+        sets.append(domain.value)
+    return sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +86,7 @@ class Families:
         blocks: dict[str, Block] = {}
         first = 0
         for family in chain.families:
-            sets = []
-            for _, domain in family.indices:
-                assert isinstance(domain, Const), "index sets are known"
-                assert isinstance(domain.value, SetValue), "index sets are sets"
-                sets.append(table.codes(domain.value.items))
+            sets = [table.codes(members.items) for members in _index_sets(family)]
             size = 1
             for members in sets:
                 size *= len(members)

@@ -96,6 +96,17 @@ def test_a_power_beyond_memory_is_named_shortly(expr, message):
     assert message is None or error["message"] == message
 
 
+@pytest.mark.parametrize("family", ["s[i in 1..10^9]", "s[i in 1..10^5, j in 1..10^5]"])
+def test_a_family_beyond_the_limit_is_undecided_before_it_is_listed(monkeypatch, family):
+    monkeypatch.setattr(ValueTable, "codes", None)  # would list the members of an index set
+    report = check_text(
+        f"chain c {{ state a state {family} a -> 1: a init a }} check c: P=1 [ F a ]"
+    )
+    assert verdicts(report) == ["undecided"], report
+    reason = report["results"][0]["reason"]
+    assert (reason["text"], reason["option"]) == ("more than 10000000 states", "--max-states")
+
+
 def test_a_row_statement_costs_the_same_however_many_came_before():
     table = ValueTable()
     span = Span(SourceText("test.dpm", "text"), 0, 4)
