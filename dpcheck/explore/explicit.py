@@ -66,7 +66,7 @@ MAX_MISTAKES = 20
 
 def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     """Return the chain as declared: states in the order of declaration, then †."""
-    table = ValueTable()
+    table = ValueTable(limits)
     limits.check_states(sum(number_of_members(family) for family in target.families))
     families = Families.of(target, table)
     n = families.n_states
