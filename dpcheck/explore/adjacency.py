@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.rows import ranges
@@ -385,7 +387,8 @@ def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
         return partial(_found_in_order, ordered, order)
     # A negative key counts from the end, where nothing stands. A table of zeros costs memory, and
     # time, only where it is looked at: of the others 10^6 inputs had one of 1 GB to fill.
-    row = np.zeros(2 * size, np.int32 if len(target) < 2**31 - 1 else np.int64)
+    kind: type[np.signedinteger[Any]] = np.int32 if len(target) < 2**31 - 1 else np.int64
+    row = np.zeros(2 * size, kind)
     row[target] = np.arange(1, len(target) + 1)
     return partial(_found_in_table, row)
 
@@ -406,7 +409,9 @@ def _found_in_order(
     return hit, order[place[hit]]
 
 
-def _found_in_table(row: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
+def _found_in_table(
+    row: NDArray[np.signedinteger[Any]], keys: IntArray
+) -> tuple[IntArray, IntArray]:
     """Return the same: the table has the place of each target, counted from 1."""
     found = row[keys]
     hit = np.flatnonzero(found)
