@@ -10,12 +10,14 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged
 from dpcheck.check.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import measured
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.atoms import Measure
 from dpcheck.model.program import Target
+from dpcheck.pipeline.conditions import condition_of
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Crash, Started
 from dpcheck.report.coverage import covered_by
@@ -107,7 +109,7 @@ def answered(
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
-        yield rejected.mistake
+        yield _with_condition(rejected.mistake, check.target, explored)
     except LimitReached as limit:
         yield _answer(check, explored, _undecided(limit, explored), time.monotonic() - started)
     except MemoryError:
@@ -143,6 +145,13 @@ def _one_a_place(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
         if key not in seen:
             seen.add(key)
             yield mistake
+
+
+def _with_condition(mistake: Mistake, target: Target, explored: Explored | None) -> Mistake:
+    """Return a mistake with what `at` may say, where it asks for one of several states."""
+    if not isinstance(mistake, SeveralStates) or explored is None:
+        return mistake
+    return replace(mistake, condition=condition_of(mistake.states[0], target, explored))
 
 
 def measures_of(explored: Explored, check: ResolvedCheck) -> dict[str, list[Number | None]]:
