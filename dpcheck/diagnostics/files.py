@@ -385,3 +385,24 @@ Right: dpcheck check --format json --max-states 1000 survey.dpm
     def title(self) -> str:
         """What is wrong."""
         return self.reason
+
+
+@dataclass(frozen=True)
+class NotOneClaim(Mistake):
+    """A call from Python asks about one claim, and its text holds another number of claims."""
+
+    n_claims: int
+
+    code: ClassVar[str] = "DP017"
+    explanation: ClassVar[str] = """\
+`Target.check`, `Target.value` and their kin answer one claim, which is written without `check` and
+without the target. Several claims at once are what `Model.ask` is for.
+
+Wrong: survey.check("dp(1) check survey: dp(2)")
+Right: survey.check("dp(1)")
+"""
+
+    @property
+    def title(self) -> str:
+        """How many there are."""
+        return f"one claim is needed here, and the text holds {self.n_claims}"
