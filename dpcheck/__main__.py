@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 INTERRUPTED = 130
@@ -32,13 +33,20 @@ def main() -> None:
 
         status = run(sys.argv[1:])
         sys.stdout.flush()
+        sys.stderr.flush()
     except OSError as failure:
-        sys.stderr.write(f"dpcheck: cannot write the output: {failure.strerror}\n")
+        _say(f"cannot write the output: {failure.strerror}")
         os._exit(CANNOT_WRITE)  # what is still buffered cannot be written either
     except KeyboardInterrupt:
-        sys.stderr.write("dpcheck: interrupted\n")
+        _say("interrupted")
         status = INTERRUPTED
     _leave(status)
+
+
+def _say(text: str) -> None:
+    """Write a line to standard error, if it can be written to."""
+    with suppress(OSError):
+        sys.stderr.write(f"dpcheck: {text}\n")
 
 
 def _leave(status: int) -> NoReturn:
@@ -48,8 +56,9 @@ def _leave(status: int) -> NoReturn:
     scientific packages run it, and would end the process by SIGINT although it was handled. And a
     thread given up at a deadline may still be at work, and fail while the interpreter goes away.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     os._exit(status)
 
 

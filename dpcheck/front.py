@@ -32,13 +32,14 @@ from typing import TYPE_CHECKING
 from dpcheck.chain.chain import Chain
 from dpcheck.check.output_rows import output_rows
 from dpcheck.check.verdicts import Amount, Table, Undecided, Value
+from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, Number, exact_text
 from dpcheck.explore import MistakesFound, labelled
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
-from dpcheck.parse import parse_model
+from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, is_selected
@@ -78,7 +79,9 @@ def load(path: str | Path, **constants: Parameter) -> Model:
     Imports are bounded as on the command line. Raises `ModelError`.
     """
     paths, mistakes = model_paths([str(path)])
-    if mistakes or len(paths) != 1:
+    if len(paths) > 1:
+        mistakes += (SeveralFiles(None, str(path), len(paths), paths[0].shown),)
+    if mistakes:
         raise ModelError(mistakes)
     return _model(Library().closure(paths[0]), constants)
 
@@ -180,9 +183,11 @@ class Model:
         )
 
     def resolved_question(self, text: str) -> ResolvedCheck:
-        """Return a claim as if the file ended with it; raises `ModelError`."""
-        (check,) = self.resolved_questions(text)
-        return check
+        """Return a claim as if the file ended with it; raises `ModelError`, also for several."""
+        found = self.resolved_questions(text)
+        if len(found) != 1:
+            raise ModelError([NotOneClaim(found[1].span if found else None, len(found))])
+        return found[0]
 
     def resolved_questions(self, text: str) -> tuple[ResolvedCheck, ...]:
         """Return claims as if the file ended with them; raises `ModelError`."""
@@ -242,6 +247,9 @@ class Target:
 
     def __post_init__(self) -> None:
         """Resolve the target, so that a wrong name or parameter shows at once."""
+        alone = parse_expression(SourceText("<target>", self.name))
+        if alone.mistakes:
+            raise ModelError(alone.mistakes)
         _ = self._core
 
     @property

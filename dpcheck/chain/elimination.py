@@ -476,9 +476,9 @@ def _backward(
 
 def _blocks(costs: IntArray) -> list[slice]:
     """Cut rows of the given costs into runs of at most `BLOCK_ENTRIES`, one row at least."""
-    if not len(costs):
-        return []
-    marks = np.flatnonzero(np.diff(np.cumsum(costs) // BLOCK_ENTRIES)) + 1
+    if costs.sum() < BLOCK_ENTRIES:
+        return [slice(0, len(costs))] if len(costs) else []
+    marks = marked(differences(costs.cumsum() // BLOCK_ENTRIES)) + 1
     edges = [0, *marks.tolist(), len(costs)]
     return [slice(a, b) for a, b in pairwise(edges)]
 

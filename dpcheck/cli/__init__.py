@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise, takewhile
 
-from dpcheck.cli.checking import check_as_text, say
+from dpcheck.cli.checking import check_as_text, refuse_as_json, say
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -53,11 +54,22 @@ def _commanded(arguments: Sequence[str]) -> int:
     try:
         status = dpcheck.main(list(arguments), prog_name="dpcheck", standalone_mode=False)
     except click.ClickException as mistake:
-        mistake.show()
+        if _is_for_programs(arguments):
+            refuse_as_json(mistake.format_message())
+        else:
+            mistake.show()
         return 2  # click has 1 for a file that cannot be written; 1 is a claim that is not so
     except click.Abort:
         raise KeyboardInterrupt from None
     return status if isinstance(status, int) else 0
+
+
+def _is_for_programs(arguments: Sequence[str]) -> bool:
+    """Return whether a call of `check` asks for JSON, as far as one can tell from a wrong call."""
+    before = list(takewhile(lambda argument: argument != "--", arguments))
+    forms = [second for first, second in pairwise(before) if first == "--format"]
+    forms += [a.removeprefix("--format=") for a in before if a.startswith("--format=")]
+    return before[:1] == ["check"] and "json" in forms
 
 
 def _crashed() -> int:

@@ -27,6 +27,15 @@ def check_as_json(paths: Sequence[str], options: Options) -> int:
     return _ended(summary)
 
 
+def refuse_as_json(reason: str) -> None:
+    """Write the JSON object of a call that cannot be read: nothing is checked."""
+    from dpcheck.diagnostics.files import WrongCall
+    from dpcheck.report import Summary, json_text
+
+    words = reason[:1].lower() + reason[1:].rstrip(".")
+    sys.stdout.write(json_text(Summary((), (WrongCall(None, words),)), __version__) + "\n")
+
+
 def check_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool = False) -> int:
     """Check the claims of model files and tell what is found; return the exit status."""
     from dpcheck.pipeline import check_paths

@@ -156,9 +156,11 @@ def profile(
     options = _overview_options(definitions, max_states, timeout)
     found = list(overviews(path, ["profile"], target, distance, options))
     status = _overview_status(found)
-    tables = [each for each in found if each.table is not None]
-    for each in tables:
+    for each in found:
         writer(sys.stdout)(profile_lines(each))
+    tables = [each for each in found if each.table is not None]
+    if status and not tables:
+        return status
     if (svg or csv) and len(tables) != 1:
         names = ", ".join(each.target for each in tables) or "none"
         raise click.UsageError(f"a file is for one profile; choose one with --target ({names}).")

@@ -313,3 +313,96 @@ Right: dpcheck new my_survey        dpcheck new models/my_survey
         """A name made of it, if there is one."""
         made = "_".join(re.findall(r"\w+", self.name)).lstrip("0123456789_")
         return f"try `{made}`" if made and made != self.name else None
+
+
+@dataclass(frozen=True)
+class EmptyPath(Mistake):
+    """A file or directory is named by an empty text."""
+
+    code: ClassVar[str] = "DP014"
+    explanation: ClassVar[str] = """\
+An argument of the call is empty: mostly a variable of the shell that is not set. To check all
+models of the working directory, say so with a dot.
+
+Wrong: dpcheck check "$MODELS"      (and MODELS is not set)
+Right: dpcheck check .
+"""
+
+    @property
+    def title(self) -> str:
+        """The mistake."""
+        return "the name of a file or directory is empty"
+
+    @property
+    def help(self) -> str | None:
+        """What stands for everything."""
+        return "`.` stands for the working directory"
+
+
+@dataclass(frozen=True)
+class SeveralFiles(FileMistake):
+    """A directory of `n_files` models where one file is needed; `first` is one of them."""
+
+    n_files: int
+    first: str
+
+    code: ClassVar[str] = "DP015"
+    explanation: ClassVar[str] = """\
+`dpcheck pmf` and `dpcheck.load` take one model file, because a target is looked for in one file. A
+directory stands for all models in it and below it, and this one has several.
+
+Wrong: dpcheck pmf models survey
+Right: dpcheck pmf models/survey.dpm survey
+"""
+
+    @property
+    def title(self) -> str:
+        """Which directory."""
+        return f"one file is needed, and the directory `{self.path}` has {self.n_files} models"
+
+    @property
+    def help(self) -> str | None:
+        """One of the files."""
+        return f"name one of them, such as `{self.first}`"
+
+
+@dataclass(frozen=True)
+class WrongCall(Mistake):
+    """An option or argument of the call is wrong."""
+
+    reason: str
+
+    code: ClassVar[str] = "DP016"
+    explanation: ClassVar[str] = """\
+The command line cannot be read: an option does not exist or has a value it cannot have, or no file
+is named. This is how `--format json` says it; as text, the usage of the command stands beside it.
+
+Wrong: dpcheck check --format json --max-states many survey.dpm
+Right: dpcheck check --format json --max-states 1000 survey.dpm
+"""
+
+    @property
+    def title(self) -> str:
+        """What is wrong."""
+        return self.reason
+
+
+@dataclass(frozen=True)
+class NotOneClaim(Mistake):
+    """A call from Python asks about one claim, and its text holds another number of claims."""
+
+    n_claims: int
+
+    code: ClassVar[str] = "DP017"
+    explanation: ClassVar[str] = """\
+`Target.check`, `Target.value` and their kin answer one claim, which is written without `check` and
+without the target. Several claims at once are what `Model.ask` is for.
+
+Wrong: survey.check("dp(1) check survey: dp(2)")
+Right: survey.check("dp(1)")
+"""
+
+    @property
+    def title(self) -> str:
+        """How many there are."""
+        return f"one claim is needed here, and the text holds {self.n_claims}"

@@ -33,9 +33,13 @@ Right: check survey at x = pos : P>=3/4 [ F Y ]
 
 @dataclass(frozen=True)
 class SeveralStates(Mistake):
-    """`P=?` is asked where several states are possible; `states` lists them."""
+    """`P=?` is asked where several states are possible; `states` lists them.
+
+    `condition` picks the first of them, as one writes it after `at`, where that is known.
+    """
 
     states: tuple[str, ...]
+    condition: str | None = None
 
     code: ClassVar[str] = "DP692"
     explanation: ClassVar[str] = """\
@@ -62,4 +66,4 @@ Right: compute survey at x = pos : P=? [ F Y ]
     @property
     def help(self) -> str | None:
         """One of the states."""
-        return f"say which one, such as `at {self.states[0]}`"
+        return None if self.condition is None else f"say which one, such as `at {self.condition}`"

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray
@@ -34,6 +36,9 @@ from dpcheck.records import dataclass
 BLOCK = 1 << 20
 MOVED = 1 << 16
 """About how many keys are looked up at once."""
+
+MAX_TABLE = 1 << 28
+"""How long a table is at most that has a place for every key."""
 
 MAX_MOVES = 200_000
 MAX_KEY = 2**62
@@ -398,10 +403,12 @@ def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
     ordered = target[order]
     if (ordered[1:] == ordered[:-1]).any():
         return partial(_found_repeatedly, ordered, order)
-    if size > 4 * n_asked + 1024:
+    if size > min(4 * n_asked + 1024, MAX_TABLE):
         return partial(_found_in_order, ordered, order)
-    row = np.full(size, -1, np.int64)
-    row[target] = np.arange(len(target))
+    # A table of zeros costs memory, and time, only where it is looked at.
+    kind: type[np.signedinteger[Any]] = np.int32 if len(target) < 2**31 - 1 else np.int64
+    row = np.zeros(size, kind)
+    row[target] = np.arange(1, len(target) + 1)
     return partial(_found_in_table, row)
 
 
@@ -421,10 +428,13 @@ def _found_in_order(
     return hit, order[place[hit]]
 
 
-def _found_in_table(row: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
+def _found_in_table(
+    row: NDArray[np.signedinteger[Any]], keys: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the same: the table has the place of each target, counted from 1."""
     found = row[keys]
-    hit = marked(found >= 0)
-    return hit, found[hit]
+    hit = marked(found)
+    return hit, found[hit].astype(np.int64) - 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ which are one class if z is an end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from math import comb
 
 import numpy as np
 
@@ -202,11 +202,16 @@ def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int
     return conditioned(exponents, values, a, b)
 
 
-def binomial(n: int, a: Whole, b: Whole) -> Weights:
-    """Return the number of successes in n trials of probability a/b."""
+def binomial(n: int, a: Whole, b: Whole, tick: Callable[[], None]) -> Weights:
+    """Return the number of successes in n trials of probability a/b; `tick` may stop the work."""
     hits = _powers(a, b - a, n).tolist()
     denominator = _power(b, n)
-    weights = [comb(n, k) * hits[k] for k in range(n + 1)]
+    weights: list[Whole] = []
+    ways = 1
+    for k in range(n + 1):
+        tick()
+        weights.append(ways * hits[k])
+        ways = ways * (n - k) // (k + 1)  # C(n, k + 1), an integer: C(n, k) (n - k) / (k + 1)
     kept = [k for k in range(n + 1) if weights[k] != 0]
     numerators = weight_array([*(weights[k] for k in kept), denominator])[:-1]
     return Weights(np.array(kept, np.int64), numerators, denominator)

@@ -19,6 +19,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.explore.growing import Growing
 from dpcheck.explore.states import StateTable
+from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault
 from dpcheck.model.values import ArrayValue, Value, value_key
 from dpcheck.records import dataclass
@@ -39,13 +40,22 @@ class ValueTable:
     (7, True, (1, 2))
     """
 
-    def __init__(self) -> None:
-        """Start with the Booleans, and the fault of reading an unassigned variable."""
+    def __init__(self, limits: Limits | None = None) -> None:
+        """Start with the Booleans, and the fault of reading an unassigned variable.
+
+        Within `limits` new values are computed: see `check_time`.
+        """
+        self.limits = Limits() if limits is None else limits
         self._values: list[Value | None] = [False, True]
         self._codes: dict[Hashable, int] = {value_key(False): FALSE, value_key(True): TRUE}
         self._faults: list[Fault] = [Fault("empty", "a variable that was never assigned", ())]
         self._shapes: dict[tuple[int | None, int], _Shape] = {}
         self._runs: list[_Run] = []
+
+    def check_time(self) -> None:
+        """Raise `LimitReached` after the deadline: for loops that compute values one by one."""
+        if self.limits.deadline is not None:
+            self.limits.check_time(f"{len(self._values)} values computed")
 
     def code(self, value: Value) -> int:
         """Return the code of a value."""

@@ -235,7 +235,7 @@ def recipe(distribution: Parametric, table: ValueTable) -> Recipe:
         case Uniform(domain=domain, span=span):
             return Recipe("uniform", (domain,), span, partial(_uniform, table))
         case Binomial(trials=n, probability=p, span=span):
-            return Recipe("binomial", (n, p), span, _binomial)
+            return Recipe("binomial", (n, p), span, partial(_binomial, table))
         case Geometric(center=center, alpha=alpha, policy=policy, span=span):
             parameters = (center, alpha, policy.lo, policy.hi)
             return Recipe("geometric", parameters, span, _geometric(policy))
@@ -322,11 +322,12 @@ def _refuse(span: Span, what: str) -> None:
     raise MistakeFault(NumberTooLarge(span, (), what))
 
 
-def _check_table(n_entries: int, largest: int, parts: tuple[Whole, Whole], span: Span) -> None:
+def _check_table(n_entries: int, largest: int, parts: Sequence[Whole], span: Span) -> None:
     """Refuse tables of powers up to `largest` that no memory holds."""
     bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
     if n_entries * largest * bits > MAX_TABLE_BITS:
-        _refuse(span, f"the probabilities have too many digits: powers up to {largest}")
+        powers = f": powers up to {largest}" if largest > 1 else ""
+        _refuse(span, f"the probabilities have too many digits{powers}")
 
 
 # --- kinds ---------------------------------------------------------------------------------
@@ -358,14 +359,14 @@ def _uniform(table: ValueTable, values: list[Value], span: Span) -> Weights:
     return Weights(codes, np.ones(len(codes), np.int64), len(codes))
 
 
-def _binomial(values: list[Value], span: Span) -> Weights:
+def _binomial(table: ValueTable, values: list[Value], span: Span) -> Weights:
     """Return the number of successes."""
     trials = _integer(values[0], "the number of trials", span)
     a, b = as_fraction_parts(_probability(values[1], span))
     if trials < 0:
         raise _bad(span, f"the number of trials must be at least 0, and is {trials}")
     _check_table(trials + 1, trials + 1, (a, b), span)
-    return closed_forms.binomial(trials, a, b)
+    return closed_forms.binomial(trials, a, b, table.check_time)
 
 
 def _geometric(policy: Policy) -> Maker:
@@ -446,7 +447,7 @@ def _branches(
     """Return a literal `{value: weight, ...}`."""
     places = [weight.span for _, weight in distribution.branches]
     codes = [table.code(value) for value in values[::2]]
-    return _literal(codes, values[1::2], places, distribution.normalized, span)
+    return _literal(codes, values[1::2], places, distribution.normalized, span, table)
 
 
 def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntArray:
@@ -473,9 +474,8 @@ def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntAr
         def make(found: tuple[int, ...] = found) -> Weights:
             weights = [table.value(code) for code in found[1::2]]
             places = [place] * len(weights)
-            return _literal(
-                list(found[::2]), weights, places, distribution.normalized, distribution.span
-            )
+            codes, is_normalized = list(found[::2]), distribution.normalized
+            return _literal(codes, weights, places, is_normalized, distribution.span, table)
 
         if found not in known:
             known[found] = supports.made(make)
@@ -534,31 +534,44 @@ def _literal(
     places: Sequence[Span],
     normalized: bool,
     span: Span,
+    table: ValueTable,
 ) -> Weights:
     """Return the distribution with the given weights, equal values added up."""
     numbers = [_number(w, "this weight", p) for w, p in zip(weights, places, strict=True)]
-    total: Number = 0
     for number, place in zip(numbers, places, strict=True):
         if compare(number, 0) < 0:
             raise MistakeFault(NegativeWeight(place, (), value_text(number)))
-        total = add(total, number)
-    if normalized and total == 0:
+    if normalized and all(number == 0 for number in numbers):
         raise MistakeFault(NoPositiveWeight(span, ()))
-    if not normalized and total != 1:
+    total = 1 if normalized else _total(numbers, table)
+    if total != 1:
         branches = tuple(zip(places, numbers, strict=True)) if len(set(places)) > 1 else ()
         raise MistakeFault(WeightsDoNotSumToOne(span, (), total, branches))
-    return whole_weights(codes, numbers)
+    return _whole_weights(codes, numbers, span, table)
 
 
-def whole_weights(codes: list[int], numbers: Sequence[Number]) -> Weights:
+def _total(numbers: Sequence[Number], table: ValueTable) -> Number:
+    total: Number = 0
+    for number in numbers:
+        table.check_time()
+        total = add(total, number)
+    return total
+
+
+def _whole_weights(
+    codes: list[int], numbers: Sequence[Number], span: Span, table: ValueTable
+) -> Weights:
     """Return positive numbers as whole weights over their sum, equal values added up."""
     parts = [as_fraction_parts(number) for number in numbers]
     common: Whole = 1
     for _, denominator in parts:
+        table.check_time()
         common = whole_lcm(common, denominator)
+    _check_table(len(parts), 1, (common,), span)
     merged: dict[int, Whole] = {}
     total: Whole = 0
     for code, (n, d) in zip(codes, parts, strict=True):
+        table.check_time()
         weight = n * exact_quotient(common, d)
         merged[code] = merged.get(code, 0) + weight
         total = total + weight

@@ -10,6 +10,7 @@ of operands, and the results are gathered. A row without a result gets the code 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import assert_never
 
 import numpy as np
@@ -47,6 +48,8 @@ from dpcheck.source import Span
 
 MAX_EXPANDED = 1 << 20
 MAX_DOMAIN = 1 << 25
+SUMMED = 64
+"""How many numbers are added between two looks at the clock."""
 
 
 class Frame:
@@ -477,6 +480,7 @@ def _code_of(
     for code in codes:
         if code >= FIRST_FAULT:
             return code
+    table.check_time()
     try:
         return table.code(operation([table.value(code) for code in codes]))
     except Fault as fault:
@@ -749,12 +753,13 @@ def _reduced_by_value(
     """Reduce row by row on values, each distinct list of bodies once."""
     known: dict[tuple[int, ...], int] = {}
     result, at = [], 0
+    reduce = partial(_sum_in_parts, table) if expr.kind == "sum" else _REDUCTIONS[expr.kind]
     codes, elements = body.tolist(), element.tolist()
     for count in counts.tolist():
         bodies = tuple(codes[at : at + count])
         code = known.get(bodies)
         if code is None:
-            code = known[bodies] = _code_of(_REDUCTIONS[expr.kind], bodies, expr.span, table)
+            code = known[bodies] = _code_of(reduce, bodies, expr.span, table)
         if expr.kind in ("argmax", "argmin") and code < FIRST_FAULT:
             code = elements[at + code]
         result.append(code)
@@ -762,8 +767,17 @@ def _reduced_by_value(
     return np.array(result, np.int64)
 
 
+def _sum_in_parts(table: ValueTable, values: Sequence[Value]) -> Value:
+    """Return the sum as `apply` does, from left to right, with a look at the clock at times."""
+    total: Value = 0
+    for first in range(0, len(values), SUMMED):
+        table.check_time()
+        part = (total, *values[first : first + SUMMED])
+        total = apply("sum", (ArrayValue(0, part),))
+    return total
+
+
 _REDUCTIONS: Mapping[str, Callable[[Sequence[Value]], Value]] = {
-    "sum": lambda values: apply("sum", (ArrayValue(0, tuple(values)),)),
     "product": product_of,
     "min": lambda values: apply("min", (ArrayValue(0, tuple(values)),)),
     "max": lambda values: apply("max", (ArrayValue(0, tuple(values)),)),

@@ -40,7 +40,7 @@ from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.distributions import Supports, distributions
 from dpcheck.explore.evaluate import Frame, evaluated, spread_frames, truths
 from dpcheck.explore.explored import Explored
-from dpcheck.explore.families import NO_STATE, Families, StateLabels
+from dpcheck.explore.families import NO_STATE, Families, StateLabels, number_of_members
 from dpcheck.explore.mistakes import MistakesFound, mistake_of
 from dpcheck.explore.walk import spoken
 from dpcheck.limits import Limits
@@ -69,10 +69,10 @@ ROWS_AT_ONCE = 1 << 17
 
 def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     """Return the chain as declared: states in the order of declaration, then †."""
-    table = ValueTable()
+    table = ValueTable(limits)
+    limits.check_states(sum(number_of_members(family) for family in target.families))
     families = Families.of(target, table)
     n = families.n_states
-    limits.check_states(n)
     layout = _Layout(families, table, limits)
     layout.add(target.rows, Frame(1, {}), ())
     rows = layout.rows()
@@ -115,6 +115,7 @@ class _Layout:
         self.scales = Scales()
         self.sources: list[IntArray] = []
         self.made: list[tuple[IntArray, Rows]] = []
+        self.n_rows = 0
         self.spans: list[Span] = []
         self.mistakes: list[Mistake] = []
 
@@ -123,7 +124,7 @@ class _Layout:
         for statement in statements:
             if len(self.mistakes) >= MAX_MISTAKES or not frame.n_rows:
                 return
-            self.limits.check_time(f"{sum(map(len, self.sources))} rows laid out")
+            self.limits.check_time(f"{self.n_rows} rows laid out")
             match statement:
                 case Row():
                     for first in range(0, frame.n_rows, ROWS_AT_ONCE):
@@ -211,6 +212,7 @@ class _Layout:
         if plan is None:
             return
         self.sources.append(source)
+        self.n_rows += len(source)
         self.spans.append(row.source.span)
         parts = []
         column = 0
@@ -239,7 +241,7 @@ class _Layout:
         blocks = np.cumsum(self.supports.lengths(numbers)) >> 20
         parts = []
         for rows in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(blocks)) + 1):
-            self.limits.check_time(f"{sum(map(len, self.sources))} rows laid out")
+            self.limits.check_time(f"{self.n_rows} rows laid out")
             drawn = self.supports.drawn(numbers[rows])
             owner = rows[drawn.row]
             inner = frame.at(owner).bound(draw.name, drawn.value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -19,6 +21,20 @@ from dpcheck.records import dataclass
 NO_STATE = -1
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+def number_of_members(family: Family) -> int:
+    """Return how many states a family has, without listing any: it may be any number."""
+    return prod(members.size for members in _index_sets(family))
+
+
+def _index_sets(family: Family) -> list[SetValue]:
+    sets = []
+    for _, domain in family.indices:
+        assert isinstance(domain, Const), "index sets are known"
+        assert isinstance(domain.value, SetValue), "index sets are sets"
+        sets.append(domain.value)
+    return sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +119,7 @@ class Families:
         blocks: dict[str, Block] = {}
         first = 0
         for family in chain.families:
-            sets: list[IndexSet] = []
-            for _, domain in family.indices:
-                assert isinstance(domain, Const), "index sets are known"
-                assert isinstance(domain.value, SetValue), "index sets are sets"
-                sets.append(IndexSet(table.codes(domain.value.items)))
+            sets = [IndexSet(table.codes(members.items)) for members in _index_sets(family)]
             size = 1
             for members in sets:
                 size *= len(members.codes)
@@ -137,11 +149,14 @@ class Families:
 
     def text(self, state: int) -> str:
         """Return a state's name."""
-        for block in self.blocks.values():
-            if block.first <= state < block.first + block.size:
-                codes = block.indices(state - block.first)
-                return self.written(block.family.name, codes)
-        raise AssertionError("every state belongs to a family")
+        assert 0 <= state < self.n_states, "every state belongs to a family"
+        block = self._in_order[bisect_right(self._in_order, state, key=lambda b: b.first) - 1]
+        return self.written(block.family.name, block.indices(state - block.first))
+
+    @cached_property
+    def _in_order(self) -> tuple[Block, ...]:
+        """The families by their first states, as they were declared."""
+        return tuple(self.blocks.values())
 
     def written(self, name: str, codes: list[int]) -> str:
         """Return the name of a member."""

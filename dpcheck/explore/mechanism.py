@@ -32,7 +32,7 @@ def mechanism_chain(
     limits: Limits,
 ) -> Explored:
     """Return the chain: one transition per output, initial states first, then as discovered."""
-    table = ValueTable()
+    table = ValueTable(limits)
     inputs, n_inputs = universe(mechanism, table, limits)
     kept = kept_variables(mechanism, kept_inputs)
     flow = flow_of(mechanism, kept)

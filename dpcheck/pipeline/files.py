@@ -7,10 +7,19 @@ file given itself, the working directory if it contains the file, else the file'
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Sequence
 from pathlib import Path
 
-from dpcheck.diagnostics.files import CannotRead, EmptyFile, HoldsNul, NoModels, NoSuchFile, NotUtf8
+from dpcheck.diagnostics.files import (
+    CannotRead,
+    EmptyFile,
+    EmptyPath,
+    HoldsNul,
+    NoModels,
+    NoSuchFile,
+    NotUtf8,
+)
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText, Span
@@ -36,38 +45,50 @@ def model_paths(arguments: Sequence[str]) -> tuple[tuple[ModelPath, ...], tuple[
     found: dict[Path, ModelPath] = {}
     mistakes: list[Mistake] = []
     for argument in arguments:
-        named = _named_by(argument)
-        if isinstance(named, Mistake):
-            mistakes.append(named)
-        else:
-            for path in named:
-                found.setdefault(path.real, path)
+        for named in _named_by(argument):
+            if isinstance(named, Mistake):
+                mistakes.append(named)
+            else:
+                found.setdefault(named.real, named)
     return tuple(found.values()), tuple(mistakes)
 
 
-def _named_by(argument: str) -> list[ModelPath] | Mistake:
-    """Return the files one argument names, or why it names none."""
+def _named_by(argument: str) -> list[ModelPath | Mistake]:
+    """Return the files one argument names, in their places what keeps one from being looked at."""
+    if not argument:
+        return [EmptyPath(None)]
     path = Path(argument)
     try:
         if path.is_dir():
-            root = path.resolve()
-            below = [ModelPath(str(file), file.resolve(), root) for file in _files_below(path)]
-            return below or NoModels(None, argument)
+            return _files_below(path) or [NoModels(None, argument)]
         if path.exists():
             real = path.resolve()
             return [ModelPath(argument, real, _root_of_file(real))]
     except (OSError, ValueError, RuntimeError) as error:
-        return CannotRead(None, argument, os_reason(error))
-    return NoSuchFile(None, argument, similar_path(path))
+        return [CannotRead(None, argument, os_reason(error))]
+    return [NoSuchFile(None, argument, similar_path(path))]
 
 
-def _files_below(directory: Path) -> Iterator[Path]:
-    """Yield the model files below a directory in the order of their paths."""
-    for folder, folders, files in os.walk(directory):
+def _files_below(directory: Path) -> list[ModelPath | Mistake]:
+    """Return the model files below a directory in the order of their paths."""
+    root = directory.resolve()
+    found: list[ModelPath | Mistake] = []
+
+    def refused(error: OSError) -> None:
+        found.append(CannotRead(None, str(error.filename), os_reason(error)))
+
+    for folder, folders, files in os.walk(directory, onerror=refused):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.endswith(SUFFIX) and not name.startswith("."):
-                yield Path(folder) / name
+        names = [name for name in sorted(files) if name.endswith(SUFFIX) and name[0] != "."]
+        found.extend(_file_below(Path(folder) / name, root) for name in names)
+    return found
+
+
+def _file_below(file: Path, root: Path) -> ModelPath | Mistake:
+    try:
+        return ModelPath(str(file), file.resolve(), root)
+    except (OSError, RuntimeError):  # Python 3.13 has no `RuntimeError` for circles any more
+        return CannotRead(None, str(file), "its symbolic links lead in a circle")
 
 
 def _root_of_file(real: Path) -> Path:
@@ -93,8 +114,12 @@ def read_source(shown: str, real: Path) -> SourceText | Mistake:
     A byte order mark at the beginning is not part of the text.
     """
     try:
+        mode = real.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            # To read a pipe may take for ever, and a device may never end.
+            return CannotRead(None, shown, "it is a pipe or a device, not a file")
         content = real.read_bytes()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         return CannotRead(None, shown, os_reason(error))
     return decoded(shown, content)
 

@@ -8,7 +8,7 @@ from dpcheck.check.amounts import epsilon_amount, number_amount
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.model import surface
-from dpcheck.parse import parse_model
+from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered
@@ -94,7 +94,10 @@ def _targets(model: surface.SurfaceModel, checks: Sequence[ResolvedCheck]) -> li
 def _asked(
     closure: Closure, target: str, quantities: Sequence[str], definitions: Definitions
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
-    """Return the questions about a target."""
+    """Return the questions about a target; a mistake in its name stands in the user's own text."""
+    alone = parse_expression(SourceText("--target", target))
+    if alone.mistakes:
+        return (), alone.mistakes
     text = "\n".join(f"compute {target}: {quantity}" for quantity in quantities)
     parsed = parse_model(SourceText("--target", text))
     if parsed.mistakes:

@@ -10,12 +10,14 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged
 from dpcheck.check.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import measured
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.atoms import Measure
 from dpcheck.model.program import Target
+from dpcheck.pipeline.conditions import condition_of
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Crash, Started
 from dpcheck.report.coverage import covered_by
@@ -107,12 +109,12 @@ def answered(
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
-        yield rejected.mistake
+        yield _with_condition(rejected.mistake, check.target, explored)
     except LimitReached as limit:
-        yield _answer(check, explored, _undecided(limit), time.monotonic() - started)
+        yield _answer(check, explored, _undecided(limit, explored), time.monotonic() - started)
     except MemoryError:
         full = LimitReached("the memory of this machine is used up", "--max-states")
-        yield _answer(check, explored, _undecided(full), time.monotonic() - started)
+        yield _answer(check, explored, _undecided(full, explored), time.monotonic() - started)
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
         import traceback
 
@@ -145,6 +147,13 @@ def _one_a_place(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
             yield mistake
 
 
+def _with_condition(mistake: Mistake, target: Target, explored: Explored | None) -> Mistake:
+    """Return a mistake with what `at` may say, where it asks for one of several states."""
+    if not isinstance(mistake, SeveralStates) or explored is None:
+        return mistake
+    return replace(mistake, condition=condition_of(mistake.states[0], target, explored))
+
+
 def measures_of(explored: Explored, check: ResolvedCheck) -> dict[str, list[Number | None]]:
     """Return the numbers that a claim measures, by their keys."""
     return {
@@ -154,10 +163,14 @@ def measures_of(explored: Explored, check: ResolvedCheck) -> dict[str, list[Numb
     }
 
 
-def _undecided(limit: LimitReached) -> Outcome:
+def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:
     reason, bracket, progress = limit.reason.partition(" (")
     progress = progress.removesuffix(")") if bracket else ""
-    return Outcome(Undecided(reason, progress, limit.option), Coverage(0, 0))
+    coverage = Coverage(0, 0)
+    if explored is not None:
+        chain = explored.chain
+        coverage = Coverage(len(chain.initial), len(chain.neighbors.pairs))
+    return Outcome(Undecided(reason, progress, limit.option), coverage)
 
 
 def _answer(

@@ -17,13 +17,15 @@ as a chain in the language, so that what follows is the same as for a chain writ
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
 from dpcheck.diagnostics.imports import MalformedTable
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.parse import parse_expression
+from dpcheck.parse import parse_expression, parse_model
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText, Span
 
@@ -32,29 +34,41 @@ SUFFIXES = (".json", ".csv")
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Distributions of outputs by input, and pairs of neighbors."""
+    """Distributions of outputs by input, and pairs of neighbors.
+
+    `lines` has the line of an input's first row, of an (input, output), and of a pair, where lines
+    are known: in CSV.
+    """
 
     name: str
     rows: Mapping[str, Mapping[str, str]]
     pairs: Sequence[tuple[str, str]]
+    lines: Mapping[object, int]
 
 
 class _Malformed(Exception):
-    """What is wrong with a table, and on which line if that is known."""
+    """What is wrong with a table, and on which line, or beside which JSON key, if that is known."""
 
-    def __init__(self, reason: str, line: int | None = None) -> None:
+    def __init__(self, reason: str, line: int | None = None, key: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line
+        self.key = key
 
 
 def table_model(source: SourceText) -> SourceText | Mistake:
-    """Return a table of probabilities as the text of a model, or what is wrong with it."""
+    """Return a table of probabilities as the text of a model, or what is wrong with it.
+
+    What can be wrong with plain numbers is found here, where the user's own lines are known.
+    """
+    is_json = source.name.endswith(".json")
     try:
-        table = _json_table(source) if source.name.endswith(".json") else _csv_table(source)
+        table = _json_table(source) if is_json else _csv_table(source)
         return SourceText(source.name, _chain_text(table))
     except _Malformed as wrong:
         span = None if wrong.line is None else _line_span(source, wrong.line)
+        if is_json and wrong.key is not None:
+            span = _key_span(source, wrong.key)
         return MalformedTable(span, source.name, wrong.reason)
 
 
@@ -65,19 +79,32 @@ def _line_span(source: SourceText, line: int) -> Span:
     return Span(source, start, start + length)
 
 
+def _key_span(source: SourceText, key: str) -> Span | None:
+    """Return where an object has a key, as it is mostly written; of several places the last."""
+    import json
+
+    places = re.finditer(re.escape(json.dumps(key, ensure_ascii=False)) + r"(?=\s*:)", source.text)
+    found = [Span(source, *place.span()) for place in places]
+    return found[-1] if found else None
+
+
 def _stem(source: SourceText) -> str:
     return re.sub(r"\W", "_", PurePath(source.name).stem)
 
 
-def _json_table(source: SourceText) -> _Table:
-    import json
+class _Object(dict[str, Any]):
+    """A JSON object that remembers a key it was given twice: JSON itself keeps the last value."""
 
-    try:
-        found: Any = json.loads(source.text, parse_float=str, parse_int=str, parse_constant=str)
-    except json.JSONDecodeError as wrong:
-        raise _Malformed(f"it is not JSON: {wrong.msg}", wrong.lineno) from None
-    except RecursionError:
-        raise _Malformed("it is nested too deeply") from None
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.twice: str | None = None
+        if len(self) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            self.twice = next(key for key, count in counts.items() if count > 1)
+
+
+def _json_table(source: SourceText) -> _Table:
+    found = _json(source)
     if not isinstance(found, dict) or not isinstance(found.get("rows"), dict):
         raise _Malformed('it needs "rows": {input: {output: probability}}')
     pairs = found.get("pairs")
@@ -86,10 +113,42 @@ def _json_table(source: SourceText) -> _Table:
     rows: dict[str, dict[str, str]] = {}
     for given, row in found["rows"].items():
         if not isinstance(row, dict) or not all(isinstance(p, str) for p in row.values()):
-            raise _Malformed(f"the row of {given} is not {{output: probability}}")
+            raise _Malformed(f"the row of {given} is not {{output: probability}}", key=given)
         rows[given] = row
     name = found.get("mechanism", _stem(source))
-    return _Table(str(name), rows, [(first, second) for first, second in pairs])
+    return _Table(str(name), rows, [(first, second) for first, second in pairs], {})
+
+
+def _json(source: SourceText) -> object:
+    """Return what a JSON text says, numbers as they are written."""
+    import json
+
+    try:
+        found: object = json.loads(
+            source.text,
+            parse_float=str,
+            parse_int=str,
+            parse_constant=str,
+            object_pairs_hook=_Object,
+        )
+        _refuse_repeats(found, "the table")
+    except json.JSONDecodeError as wrong:
+        raise _Malformed(f"it is not JSON: {wrong.msg}", wrong.lineno) from None
+    except RecursionError:
+        raise _Malformed("it is nested too deeply") from None
+    return found
+
+
+def _refuse_repeats(value: object, where: str) -> None:
+    """Refuse a key that an object has twice, at any depth: the first value would be lost."""
+    if isinstance(value, _Object):
+        if value.twice is not None:
+            raise _Malformed(f"{where} has {value.twice} twice", key=value.twice)
+        for key, inner in value.items():
+            _refuse_repeats(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            _refuse_repeats(inner, where)
 
 
 def _is_pair(pair: object) -> bool:
@@ -101,42 +160,56 @@ def _csv_table(source: SourceText) -> _Table:
 
     rows: dict[str, dict[str, str]] = {}
     pairs: list[tuple[str, str]] = []
+    lines: dict[object, int] = {}
     reader = csv.reader(source.text.splitlines())
-    for cells in reader:
-        line = reader.line_num
-        match [cell.strip() for cell in cells]:
-            case []:
-                continue
-            case ["row", given, shown, p]:
-                row = rows.setdefault(given, {})
-                if shown in row:
-                    raise _Malformed(f"{given} has {shown} twice", line)
-                row[shown] = p
-            case ["pair", first, second]:
-                pairs.append((first, second))
-            case _:
-                wanted = "`row,input,output,probability` or `pair,input,input`"
-                raise _Malformed(f"a line is {wanted}", line)
+    try:
+        for cells in reader:
+            line = reader.line_num
+            match [cell.strip() for cell in cells]:
+                case []:
+                    continue
+                case ["row", given, shown, p]:
+                    row = rows.setdefault(given, {})
+                    if shown in row:
+                        raise _Malformed(f"{given} has {shown} twice", line)
+                    row[shown] = p
+                    lines.setdefault(given, line)
+                    lines[given, shown] = line
+                case ["pair", first, second]:
+                    pairs.append((first, second))
+                    lines["pair", first, second] = line
+                case _:
+                    wanted = "`row,input,output,probability` or `pair,input,input`"
+                    raise _Malformed(f"a line is {wanted}", line)
+    except csv.Error as wrong:
+        raise _Malformed(f"it is not CSV: {wrong}", reader.line_num) from None
     if not pairs:
         raise _Malformed("it has no line `pair,input,input`, so nobody is anybody's neighbor")
-    return _Table(_stem(source), rows, pairs)
+    return _Table(_stem(source), rows, pairs, lines)
 
 
 def _chain_text(table: _Table) -> str:
     """Return the table as a chain in the language."""
-    if not re.fullmatch(r"[^\W\d]\w*", table.name):
-        raise _Malformed(f"{table.name!r} is no name for a mechanism")
+    if not _is_name(table.name):
+        raise _Malformed(f"{table.name!r} is no name for a mechanism", key="mechanism")
+    if not table.rows:
+        raise _Malformed("it has no rows", key="rows")
     outputs = dict.fromkeys(shown for row in table.rows.values() for shown in row)
-    for given in table.rows:
+    for given, row in table.rows.items():
+        _check_row(given, row, table)
         if given in outputs:
-            raise _Malformed(f"{given} is both an input and an output")
-    for given in (state for pair in table.pairs for state in pair):
-        if given not in table.rows:
-            raise _Malformed(f"the pair with {given} has no row for it")
+            raise _Malformed(
+                f"{given} is both an input and an output", table.lines.get(given), given
+            )
+    for pair in table.pairs:
+        for given in pair:
+            if given not in table.rows:
+                line = table.lines.get(("pair", *pair))
+                raise _Malformed(f"the pair with {given} has no row for it", line)
     lines = [f"chain {table.name} {{"]
     lines += [f"  state {_quoted(state)}" for state in (*table.rows, *outputs)]
     for given, row in table.rows.items():
-        branches = [f"({_checked(p, given)}): {_quoted(shown)}" for shown, p in row.items()]
+        branches = [f"({p}): {_quoted(shown)}" for shown, p in row.items()]
         lines.append(f"  {_quoted(given)} -> {' + '.join(branches)}")
     lines += [f"  adjacent {_quoted(s)} ~ {_quoted(t)}" for s, t in table.pairs]
     lines.append(f"  init {', '.join(map(_quoted, table.rows))}")
@@ -144,18 +217,55 @@ def _chain_text(table: _Table) -> str:
     return "\n".join([*lines, "}", ""])
 
 
+def _is_name(text: str) -> bool:
+    """Tell whether a chain may have this name: words of the language are none."""
+    if not re.fullmatch(r"[^\W\d]\w*", text):
+        return False
+    return not parse_model(SourceText("name", f"chain {text} {{ state s }}")).mistakes
+
+
+def _check_row(given: str, row: Mapping[str, str], table: _Table) -> None:
+    """Refuse a row that cannot be written as one of a chain, or whose numbers are no distribution.
+
+    Expressions that are more than a number are left to the chain, which computes them.
+    """
+    if not row:
+        raise _Malformed(f"the row of {given} is empty: no output has a probability", key=given)
+    numbers = []
+    for shown, p in row.items():
+        line = table.lines.get((given, shown))
+        for state in (given, shown):
+            if any(char in state for char in '"\n\r') or not state:
+                raise _Malformed(f"{state!r} cannot be the name of an input or output", line, given)
+        parsed = parse_expression(SourceText("probability", p))
+        if parsed.mistakes or parsed.expression is None or "#" in p or "\n" in p:
+            raise _Malformed(f"the row of {given} has {p!r}, which is no number", line, given)
+        number = _plain_number(p)
+        if number is not None and not 0 <= number <= 1:
+            raise _Malformed(f"{given} has {shown} with {p}, which is no probability", line, given)
+        numbers.append(number)
+    known = [number for number in numbers if number is not None]
+    if len(known) == len(numbers) and sum(known) != 1:
+        reason = f"the row of {given} sums to {sum(known)}, not 1"
+        raise _Malformed(reason, table.lines.get(given), given)
+
+
+def _plain_number(text: str) -> Fraction | None:
+    """Return a number as it is mostly written, exactly; None for any other expression.
+
+    >>> _plain_number("3/4"), _plain_number("0.25"), _plain_number("1/2 + 1/4")
+    (Fraction(3, 4), Fraction(1, 4), None)
+    """
+    number = r"[0-9]{1,99}(\.[0-9]{1,99})?(e-?[0-9]{1,2})?"
+    if not re.fullmatch(rf"\s*-?{number}(\s*/\s*{number})?\s*", text):
+        return None
+    above, _, below = text.partition("/")
+    divisor = Fraction(below.strip() or 1)
+    return Fraction(above.strip()) / divisor if divisor else None
+
+
 def _quoted(state: str) -> str:
-    if '"' in state or "\n" in state or not state:
-        raise _Malformed(f"{state!r} cannot be the name of an input or output")
     return f'"{state}"'
-
-
-def _checked(p: str, given: str) -> str:
-    """Return a probability that is one expression of the language."""
-    parsed = parse_expression(SourceText("probability", p))
-    if parsed.mistakes or parsed.expression is None or "#" in p or "\n" in p:
-        raise _Malformed(f"the row of {given} has {p!r}, which is no number")
-    return p
 
 
 # --- writing -------------------------------------------------------------------------------

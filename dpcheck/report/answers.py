@@ -60,6 +60,11 @@ class Answer:
                 assert_never(never)
 
     @property
+    def neighbor_pairs(self) -> int | None:
+        """The number of neighbor pairs the claim was about; None where no chain was finished."""
+        return None if self.n_states is None else self.outcome.neighbor_pairs
+
+    @property
     def table(self) -> Table | None:
         """The table that `compute` asked for, if it asked for one."""
         verdict = self.outcome.verdict

@@ -66,7 +66,7 @@ def _result(answer: Answer) -> dict[str, Any]:
         "ok": answer.is_ok,
         "states": answer.n_states,
         "transitions": answer.n_transitions,
-        "neighbor_pairs": outcome.neighbor_pairs,
+        "neighbor_pairs": answer.neighbor_pairs,
         "seconds": round(answer.seconds, 4),
         "vacuous": outcome.is_vacuous,
         "covers": list(answer.covers),

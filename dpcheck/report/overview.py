@@ -12,6 +12,7 @@ from dpcheck.report.answers import Answer, Crash
 from dpcheck.report.drawing import visible
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
+from dpcheck.report.text import undecided_lines
 
 QUANTITIES = {
     "epsilon": "ε",
@@ -45,14 +46,19 @@ class Overview:
 
 
 def profile_lines(found: Overview) -> Iterator[Line]:
-    """Yield a profile: what it covers, then its table."""
-    answer, table = found.answers["profile"], found.table
-    assert table is not None, "the profile was found"
-    n_pairs = answer.outcome.neighbor_pairs
-    facts = [*answer.covers, f"{n_pairs:,} neighbor pair{'' if n_pairs == 1 else 's'}"]
+    """Yield a profile: what it covers, then its table or why there is none."""
+    answer, table = found.answers.get("profile"), found.table
+    if answer is None:
+        return
+    facts = list(answer.covers)
+    if answer.neighbor_pairs is not None:
+        n_pairs = answer.neighbor_pairs
+        facts.append(f"{n_pairs:,} neighbor pair{'' if n_pairs == 1 else 's'}")
     text = visible(" · ".join(facts))
     yield line(Piece(visible(found.target), "strong"), "  ", Piece(text, "faint"))
-    yield from table_lines(table, "  ", all_rows=True)
+    if table is not None:
+        yield from table_lines(table, "  ", all_rows=True)
+    yield from _undecided_lines(found, "  ")
     for budget in found.budgets:
         said = f"stated: ε = {budget.epsilon.exact}, δ = {budget.delta.exact}"
         yield line("  ", Piece(visible(said), "faint"))
@@ -72,13 +78,28 @@ def profile_csv(found: Overview) -> str:
 
 
 def quantity_lines(found: Sequence[Overview]) -> Iterator[Line]:
-    """Yield one row a target, one column a quantity."""
+    """Yield one row a target, one column a quantity; below, why something is undecided."""
     rows = [
         [visible(each.target), *(_cell(each.answers.get(quantity)) for quantity in QUANTITIES)]
         for each in found
         if each.answers
     ]
     yield from aligned_lines(["", *QUANTITIES.values()], rows, "")
+    for each in found:
+        yield from _undecided_lines(each, "")
+
+
+def _undecided_lines(found: Overview, indent: str) -> Iterator[Line]:
+    """Yield why quantities of a target are undecided, each reason once."""
+    reasons: dict[Undecided, list[str]] = {}
+    for quantity, answer in found.answers.items():
+        verdict = answer.outcome.verdict
+        if isinstance(verdict, Undecided):
+            reasons.setdefault(verdict, []).append(quantity)
+    for verdict, names in reasons.items():
+        of = f"{visible(found.target)}: {', '.join(names)}: "
+        yield line(indent, of, Piece("undecided", "unsure"), f": {visible(verdict.reason)}")
+        yield from undecided_lines(verdict, f"{indent}    ")
 
 
 def _cell(answer: Answer | None) -> str:

@@ -100,7 +100,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield from _in_full(counterexample, is_set=is_set)
         case Undecided():
             yield line(*lead, Piece("undecided", role), f": {visible(verdict.reason)}")
-            yield from _undecided(verdict)
+            yield from undecided_lines(verdict, "        ")
         case _ as never:
             assert_never(never)
     for reason in answer.outcome.vacuity:
@@ -136,13 +136,14 @@ def _compact(text: str) -> str:
     return text.translate({ord(char): None for char in " ()"})
 
 
-def _undecided(verdict: Undecided) -> Iterator[Line]:
+def undecided_lines(verdict: Undecided, indent: str) -> Iterator[Line]:
+    """Yield what stands below an undecided claim: how far the work got, and what to raise."""
     if verdict.progress:
-        yield line("        so far  ", shortened(visible(verdict.progress)))
+        yield line(indent, "so far  ", shortened(visible(verdict.progress)))
     if verdict.option:
         advice = verdict.option
         advice = f"raise `{advice}`" if advice.startswith("--") else advice
-        yield line("        ", Piece("help    ", "help"), shortened(visible(advice)))
+        yield line(indent, Piece("help    ", "help"), shortened(visible(advice)))
 
 
 # --- counterexamples -----------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpcheck.chain import arrays
 from dpcheck.chain.arrays import differences, marked, ranked
-from dpcheck.chain.elimination import MAX_ENTRIES, _blocks
+from dpcheck.chain.elimination import BLOCK_ENTRIES, _blocks
 from dpcheck.chain.scales import Scales
 from dpcheck.exact import ExpPolynomial
 
@@ -39,9 +39,11 @@ def test_ranked_is_unique_with_its_inverse(few: int, values: list[int]):
     assert rank.tolist() == inverse.tolist()
 
 
-@given(st.lists(st.sampled_from([1, MAX_ENTRIES // 2, MAX_ENTRIES - 1, MAX_ENTRIES]), max_size=6))
+@given(
+    st.lists(st.sampled_from([1, BLOCK_ENTRIES // 2, BLOCK_ENTRIES - 1, BLOCK_ENTRIES]), max_size=6)
+)
 def test_a_block_ends_where_the_costs_pass_a_multiple_of_the_limit(costs: list[int]):
-    marks = [total // MAX_ENTRIES for total in accumulate(costs)]
+    marks = [total // BLOCK_ENTRIES for total in accumulate(costs)]
     slow = [list(rows) for _, rows in groupby(range(len(costs)), marks.__getitem__)]
     blocks = _blocks(np.array(costs, np.int64))
     assert [list(range(block.start, block.stop)) for block in blocks] == slow

@@ -206,6 +206,55 @@ def test_json_follows_its_schema_and_the_language_page(folder):
     assert found["excess"] == {"exact": "1/4", "decimal": "0.25"}
 
 
+def test_json_counts_no_pairs_where_a_limit_kept_the_chain_from_being_finished(folder):
+    (folder / "endless.dpm").write_text(ENDLESS, "utf-8")
+    run = command("check", "endless.dpm", "--max-states", "9", "--format", "json", cwd=folder)
+    (result,) = json_of(run)["results"]
+    assert (result["states"], result["transitions"], result["neighbor_pairs"]) == (None,) * 3
+
+
+def test_json_keeps_the_numbers_of_a_chain_that_stands_when_a_limit_is_met(folder, monkeypatch):
+    from dpcheck.limits import LimitReached
+    from dpcheck.pipeline import questions
+    from tests.checking import check_text
+
+    def stopped(*arguments, **options):
+        raise LimitReached("the time limit of 1 s passed (labels)", "--timeout")
+
+    monkeypatch.setattr(questions, "measures_of", stopped)
+    (result,) = check_text(TRUE_CLAIM)["results"]
+    assert (result["verdict"], result["states"], result["neighbor_pairs"]) == ("undecided", 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--format", "json"], "missing argument"),
+        (["--format", "json", "--max-states", "abc", "good.dpm"], "--max-states"),
+        (["--timeout", "nan", "good.dpm", "--format=json"], "--timeout"),
+        (["--no-such", "--format", "json", "good.dpm"], "--no-such"),
+    ],
+)
+def test_json_says_what_is_wrong_with_a_call(folder, capsys, arguments, said):
+    from dpcheck import cli
+
+    assert cli.run(["check", *arguments]) == 2
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    jsonschema.validate(report, SCHEMA)
+    assert (report["ok"], report["results"], err) == (False, [], "")
+    (error,) = report["errors"]
+    assert error["code"] == "DP016"
+    assert said in error["message"].lower()
+
+
+def test_a_file_that_is_named_like_the_option_is_no_option(folder, capsys):
+    from dpcheck import cli
+
+    assert cli.run(["check", "--no-such", "--", "--format", "json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_json_lists_mistakes_beside_results(folder):
     run = command("check", folder, "--format", "json")
     report = json_of(run)
@@ -413,6 +462,16 @@ def test_an_output_that_cannot_be_written_is_said_in_a_line(folder, arguments):
         "dpcheck: cannot write the output: No space left on device"
     )
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize(
+    "arguments", ["check no_such.dpm", "check --no-such-option x", "explain DP000", "pmf no m"]
+)
+@pytest.mark.parametrize("stdout", ["/dev/null", "/dev/full"])
+def test_complaints_that_cannot_be_written_keep_the_exit_status(folder, arguments, stdout):
+    full = f"{sys.executable} -m dpcheck {arguments} 2>/dev/full >{stdout}"
+    assert subprocess.run(full, shell=True, cwd=folder, check=False).returncode == 2
 
 
 def test_a_closed_output_keeps_the_exit_status(folder):

@@ -89,3 +89,45 @@ def test_new_refuses_what_cannot_name_a_mechanism(name, tmp_path, monkeypatch, c
 @pytest.mark.parametrize("name", ["survey", "x", "y", "k", "n", "alpha", "delta", "epsilon", "dp"])
 def test_the_starting_file_checks_under_any_name_it_may_have(name):
     assert check_text(STARTING_FILE.replace("NAME", name))["ok"]
+
+
+# --- overviews -----------------------------------------------------------------------------
+
+LARGE = "mechanism m { input x in 1..10^12 adjacent abs(x - x') <= 1 output x }"
+SMALL = """
+mechanism m { input x in 0..1 adjacent all y ~ geometric(x, 1/2) clamped 0..1 output y }
+mechanism n { input x in 0..1 adjacent all output x }
+"""
+
+
+@pytest.mark.parametrize("command", ["profile", "quantities"])
+@pytest.mark.parametrize(
+    ("text", "options", "reason", "raised"),
+    [
+        (LARGE, [], "more than 10000000 states", "--max-states"),
+        (SMALL, ["--max-states", "1"], "more than 1 states", "--max-states"),
+        (SMALL, ["--timeout", "0.0001"], "the time limit of 0.0001 s passed", "--timeout"),
+    ],
+)
+def test_an_overview_says_which_limit_was_reached_and_what_to_raise(
+    tmp_path, capsys, command, text, options, reason, raised
+):
+    (tmp_path / "m.dpm").write_text(text)
+    assert run([command, str(tmp_path / "m.dpm"), *options]) == 3
+    out, _ = capsys.readouterr()
+    assert f"undecided: {reason}" in out
+    assert f"raise `{raised}`" in out
+
+
+def test_an_overview_gives_a_reason_once_for_all_quantities(tmp_path, capsys):
+    (tmp_path / "m.dpm").write_text(LARGE)
+    assert run(["quantities", str(tmp_path / "m.dpm")]) == 3
+    assert capsys.readouterr().out.count("undecided: more than") == 1
+
+
+def test_a_drawing_of_a_profile_that_is_undecided_is_not_the_fault_of_the_call(tmp_path, capsys):
+    (tmp_path / "m.dpm").write_text(LARGE)
+    svg = tmp_path / "m.svg"
+    assert run(["profile", str(tmp_path / "m.dpm"), "--svg", str(svg)]) == 3
+    assert "undecided" in capsys.readouterr().out
+    assert not svg.exists()

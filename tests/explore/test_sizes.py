@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from dpcheck.exact import divide
+from dpcheck.explore import adjacency
+from dpcheck.explore.adjacency import _lookup
 from dpcheck.explore.closed_forms import geometric_clamped
 from dpcheck.explore.columns import ValueTable
+from dpcheck.explore.distributions import _total, _whole_weights
+from dpcheck.explore.evaluate import Frame, _sum_in_parts
+from dpcheck.explore.explicit import _Layout
+from dpcheck.explore.families import Families
+from dpcheck.explore.mistakes import MistakeFault
+from dpcheck.front import loads
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.model.evaluation import Fault, apply
+from dpcheck.model.expressions import Const
+from dpcheck.model.program import RowsIf
+from dpcheck.model.values import ArrayValue, Symbol
+from dpcheck.source import SourceText, Span
 from tests.checking import check_text, verdicts
 
+PLACE = Span(SourceText("test.dpm", "text"), 0, 4)
 TWO_INPUTS = """
 mechanism m { input x in 0..1 adjacent all y ~ DIST output y }
 check m: dp(0)
@@ -85,3 +102,87 @@ def test_a_power_beyond_memory_is_named_shortly(expr, message):
     (error,) = [error for error in report["errors"] if error["code"] == "DP208"]
     assert len(error["message"]) < 160
     assert message is None or error["message"] == message
+
+
+@pytest.mark.parametrize("family", ["s[i in 1..10^9]", "s[i in 1..10^5, j in 1..10^5]"])
+def test_a_family_beyond_the_limit_is_undecided_before_it_is_listed(monkeypatch, family):
+    monkeypatch.setattr(ValueTable, "codes", None)  # would list the members of an index set
+    report = check_text(
+        f"chain c {{ state a state {family} a -> 1: a init a }} check c: P=1 [ F a ]"
+    )
+    assert verdicts(report) == ["undecided"], report
+    reason = report["results"][0]["reason"]
+    assert (reason["text"], reason["option"]) == ("more than 10000000 states", "--max-states")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "y ~ {v : (2/3)^(v*v) for v in 0..10000} normalized output y",
+        "y := sum(v in 1..400000 : 1/(v + x)) output y",
+        "y ~ binomial(60000, (1 + x)/3) output y",
+    ],
+)
+def test_the_time_limit_is_kept_within_one_distribution_or_expression(program):
+    start = time.process_time()
+    text = f"mechanism m {{ input x in 0..1 adjacent all {program} }} check m: dp(0)"
+    report = check_text(text, "--timeout", "0.3")
+    assert time.process_time() - start < 5
+    assert verdicts(report) == ["undecided"], report
+    assert report["results"][0]["reason"]["option"] == "--timeout"
+
+
+@pytest.mark.parametrize("work", [_total, lambda n, t: _whole_weights([0, 1], n, PLACE, t)])
+def test_weights_are_added_and_brought_to_one_denominator_within_the_time_limit(work):
+    numbers = [divide(1, 3), divide(2, 3)]
+    work(numbers, ValueTable())
+    with pytest.raises(LimitReached):
+        work(numbers, ValueTable(Limits(deadline=0, timeout=1)))
+
+
+def test_a_distribution_of_too_many_digits_is_refused():
+    numbers = [divide(1, 3 ** (10**6)), *range(1, 20_000)]
+    with pytest.raises(MistakeFault, match="too many digits"):
+        _whole_weights(list(range(20_000)), numbers, PLACE, ValueTable())
+
+
+@pytest.mark.parametrize("values", [(1, 2), (1, True, 2), tuple(range(1000)), (), (Symbol("a"),)])
+def test_a_sum_in_parts_is_the_sum(values):
+    def outcome(reduce):
+        try:
+            return reduce(values)
+        except Fault as fault:
+            return fault.kind, fault.title
+
+    whole = outcome(lambda items: apply("sum", (ArrayValue(0, items),)))
+    assert outcome(lambda items: _sum_in_parts(ValueTable(), items)) == whole
+
+
+def test_a_table_of_keys_finds_what_a_search_finds(monkeypatch):
+    target = np.array([5, 0, 3, 9])
+    keys = np.arange(-20, 40)
+    by_table = _lookup(target, 40, 1000)(keys)
+    monkeypatch.setattr(adjacency, "MAX_TABLE", 0)
+    by_search = _lookup(target, 40, 1000)(keys)
+    assert [part.tolist() for part in by_table] == [part.tolist() for part in by_search]
+    assert by_table[0].tolist() == [20, 23, 25, 29]
+    assert by_table[1].tolist() == [1, 2, 0, 3]
+
+
+def test_a_row_statement_costs_the_same_however_many_came_before():
+    table = ValueTable()
+    span = Span(SourceText("test.dpm", "text"), 0, 4)
+    limits = Limits()
+    layout = _Layout(Families({}, 0, table), table, limits)
+    layout.sources.extend([np.zeros(1, np.int64)] * 100_000)
+    statement = RowsIf(Const(value=False, span=span), (), (), span)
+    start = time.process_time()
+    layout.add([statement] * 5_000, Frame(1, {}), ())
+    assert time.process_time() - start < 2
+
+
+def test_states_are_found_by_number_whatever_their_families_are():
+    text = "chain c { state a state b[i in 1..3, j in 0..1] state e init a }"
+    chain = loads(text).target("c").chain()
+    expected = ["a", *(f"b[{i}, {j}]" for i in (1, 2, 3) for j in (0, 1)), "e"]
+    assert [chain.state_text(state) for state in range(8)] == expected

@@ -8,7 +8,7 @@ import pytest
 
 from dpcheck.diagnostics.files import CannotRead, EmptyFile, HoldsNul, NoModels, NoSuchFile, NotUtf8
 from dpcheck.diagnostics.imports import ImportCycle, ImportNotFound, ImportOutsideRoot
-from dpcheck.pipeline.files import decoded, model_paths
+from dpcheck.pipeline.files import decoded, model_paths, read_source
 from dpcheck.pipeline.imports import Library
 
 
@@ -132,3 +132,54 @@ def test_an_unreadable_file_is_a_mistake(folder, monkeypatch):
     (mistake,) = closure_of("a/one.dpm").mistakes
     assert isinstance(mistake, CannotRead)
     assert mistake.title == "cannot read `a/one.dpm`: permission denied"
+
+
+def test_an_empty_name_is_not_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "a.dpm").write_text("chain c { state s init s }")
+    monkeypatch.chdir(tmp_path)
+    paths, mistakes = model_paths(["", "a.dpm"])
+    assert [path.shown for path in paths] == ["a.dpm"]
+    assert [mistake.code for mistake in mistakes] == ["DP014"]
+
+
+def test_links_in_a_circle_cost_no_other_file_of_a_directory(tmp_path):
+    (tmp_path / "a.dpm").write_text("chain c { state s init s }")
+    (tmp_path / "loop.dpm").symlink_to("loop.dpm")
+    (tmp_path / "lost.dpm").symlink_to("nothing.dpm")
+    paths, mistakes = model_paths([str(tmp_path)])
+    assert [path.real.name for path in paths] == ["a.dpm", "nothing.dpm"]
+    assert [(m.code, m.file) for m in mistakes] == [("DP006", str(tmp_path / "loop.dpm"))]
+    assert isinstance(read_source(paths[1].shown, paths[1].real), CannotRead)
+
+
+def test_a_directory_of_nothing_but_circles_says_so(tmp_path):
+    (tmp_path / "loop.dpm").symlink_to("loop.dpm")
+    assert [mistake.code for mistake in model_paths([str(tmp_path)])[1]] == ["DP006"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "p.dpm")
+    (path,), mistakes = model_paths([str(tmp_path)])
+    assert not mistakes
+    found = read_source(path.shown, path.real)
+    assert isinstance(found, CannotRead)
+    assert "pipe" in found.title
+
+
+def test_a_directory_below_that_cannot_be_read_is_said(tmp_path, monkeypatch):
+    (tmp_path / "a.dpm").write_text("chain c { state s init s }")
+    (tmp_path / "closed").mkdir()
+    scandir = os.scandir
+
+    def refusing(path):
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    paths, mistakes = model_paths([str(tmp_path)])
+    assert len(paths) == 1
+    assert [m.title for m in mistakes] == [
+        f"cannot read `{tmp_path / 'closed'}`: permission denied"
+    ]

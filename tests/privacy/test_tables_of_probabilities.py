@@ -58,6 +58,38 @@ def test_a_row_that_does_not_sum_to_one_is_the_users_mistake():
     assert error_codes(report)
 
 
+ROWS = '{"mechanism": "t", "rows": {"a": {"Y": 1},\n "b": {"Y": 1}}, "pairs": [["a", "b"]]}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "said"),
+    [
+        ("t.csv", "row,a,Y,1\n\nrow,b,Y,3/4\nrow,b,N,3/8\npair,a,b\n", 3, "b sums to 9/8, not 1"),
+        ("t.csv", "row,a,Y,1\nrow,b,Y,-1/4\nrow,b,N,1.25\npair,a,b\n", 2, "b has Y with -1/4"),
+        ("t.csv", "row,a,Y,1\nrow,b,Y,one +\npair,a,b\n", 2, "which is no number"),
+        ("t.csv", "row,a,Y,1\nrow,b,Y,1\npair,a,c\n", 3, "the pair with c"),
+        ("t.csv", "row,a,Y,1\nrow,b,,1\npair,a,b\n", 2, "'' cannot be the name"),
+        ("t.csv", "row,a,b,1\nrow,b,Y,1\npair,a,b\n", 2, "b is both"),
+        ("t.csv", "row,a,Y,1\nrow,b,Y," + "1" * 200_000 + "\npair,a,b\n", 2, "not CSV"),
+        ("t.json", ROWS.replace('"b": {"Y": 1}', '"a": {"N": 1}, "b": {"Y": 1}'), 2, "a twice"),
+        ("t.json", ROWS.replace('{"Y": 1}}', '{"Y": 1,\n "Y": 1}}'), 3, "b has Y twice"),
+        ("t.json", ROWS.replace("{", '{"pairs": [],', 1), 2, "the table has pairs twice"),
+        ("t.json", ROWS.replace("{", '{"z": [{"q": 1, "q": 1}],', 1), 1, "z has q twice"),
+        ("t.json", ROWS.replace('"b": {"Y": 1}', '"b": {}'), 2, "the row of b is empty"),
+        ("t.json", ROWS.replace('"b": {"Y": 1}', '"b": {"Y": 0.9}'), 2, "b sums to 9/10, not 1"),
+        ("t.json", ROWS.replace('"t"', '"while"'), 1, "'while' is no name"),
+        ("t.json", '{"rows": {},\n "pairs": []}', 1, "no rows"),
+    ],
+)
+def test_a_mistake_in_a_table_stands_at_the_users_own_line(name, text, line, said):
+    files = {"main.dpm": f'import "{name}"\ncheck t: epsilon = ln 3\n', name: text}
+    report = check_files(files, "main.dpm")
+    assert not report["results"], report
+    (error,) = [each for each in report["errors"] if each["code"] == "DP706"]
+    assert (error["line"], error["file"].endswith(name)) == (line, True)
+    assert said in error["message"]
+
+
 def test_a_table_outside_of_the_root_is_not_read():
     files = {"in/main.dpm": 'import "../table.csv"\n' + CLAIMS, "table.csv": CSV}
     assert "DP702" in error_codes(check_files(files, "in/main.dpm"))

@@ -1,0 +1,79 @@
+"""States as conditions that a claim can name after `at`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from dpcheck.explore import Explored
+from dpcheck.model.expressions import Const, Expr
+from dpcheck.model.program import ExplicitChain, Mechanism, Target
+from dpcheck.model.values import SetValue, Symbol, Value, value_text
+from dpcheck.model.words import is_plain
+
+
+def condition_of(text: str, target: Target, explored: Explored) -> str | None:
+    """Return a condition that picks the initial state which is shown as `text`, as one writes it.
+
+    `x = 0 & q[1] = "b c"` for a mechanism, `s[1]` for a chain; None if no state is shown so.
+    """
+    chain = explored.chain
+    state = next((s for s in chain.initial.tolist() if chain.state_text(s) == text), None)
+    if state is None:
+        return None
+    if isinstance(target, ExplicitChain):
+        return _member(target, state)
+    return _inputs(target, explored, state) or None
+
+
+def _inputs(mechanism: Mechanism, explored: Explored, state: int) -> str:
+    """Return what the inputs of a start are, arrays cell by cell."""
+    taken = frozenset(one.name for one in mechanism.inputs)
+    parts = []
+    for one in mechanism.inputs:
+        names = [one.name]
+        if one.lo is not None:
+            names = [f"{one.name}[{k}]" for k, _ in enumerate(one.cells, start=one.lo)]
+        columns = (one.name,) if one.lo is None else one.cells
+        for name, column in zip(names, columns, strict=True):
+            value = explored.table.value(int(explored.inputs[column][state]))
+            parts.append(f"{name} = {_written(value, taken)}")
+    return " & ".join(parts)
+
+
+def _member(chain: ExplicitChain, state: int) -> str:
+    """Return a state of a chain: numbered family by family, the last index varying fastest."""
+    place = state
+    for family in chain.families:
+        sets = [_elements(domain) for _, domain in family.indices]
+        size = prod(map(len, sets))
+        if place >= size:
+            place -= size
+            continue
+        indices: list[str] = []
+        for elements in reversed(sets):
+            place, digit = divmod(place, len(elements))
+            indices.insert(0, _written(elements.items[digit], frozenset()))
+        name = _name(family.name, frozenset())
+        return f"{name}[{', '.join(indices)}]" if indices else name
+    raise AssertionError("every state belongs to a family")
+
+
+def _elements(domain: Expr) -> SetValue:
+    assert isinstance(domain, Const), "index sets are known"
+    assert isinstance(domain.value, SetValue), "index sets are sets"
+    return domain.value
+
+
+def _written(value: Value, taken: frozenset[str]) -> str:
+    """Return a value as a claim writes it; symbols that other names hide stand in quotes."""
+    match value:
+        case Symbol(name=name):
+            return _name(name, taken)
+        case tuple():
+            return f"({', '.join(_written(item, taken) for item in value)})"
+        case _:
+            return value_text(value)
+
+
+def _name(name: str, taken: frozenset[str]) -> str:
+    return name if is_plain(name) and name not in taken else f'"{name}"'

@@ -1,0 +1,52 @@
+"""The door for Python: whatever is wrong with a question is a `ModelError` that says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpcheck import mechanisms
+from dpcheck.cli import run
+from dpcheck.front import ModelError, load, loads
+
+MODEL = """\
+mechanism m { input x in 0..1 adjacent all y ~ geometric(x, 1/2) clamped 0..1 output y }
+check m: dp(ln 2)
+"""
+
+
+def test_a_directory_of_several_models_is_not_loaded(tmp_path):
+    for name in ("a.dpm", "b.dpm"):
+        (tmp_path / name).write_text(MODEL)
+    with pytest.raises(ModelError, match=r"DP015.*one file is needed.*has 2 models"):
+        load(tmp_path)
+    (tmp_path / "b.dpm").unlink()
+    assert load(tmp_path).targets == ("m",)
+
+
+@pytest.mark.parametrize("name", ["", Path("no_such.dpm")])
+def test_what_names_no_file_is_not_loaded(name):
+    with pytest.raises(ModelError, match=r"error\[DP0"):
+        load(name)
+
+
+def test_several_claims_where_one_is_asked_for_are_a_mistake():
+    with pytest.raises(ModelError, match=r"DP017.*the text holds 2"):
+        mechanisms.survey().check("dp(1) check survey: dp(2)")
+
+
+def test_a_broken_target_is_shown_as_it_was_written():
+    with pytest.raises(ModelError) as caught:
+        loads(MODEL).target("m(")
+    assert "1 | m(\n" in str(caught.value)
+    assert "check" not in str(caught.value)
+
+
+@pytest.mark.parametrize("call", [["profile", "--target", "m("], ["pmf", "m("]])
+def test_a_broken_target_of_a_command_is_shown_as_it_was_written(tmp_path, capsys, call):
+    (tmp_path / "m.dpm").write_text(MODEL)
+    assert run([call[0], str(tmp_path / "m.dpm"), *call[1:]]) == 2
+    complaint = capsys.readouterr().err
+    assert "1 | m(\n" in complaint
+    assert "compute" not in complaint
