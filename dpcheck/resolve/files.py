@@ -29,7 +29,7 @@ def linked_file(
     """
     files: dict[str, File] = {}
     for model in imported:
-        files[model.source.name] = _file(model, files, session)
+        files[PurePath(model.source.name).as_posix()] = _file(model, files, session)
     return _file(main, files, session)
 
 
@@ -77,16 +77,16 @@ def _imported(
         case surface.ImportFile(path=path):
             folder = PurePath(importer.source.name).parent.as_posix()
             name = posixpath.normpath(posixpath.join(folder, path))
-    for shown, file in known.items():
-        if PurePath(shown).as_posix() == name:
-            return (file,)
-    return tuple(known.values())
+    return (known[name],) if name in known else tuple(known.values())
 
 
 def _bring_in(
     file: File, item: Import, visible: dict[str, tuple[File, Declaration]], session: Session
 ) -> None:
     """Add what a file sees; one declaration may come in on several ways."""
+    if not visible:  # as in long chains of imports: nothing can clash
+        visible.update(file.visible)
+        return
     for name, (home, declaration) in file.visible.items():
         _, first = visible.setdefault(name, (home, declaration))
         if first is not declaration:
