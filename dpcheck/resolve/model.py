@@ -42,7 +42,7 @@ from dpcheck.resolve.scopes import (
     what_is,
 )
 from dpcheck.resolve.signatures import input_shapes, named_arguments, parameter_bindings
-from dpcheck.resolve.syntax import descendants
+from dpcheck.resolve.syntax import called_names, descendants
 from dpcheck.source import SourceText, Span
 
 MAX_CHECKS = 10_000
@@ -198,13 +198,32 @@ def _with_unknown(parameters: Sequence[surface.Identifier], scope: Scope) -> Sco
 
 
 def _resolve_unused(scope: Scope) -> None:
-    """Resolve the file's targets that no question needs, for their mistakes alone."""
+    """Resolve the file's targets that no question needs, for their mistakes alone.
+
+    What a mechanism runs that is too long, written out, was seen there as far as the limit allows:
+    it may be as long itself, and so on down.
+    """
     used = {key[0] for key in scope.session.instances}
     for declaration in scope.file.declared.values():
         if not isinstance(declaration, TargetItem) or id(declaration) in used:
             continue
+        if id(declaration) in _run_by(scope.session.too_long, scope.file):
+            continue
         if all(parameter.default is not None for parameter in declaration.parameters):
             _instance(scope.file, declaration, {}, scope, declaration.name.span)
+
+
+def _run_by(mechanisms: Sequence[surface.Mechanism], file: File) -> set[int]:
+    """Return the ids of what mechanisms of a file run, directly or not."""
+    found: set[int] = set()
+    waiting: list[object] = list(mechanisms)
+    while waiting:
+        for name in called_names(waiting.pop()):
+            called = file.declared.get(name.name)
+            if called is not None and id(called) not in found:
+                found.add(id(called))
+                waiting.append(called)
+    return found
 
 
 def _targets(file: File) -> dict[str, TargetDeclaration]:
