@@ -25,7 +25,7 @@ from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.distributions import distribution
-from dpcheck.resolve.expressions import argument_value, constant_of_file, expression
+from dpcheck.resolve.expressions import argument_value, constant_of_file, expression, is_too_large
 from dpcheck.resolve.files import linked_file
 from dpcheck.resolve.formulas import Collected, Reader
 from dpcheck.resolve.loops import known_condition, known_domain, report_second_variables
@@ -103,6 +103,9 @@ def _resolved(
                 expansion.expand(item, scope, {})
                 if before == (expansion.n_questions, session.n_errors):
                     scope.report(NothingAsked(item.indices[0].variable.span))
+    for question, inner, loop_values in expansion.waiting:
+        if not (expansion.is_full and loop_values):
+            expansion.question(question, inner, loop_values)
     _resolve_unused(scope)
     if session.n_errors == 0:
         for declaration in session.main.declared.values():
@@ -160,7 +163,8 @@ def _resolve_declarations(scope: Scope) -> None:
             case surface.Constant():
                 constant_of_file(scope.session, scope.file, declaration)
             case surface.Function(parameters=parameters, body=body):
-                expression(body, _with_unknown(parameters, scope))
+                if not is_too_large(scope.file, declaration, scope):
+                    expression(body, _with_unknown(parameters, scope))
             case surface.DistributionFunction(parameters=parameters, body=body):
                 distribution(body, _with_unknown(parameters, scope))
             case surface.Mechanism() | surface.Chain():
@@ -295,8 +299,10 @@ class _Expansion:
 
     def __init__(self) -> None:
         self.checks: list[ResolvedCheck] = []
+        self.waiting: list[tuple[surface.Question, Scope, Mapping[str, Value]]] = []
         self.n_questions = 0
         self.n_rounds = 0
+        self.is_full = False
 
     def expand(
         self,
@@ -304,10 +310,13 @@ class _Expansion:
         scope: Scope,
         loop_values: Mapping[str, Value],
     ) -> None:
-        """Add the checks of a question, or of every round of a loop."""
+        """Note a question, or those of every round of a loop.
+
+        They are looked at when all are counted: too many are seen before any takes time.
+        """
         if isinstance(item, surface.Question):
             self.n_questions += 1
-            self.question(item, scope, loop_values)
+            self.waiting.append((item, scope, loop_values))
             return
         report_second_variables(item.indices, scope)
         self.rounds(item, item.indices, scope, loop_values)
@@ -337,10 +346,12 @@ class _Expansion:
             self.rounds(loop, rest, inner, {**loop_values, index.variable.name: element})
 
     def has_room(self, loop: surface.QuestionsFor, n_more: int, scope: Scope) -> bool:
-        """Tell whether so many rounds more may follow; else report it.
+        """Tell whether so many rounds more may follow; else report it, once.
 
         Rounds make claims, except where a `where` leaves them out.
         """
+        if self.is_full:
+            return False
         self.n_rounds += n_more
         counts = (
             ("claims", self.n_questions + (0 if loop.where else n_more), MAX_CHECKS),
@@ -349,6 +360,7 @@ class _Expansion:
         for what, count, limit in counts:
             if count > limit:
                 scope.report(TooManyClaims(loop.span, f"the {what} of this file", count, limit))
+                self.is_full = True
                 return False
         return True
 
