@@ -244,7 +244,10 @@ def _block(tokens: list[Token], opener: int) -> str:
 
 
 def _begins_line(tokens: list[Token], i: int, source: SourceText) -> bool:
-    return i == 0 or "\n" in source.text[tokens[i - 1].end : tokens[i].start]
+    if i == 0:
+        return True
+    between = source.text[tokens[i - 1].end : tokens[i].start]
+    return "\n" in between or "\r" in between
 
 
 def _shown(token: Token) -> str:

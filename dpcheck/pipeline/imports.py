@@ -220,6 +220,8 @@ def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
             return ImportOutsideRoot(item.path_span, item.path, str(importer.root))
         if real.is_file():
             return ModelPath(shown, real, importer.root)
+        if real.is_dir():
+            return ImportNotFound(item.path_span, item.path, "it is a directory", None)
         reason = "it is not a file" if real.exists() else "there is no such file"
     except (OSError, ValueError, RuntimeError):
         return ImportNotFound(item.path_span, item.path, "it cannot be read", None)

@@ -104,6 +104,10 @@ def test_an_absolute_import_inside_of_the_root_is_fine(folder):
 def test_a_directory_cannot_be_imported(folder):
     (folder / "a" / "uses.dpm").write_text('import "deep"\n', "utf-8")
     assert kinds(closure_of("a/uses.dpm").mistakes) == [ImportNotFound]
+    for path in ("deep", "", ".", "deep/"):
+        (folder / "a" / "uses.dpm").write_text(f'import "{path}"\n', "utf-8")
+        (mistake,) = closure_of("a/uses.dpm").mistakes
+        assert (mistake.reason, mistake.similar) == ("it is a directory", None)
 
 
 def test_a_file_that_imports_itself_is_a_circle(folder):
