@@ -282,6 +282,11 @@ def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reade
     if len(tree.operands) != 2 or word == "dp" or operator == "in":
         reader.scope.report(QuantityInFormula(tree.operands[position].span, word))
         return None
+    other, other_word = tree.operands[1 - position], words[1 - position]
+    is_declared = other_word in reader.scope.file.visible
+    if isinstance(other, surface.Call) and other_word is not None and not is_declared:
+        reader.scope.report(QuantityInFormula(other.span, other_word))
+        return None
     comparison = operator if position == 0 else FLIPPED[operator]
     quantity = _quantity(tree.operands[position], word, reader)
     if isinstance(quantity, LossTable):
