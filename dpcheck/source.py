@@ -6,6 +6,7 @@ Every later stage points back here: a `Span` is a half-open range of character o
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import cached_property
 
@@ -21,9 +22,13 @@ class SourceText:
 
     @cached_property
     def line_starts(self) -> tuple[int, ...]:
-        """The offset at which each line begins."""
+        r"""The offset at which each line begins; a line ends with LF, CR LF, or CR alone.
+
+        >>> SourceText("a.dpm", "one\rtwo\r\nthree").line_starts
+        (0, 4, 9)
+        """
         starts = [0]
-        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
+        starts.extend(match.end() for match in re.finditer(r"\r\n?|\n", self.text))
         return tuple(starts)
 
     def position(self, offset: int) -> tuple[int, int]:

@@ -38,7 +38,11 @@ Right: input x in {pos, neg}   ...   if x = pos { output Y }
 
     @property
     def help(self) -> str | None:
-        """A name that looks like it."""
+        """What is written another way here, or a name that looks like it."""
+        if self.name in ("True", "False"):
+            return f"write `{self.name.lower()}`"
+        if self.name.startswith("ln") and self.name[2:].isdigit():
+            return f"write `ln {self.name[2:]}`"
         return _meant(self.similar)
 
 

@@ -53,8 +53,13 @@ MAX_BITS = 4_000_000
 """A number with more bits than this (about 1.2 million digits) is "too large"."""
 
 MAX_ELEMENTS = 1_000_000
-LONG = 60
 """A set with more elements than this is "too large" to be written out or gone through."""
+
+MAX_ITEMS = 100_000
+"""A tuple with more items than this, the items of its items included, is "too large"."""
+
+LONG = 60
+"""A number of more characters than this is not written out in a title."""
 
 Quantity = int | Rational | ExpNumber | Budget
 
@@ -412,16 +417,22 @@ def _logarithm(value: Value) -> Value:
     return simplest(result)
 
 
+def _short(value: Value) -> str:
+    """Return a number as a title shows it."""
+    written = value_text(value)
+    return written if len(written) <= LONG else f"a number of {len(written)} digits"
+
+
 def _exponential(value: Value) -> Value:
     """Return `exp value`, where it is c·e^r with rational c and r."""
     quantity = _quantity(value, "exp")
     try:
         return _budget(quantity, "`exp`").exp()
     except exact.IrrationalExponential:
-        title = f"exp({value_text(value)}) is not a rational multiple of a rational power of e"
+        title = f"exp({_short(value)}) is not a rational multiple of a rational power of e"
         raise Fault("no exact value", title, (value,)) from None
     except exact.TooLarge:
-        title = f"exp({value_text(value)}) has too many digits to write down"
+        title = f"exp({_short(value)}) has too many digits to write down"
         raise Fault("too large", title, (value,)) from None
 
 
@@ -595,6 +606,24 @@ def _element(domain: Value, position: Value) -> Value:
     return elements_of(domain).items[_integer(position, "element")]
 
 
+def _tuple(args: Sequence[Value]) -> Value:
+    """Return the tuple of values, unless with all it holds it is too large.
+
+    A tuple that holds another one twice, which holds another one twice, has 2^n items after n.
+    """
+    n_items = len(args)
+    waiting = [value for value in args if isinstance(value, tuple | ArrayValue)]
+    while waiting:
+        value = waiting.pop()
+        items = value.items if isinstance(value, ArrayValue) else value
+        n_items += len(items)
+        if n_items > MAX_ITEMS:
+            title = f"a tuple with more than {MAX_ITEMS} items, those of its items included"
+            raise Fault("too large", f"{title}, is too large", ())
+        waiting.extend(item for item in items if isinstance(item, tuple | ArrayValue))
+    return tuple(args)
+
+
 def _array(args: Sequence[Value]) -> Value:
     return ArrayValue(_integer(args[0], "array"), tuple(args[1:]))
 
@@ -654,7 +683,7 @@ _OPERATIONS: Mapping[Operator, Callable[[Sequence[Value]], Value]] = {
     ">=": lambda args: _compare(args[0], args[1], ">=") >= 0,
     "in": lambda args: _contains(args[0], args[1]),
     "not": lambda args: not _boolean(args[0], "!"),
-    "tuple": tuple,
+    "tuple": _tuple,
     "array": _array,
     "set": set_of,
     "range": lambda args: _range(args[0], args[1]),

@@ -333,4 +333,5 @@ class Machine:
         if i == 0:
             return True
         before, here = self.tokens[i - 1].end, self.tokens[i].start
-        return "\n" in self.source.text[before:here]
+        between = self.source.text[before:here]
+        return "\n" in between or "\r" in between

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -50,6 +51,7 @@ OPERATOR_STARTS = frozenset(
         *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"),
     }
 )
+POLICIES = frozenset({"CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"})
 ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"})
 EXPRESSION_STARTS = frozenset(
     {
@@ -121,7 +123,7 @@ def mistake_at(
     """
     token = tokens[i]
     span = Span(source, token.start, token.end)
-    for explain in (_equals_sign, _name, _operator_alone, _two_statements, _misplaced):
+    for explain in (_equals_sign, _misspelt, _name, _operator_alone, _two_statements, _misplaced):
         found = explain(tokens, i, span, accepts)
         if found is not None:
             return found
@@ -132,7 +134,8 @@ def mistake_at(
     if _wants_path(accepts) and _begins_line(tokens, i, source):
         place = Span(source, tokens[i - 1].end, tokens[i - 1].end)
         return Explained(Unexpected(place, ("`[`",), "the end of the line", edit), is_before=True)
-    return Explained(Unexpected(span, tuple(_expected(accepts)), _shown(token), edit))
+    expected = tuple(_expected(accepts)) or ("the end of the text",)
+    return Explained(Unexpected(span, expected, _shown(token), edit))
 
 
 def _equals_sign(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
@@ -143,6 +146,42 @@ def _equals_sign(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> E
             return Explained(WrongEqualsSign(span, ":="), "EQ")
         case _:
             return None
+
+
+def _misspelt(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+    """Explain a word that looks like a keyword: what begins an item, or a statement just before."""
+    token = tokens[i]
+    if token.type == "NAME" and accepts("MECHANISM") and accepts("IMPORT"):
+        close = _similar_word(token.text, ITEM_WORDS | {"FOR"})
+        return None if close is None else _meant(token, span.source, close, is_before=False)
+    if i == 0 or tokens[i - 1].type != "NAME":
+        return None
+    if not (accepts("ARROW") or (accepts("ASSIGN") and accepts("TILDE"))):
+        return None
+    if token.type not in EXPRESSION_STARTS | {"STRING", "OPEN_BRACE"}:
+        return None
+    before = tokens[i - 1]
+    close = _similar_word(before.text, STATEMENT_STARTS | DECLARATION_STARTS | CHAIN_STARTS)
+    if close is None:
+        close = _similar_word(before.text, POLICIES)
+    return None if close is None else _meant(before, span.source, close, is_before=True)
+
+
+def _meant(token: Token, source: SourceText, word: str, *, is_before: bool) -> Explained:
+    place = Span(source, token.start, token.end)
+    mistake = Unexpected(place, (f"`{word}`",), _shown(token), f"did you mean `{word}`?")
+    return Explained(mistake, is_before=is_before)
+
+
+def _similar_word(text: str, kinds: AbstractSet[str]) -> str | None:
+    """Return the keyword that a word is nearly, whatever the case of its letters."""
+    if text in FOREIGN_WORDS:
+        return None
+    from difflib import get_close_matches
+
+    words = sorted(TEXT_OF[kind] for kind in kinds if TEXT_OF[kind].isalpha())
+    close = get_close_matches(text.lower(), words, n=1, cutoff=0.75)
+    return close[0] if close else None
 
 
 def _name(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
@@ -244,7 +283,10 @@ def _block(tokens: list[Token], opener: int) -> str:
 
 
 def _begins_line(tokens: list[Token], i: int, source: SourceText) -> bool:
-    return i == 0 or "\n" in source.text[tokens[i - 1].end : tokens[i].start]
+    if i == 0:
+        return True
+    between = source.text[tokens[i - 1].end : tokens[i].start]
+    return "\n" in between or "\r" in between
 
 
 def _shown(token: Token) -> str:

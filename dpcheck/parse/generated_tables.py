@@ -92,7 +92,7 @@ PATTERNS: dict[str, str] = {
     'NAME': '[^\\W\\d]\\w*',
     'NUMBER': '[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?',
     'PRIMED': "[^\\W\\d]\\w*'",
-    'STRING': '"[^"\n]*"',
+    'STRING': '"[^"\n\r]*"',
 }
 # a line for each rule: origin, number of symbols, builder function (`-`: pass on), and
 # the positions of the symbols it receives

@@ -83,16 +83,16 @@ def _alternatives(texts: dict[str, str]) -> str:
 
 _TOKEN = re.compile(
     rf"""
-      (?P<SPACE>(?:[\s\ufeff]|\#[^\n]*)+)
+      (?P<SPACE>(?:[\s\ufeff]|\#[^\n\r]*)+)
     | (?P<PRIMED>{PATTERNS["PRIMED"]})
     | (?P<NAME>{PATTERNS["NAME"]})
     | (?P<NUMBER>{PATTERNS["NUMBER"]})(?P<TAIL>\w*)
     | (?P<STRING>{PATTERNS["STRING"]})
-    | (?P<SLASHES>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))
+    | (?P<SLASHES>//[^\n\r]*|/\*(?s:.*?)(?:\*/|\Z))
     | (?P<FOREIGN>{_alternatives(FOREIGN)})
     | (?P<OPERATOR>{_alternatives(OPERATORS)})
-    | (?P<OTHER_QUOTE>'[^'"\n]*'|“[^”\n]*”|‘[^’\n]*’)
-    | (?P<UNCLOSED>["“][^\n]*)
+    | (?P<OTHER_QUOTE>'[^'"\n\r]*'|“[^”\n\r]*”|‘[^’\n\r]*’)
+    | (?P<UNCLOSED>["“][^\n\r]*)
     | (?P<STRAY>.[^\w\s"'(){{}}\[\]\#;,:=&|<>+*/~^!.-]*)
     """,
     re.VERBOSE,

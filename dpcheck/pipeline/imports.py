@@ -8,6 +8,7 @@ that leads outside of the root.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from dpcheck.diagnostics.files import EmptyFile
@@ -127,43 +128,85 @@ def _parsed(path: ModelPath, source: SourceText) -> ParsedFile:
 
 
 @dataclass
+class _Step:
+    """A file whose imports are being followed: what is left of them, and whether all were sound.
+
+    `item` is the import that led here; the first file has none.
+    """
+
+    path: ModelPath
+    file: ParsedFile
+    item: Import | None
+    waiting: Iterator[Import]
+    is_sound: bool
+
+
+@dataclass
 class _Walk:
-    """One depth-first walk over imports; `trail` is the way from the first file to this one."""
+    """One depth-first walk over imports; `trail` is the way from the first file to this one.
+
+    No recursion: a chain of imports may be as long as it likes.
+    """
 
     library: Library
     models: list[surface.SurfaceModel] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
-    trail: list[ModelPath] = field(default_factory=list)
+    trail: dict[Path, _Step] = field(default_factory=dict)
     done: dict[Path, bool] = field(default_factory=dict)
 
     def visit(self, path: ModelPath) -> ParsedFile:
         """Add the models that a file needs, then its own; `done` says whether all were sound."""
+        first = self._open(path, None)
+        while self.trail:
+            step = next(reversed(self.trail.values()))
+            item = next(step.waiting, None)
+            if item is None:
+                self._close(step)
+            else:
+                self._follow(step, item)
+        return first.file
+
+    def _open(self, path: ModelPath, item: Import | None) -> _Step:
+        """Go on with a file, whose imports come first."""
         file = self.library.parsed(path)
         self.mistakes.extend(file.mistakes)
-        self.trail.append(path)
-        imports_sound = [self._follow(path, item) for item in file.imports]
-        self.trail.pop()
-        if file.model is not None:
-            self.models.append(file.model)
-        self.done[path.real] = file.is_sound and all(imports_sound)
-        return file
+        step = _Step(path, file, item, iter(file.imports), file.is_sound)
+        self.trail[path.real] = step
+        return step
 
-    def _follow(self, importer: ModelPath, item: Import) -> bool:
-        """Visit what an import names, if it may; tell whether it is sound."""
-        path = _imported_path(importer, item)
+    def _close(self, step: _Step) -> None:
+        """Add a file's own model after those it needs, and go back to its importer."""
+        del self.trail[step.path.real]
+        if step.file.model is not None:
+            self.models.append(step.file.model)
+        self.done[step.path.real] = step.is_sound
+        if step.item is not None:
+            self._settle(next(reversed(self.trail.values())), step.item, step.path)
+
+    def _follow(self, importer: _Step, item: Import) -> None:
+        """Go to the file that an import names, if it may and nobody was there."""
+        path = _imported_path(importer.path, item)
         if isinstance(path, Mistake):
             self.mistakes.append(path)
-            return False
-        for position, ancestor in enumerate(self.trail):
-            if ancestor.real == path.real:
-                names = [step.shown for step in self.trail[position:]]
-                self.mistakes.append(ImportCycle(item.span, (*names, names[0])))
-                return False
-        if path.real not in self.done:
-            self.visit(path)
-        if not self.done[path.real] and len(self.trail) == 1:
+            importer.is_sound = False
+        elif path.real in self.trail:
+            steps = list(self.trail.values())
+            position = list(self.trail).index(path.real)
+            names = [step.path.shown for step in steps[position:]]
+            self.mistakes.append(ImportCycle(item.span, (*names, names[0])))
+            importer.is_sound = False
+        elif path.real in self.done:
+            self._settle(importer, item, path)
+        else:
+            self._open(path, item)
+
+    def _settle(self, importer: _Step, item: Import, path: ModelPath) -> None:
+        """Note in the importer whether a file that was visited is sound."""
+        if self.done[path.real]:
+            return
+        importer.is_sound = False
+        if len(self.trail) == 1:
             self.mistakes.append(ImportedFileHasMistakes(item.span, path.shown))
-        return self.done[path.real]
 
 
 def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
@@ -177,6 +220,8 @@ def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
             return ImportOutsideRoot(item.path_span, item.path, str(importer.root))
         if real.is_file():
             return ModelPath(shown, real, importer.root)
+        if real.is_dir():
+            return ImportNotFound(item.path_span, item.path, "it is a directory", None)
         reason = "it is not a file" if real.exists() else "there is no such file"
     except (OSError, ValueError, RuntimeError):
         return ImportNotFound(item.path_span, item.path, "it cannot be read", None)

@@ -12,6 +12,7 @@ from dpcheck.diagnostics.claims import (
     QuantityWithoutBound,
     WordTaken,
 )
+from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.diagnostics.quantities import TableInComparison
 from dpcheck.exact import Budget
 from dpcheck.logic.claims import (
@@ -35,7 +36,7 @@ from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Number
 from dpcheck.resolve.chains import States, known_member
-from dpcheck.resolve.expressions import constant
+from dpcheck.resolve.expressions import BUILT_IN, DISTRIBUTIONS, constant
 from dpcheck.resolve.formulas import (
     QUANTITIES,
     Reader,
@@ -47,6 +48,7 @@ from dpcheck.resolve.formulas import (
     state_formula,
 )
 from dpcheck.resolve.quantities import ONE_VALUE, other_quantity
+from dpcheck.resolve.scopes import similar
 from dpcheck.source import Span
 
 FLIPPED: Final[dict[str, Literal["=", "!=", "<", "<=", ">", ">="]]] = {
@@ -101,6 +103,8 @@ MAY_BE_INFINITE: Final = frozenset({"epsilon", "renyi", "zcdp", "accuracy"})
 def claim(question: surface.Question, reader: Reader) -> Claim | None:
     """Return what a question claims or asks; None, with a mistake, if that is nothing."""
     tree = question.claim
+    if _has_misspelt_quantity(tree, reader):
+        return None
     word = _word(tree, reader)
     if question.kind == "compute":
         if word is None or word == "dp":
@@ -120,6 +124,40 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
             return _comparison(tree, words, reader)
     formula = state_formula(tree, reader)
     return None if formula is None else FormulaClaim(formula, tree.span)
+
+
+def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
+    """Report a side of the claim whose unknown name looks like a quantity; tell whether one does.
+
+    Only there can a quantity stand.
+    """
+    scope = reader.scope
+    sides = tree.operands if isinstance(tree, surface.Comparison) else (tree,)
+    known = {*scope.known_names(), *scope.file.visible, *scope.session.broken}
+    known |= {*QUANTITIES, *BUILT_IN, *DISTRIBUTIONS}
+    for side in sides:
+        match side:
+            case surface.Call(function=surface.Identifier(name=name, span=span)):
+                is_call = True
+            case surface.Name(name=name, primed=False, quoted=False, span=span):
+                is_call = False
+            case _:
+                continue
+        candidate = None if name in known | _labels(reader) else similar(name, QUANTITIES)
+        if candidate is not None:
+            unknown = UnknownFunction(span, name, candidate, False)
+            scope.report(unknown if is_call else UnknownName(span, name, candidate))
+            return True
+    return False
+
+
+def _labels(reader: Reader) -> set[str]:
+    """Return the names of states and labels that a claim about a chain may use."""
+    target = reader.target
+    words = {"stopped", "diverged", "inf"}
+    if isinstance(target, ExplicitChain):
+        words.update(States(target.title, target.families).names())
+    return words
 
 
 def at_condition(tree: surface.Expression, reader: Reader) -> At | None:
@@ -243,6 +281,11 @@ def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reade
     operator = tree.operators[0]
     if len(tree.operands) != 2 or word == "dp" or operator == "in":
         reader.scope.report(QuantityInFormula(tree.operands[position].span, word))
+        return None
+    other, other_word = tree.operands[1 - position], words[1 - position]
+    is_declared = other_word in reader.scope.file.visible
+    if isinstance(other, surface.Call) and other_word is not None and not is_declared:
+        reader.scope.report(QuantityInFormula(other.span, other_word))
         return None
     comparison = operator if position == 0 else FLIPPED[operator]
     quantity = _quantity(tree.operands[position], word, reader)

@@ -57,6 +57,7 @@ from dpcheck.model.expressions import (
     reads,
 )
 from dpcheck.model.values import DistributionName, SetValue, Symbol, Value
+from dpcheck.resolve.calls import too_large_function
 from dpcheck.resolve.scopes import (
     Binding,
     File,
@@ -384,7 +385,9 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
         args = [expression(argument, scope) for argument in arguments]
         if not takes(declaration.parameters, len(args), tree, scope):
             return hole(tree.span)
-        if scope.session.is_recursive(file, name) or not may_inline(tree, scope):
+        if scope.session.is_recursive(file, name) or is_too_large(file, declaration, scope):
+            return hole(tree.span)
+        if not may_inline(tree, scope):
             return hole(tree.span)
         return applied(
             declaration.parameters,
@@ -436,6 +439,15 @@ def takes(
     needed = len(parameters)
     scope.report(WrongNumberOfArguments(tree.span, tree.function.name, needed, needed, given))
     return False
+
+
+def is_too_large(file: File, function: surface.Function, scope: Scope) -> bool:
+    """Tell whether a call of a function, on its own, can never be written out; then report it."""
+    limits = MAX_CALL_DEPTH, MAX_CALLS
+    found = too_large_function(function, file, scope.session, limits)
+    if found is not None:
+        scope.report(TooManyCalls(found.name.span, found.name.name, *limits))
+    return found is not None
 
 
 def may_inline(tree: surface.Call, scope: Scope) -> bool:

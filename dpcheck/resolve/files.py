@@ -29,7 +29,7 @@ def linked_file(
     """
     files: dict[str, File] = {}
     for model in imported:
-        files[model.source.name] = _file(model, files, session)
+        files[PurePath(model.source.name).as_posix()] = _file(model, files, session)
     return _file(main, files, session)
 
 
@@ -77,16 +77,16 @@ def _imported(
         case surface.ImportFile(path=path):
             folder = PurePath(importer.source.name).parent.as_posix()
             name = posixpath.normpath(posixpath.join(folder, path))
-    for shown, file in known.items():
-        if PurePath(shown).as_posix() == name:
-            return (file,)
-    return tuple(known.values())
+    return (known[name],) if name in known else tuple(known.values())
 
 
 def _bring_in(
     file: File, item: Import, visible: dict[str, tuple[File, Declaration]], session: Session
 ) -> None:
     """Add what a file sees; one declaration may come in on several ways."""
+    if not visible:  # as in long chains of imports: nothing can clash
+        visible.update(file.visible)
+        return
     for name, (home, declaration) in file.visible.items():
         _, first = visible.setdefault(name, (home, declaration))
         if first is not declaration:
@@ -99,7 +99,7 @@ def _report_recursion(file: File, session: Session) -> None:
     Imports have no cycles, so a cycle of calls never leaves its file.
     """
     graph = {name: _calls(declaration, file) for name, declaration in file.declared.items()}
-    for name in graph:
+    for name in _without_leaves(graph):
         cycle = _cycle_from(name, graph)
         if cycle is not None:
             session.recursive.add(id(file.declared[name]))
@@ -114,6 +114,25 @@ def _calls(declaration: Declaration, file: File) -> list[str]:
         return []
     called = (identifier.name for identifier in called_names(declaration))
     return [name for name in dict.fromkeys(called) if name in file.declared]
+
+
+def _without_leaves(graph: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the nodes that paths may leave without end, in order: those of cycles among them.
+
+    Nearly always there are none, and a long row of calls needs no search from each of its members.
+    """
+    n_left = {name: len(targets) for name, targets in graph.items()}
+    callers: dict[str, list[str]] = {name: [] for name in graph}
+    for name, targets in graph.items():
+        for target in targets:
+            callers[target].append(name)
+    waiting = [name for name, count in n_left.items() if count == 0]
+    for leaf in waiting:
+        for name in callers[leaf]:
+            n_left[name] -= 1
+            if n_left[name] == 0:
+                waiting.append(name)
+    return [name for name, count in n_left.items() if count > 0]
 
 
 def _cycle_from(start: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:

@@ -26,6 +26,7 @@ from dpcheck.model.values import Value, value_text
 from dpcheck.resolve.expressions import constant, expression, has_hole
 from dpcheck.resolve.graph import control_flow_graph
 from dpcheck.resolve.kinds import report_wrong_kinds
+from dpcheck.resolve.lengths import too_long_part
 from dpcheck.resolve.scopes import Held, Scope
 from dpcheck.resolve.signatures import InputShape, cell_names, input_shapes
 from dpcheck.resolve.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
@@ -37,6 +38,10 @@ def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -
     `scope` is the file's, with the parameters bound. Other mistakes are only reported: what is
     returned then must not be explored.
     """
+    part = too_long_part(mechanism, scope.file, scope.session, MAX_STEPS)
+    if part is not None:
+        scope.report(ProgramTooLarge(part.name.span, part.name.name, MAX_STEPS))
+        return None
     shapes, broken = input_shapes(mechanism, scope)
     scope = scope.bound_all({**input_bindings(shapes, scope), **broken})
     inputs = tuple(_input(shape, shapes[:i], scope) for i, shape in enumerate(shapes))
@@ -45,6 +50,7 @@ def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -
         steps = mechanism_steps(mechanism, scope, Size(), captured=False)
     except TooManySteps:
         scope.report(ProgramTooLarge(mechanism.name.span, mechanism.name.name, MAX_STEPS))
+        scope.session.too_long.append(mechanism)
         return None
     place = mechanism.name.span
     nodes, entry = control_flow_graph(steps, place)

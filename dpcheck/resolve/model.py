@@ -25,7 +25,7 @@ from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.distributions import distribution
-from dpcheck.resolve.expressions import argument_value, constant_of_file, expression
+from dpcheck.resolve.expressions import argument_value, constant_of_file, expression, is_too_large
 from dpcheck.resolve.files import linked_file
 from dpcheck.resolve.formulas import Collected, Reader
 from dpcheck.resolve.loops import known_condition, known_domain, report_second_variables
@@ -42,7 +42,7 @@ from dpcheck.resolve.scopes import (
     what_is,
 )
 from dpcheck.resolve.signatures import input_shapes, named_arguments, parameter_bindings
-from dpcheck.resolve.syntax import descendants
+from dpcheck.resolve.syntax import called_names, descendants
 from dpcheck.source import SourceText, Span
 
 MAX_CHECKS = 10_000
@@ -103,6 +103,9 @@ def _resolved(
                 expansion.expand(item, scope, {})
                 if before == (expansion.n_questions, session.n_errors):
                     scope.report(NothingAsked(item.indices[0].variable.span))
+    for question, inner, loop_values in expansion.waiting:
+        if not (expansion.is_full and loop_values):
+            expansion.question(question, inner, loop_values)
     _resolve_unused(scope)
     if session.n_errors == 0:
         for declaration in session.main.declared.values():
@@ -160,7 +163,8 @@ def _resolve_declarations(scope: Scope) -> None:
             case surface.Constant():
                 constant_of_file(scope.session, scope.file, declaration)
             case surface.Function(parameters=parameters, body=body):
-                expression(body, _with_unknown(parameters, scope))
+                if not is_too_large(scope.file, declaration, scope):
+                    expression(body, _with_unknown(parameters, scope))
             case surface.DistributionFunction(parameters=parameters, body=body):
                 distribution(body, _with_unknown(parameters, scope))
             case surface.Mechanism() | surface.Chain():
@@ -198,13 +202,32 @@ def _with_unknown(parameters: Sequence[surface.Identifier], scope: Scope) -> Sco
 
 
 def _resolve_unused(scope: Scope) -> None:
-    """Resolve the file's targets that no question needs, for their mistakes alone."""
+    """Resolve the file's targets that no question needs, for their mistakes alone.
+
+    What a mechanism runs that is too long, written out, was seen there as far as the limit allows:
+    it may be as long itself, and so on down.
+    """
     used = {key[0] for key in scope.session.instances}
     for declaration in scope.file.declared.values():
         if not isinstance(declaration, TargetItem) or id(declaration) in used:
             continue
+        if id(declaration) in _run_by(scope.session.too_long, scope.file):
+            continue
         if all(parameter.default is not None for parameter in declaration.parameters):
             _instance(scope.file, declaration, {}, scope, declaration.name.span)
+
+
+def _run_by(mechanisms: Sequence[surface.Mechanism], file: File) -> set[int]:
+    """Return the ids of what mechanisms of a file run, directly or not."""
+    found: set[int] = set()
+    waiting: list[object] = list(mechanisms)
+    while waiting:
+        for name in called_names(waiting.pop()):
+            called = file.declared.get(name.name)
+            if called is not None and id(called) not in found:
+                found.add(id(called))
+                waiting.append(called)
+    return found
 
 
 def _targets(file: File) -> dict[str, TargetDeclaration]:
@@ -276,8 +299,10 @@ class _Expansion:
 
     def __init__(self) -> None:
         self.checks: list[ResolvedCheck] = []
+        self.waiting: list[tuple[surface.Question, Scope, Mapping[str, Value]]] = []
         self.n_questions = 0
         self.n_rounds = 0
+        self.is_full = False
 
     def expand(
         self,
@@ -285,10 +310,13 @@ class _Expansion:
         scope: Scope,
         loop_values: Mapping[str, Value],
     ) -> None:
-        """Add the checks of a question, or of every round of a loop."""
+        """Note a question, or those of every round of a loop.
+
+        They are looked at when all are counted: too many are seen before any takes time.
+        """
         if isinstance(item, surface.Question):
             self.n_questions += 1
-            self.question(item, scope, loop_values)
+            self.waiting.append((item, scope, loop_values))
             return
         report_second_variables(item.indices, scope)
         self.rounds(item, item.indices, scope, loop_values)
@@ -318,10 +346,12 @@ class _Expansion:
             self.rounds(loop, rest, inner, {**loop_values, index.variable.name: element})
 
     def has_room(self, loop: surface.QuestionsFor, n_more: int, scope: Scope) -> bool:
-        """Tell whether so many rounds more may follow; else report it.
+        """Tell whether so many rounds more may follow; else report it, once.
 
         Rounds make claims, except where a `where` leaves them out.
         """
+        if self.is_full:
+            return False
         self.n_rounds += n_more
         counts = (
             ("claims", self.n_questions + (0 if loop.where else n_more), MAX_CHECKS),
@@ -330,6 +360,7 @@ class _Expansion:
         for what, count, limit in counts:
             if count > limit:
                 scope.report(TooManyClaims(loop.span, f"the {what} of this file", count, limit))
+                self.is_full = True
                 return False
         return True
 

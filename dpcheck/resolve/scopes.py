@@ -88,6 +88,10 @@ class Session:
     in_progress: list[surface.Constant] = field(default_factory=list)
     recursive: set[int] = field(default_factory=set)
     locals: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    least_steps: dict[int, int] = field(default_factory=dict)
+    too_long: list[surface.Mechanism] = field(default_factory=list)
+    written_out: dict[int, tuple[int, int]] = field(default_factory=dict)
+    too_large: dict[int, surface.Function] = field(default_factory=dict)
     instances: dict[tuple[object, ...], Target | None] = field(default_factory=dict)
 
     def report(self, mistake: Mistake) -> None:

@@ -72,6 +72,12 @@ from dpcheck.source import Span
 MAX_UNROLLED: Final = 20_000
 """A loop is unrolled while its mechanism has at most this many steps."""
 
+MAX_FORGOTTEN: Final = 50_000
+"""No loop is unrolled once so many steps were made in vain, for loops that turned out too long."""
+
+TRIAL: Final = 20
+"""What a round made in vain costs beside its steps, counted in steps."""
+
 MAX_STEPS: Final = 50_000
 """A mechanism with more steps than this, written out, is a mistake."""
 
@@ -83,9 +89,35 @@ Body = Callable[[Scope], "list[Step]"]
 
 @dataclass(eq=False)
 class Size:
-    """How many steps the whole mechanism has so far, everything it runs included."""
+    """How many steps the whole mechanism has so far, everything it runs included.
+
+    `n_forgotten` counts those of first rounds that told that a loop is too long: of loops in loops
+    each asks twice for the one inside, so that without a limit the work doubles with every level.
+    """
 
     n_steps: int = 0
+    n_forgotten: int = 0
+
+    @property
+    def may_try(self) -> bool:
+        """Tell whether a first round may be made only to see how long it is."""
+        return self.n_forgotten < MAX_FORGOTTEN
+
+    def count_rounds(self, start: int, n_rounds: int) -> None:
+        """Note that a loop that began at `start` has rounds; an empty one counts as a step."""
+        self.n_steps = max(self.n_steps, start + n_rounds)
+
+    def is_too_long(self, start: int, n_rounds: int) -> bool:
+        """Tell whether a loop would be too long, given the steps of its first round.
+
+        If so the round is forgotten.
+        """
+        per_round = max(1, self.n_steps - start)
+        if start + per_round * n_rounds <= MAX_UNROLLED:
+            return False
+        self.n_steps = start
+        self.n_forgotten += per_round + TRIAL
+        return True
 
 
 class TooManySteps(Exception):
@@ -637,6 +669,8 @@ class _Walk:
         all elements are evaluated first, and one that is equal to an earlier one has no round.
         None where that is too long.
         """
+        if not self.size.may_try:
+            return None
         start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
         elements = [Var(scope.names.fresh("element#"), arg.span) for arg in domain.args]
         steps: list[Step] = [
@@ -659,9 +693,9 @@ class _Walk:
                 self.missing = _merged(here, self.missing, skipped)
                 is_earlier = Apply("in", (element, folded("set", list(elements[:i]), place)), place)
                 steps.append(Choose(is_earlier, (), tuple(round_), place))
-            per_round = max(1, self.size.n_steps - start)
-            if i == 0 and start + per_round * len(elements) > MAX_UNROLLED:
-                self.size.n_steps, self.missing = start, before
+            self.size.count_rounds(start, i + 1)
+            if i == 0 and self.size.is_too_long(start, len(elements)):
+                self.missing = before
                 del self.left[-1][n_left:]
                 return None
         return steps
@@ -674,6 +708,8 @@ class _Walk:
         The first round tells how long one is. If all together would be too long, it is forgotten
         and the loop stays a loop.
         """
+        if elements.size > 1 and not self.size.may_try:
+            return None
         steps: list[Step] = []
         start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
         self.missing = None if before is None else dict(before)
@@ -681,9 +717,9 @@ class _Walk:
             if self.missing is None:
                 break
             steps.extend(body(_with_element(scope, variable, element)))
-            per_round = max(1, self.size.n_steps - start)
-            if i == 0 and elements.size > 1 and start + per_round * elements.size > MAX_UNROLLED:
-                self.size.n_steps, self.missing = start, before
+            self.size.count_rounds(start, i + 1)
+            if i == 0 and elements.size > 1 and self.size.is_too_long(start, elements.size):
+                self.missing = before
                 del self.left[-1][n_left:]
                 return None
         return steps

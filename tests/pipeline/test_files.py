@@ -104,6 +104,10 @@ def test_an_absolute_import_inside_of_the_root_is_fine(folder):
 def test_a_directory_cannot_be_imported(folder):
     (folder / "a" / "uses.dpm").write_text('import "deep"\n', "utf-8")
     assert kinds(closure_of("a/uses.dpm").mistakes) == [ImportNotFound]
+    for path in ("deep", "", ".", "deep/"):
+        (folder / "a" / "uses.dpm").write_text(f'import "{path}"\n', "utf-8")
+        (mistake,) = closure_of("a/uses.dpm").mistakes
+        assert (mistake.reason, mistake.similar) == ("it is a directory", None)
 
 
 def test_a_file_that_imports_itself_is_a_circle(folder):
@@ -122,6 +126,19 @@ def test_two_ways_to_one_file_are_no_circle(folder):
     assert closure.is_sound
     names = [model.source.name for model in closure.imported]
     assert names == ["base.dpm", "left.dpm", "right.dpm"]
+
+
+def test_imports_may_follow_each_other_through_more_files_than_python_calls_nest(folder):
+    for i in range(1200):
+        (folder / f"c{i}.dpm").write_text(f'import "c{i + 1}.dpm"\n', "utf-8")
+    (folder / "c1200.dpm").write_text("const last = 1\n", "utf-8")
+    closure = closure_of("c0.dpm")
+    assert closure.is_sound
+    names = [model.source.name for model in closure.imported]
+    assert names == [f"c{i}.dpm" for i in range(1200, 0, -1)]
+    (folder / "c1200.dpm").write_text('import "c0.dpm"\n', "utf-8")
+    (cycle,) = [m for m in closure_of("c0.dpm").mistakes if isinstance(m, ImportCycle)]
+    assert len(cycle.cycle) == 1202
 
 
 def test_an_unreadable_file_is_a_mistake(folder, monkeypatch):

@@ -199,3 +199,14 @@ def test_evaluation_is_lazy_where_the_language_is():
     assert evaluate(nodes[0].value, {"x": 0}) is False
     with pytest.raises(Fault):
         evaluate(mechanism("y := 1/x > 2  output y").nodes[0].value, {"x": 0})
+
+
+def test_tuples_of_tuples_are_limited_with_all_they_hold():
+    pairs = "".join(f"const a{i} = (a{i - 1}, a{i - 1})\n" for i in range(1, 60))
+    (found,) = resolved(f"const a0 = (1, 1)\n{pairs}").mistakes
+    assert (found.code, found.span.line) == ("DP208", 16)
+
+
+def test_a_long_number_is_no_part_of_a_title():
+    (found,) = resolved("const b = exp(10^1000)").mistakes
+    assert found.title == "exp(a number of 1001 digits) has too many digits to write down"

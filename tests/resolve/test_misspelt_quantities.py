@@ -1,0 +1,44 @@
+"""A claim whose quantity is misspelt names the quantity that was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcheck.diagnostics.names import UnknownFunction, UnknownName
+from tests.resolve.reading import resolved
+
+M = "mechanism m { input x in 0..1 adjacent all y ~ bernoulli(1/2) output y }\n"
+
+
+@pytest.mark.parametrize(
+    ("claim", "name", "meant"),
+    [
+        ("check m: epslon = 1", "epslon", "epsilon"),
+        ("check m: dpp(1)", "dpp", "dp"),
+        ("check m: delt(1) = 0", "delt", "delta"),
+        ("compute m: epsilno", "epsilno", "epsilon"),
+        ("compute m: reny(2)", "reny", "renyi"),
+    ],
+)
+def test_the_quantity_that_was_meant_is_suggested(claim, name, meant):
+    (found,) = resolved(M + claim).mistakes
+    assert isinstance(found, UnknownFunction | UnknownName)
+    assert (found.name, found.similar) == (name, meant)
+    assert found.span.text == name
+
+
+def test_a_label_or_symbol_that_looks_like_a_quantity_is_none():
+    chain = "chain c { state s : profiles  init s  s -> 1: s }\ncheck c at s: profiles\n"
+    assert not [m for m in resolved(chain).mistakes if isinstance(m, UnknownName)]
+
+
+def test_a_quantity_is_not_compared_with_another_one():
+    (found,) = resolved(M + "check m: epsilon = delta(0)").mistakes
+    assert (found.code, found.span.text) == ("DP602", "delta(0)")
+
+
+def test_words_that_are_written_another_way_are_explained():
+    (found,) = resolved(M + "check m: dp(ln2)").mistakes
+    assert found.help == "write `ln 2`"
+    (found,) = resolved("const a = True").mistakes
+    assert found.help == "write `true`"
