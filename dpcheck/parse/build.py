@@ -28,6 +28,7 @@ from dpcheck.model import surface as s
 from dpcheck.parse.depth import too_deep_place
 from dpcheck.parse.generated_tables import WORDS
 from dpcheck.parse.tokens import Token
+from dpcheck.records import dataclass, replace
 from dpcheck.source import SourceText, Span
 
 MAX_DIGITS = 100_000
@@ -39,6 +40,49 @@ BINDERS = frozenset(
 )
 
 
+_OPENING: dict[str, s.ArithmeticOperator] = {"+": "+", "-": "+", "*": "*", "/": "*"}
+"""The operator after which terms of a sum, or factors of a product, may be put in brackets."""
+
+TERMS_IN_A_ROW = 64
+"""So many terms are added one after the other; then as many such sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A sum or product as far as it is read: what is complete, and the last terms, to go on from.
+
+    a + b - c + d = (a + b - c) + d, and equally (a + b) + (d - c): + and * of exact numbers are
+    associative, so after one of these (`opening`) the next terms may make a node of their own.
+    That of n terms in a row is then not n levels deep. `before` is (node, place of the operator
+    after it) or empty; `found` is the node made of all, kept so that its identity stays its own.
+    """
+
+    opening: s.ArithmeticOperator
+    before: tuple[tuple[s.Expression, Span], ...]
+    last: s.Expression
+    n_terms: int
+    found: s.Arithmetic | None = None
+
+    def with_term(
+        self, kind: s.ArithmeticOperator, place: Span, right: s.Expression, span: Span
+    ) -> _Run:
+        """Return the run with one more term; `span` is that of all terms."""
+        if kind == self.opening and self.n_terms >= TERMS_IN_A_ROW:
+            whole = self.node(Span(span.source, span.start, self.last.span.end))
+            return _Run(self.opening, ((whole, place),), right, 1)
+        start = self.last.span.start if self.before else span.start
+        inner = Span(span.source, start, span.end)
+        last = s.Arithmetic(kind, self.last, right, operator_span=place, span=inner)
+        return _Run(self.opening, self.before, last, self.n_terms + 1)
+
+    def node(self, span: Span) -> s.Arithmetic:
+        """Return the sum or product so far."""
+        for before, place in self.before:
+            return s.Arithmetic(self.opening, before, self.last, operator_span=place, span=span)
+        assert isinstance(self.last, s.Arithmetic), "a run has two terms"
+        return self.last
+
+
 class Builder:
     """Makes nodes; collects mistakes, and the names of items that a mistake spoiled."""
 
@@ -48,6 +92,7 @@ class Builder:
         self.mistakes: list[Mistake] = []
         self.broken_names: set[str] = set()
         self._spoiled_from = -1
+        self._runs: dict[int, _Run] = {}
 
     def spoil(self, offset: int) -> None:
         """Remember that the item around this place cannot be used."""
@@ -609,14 +654,18 @@ class Builder:
     def arithmetic(
         self, span: Span, left: s.Expression, operator: Token, right: s.Expression
     ) -> s.Arithmetic:
-        """`left operator right`."""
-        return s.Arithmetic(
-            cast(s.ArithmeticOperator, operator.text),
-            left,
-            right,
-            operator_span=self._place(operator),
-            span=span,
-        )
+        """`left operator right`; sums and products of many terms are trees of few levels."""
+        kind, place = cast(s.ArithmeticOperator, operator.text), self._place(operator)
+        opening = _OPENING.get(kind)
+        if opening is None:
+            return s.Arithmetic(kind, left, right, operator_span=place, span=span)
+        run = self._runs.pop(id(left), None)
+        if run is None or run.opening != opening:
+            run = _Run(opening, (), left, 1)
+        run = run.with_term(kind, place, right, span)
+        found = run.node(span)
+        self._runs[id(found)] = replace(run, found=found)
+        return found
 
     def quotient(
         self, span: Span, left: s.Expression, operator: Token, right: s.Expression
