@@ -135,8 +135,10 @@ def undeclared(definitions: Definitions, closures: Sequence[Closure]) -> tuple[M
         constants = [item for item in items if isinstance(item, surface.Constant)]
         declared.update(dict.fromkeys(item.name.name for item in constants))
     mistakes = []
+    by_letters = {name.lower(): name for name in declared}
     for name in definitions:
         if name not in declared:
-            close = get_close_matches(name, declared, n=1)
-            mistakes.append(UndeclaredDefinition(None, name, close[0] if close else None))
+            close = get_close_matches(name.lower(), by_letters, n=1)
+            meant = by_letters[close[0]] if close else None
+            mistakes.append(UndeclaredDefinition(None, name, meant))
     return tuple(mistakes)

@@ -162,6 +162,12 @@ def test_constants_come_from_the_command_line(folder):
     assert value("-D", "t = 2/3") == "ln(2)"
 
 
+def test_a_constant_of_other_letters_is_offered(tmp_path):
+    path = tmp_path / "n.dpm"
+    path.write_text("const n = 3\nmechanism m { input x in 0..1 adjacent all output n }\n")
+    assert "did you mean `n`?" in command("check", str(path), "-D", "N=3").stderr
+
+
 def test_quiet_prints_only_what_is_not_as_claimed(folder):
     assert command("check", "-q", "good.dpm", cwd=folder).stdout == ""
     assert "violated" in command("check", "-q", "wrong.dpm", cwd=folder).stdout
