@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 
 import pytest
 
@@ -27,11 +28,9 @@ def long_text(rng, n_terms, operators):
 
 def python_value(text):
     """Return the value that Python's own rules give."""
-    return eval("".join(f"Fraction({w})" if w.isdigit() else w for w in pieces(text)))
-
-
-def pieces(text):
-    return text.replace("(", " ( ").replace(")", " ) ").split()
+    words = text.replace("(", " ( ").replace(")", " ) ").split()
+    exact = "".join(f"Fraction({word})" if word.isdigit() else word for word in words)
+    return eval(exact, {"Fraction": Fraction})
 
 
 @pytest.mark.parametrize("operators", ["+", "+-", "*", "*/", "+-*/", "-", "/"])
