@@ -15,6 +15,7 @@ MARKS = "<!-- table: begin -->", "<!-- table: end -->"
 STORM_TOOLS = ("storm-exact", "storm-sound")
 SHOWN_AS_WHOLE = ("dpcheck", "storm-sound")
 ENOUGH_RUNS = 5
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def seconds_text(series: Series, cap: float, wrong: str | None = None) -> str:
                 return "out of memory"
             case other:
                 return other or "-"
+    wrong = wrong or next((r.answer for r in series.runs if r.answer == UNDECIDED), None)
     way = "".join(f" {word}" for word in series.way.split("-")[2:])
     count = "" if len(series.runs) >= ENOUGH_RUNS else f" ({len(series.runs)})"
     return f"{series.median:.3g}{way}{count}" + (f", says {wrong}" if wrong else "")
