@@ -91,10 +91,11 @@ def eliminated(
     ([2], [1], [1])
     """
     graph, level = _acyclic(SilentGraph.of(rows, silent, diverged), tick)
+    tick("joining draws without output")
     direct = _without_detours(graph, wanted)
     levels = _levels(direct, level)
     if direct is not graph and len(levels) > MANY_LEVELS:
-        levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets))
+        levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets, tick))
     parts, others = _whole_rows(direct, wanted)
     first = 0
     for rows in _eliminated(direct, wanted[others], levels, tick):
@@ -110,6 +111,7 @@ def _eliminated(
     if not len(wanted):
         return []
     for store in _tables(graph, levels):
+        tick("summing states without output")
         try:
             return _backward(store, wanted, levels, tick)
         except NoTable:
@@ -207,12 +209,13 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
     """
     if not graph.silent.any():
         return graph, np.zeros(graph.n_targets, np.int64)
+    tick("ordering states without output")
     sources, targets = _silent_edges(graph)
     loops = sources[targets == sources]
     if len(loops):
         proper = sources != targets
         sources, targets = sources[proper], targets[proper]
-    level = _peeling(sources, targets, graph.n_targets)
+    level = _peeling(sources, targets, graph.n_targets, tick)
     replaced: dict[int, _Exit] = {}
     exits = _Exits(graph)
     for states in _nontrivial(*_components(level, sources, targets)):
@@ -224,7 +227,7 @@ def _acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
     if not replaced:
         return graph, level
     graph = _with_rows(graph, replaced)
-    return graph, _completed(graph, level)
+    return graph, _completed(graph, level, tick)
 
 
 def _silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
@@ -249,18 +252,18 @@ def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[
     return places, labels
 
 
-def _completed(graph: SilentGraph, level: IntArray) -> IntArray:
+def _completed(graph: SilentGraph, level: IntArray, tick: Tick) -> IntArray:
     """Return levels for all states, where only states that led to a cycle have -1.
 
     The others keep theirs: where they lead to has not changed but for self-loops that are gone.
     """
     sources, targets = _silent_edges(graph)
     among = marked((level[sources] < 0) & (level[targets] < 0))
-    above = _peeling(sources[among], targets[among], graph.n_targets) + int(level.max()) + 1
-    return np.where(level < 0, above, level)
+    above = _peeling(sources[among], targets[among], graph.n_targets, tick)
+    return np.where(level < 0, above + int(level.max()) + 1, level)
 
 
-def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
+def _peeling(sources: IntArray, targets: IntArray, n_states: int, tick: Tick) -> IntArray:
     """Return [n_states] the length of the longest path from each state; -1 where there is none.
 
     States without successor are removed again and again; those on the way to a cycle remain.
@@ -278,6 +281,7 @@ def _peeling(sources: IntArray, targets: IntArray, n_states: int) -> IntArray:
     # Most states have no edge at all: there is nothing to follow from them.
     ready, depth = np.flatnonzero(is_last & (starts[1:] > starts[:-1])), 0
     while len(ready):
+        tick("ordering states without output")
         level[ready] = depth
         predecessors = before[ranges(starts[ready], starts[ready + 1] - starts[ready])]
         if len(predecessors) * 8 > n_states:

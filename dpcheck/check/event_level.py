@@ -170,6 +170,7 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
             found = loss_graph(chain, pairs, limits)
         else:
             found = PairedRows(table, seen.pairs)
+        limits.check_time("the outputs are listed")
         known.append((pairs, found))
     if isinstance(found, PairedRows):
         return TableEvidence(found, chain.observation_text, limits)

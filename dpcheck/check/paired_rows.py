@@ -96,6 +96,7 @@ class PairedRows:
         block), so a pair that is 64u of the largest below it does not have the largest ratio.
         """
         chosen = self._class_pairs
+        limits.check_time(f"0 of {len(chosen)} pairs of rows compared")
         if not self.have_one_support or len(chosen) < self.table.indptr[1]:
             return self.blocks(limits)
         if self._chances is None:

@@ -43,6 +43,7 @@ def mechanism_chain(
     full, number = _visible_rows(rows, raw, visible, limits)
     del rows  # there may be many millions of edges
     pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    limits.check_time(f"{len(pairs)} neighbor pairs found")
     n_visible, diverges = len(visible), full.n_rows > len(visible) + 1
     columns = _columns(raw, inputs, n_inputs, kept)
     codes, observation = _observation(columns["output"], full.n_rows)

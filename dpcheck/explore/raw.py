@@ -182,7 +182,7 @@ class Explorer:
             table.n_expanded = last
             for rows in self._blocks(table, first, last):
                 self.limits.check_states(self.n_states + self.n_passed)
-                self.limits.check_time(f"{self.n_states} states explored")
+                self._check_time()
                 self._expand(table, rows)
 
     def _blocks(self, table: _Table, first: int, last: int) -> Iterable[slice]:
@@ -413,6 +413,7 @@ class Explorer:
         """Return all of it, with † as the last state."""
         n = self.n_states
         indptr, targets, weights = self._edges()
+        self._check_time()
         owners = _joined([source for source, _ in self.scales])
         known = concatenated([scale for _, scale in self.scales])
         scales = concatenated([known[:0], np.ones(n + 1, np.int64)])
@@ -433,6 +434,7 @@ class Explorer:
                 _stopped_at(n, _joined([e.targets for e in self.labelled_edges])),
             )
         rows = Rows(indptr, targets, weights, scales)
+        self._check_time()
         places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
         return rows, RawGraph(silent, cuts, places, tuple(self.spans), n, labelled)
 
@@ -444,14 +446,21 @@ class Explorer:
         once they are joined.
         """
         n = self.n_states
-        sources, targets = _joined(self.sources), _joined(self.targets)
+        sources = _joined(self.sources)
+        self._check_time()
+        targets = _joined(self.targets)
+        self._check_time()
         weights = concatenated(self.weights)
         self.sources, self.targets, self.weights = [], [], []
+        self._check_time()
         if np.any(sources[1:] < sources[:-1]):
             _, order = in_order(sources, n)
             targets, weights = targets[order], weights[order]
         targets[targets == STOPPED] = n
         return indptr_of(np.bincount(sources, minlength=n + 1)), targets, weights
+
+    def _check_time(self) -> None:
+        self.limits.check_time(f"{self.n_states} states explored")
 
     # --- mistakes --------------------------------------------------------------------------
 
