@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from heapq import heappop, heappush
 from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -46,6 +47,9 @@ from dpcheck.model.program import (
 from dpcheck.model.values import value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    Array = TypeVar("Array", IntArray, WeightArray)
 
 MAX_ROWS = 1 << 20
 """How many rows a batch has at most when it leaves a cut point."""
@@ -442,22 +446,30 @@ class Explorer:
         """Return where each state's edges begin [n_states + 2], and all targets and weights.
 
         All edges of a source are of one batch, ordered. States mostly leave their cut point in
-        the order of their numbers, and then all edges are in order as they are. Parts are let go
-        once they are joined.
+        the order of their numbers, and then all edges are in order as they are.
         """
         n = self.n_states
-        sources = _joined(self.sources)
+        indptr, order = indptr_of(self._degrees()), None
+        if any(before[-1] > after[0] for before, after in pairwise(self.sources)):
+            _, order = in_order(_joined(self.sources), n)
+        self.sources = []
         self._check_time()
-        targets = _joined(self.targets)
+        targets = _emptied(self.targets)
         self._check_time()
-        weights = concatenated(self.weights)
-        self.sources, self.targets, self.weights = [], [], []
+        weights = _emptied(self.weights)
         self._check_time()
-        if np.any(sources[1:] < sources[:-1]):
-            _, order = in_order(sources, n)
+        if order is not None:
             targets, weights = targets[order], weights[order]
         targets[targets == STOPPED] = n
-        return indptr_of(np.bincount(sources, minlength=n + 1)), targets, weights
+        return indptr, targets, weights
+
+    def _degrees(self) -> IntArray:
+        """Return [n_states + 1] how many edges leave each state."""
+        degrees = np.zeros(self.n_states + 1, np.int64)
+        for source in self.sources:
+            first, last = int(source[0]), int(source[-1])
+            degrees[first : last + 1] += np.bincount(source - first)
+        return degrees
 
     def _check_time(self) -> None:
         self.limits.check_time(f"{self.n_states} states explored")
@@ -515,6 +527,21 @@ def input_text(
 
 def _stopped_at(n: int, targets: IntArray) -> IntArray:
     return np.where(targets == STOPPED, n, targets)
+
+
+def _emptied(parts: list[Array]) -> Array:
+    """Return one array of all parts, each let go once it is copied: they may be half the memory."""
+    if len(parts) == 1:
+        return parts.pop()
+    is_small = all(part.dtype == np.int64 for part in parts)
+    whole = np.empty(sum(map(len, parts)), np.int64 if is_small else object)
+    parts.reverse()
+    first = 0
+    while parts:
+        part = parts.pop()
+        whole[first : first + len(part)] = part
+        first += len(part)
+    return cast("Array", whole)
 
 
 def _joined(arrays: list[IntArray]) -> IntArray:
