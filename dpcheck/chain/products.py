@@ -19,7 +19,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Entries, merged, ranges
 from dpcheck.chain.scales import INT64_LIMIT, Scales, concatenated, multiplied, repeated
-from dpcheck.chain.sets import distinct, distinct_rows
+from dpcheck.chain.sets import distinct, distinct_rows, is_increasing
 from dpcheck.exact import convolution, integer_product
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass
@@ -214,9 +214,7 @@ def _block_product(
     if moved is not None:
         found = _moved_sums(chances, moved, block.n_rows, len(columns), tick)
     elif block.n_rows >= LEAST_BLOCK and len(middles) * len(columns) <= MOST_FILL * len(edges):
-        dense = np.zeros((len(middles), len(columns)), object)
-        np.add.at(dense, (np.repeat(np.arange(len(middles)), lengths), place), weights)
-        found = _dense_product(chances, dense, tick)
+        found = _dense_product(chances, _dense(lengths, place, weights, len(columns)), tick)
     else:
         return None
     numerators = np.array(found, object)
@@ -259,6 +257,21 @@ def _moved_sums(
         row = convolution(sums, pattern)
         found += row + [0] * (n_columns - len(row))
     return found
+
+
+def _dense(lengths: IntArray, place: IntArray, weights: WeightArray, n_columns: int) -> WeightArray:
+    """Return rows of some lengths as a table [n, n_columns]; equal places of a row add up."""
+    shape = len(lengths), n_columns
+    cells = np.repeat(np.arange(len(lengths)) * n_columns, lengths) + place
+    if not is_increasing(cells):
+        dense = np.zeros(shape, object)
+        np.add.at(dense.reshape(-1), cells, weights)
+        return dense
+    if len(cells) == len(lengths) * n_columns:
+        return weights.reshape(shape)
+    dense = np.zeros(shape, object)
+    dense.reshape(-1)[cells] = weights
+    return dense
 
 
 def _dense_product(left: WeightArray, right: WeightArray, tick: Tick) -> list[int]:
