@@ -18,7 +18,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Entries, merged, ranges
-from dpcheck.chain.scales import INT64_LIMIT, Scales, concatenated, multiplied, repeated
+from dpcheck.chain.scales import INT64_LIMIT, Scales, concatenated, is_uniform, multiplied, repeated
 from dpcheck.chain.sets import distinct, distinct_rows, is_increasing
 from dpcheck.exact import convolution, integer_product
 from dpcheck.limits import Tick
@@ -136,7 +136,7 @@ def _parts(
     if bound is not None and bound >= INT64_LIMIT:
         least_rows = 1 if bound.bit_length() >= LONG_BITS else LEAST_BLOCK
         for block in _blocks(left, least_rows):
-            part = _block_product(left, block, right, scales, tick)
+            part = _block_product(left, block, right, products, scales, tick)
             if part is not None:
                 parts.append(part)
                 is_left_over[block.entries] = False
@@ -189,24 +189,29 @@ def _blocks(left: Entries, least_rows: int) -> Iterator[_Block]:
 
 
 def _block_product(
-    left: Entries, block: _Block, right: Right, scales: Scales, tick: Tick
+    left: Entries, block: _Block, right: Right, products: IntArray, scales: Scales, tick: Tick
 ) -> Entries | None:
     """Return the product of a block, summed; None where it is better made entry by entry.
 
-    The rows of the right table that it meets get the lcm of their scales. They may all be empty: a
+    `products` are the scales of each entry of the left table times the row that it meets. The rows
+    of the right table that a block meets get the lcm of their scales. They may all be empty: a
     table of what is over, or goes on, has no entries for a state that does not.
     """
     middles = block.middles
     lengths = right.indptr[middles + 1] - right.indptr[middles]
-    if not np.any(lengths):
+    if not lengths.any():
         return None
     edges = ranges(right.indptr[middles], lengths)
-    columns = distinct(right.targets[edges])
-    place = np.searchsorted(columns, right.targets[edges])
-    codes = right.row_scales[middles]
-    common = scales.segment_lcms(np.zeros(len(codes), np.int64), codes, 1)
-    factors = scales.quotients(np.repeat(common, len(codes)), codes)
-    weights = multiplied(right.numerators[edges], repeated(factors, lengths), None)
+    targets, weights = right.targets[edges], right.numerators[edges]
+    columns = distinct(targets)
+    place = np.searchsorted(columns, targets)
+    firsts, codes = block.entries[:: len(middles)], right.row_scales[middles]
+    row_scales = products[firsts]
+    if not is_uniform(codes):
+        common = scales.segment_lcms(np.zeros(len(codes), np.int64), codes, 1).repeat(len(codes))
+        factors = scales.quotients(common, codes)
+        weights = multiplied(weights, repeated(factors, lengths), None)
+        row_scales = scales.products(left.scales[firsts], common[:1].repeat(len(firsts)))
     chances = left.numerators[block.entries]
     # A polynomial takes a step for each column, so it pays where several entries meet in one.
     overlaps = len(edges) >= LEAST_OVERLAP * len(columns)
@@ -218,17 +223,15 @@ def _block_product(
     else:
         return None
     numerators = np.array(found, object)
-    firsts = block.entries[:: len(middles)]
-    products = scales.products(left.scales[firsts], np.repeat(common, len(firsts)))
     kept = np.flatnonzero(numerators)
     row, column = np.divmod(kept, len(columns))
-    return Entries(left.rows[firsts][row], columns[column], numerators[kept], products[row])
+    return Entries(left.rows[firsts][row], columns[column], numerators[kept], row_scales[row])
 
 
 def _moved_row(lengths: IntArray, place: IntArray, weights: WeightArray) -> _Moved | None:
     """Return how rows are one row moved along, None if they are not."""
     n, length = len(lengths), int(lengths[0])
-    if np.any(lengths != length):
+    if np.any(lengths != length) or (n > 1 and weights[0] != weights[length]):
         return None
     places = place.reshape(n, length)
     starts = places.min(axis=1)
