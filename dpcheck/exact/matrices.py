@@ -13,7 +13,7 @@ from __future__ import annotations
 from flint import fmpz_mat, fmpz_poly
 
 SHORT = 2**62
-LONGEST_PACKED = 2**1024
+LONGEST_PACKED = 2**2560
 LEAST_PACKED = 8
 
 
