@@ -18,8 +18,8 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Entries, merged, ranges
-from dpcheck.chain.scales import INT64_LIMIT, Scales, concatenated, multiplied, repeated
-from dpcheck.chain.sets import distinct, distinct_rows
+from dpcheck.chain.scales import INT64_LIMIT, Scales, concatenated, is_uniform, multiplied, repeated
+from dpcheck.chain.sets import distinct, distinct_rows, is_increasing
 from dpcheck.exact import convolution, integer_product
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass
@@ -136,7 +136,7 @@ def _parts(
     if bound is not None and bound >= INT64_LIMIT:
         least_rows = 1 if bound.bit_length() >= LONG_BITS else LEAST_BLOCK
         for block in _blocks(left, least_rows):
-            part = _block_product(left, block, right, scales, tick)
+            part = _block_product(left, block, right, products, scales, tick)
             if part is not None:
                 parts.append(part)
                 is_left_over[block.entries] = False
@@ -189,24 +189,29 @@ def _blocks(left: Entries, least_rows: int) -> Iterator[_Block]:
 
 
 def _block_product(
-    left: Entries, block: _Block, right: Right, scales: Scales, tick: Tick
+    left: Entries, block: _Block, right: Right, products: IntArray, scales: Scales, tick: Tick
 ) -> Entries | None:
     """Return the product of a block, summed; None where it is better made entry by entry.
 
-    The rows of the right table that it meets get the lcm of their scales. They may all be empty: a
+    `products` are the scales of each entry of the left table times the row that it meets. The rows
+    of the right table that a block meets get the lcm of their scales. They may all be empty: a
     table of what is over, or goes on, has no entries for a state that does not.
     """
     middles = block.middles
     lengths = right.indptr[middles + 1] - right.indptr[middles]
-    if not np.any(lengths):
+    if not lengths.any():
         return None
     edges = ranges(right.indptr[middles], lengths)
-    columns = distinct(right.targets[edges])
-    place = np.searchsorted(columns, right.targets[edges])
-    codes = right.row_scales[middles]
-    common = scales.segment_lcms(np.zeros(len(codes), np.int64), codes, 1)
-    factors = scales.quotients(np.repeat(common, len(codes)), codes)
-    weights = multiplied(right.numerators[edges], repeated(factors, lengths), None)
+    targets, weights = right.targets[edges], right.numerators[edges]
+    columns = distinct(targets)
+    place = np.searchsorted(columns, targets)
+    firsts, codes = block.entries[:: len(middles)], right.row_scales[middles]
+    row_scales = products[firsts]
+    if not is_uniform(codes):
+        common = scales.segment_lcms(np.zeros(len(codes), np.int64), codes, 1).repeat(len(codes))
+        factors = scales.quotients(common, codes)
+        weights = multiplied(weights, repeated(factors, lengths), None)
+        row_scales = scales.products(left.scales[firsts], common[:1].repeat(len(firsts)))
     chances = left.numerators[block.entries]
     # A polynomial takes a step for each column, so it pays where several entries meet in one.
     overlaps = len(edges) >= LEAST_OVERLAP * len(columns)
@@ -214,23 +219,19 @@ def _block_product(
     if moved is not None:
         found = _moved_sums(chances, moved, block.n_rows, len(columns), tick)
     elif block.n_rows >= LEAST_BLOCK and len(middles) * len(columns) <= MOST_FILL * len(edges):
-        dense = np.zeros((len(middles), len(columns)), object)
-        np.add.at(dense, (np.repeat(np.arange(len(middles)), lengths), place), weights)
-        found = _dense_product(chances, dense, tick)
+        found = _dense_product(chances, _dense(lengths, place, weights, len(columns)), tick)
     else:
         return None
     numerators = np.array(found, object)
-    firsts = block.entries[:: len(middles)]
-    products = scales.products(left.scales[firsts], np.repeat(common, len(firsts)))
     kept = np.flatnonzero(numerators)
     row, column = np.divmod(kept, len(columns))
-    return Entries(left.rows[firsts][row], columns[column], numerators[kept], products[row])
+    return Entries(left.rows[firsts][row], columns[column], numerators[kept], row_scales[row])
 
 
 def _moved_row(lengths: IntArray, place: IntArray, weights: WeightArray) -> _Moved | None:
     """Return how rows are one row moved along, None if they are not."""
     n, length = len(lengths), int(lengths[0])
-    if np.any(lengths != length):
+    if np.any(lengths != length) or (n > 1 and weights[0] != weights[length]):
         return None
     places = place.reshape(n, length)
     starts = places.min(axis=1)
@@ -259,6 +260,21 @@ def _moved_sums(
         row = convolution(sums, pattern)
         found += row + [0] * (n_columns - len(row))
     return found
+
+
+def _dense(lengths: IntArray, place: IntArray, weights: WeightArray, n_columns: int) -> WeightArray:
+    """Return rows of some lengths as a table [n, n_columns]; equal places of a row add up."""
+    shape = len(lengths), n_columns
+    cells = np.repeat(np.arange(len(lengths)) * n_columns, lengths) + place
+    if not is_increasing(cells):
+        dense = np.zeros(shape, object)
+        np.add.at(dense.reshape(-1), cells, weights)
+        return dense
+    if len(cells) == len(lengths) * n_columns:
+        return weights.reshape(shape)
+    dense = np.zeros(shape, object)
+    dense.reshape(-1)[cells] = weights
+    return dense
 
 
 def _dense_product(left: WeightArray, right: WeightArray, tick: Tick) -> list[int]:

@@ -155,7 +155,18 @@ def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
     following = after_one_step(chain, sources)
     if bool((_ends(chain, early=True)[following] >= 0).all()):
         return False
+    if _goes_up(chain):
+        return False
     return topological_layers(inner_graph(chain, sources)[1]) is None
+
+
+def _goes_up(chain: Chain) -> bool:
+    """Tell whether every transition ends the run or leads to a larger number: there is no cycle.
+
+    Chains of programs without endless loops mostly do, as states are numbered when they are met.
+    """
+    is_up = chain.targets > graph_of(chain).sources
+    return bool(is_up.all() or (is_up | is_end(chain, chain.targets)).all())
 
 
 def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
@@ -453,8 +464,7 @@ def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct keys >= 0 in order, and the index of each key among them."""
     top = int(keys.max(initial=0)) + 1
     if top > 4 * len(keys):
-        values, where = np.unique(keys, return_inverse=True)
-        return values, np.asarray(where, np.int64)
+        return ranked(keys)
     is_present = np.zeros(top, np.bool_)
     is_present[keys] = True
     place = is_present.cumsum() - 1

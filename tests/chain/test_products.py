@@ -311,3 +311,21 @@ def test_repeated_entries_of_the_right_side_add_up():
     found = product_of(left, right, (1, 1, 2), scales)
     assert as_fractions(found, scales) == {(0, 0): Fraction(1, 3), (0, 1): Fraction(2, 3)}
     assert merged(found, 1, 2, scales)[2].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, object])
+@pytest.mark.parametrize(
+    ("lengths", "place", "expected"),
+    [
+        ([2, 2], [0, 1, 0, 1], [[1, 2], [3, 4]]),
+        ([2, 2], [1, 0, 0, 1], [[2, 1], [3, 4]]),
+        ([2, 2], [0, 0, 0, 1], [[3, 0], [3, 4]]),
+        ([0, 4], [0, 1, 2, 3], [[0, 0, 0, 0], [1, 2, 3, 4]]),
+        ([1, 3], [2, 0, 1, 2], [[0, 0, 1], [2, 3, 4]]),
+    ],
+)
+def test_rows_become_a_table(dtype, lengths, place, expected):
+    weights = np.array([1, 2, 3, 4], dtype)
+    dense = products._dense(np.array(lengths), np.array(place), weights, len(expected[0]))
+    assert dense.tolist() == expected
+    assert {type(weight) for row in dense.tolist() for weight in row} == {int}

@@ -115,11 +115,31 @@ def test_tables_larger_than_asked_for_are_not_made():
 
 @pytest.mark.parametrize(
     ("text", "is_endless"),
-    [(SURVEY, False), (ENDS_TELL_APART, False), (TWO_OUTPUTS, False), (ENDLESS, True)],
+    [
+        (SURVEY, False),
+        (ENDS_TELL_APART, False),
+        (TWO_OUTPUTS, False),
+        (ENDLESS, True),
+        (ENDLESS.replace("output x", "output x output 5"), True),
+    ],
 )
 def test_outputs_go_on_without_end_exactly_if_a_cycle_shows_some(text, is_endless):
     chain = built_chain(text, "m")
     assert has_output_cycle(chain, np.asarray(chain.initial)) is is_endless
+
+
+def test_where_all_goes_up_no_cycle_is_looked_for(monkeypatch):
+    searched = []
+    layers = sequences.topological_layers
+    monkeypatch.setattr(
+        sequences, "topological_layers", lambda graph: searched.append(1) or layers(graph)
+    )
+    chain = built_chain(TWO_OUTPUTS, "m")
+    assert not has_output_cycle(chain, np.asarray(chain.initial))
+    assert not searched
+    chain = built_chain(ENDLESS, "m")
+    assert has_output_cycle(chain, np.asarray(chain.initial))
+    assert searched
 
 
 SHARED_DRAW = """
