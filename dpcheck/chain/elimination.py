@@ -76,12 +76,19 @@ MANY_LEVELS = 32
 
 
 def eliminated(
-    rows: Rows, *, silent: BoolArray, wanted: IntArray, diverged: int, tick: Tick
+    rows: Rows,
+    *,
+    silent: BoolArray,
+    wanted: IntArray,
+    diverged: int,
+    tick: Tick,
+    n_more: int = 0,
 ) -> Rows:
     """Return the rows of the `wanted` states over non-silent states and `diverged`, in that order.
 
     silent, [n_states]; wanted, [n_wanted] distinct states, silent or not; `diverged` is a
-    state number that is not silent (it may equal n_states where no such state exists yet).
+    state number that is not silent (it may equal n_states where no such state exists yet). Behind
+    these rows come `n_more` that lead to `diverged`: they are there to become others.
 
     >>> half = Rows(np.array([0, 2, 4, 5]), np.array([1, 2, 1, 2, 2]),
     ...             np.array([1, 1, 1, 2, 1]), np.array([2, 3, 1]))
@@ -100,7 +107,7 @@ def eliminated(
     for rows in _eliminated(direct, wanted[others], levels, tick):
         parts.append((others[first : first + rows.n_rows], rows))
         first += rows.n_rows
-    return in_places(parts, len(wanted), diverged)
+    return in_places(parts, len(wanted) + n_more, diverged)
 
 
 def _eliminated(

@@ -233,24 +233,26 @@ def in_places(parts: list[tuple[IntArray, Rows]], n_rows: int, end: int) -> Rows
     return Rows(indptr, targets, numerators, denominators)
 
 
-def with_sinks(rows: Rows, number: IntArray, n_sinks: int) -> Rows:
-    """Return the rows of a chain's states with targets renumbered, and its sinks at the end.
+def with_sinks(rows: Rows, number: IntArray, *, has_diverged: bool = False) -> Rows:
+    """Return the rows of a chain with targets renumbered, the last two rows being its sinks.
 
-    `number` [n_targets] gives the new number of each target, in increasing order.
+    `number` [n_targets] gives the new number of each target, in increasing order. The last two rows
+    have an entry each: the first becomes †, and the other, `diverged`, is cut off if nothing leads
+    there (and it is not there in any case). The given targets are overwritten, some at a time:
+    there may be many millions, and memory that is fresh costs more than the work.
     """
-    n = rows.n_rows
-    sinks = n + np.arange(n_sinks)
-    ones = np.ones(n_sinks, np.int64)
-    end = rows.indptr[-1]
-    numerators = concatenated([rows.numerators, ones])
-    denominators = concatenated([rows.denominators, ones])
-    if numerators.dtype != denominators.dtype:
-        numerators, denominators = as_objects(numerators), as_objects(denominators)
+    n_rows, n_entries, targets = rows.n_rows, len(rows.targets), rows.targets
+    for first in range(0, n_entries - 2, ENTRIES_AT_ONCE):
+        some = targets[first : min(first + ENTRIES_AT_ONCE, n_entries - 2)]
+        some[:] = number[some]
+        has_diverged = has_diverged or bool((some == n_rows - 1).any())
+    targets[-2:] = n_rows - 2, n_rows - 1
+    n_cut = 0 if has_diverged else 1
     return Rows(
-        np.concatenate([rows.indptr, end + 1 + np.arange(n_sinks)]),
-        np.concatenate([number[rows.targets], sinks]),
-        numerators,
-        denominators,
+        rows.indptr[: n_rows + 1 - n_cut],
+        targets[: n_entries - n_cut],
+        rows.numerators[: n_entries - n_cut],
+        rows.denominators[: n_rows - n_cut],
     )
 
 

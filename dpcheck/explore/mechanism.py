@@ -74,12 +74,12 @@ def _visible_rows(
         wanted=visible,
         diverged=raw.stopped + 1,
         tick=limits.check_time,
+        n_more=2,
     )
-    diverges = bool(np.any(rows.targets == raw.stopped + 1))
     number = np.full(raw.stopped + 2, -1, np.int64)
     number[visible] = np.arange(len(visible))
     number[raw.stopped :] = len(visible) + np.arange(2)
-    return with_sinks(rows, number, 2 if diverges else 1), number
+    return with_sinks(rows, number), number
 
 
 def kept_variables(mechanism: Mechanism, names: frozenset[str]) -> frozenset[str]:
