@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked, ranked
+from dpcheck.chain.arrays import ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.elimination import eliminated
 from dpcheck.chain.rows import Rows, with_sinks
@@ -107,9 +107,9 @@ def _columns(
 def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
     """Return the codes of the values shown, and per state an index into them or -1."""
     observation = np.full(n_states, -1, np.int64)
-    states = marked(shown != UNASSIGNED)
-    codes, index = ranked(shown[states])
-    observation[states] = index
+    is_shown = shown != UNASSIGNED
+    codes, index = ranked(shown[is_shown])
+    observation[: len(shown)][is_shown] = index
     return codes, observation
 
 
