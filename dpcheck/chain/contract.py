@@ -37,13 +37,13 @@ def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignore
     others = without(np.flatnonzero(chain.observation >= 0), starts)
     wanted = np.concatenate([starts, others])
     diverged = chain.n_states if chain.diverged is None else chain.diverged
-    kept = eliminated(rows, silent=silent, wanted=wanted, diverged=diverged, tick=tick)
-    diverges = chain.diverged is not None or bool(np.any(kept.targets == diverged))
+    kept = eliminated(rows, silent=silent, wanted=wanted, diverged=diverged, tick=tick, n_more=2)
     n = len(wanted)
     number = np.full(chain.n_states + 1, -1, np.int64)
     number[wanted] = np.arange(n)
     number[chain.stopped], number[diverged] = n, n + 1
-    full = _sorted(with_sinks(kept, number, 2 if diverges else 1))
+    full = _sorted(with_sinks(kept, number, has_diverged=chain.diverged is not None))
+    diverges = full.n_rows > n + 1
     states = np.concatenate([wanted, [chain.stopped], [diverged] if diverges else []])
     return replace(
         chain,

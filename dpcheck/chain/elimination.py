@@ -35,6 +35,7 @@ from dpcheck.chain.rows import (
     Entries,
     Rows,
     Scaled,
+    as_slice,
     in_lowest_terms,
     in_places,
     indptr_of,
@@ -76,12 +77,19 @@ MANY_LEVELS = 32
 
 
 def eliminated(
-    rows: Rows, *, silent: BoolArray, wanted: IntArray, diverged: int, tick: Tick
+    rows: Rows,
+    *,
+    silent: BoolArray,
+    wanted: IntArray,
+    diverged: int,
+    tick: Tick,
+    n_more: int = 0,
 ) -> Rows:
     """Return the rows of the `wanted` states over non-silent states and `diverged`, in that order.
 
     silent, [n_states]; wanted, [n_wanted] distinct states, silent or not; `diverged` is a
-    state number that is not silent (it may equal n_states where no such state exists yet).
+    state number that is not silent (it may equal n_states where no such state exists yet). Behind
+    these rows come `n_more` that lead to `diverged`: they are there to become others.
 
     >>> half = Rows(np.array([0, 2, 4, 5]), np.array([1, 2, 1, 2, 2]),
     ...             np.array([1, 1, 1, 2, 1]), np.array([2, 3, 1]))
@@ -94,6 +102,7 @@ def eliminated(
     tick("joining draws without output")
     direct = _without_detours(graph, wanted)
     levels = _levels(direct, level)
+    del level  # as long as all states, and there may be millions
     if direct is not graph and len(levels) > MANY_LEVELS:
         levels = _levels(direct, _peeling(*_silent_edges(direct), direct.n_targets, tick))
     parts, others = _whole_rows(direct, wanted)
@@ -101,7 +110,7 @@ def eliminated(
     for rows in _eliminated(direct, wanted[others], levels, tick):
         parts.append((others[first : first + rows.n_rows], rows))
         first += rows.n_rows
-    return in_places(parts, len(wanted), diverged)
+    return in_places(parts, len(wanted) + n_more, diverged)
 
 
 def _eliminated(
@@ -123,24 +132,28 @@ def _eliminated(
 
 def _whole_rows(
     graph: SilentGraph, wanted: IntArray
-) -> tuple[list[tuple[IntArray, Rows]], IntArray]:
+) -> tuple[list[tuple[IntArray | slice, Rows]], IntArray]:
     """Return rows of wanted states that are their own result, with their places, and all others.
 
     They lead to no silent state, and to each target once, in order: there is nothing to eliminate,
     sort or add up. They are found some at a time, so that what is made on the way fits a cache.
     """
-    parts, others = [], [np.empty(0, np.int64)]
+    parts: list[tuple[IntArray | slice, Rows]] = []
+    others = [np.empty(0, np.int64)]
     for first in range(0, len(wanted), STATES_AT_ONCE):
         states = wanted[first : first + STATES_AT_ONCE]
-        are_whole = _are_whole(graph, states)
-        whole = np.flatnonzero(are_whole)
+        are_whole = _are_whole(graph, as_slice(states))
+        if are_whole.all():
+            parts.append((slice(first, first + len(states)), _rows_at(graph, as_slice(states))))
+            continue
+        whole = marked(are_whole)
         if len(whole):
             parts.append((first + whole, _rows_at(graph, states[whole])))
-        others.append(first + np.flatnonzero(~are_whole))
+        others.append(first + marked(~are_whole))
     return parts, np.concatenate(others)
 
 
-def _are_whole(graph: SilentGraph, states: IntArray) -> BoolArray:
+def _are_whole(graph: SilentGraph, states: IntArray | slice) -> BoolArray:
     """Return [n_given] which rows lead to no silent state, and to each target once, in order."""
     targets = graph.targets[graph.steps.edges_of(states)]
     lengths = graph.steps.degrees[states]
@@ -150,13 +163,13 @@ def _are_whole(graph: SilentGraph, states: IntArray) -> BoolArray:
     np.greater(targets[1:], targets[:-1], out=is_good[1:])
     is_good[starts] = True
     is_good &= ~graph.silent[targets]
-    are_whole = np.ones(len(states), np.bool_)
-    if len(starts):
+    are_whole = np.ones(len(lengths), np.bool_)
+    if not is_good.all():
         are_whole[has_targets] = np.logical_and.reduceat(is_good, starts)
     return are_whole
 
 
-def _rows_at(graph: SilentGraph, states: IntArray) -> Rows:
+def _rows_at(graph: SilentGraph, states: IntArray | slice) -> Rows:
     """Return the rows of some states as they are, in lowest terms."""
     edges = graph.steps.edges_of(states)
     indptr = indptr_of(graph.steps.degrees[states])
@@ -192,6 +205,13 @@ class SilentGraph:
     def n_targets(self) -> int:
         """The number of states, and one more."""
         return len(self.silent)
+
+    @cached_property
+    def is_met(self) -> BoolArray:
+        """The states that edges lead to, [n_targets]."""
+        is_met = np.zeros(self.n_targets, np.bool_)
+        is_met[self.targets] = True
+        return is_met
 
     @cached_property
     def steps(self) -> Graph:
@@ -431,21 +451,23 @@ def _tables(graph: SilentGraph, levels: list[IntArray]) -> Iterator[TargetTable 
 
 
 def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntArray]) -> bool:
-    """Estimate both costs by counting paths, capped where nothing more can be met."""
+    """Estimate both costs by counting paths, capped where nothing more can be met.
+
+    The first level leads to no silent state, so each of its edges costs 1, and paths through it
+    need not be followed.
+    """
     if len(levels) < 2 or len(wanted) == 0:
         return False
     lengths = np.diff(graph.indptr)
-    is_met = np.zeros(graph.n_targets, np.bool_)
-    is_met[graph.targets] = True
-    n_outputs = np.count_nonzero(is_met & ~graph.silent)
+    n_outputs = np.count_nonzero(graph.is_met & ~graph.silent)
     out = np.zeros(graph.n_targets)
     backward = 0.0
-    for states in levels:
-        entries = ranges(graph.indptr[states], lengths[states])
-        targets = graph.targets[entries]
-        cost = np.where(graph.silent[targets], out[targets], 1.0)
-        starts = lengths[states].cumsum() - lengths[states]
-        costs = np.add.reduceat(cost, starts)
+    for depth, states in enumerate(levels):
+        costs = lengths[states].astype(float)
+        if depth:
+            targets = graph.targets[ranges(graph.indptr[states], lengths[states])]
+            cost = np.where(graph.silent[targets], out[targets], 1.0)
+            costs = np.add.reduceat(cost, lengths[states].cumsum() - lengths[states])
         backward += float(costs.sum())
         out[states] = np.minimum(costs, n_outputs)
     reach = np.bincount(wanted, minlength=graph.n_targets).astype(float)
@@ -454,10 +476,12 @@ def _forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntAr
     for states in [starting, *reversed(levels)]:
         if not len(states):
             continue
-        entries = ranges(graph.indptr[states], lengths[states])
-        many = np.minimum(reach[states], len(wanted)).repeat(lengths[states])
-        forward += float(many.sum())
-        reach += np.bincount(graph.targets[entries], many, graph.n_targets)
+        many = np.minimum(reach[states], len(wanted))
+        forward += float(many @ lengths[states])
+        if states is not levels[0]:
+            entries = ranges(graph.indptr[states], lengths[states])
+            many = many.repeat(lengths[states])
+            reach += np.bincount(graph.targets[entries], many, graph.n_targets)
     return forward < backward
 
 
@@ -681,14 +705,16 @@ def _sort_in(
 ) -> None:
     """Put entries at silent states where their level is, the others with the finished ones."""
     levels = level[entries.targets]
-    for depth in (np.flatnonzero(np.bincount(levels + 1)) - 1).tolist():
-        chosen = np.flatnonzero(levels == depth)
+    levels += 1
+    depths = marked(np.bincount(levels)).tolist()
+    for depth in depths:
         part = entries
-        if len(chosen) < len(levels):
+        if len(depths) > 1:
+            chosen = marked(levels == depth)
             part = Entries(
                 entries.rows[chosen],
                 entries.targets[chosen],
                 entries.numerators[chosen],
                 entries.scales[chosen],
             )
-        (done if depth < 0 else waiting[depth]).append(part)
+        (waiting[depth - 1] if depth else done).append(part)

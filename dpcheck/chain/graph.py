@@ -85,7 +85,7 @@ class Graph:
         """Return the edges that leave the states, ordered by state."""
         return ranges(self.indptr[states], self.degrees[states])
 
-    def edges_of(self, states: IntArray) -> IntArray | slice:
+    def edges_of(self, states: IntArray | slice) -> IntArray | slice:
         """Return `edges_from` the states; a slice where they follow one another."""
         return entries_of(self.indptr, states)
 

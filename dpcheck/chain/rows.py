@@ -128,7 +128,9 @@ def _added_up(
 ) -> tuple[IntArray, IntArray, WeightArray]:
     """Return (row, target, numerator) in row-major order without repeats, each at most `bound`."""
     n_rows, n_entries = len(entries.row_scales), len(entries.rows)
-    keys = entries.rows * n_targets + entries.targets
+    bits = n_targets.bit_length()
+    keys = entries.rows << bits
+    keys |= entries.targets
     if is_increasing(keys):
         return entries.rows, entries.targets, entries.numerators
     if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
@@ -138,14 +140,15 @@ def _added_up(
         if n_rows * len(used) <= 2 * n_entries:
             del keys
             return _added_up_in_table(entries, used, n_targets)
-    keys, order = in_order(keys, n_rows * n_targets)
+    keys, order = in_order(keys, n_rows << bits)
     is_first = np.ones(n_entries, np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
     starts = marked(is_first)
     sums = summed(entries.numerators[order], starts, bound)
     keys = keys[starts]
-    rows = keys // n_targets
-    return rows, keys - rows * n_targets, sums
+    rows = keys >> bits
+    keys &= (1 << bits) - 1
+    return rows, keys, sums
 
 
 def _added_up_in_table(
@@ -188,42 +191,48 @@ def _as_rows(
     return in_lowest_terms(Rows(indptr, targets, numerators, denominators))
 
 
-def as_slice(states: IntArray) -> IntArray | slice:
+def as_slice(states: IntArray | slice) -> IntArray | slice:
     """Return the states as an index, a slice where they follow one another.
 
     >>> as_slice(np.array([3, 4, 5])), as_slice(np.array([3, 5, 4, 6]))
     (slice(3, 6, None), array([3, 5, 4, 6]))
     """
+    if isinstance(states, slice):
+        return states
     n = len(states)
-    if n and int(states[-1]) - int(states[0]) == n - 1 and bool(np.all(np.diff(states) == 1)):
+    if n and int(states[-1]) - int(states[0]) == n - 1 and is_increasing(states):
         return slice(int(states[0]), int(states[-1]) + 1)
     return states
 
 
-def entries_of(indptr: IntArray, states: IntArray) -> IntArray | slice:
+def entries_of(indptr: IntArray, states: IntArray | slice) -> IntArray | slice:
     """Return where the entries of some rows are, row by row; a slice where the rows are one."""
     rows = as_slice(states)
     if isinstance(rows, slice):
         return slice(int(indptr[rows.start]), int(indptr[rows.stop]))
-    starts = indptr[states]
-    return ranges(starts, indptr[states + 1] - starts)
+    starts = indptr[rows]
+    return ranges(starts, indptr[rows + 1] - starts)
 
 
-def in_places(parts: list[tuple[IntArray, Rows]], n_rows: int, end: int) -> Rows:
+def in_places(parts: list[tuple[IntArray | slice, Rows]], n_rows: int, end: int) -> Rows:
     """Return rows that come in parts, each with the places of its rows; others lead to `end`.
 
     The list is emptied: what is in place is let go.
     """
-    lengths = np.ones(n_rows, np.int64)
+    indptr, are_given = np.ones(n_rows + 1, np.int64), np.zeros(n_rows, np.bool_)
+    indptr[0], lengths = 0, indptr[1:]
     for places, rows in parts:
-        lengths[places] = np.diff(rows.indptr)
-    indptr = indptr_of(lengths)
+        lengths[as_slice(places)] = differences(rows.indptr)
+        are_given[places] = True
+    np.cumsum(lengths, out=lengths)
     are_small = all(
         rows.numerators.dtype == rows.denominators.dtype == np.int64 for _, rows in parts
     )
-    targets = np.full(indptr[-1], end, np.int64)
-    numerators: WeightArray = np.ones(indptr[-1], np.int64 if are_small else object)
-    denominators: WeightArray = np.ones(n_rows, np.int64 if are_small else object)
+    targets = np.empty(indptr[-1], np.int64)
+    numerators: WeightArray = np.empty(indptr[-1], np.int64 if are_small else object)
+    denominators: WeightArray = np.empty(n_rows, np.int64 if are_small else object)
+    others = marked(~are_given)
+    targets[indptr[others]], numerators[indptr[others]], denominators[others] = end, 1, 1
     while parts:
         places, rows = parts.pop()
         entries = entries_of(indptr, places)
@@ -233,24 +242,26 @@ def in_places(parts: list[tuple[IntArray, Rows]], n_rows: int, end: int) -> Rows
     return Rows(indptr, targets, numerators, denominators)
 
 
-def with_sinks(rows: Rows, number: IntArray, n_sinks: int) -> Rows:
-    """Return the rows of a chain's states with targets renumbered, and its sinks at the end.
+def with_sinks(rows: Rows, number: IntArray, *, has_diverged: bool = False) -> Rows:
+    """Return the rows of a chain with targets renumbered, the last two rows being its sinks.
 
-    `number` [n_targets] gives the new number of each target, in increasing order.
+    `number` [n_targets] gives the new number of each target, in increasing order. The last two rows
+    have an entry each: the first becomes †, and the other, `diverged`, is cut off if nothing leads
+    there (and it is not there in any case). The given targets are overwritten, some at a time:
+    there may be many millions, and memory that is fresh costs more than the work.
     """
-    n = rows.n_rows
-    sinks = n + np.arange(n_sinks)
-    ones = np.ones(n_sinks, np.int64)
-    end = rows.indptr[-1]
-    numerators = concatenated([rows.numerators, ones])
-    denominators = concatenated([rows.denominators, ones])
-    if numerators.dtype != denominators.dtype:
-        numerators, denominators = as_objects(numerators), as_objects(denominators)
+    n_rows, n_entries, targets = rows.n_rows, len(rows.targets), rows.targets
+    for first in range(0, n_entries - 2, ENTRIES_AT_ONCE):
+        some = targets[first : min(first + ENTRIES_AT_ONCE, n_entries - 2)]
+        some[:] = number[some]
+        has_diverged = has_diverged or bool((some == n_rows - 1).any())
+    targets[-2:] = n_rows - 2, n_rows - 1
+    n_cut = 0 if has_diverged else 1
     return Rows(
-        np.concatenate([rows.indptr, end + 1 + np.arange(n_sinks)]),
-        np.concatenate([number[rows.targets], sinks]),
-        numerators,
-        denominators,
+        rows.indptr[: n_rows + 1 - n_cut],
+        targets[: n_entries - n_cut],
+        rows.numerators[: n_entries - n_cut],
+        rows.denominators[: n_rows - n_cut],
     )
 
 
@@ -277,10 +288,23 @@ def _are_integers(rows: Rows) -> bool:
 
 
 def _row_gcds(rows: Rows) -> IntArray:
+    """Return the divisor of each row: 1 for one that is empty or 0.
+
+    It divides the first and the last numerator: where these have no common divisor, it is 1.
+    """
     divisors = np.ones(rows.n_rows, np.int64)
-    nonempty = marked(differences(rows.indptr))
-    if len(nonempty):
-        divisors[nonempty] = np.gcd.reduceat(rows.numerators, rows.indptr[nonempty])
+    starts, ends = rows.indptr[:-1], rows.indptr[1:]
+    nonempty = marked(ends > starts)
+    if not len(nonempty):
+        return divisors
+    divisors[nonempty] = np.gcd(
+        rows.numerators[starts[nonempty]], rows.numerators[ends[nonempty] - 1]
+    )
+    open_rows = marked(divisors != 1)
+    if len(open_rows):
+        lengths = (ends - starts)[open_rows]
+        entries = rows.numerators[ranges(starts[open_rows], lengths)]
+        divisors[open_rows] = np.gcd.reduceat(entries, lengths.cumsum() - lengths)
     return np.maximum(divisors, 1)
 
 

@@ -38,6 +38,7 @@ class Scales:
         self._products: dict[tuple[int, int], int] = {}
         self._lcms: dict[tuple[int, int], int] = {}
         self._quotients: dict[tuple[int, int], Whole] = {}
+        self._lcms_of_sets: dict[tuple[int, ...], dict[int, int]] = {}
 
     def code(self, value: Whole) -> int:
         """Return the code of one denominator."""
@@ -117,10 +118,11 @@ class Scales:
         starts = marked(is_first)
         sets = np.bitwise_or.reduceat(bit[codes], starts)
         different, group = ranked(sets)
-        lcms = []
-        for bits in different.tolist():
-            members = [code for k, code in enumerate(used.tolist()) if bits >> k & 1]
-            lcms.append(reduce(self._lcm, members))
+        among = tuple(used.tolist())
+        known = self._lcms_of_sets.setdefault(among, {})
+        for bits in set(different.tolist()) - known.keys():
+            known[bits] = reduce(self._lcm, [c for k, c in enumerate(among) if bits >> k & 1])
+        lcms = [known[bits] for bits in different.tolist()]
         result[segments[starts]] = np.array(lcms, np.int64)[group]
         return result
 
@@ -244,13 +246,14 @@ def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> Weig
     Factors 1 are skipped, so that large numbers stay shared between rows.
     """
     if right.dtype == np.int64:
-        others = marked(right != 1)
-        if not len(others):
+        are_others = right != 1
+        if not are_others.any():
             return left
+        if left.dtype == np.int64 and fits(bound):
+            return left * right
+        others = marked(are_others)
     else:
         others = np.arange(len(left))
-    if left.dtype == np.int64 and right.dtype == np.int64 and fits(bound):
-        return left * right
     if left.dtype == np.int64 and len(others) == len(left) and (left == 1).all():
         return right
     product = as_objects(left).copy()

@@ -85,6 +85,8 @@ class Truths:
 
     def everywhere(self, formula: StateFormula) -> BoolArray:
         """Return where a formula holds among all states, [n_states]."""
+        if isinstance(formula, Atom):
+            return self.chain.labelling[formula.key]
         known = self._everywhere.get(id(formula))
         if known is None:
             states = np.arange(self.chain.n_states, dtype=np.int64)

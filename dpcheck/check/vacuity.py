@@ -65,11 +65,10 @@ def path_vacuity(path: PathFormula, selected: IntArray, truths: Truths) -> tuple
 def _vacuity(uses: list[_Use], selected: IntArray, truths: Truths) -> tuple[Vacuity, ...]:
     """Return the reasons, each once, in the order of the formula."""
     found: dict[Vacuity, None] = {}
-    at_start = _visited(selected, truths, is_later=False)
     for use in uses:
         match use.formula:
             case Atom(key=key):
-                if not (truths.chain.labelling[key] & at_start).any():
+                if not _is_met(truths.chain.labelling[key], selected, truths):
                     text = f"no reachable state satisfies `{key}`"
                     found[Vacuity("unsatisfied atom", text)] = None
             case Private():
@@ -96,6 +95,18 @@ def _private_vacuity(
         path = formula_text(formula.path)
         text = f"`{path}` has probability {sure} on both sides of every pair"
         yield Vacuity("trivial probability", text)
+
+
+def _is_met(label: BoolArray, selected: IntArray, truths: Truths) -> bool:
+    """Tell whether runs from the selected states or their neighbors visit a state of a label.
+
+    They visit the states they start from and those next to them; if need be, all are searched.
+    """
+    graph = graph_of(truths.chain)
+    start = union(selected, truths.pairs_at(selected).ravel())
+    if label[start].any() or label[graph.successors(start)].any():
+        return True
+    return bool((label & _visited(selected, truths, is_later=False)).any())
 
 
 def _visited(selected: IntArray, truths: Truths, *, is_later: bool) -> BoolArray:

@@ -271,13 +271,14 @@ def _beside_faults(
     op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
 ) -> IntArray:
     """Return the first operand's fault on rows that have one, the operator's result on others."""
-    full = [np.broadcast_to(column, (n_rows,)) for column in columns]
     result = np.zeros(n_rows, np.int64)
-    for column in reversed(full):
-        result = np.where(column >= FIRST_FAULT, column, result)
+    for column in reversed(columns):
+        if _has_fault(column):
+            np.copyto(result, column, where=column >= FIRST_FAULT)
     good = marked(result < FIRST_FAULT)
     if len(good):
-        result[good] = _on_values(op, [column[good] for column in full], span, len(good), table)
+        operands = [column if len(column) == 1 else column[good] for column in columns]
+        result[good] = _on_values(op, operands, span, len(good), table)
     return result
 
 

@@ -114,7 +114,7 @@ class _Layout:
         self.supports = Supports(table)
         self.scales = Scales()
         self.sources: list[IntArray] = []
-        self.made: list[tuple[IntArray, Rows]] = []
+        self.made: list[tuple[IntArray | slice, Rows]] = []
         self.n_rows = 0
         self.spans: list[Span] = []
         self.mistakes: list[Mistake] = []

@@ -32,7 +32,13 @@ class Growing:
         return self._store[: self._length]
 
     def extend(self, more: WeightArray) -> None:
-        """Add integers that fit at the end."""
+        """Add integers that fit at the end, an array that is not changed any more.
+
+        The first ones are kept as they come, where the array is no view of another.
+        """
+        if not self._length and more.base is None and more.dtype == np.int64 and len(more) > 16:
+            self._store, self._length = np.asarray(more, np.int64), len(more)
+            return
         end = self._length + len(more)
         if end > len(self._store):
             longer = np.empty(max(end, 2 * len(self._store)), np.int64)

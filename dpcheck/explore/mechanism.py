@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked, ranked
+from dpcheck.chain.arrays import ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.elimination import eliminated
 from dpcheck.chain.rows import Rows, with_sinks
@@ -75,12 +75,12 @@ def _visible_rows(
         wanted=visible,
         diverged=raw.stopped + 1,
         tick=limits.check_time,
+        n_more=2,
     )
-    diverges = bool(np.any(rows.targets == raw.stopped + 1))
     number = np.full(raw.stopped + 2, -1, np.int64)
     number[visible] = np.arange(len(visible))
     number[raw.stopped :] = len(visible) + np.arange(2)
-    return with_sinks(rows, number, 2 if diverges else 1), number
+    return with_sinks(rows, number), number
 
 
 def kept_variables(mechanism: Mechanism, names: frozenset[str]) -> frozenset[str]:
@@ -108,9 +108,9 @@ def _columns(
 def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
     """Return the codes of the values shown, and per state an index into them or -1."""
     observation = np.full(n_states, -1, np.int64)
-    states = marked(shown != UNASSIGNED)
-    codes, index = ranked(shown[states])
-    observation[states] = index
+    is_shown = shown != UNASSIGNED
+    codes, index = ranked(shown[is_shown])
+    observation[: len(shown)][is_shown] = index
     return codes, observation
 
 

@@ -23,7 +23,7 @@ from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.rows import Rows, indptr_of
 from dpcheck.chain.scales import concatenated, summed
-from dpcheck.chain.sets import in_order, is_increasing
+from dpcheck.chain.sets import in_order
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.explore import few
 from dpcheck.explore.columns import UNASSIGNED, ValueTable
@@ -327,7 +327,7 @@ class Explorer:
         self.scales.append((source, self.supports.denominators(numbers)))
         batch = Batch(source[drawn.row], drawn.numerators, drawn.value)
         walk = Walk(self, batch)
-        part = Part(frame.at(drawn.row), np.arange(len(drawn.row)))
+        part = Part(frame.at(drawn.row), batch.every)
         walk.run(node.next, walk.assigned(node, node.target, node.within, drawn.value, part))
 
     def _leave(
@@ -336,10 +336,11 @@ class Explorer:
         """Go on deterministically from states of a cut point."""
         ones = np.ones(len(source), np.int64)
         self.scales.append((source, ones))
-        walk = Walk(self, Batch(source, ones, np.zeros(len(source), np.int64)))
-        part = Part(frame, np.arange(len(source)))
+        batch = Batch(source, ones, np.zeros(len(source), np.int64))
+        walk = Walk(self, batch)
+        part = Part(frame, batch.every)
         if point == END:
-            self.record(walk.batch, [(part, np.full(len(source), STOPPED, np.int64))])
+            self.record(batch, [(part, np.full(len(source), STOPPED, np.int64))])
         else:
             walk.run(point, part, leaves_head=leaves_head)
 
@@ -349,7 +350,7 @@ class Explorer:
         self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch, span: Span
     ) -> IntArray:
         """Return the raw states the rows are in at a cut point; new ones are queued."""
-        source, drawn = batch.source[part.origin], batch.drawn[part.origin]
+        source, drawn = batch.source_of(part), batch.drawn_of(part)
         numbers = self.entered(cut, columns, source, drawn, span)
         self.rounds.meet(Reached(cut, columns, numbers, source, drawn, span))
         return numbers
@@ -372,9 +373,12 @@ class Explorer:
             local = new = table.states.started(list(columns.values()), len(source))
         else:
             local, new = table.states.numbers(list(columns.values()), len(source))
-        if len(new):
+        if len(new) == len(source):
+            # Every row is a state of its own, in this order.
+            self._add_states(table, source, drawn, span)
+        elif len(new):
             self._add_states(table, source[new], drawn[new], span)
-        return table.numbers[local]
+        return table.numbers if local is new and len(local) else table.numbers[local]
 
     def _add_states(self, table: _Table, sources: IntArray, drawn: IntArray, span: Span) -> None:
         """Add new states of a cut point, each first met after a raw state and what it drew."""
@@ -393,9 +397,9 @@ class Explorer:
         """Add the edges of finished rows, parallel ones summed up."""
         parts = []
         for part, targets in ends:
-            source = batch.source[part.origin]
+            source = batch.source_of(part)
             if self.labelled_edges is not None:
-                drawn = batch.drawn[part.origin]
+                drawn = batch.drawn_of(part)
                 self.labelled_edges.append(LabelledEdges(source, drawn, targets))
             parts.append(_summed_up(source, targets, batch.weight_of(part)))
         source = _joined([source for source, _, _ in parts])
@@ -404,9 +408,9 @@ class Explorer:
 
     def add_edges(self, source: IntArray, target: IntArray, weight: WeightArray) -> None:
         """Add edges, parallel ones summed up."""
-        first, size = int(source.min()), self.n_states + 1
-        keys = (source - first) * size + (target - STOPPED)
-        if not is_increasing(keys):
+        if not _are_in_order(source, target):
+            first, size = int(source.min()), self.n_states + 1
+            keys = (source - first) * size + (target - STOPPED)
             _, order = in_order(keys, (int(source.max()) - first + 1) * size)
             source, target, weight = _summed_up(source[order], target[order], weight[order])
         self.sources.append(source)
@@ -420,7 +424,7 @@ class Explorer:
         self._check_time()
         owners = _joined([source for source, _ in self.scales])
         known = concatenated([scale for _, scale in self.scales])
-        scales = concatenated([known[:0], np.ones(n + 1, np.int64)])
+        scales: WeightArray = np.ones(n + 1, np.int64 if known.dtype == np.int64 else object)
         scales[owners] = known
         silent = np.zeros(n + 1, np.bool_)
         for cut, table in self.tables.items():
@@ -467,8 +471,8 @@ class Explorer:
         """Return [n_states + 1] how many edges leave each state."""
         degrees = np.zeros(self.n_states + 1, np.int64)
         for source in self.sources:
-            first, last = int(source[0]), int(source[-1])
-            degrees[first : last + 1] += np.bincount(source - first)
+            starts = marked(are_first(source))
+            degrees[source[starts]] += differences(np.append(starts, len(source)))
         return degrees
 
     def _check_time(self) -> None:
@@ -548,6 +552,20 @@ def _joined(arrays: list[IntArray]) -> IntArray:
     return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.int64), *arrays])
 
 
+def _are_in_order(source: IntArray, target: IntArray) -> bool:
+    """Tell whether the pairs (source, target) increase strictly.
+
+    >>> _are_in_order(np.array([1, 1, 2]), np.array([4, 5, 3]))
+    True
+    >>> _are_in_order(np.array([1, 1]), np.array([4, 4]))
+    False
+    """
+    are_later = source[1:] == source[:-1]
+    are_later &= target[1:] > target[:-1]
+    are_later |= source[1:] > source[:-1]
+    return bool(are_later.all())
+
+
 def _summed_up(
     source: IntArray, target: IntArray, weight: WeightArray
 ) -> tuple[IntArray, IntArray, WeightArray]:
@@ -555,7 +573,9 @@ def _summed_up(
 
     The weights of one source sum to at most its denominator: below 2^62 in int64.
     """
-    starts = np.flatnonzero(are_first(source) | are_first(target))
-    if len(starts) == len(source):
+    is_first = are_first(source)
+    is_first |= are_first(target)
+    if is_first.all():
         return source, target, weight
+    starts = marked(is_first)
     return source[starts], target[starts], summed(weight, starts, 0)

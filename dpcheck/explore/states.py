@@ -129,6 +129,8 @@ class StateTable:
         if slots is None:
             return None
         in_slot = self._slots.numbers
+        if not self.n_rows:
+            return self._started_in_slots(columns, slots)
         found = in_slot[slots]
         missing = np.flatnonzero(found < 0)
         if len(missing):
@@ -142,6 +144,27 @@ class StateTable:
             self._slots.n_entered = self.n_rows
             return found, new
         return found, missing
+
+    def _started_in_slots(
+        self, columns: Sequence[IntArray], slots: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return what `numbers` does for the first rows; all slots are free.
+
+        Where no two rows have one slot they are numbered as they stand.
+        """
+        in_slot, every = self._slots.numbers, np.arange(len(slots))
+        in_slot[slots[::-1]] = every[::-1]
+        is_new = in_slot[slots] == every
+        numbers = new = every
+        if is_new.all():
+            self._extend(columns)
+        else:
+            new = marked(is_new)
+            in_slot[slots[new]] = every[: len(new)]
+            numbers = in_slot[slots]
+            self._extend([column[new] for column in columns])
+        self._slots.n_entered = self.n_rows
+        return numbers, new
 
     def _counted(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
         """Return what `numbers` does, by the dictionary, row by row."""

@@ -6,6 +6,7 @@ node go on together. `few` walks batches of a few rows the same way on lists.
 
 from __future__ import annotations
 
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, assert_never
 
@@ -81,9 +82,24 @@ class Batch:
     weight: WeightArray
     drawn: IntArray
 
+    @cached_property
+    def every(self) -> IntArray:
+        """All rows; a part whose `origin` is this very array is the batch as it stands."""
+        return np.arange(len(self.source))
+
+    def source_of(self, part: Part) -> IntArray:
+        """Return the raw state each row of a part comes from."""
+        return self.source if part.origin is self.every else self.source[part.origin]
+
+    def drawn_of(self, part: Part) -> IntArray:
+        """Return what `~` gave to each row of a part."""
+        return self.drawn if part.origin is self.every else self.drawn[part.origin]
+
     def weight_of(self, part: Part) -> WeightArray:
         """Return the weight of each row of a part."""
-        return self.weight[part.origin] if part.weight is None else part.weight
+        if part.weight is not None:
+            return part.weight
+        return self.weight if part.origin is self.every else self.weight[part.origin]
 
 
 def are_first(values: IntArray) -> BoolArray:

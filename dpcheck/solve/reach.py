@@ -128,7 +128,7 @@ def next_probabilities(
     asked, back = np.unique(wanted, return_inverse=True)
     edges = graph.edges_of(asked)
     hits = np.flatnonzero(target[graph.targets[edges]])
-    rows = np.repeat(np.arange(len(asked)), graph.degrees[asked])[hits]
+    rows = np.searchsorted(graph.degrees[asked].cumsum(), hits, side="right")
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     chances: list[Number] = [0] * len(asked)
     if len(starts):

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from dpcheck.check import vacuity
 from dpcheck.cli import run
 
 MODEL = """\
@@ -22,6 +23,7 @@ chain c {
   t -> 1: u
   adjacent s ~ t
 }
+chain far { state s; state t; state w : a; state v; s -> 1: t; t -> 1: w; adjacent s ~ v }
 """
 CLAIMS = {
     "check m: D{ln 2} [ X output = 0 ]": None,
@@ -39,6 +41,7 @@ CLAIMS = {
     "check c: P<=1 [ F b ]": "unsatisfied atom",
     "check c: P<=1 [ F a ]": None,
     "check c: D{0} [ F a ]": "trivial probability",
+    "check far at s : P=1 [ F a ]": None,
 }
 
 
@@ -80,3 +83,13 @@ def test_strict_vacuity_is_shown_when_only_failures_are(tmp_path, capsys):
     assert not text
     _, text = checked(tmp_path, capsys, "check m: D{0} [ F stopped ]", "-q", "--strict-vacuity")
     assert "vacuous: " in text
+
+
+def test_an_atom_that_is_met_after_one_step_needs_no_search(tmp_path, capsys, monkeypatch):
+    def search(*_args, **_options):
+        raise AssertionError("states are searched")
+
+    monkeypatch.setattr(vacuity, "_visited", search)
+    for claim in ("check m: D{ln 2} [ X output = 0 ]", "check c: P<=1 [ F a ]"):
+        assert checked(tmp_path, capsys, claim)[0] == 0
+    assert checked(tmp_path, capsys, "check far at s : P=1 [ F a ]")[0] not in (0, 1)

@@ -198,3 +198,44 @@ def test_sums_beyond_int64_are_python_integers():
     )
     _, _, sums, _ = merged(entries, 1, 1, scales)
     assert [int(w) for w in sums] == [n * 2**61]
+
+
+def estimated(graph, wanted, levels):
+    """Return what forward and backward cost, by walking along every edge."""
+    indptr, targets, silent = graph.indptr.tolist(), graph.targets.tolist(), graph.silent.tolist()
+    row = [targets[indptr[s] : indptr[s + 1]] for s in range(len(indptr) - 1)]
+    n_outputs = len({t for t in targets if not silent[t]})
+    out, backward = {}, 0
+    for s in (s for states in levels for s in states.tolist()):
+        cost = sum(out[t] if silent[t] else 1 for t in row[s])
+        backward, out[s] = backward + cost, min(cost, n_outputs)
+    reach, forward = dict.fromkeys(range(len(silent)), 0), 0
+    for s in wanted.tolist():
+        reach[s] += 1
+    starting = [s for s in wanted.tolist() if not silent[s]]
+    for states in [starting, *(level.tolist() for level in reversed(levels))]:
+        many = {s: min(reach[s], len(wanted)) for s in states}
+        forward += sum(many[s] * len(row[s]) for s in states)
+        for s in states:
+            for t in row[s]:
+                reach[t] += many[s]
+    return forward, backward
+
+
+def test_the_cheaper_direction_is_the_one_that_counting_every_edge_finds():
+    seen = set()
+    for seed in range(300):
+        rng = random.Random(seed)
+        rows = random_rows(seed, n=4 + seed % 12, cyclic=False)
+        silent = np.array([rng.random() < 0.7 for _ in range(rows.n_rows)])
+        silent[-1] = False
+        graph = elimination.SilentGraph.of(rows, silent, rows.n_rows)
+        graph, level = elimination._acyclic(graph, lambda progress: None)
+        levels = elimination._levels(graph, level)
+        wanted = np.array(sorted(rng.sample(range(rows.n_rows), rng.randint(1, 3))))
+        if len(levels) > 1:
+            forward, backward = estimated(graph, wanted, levels)
+            found = elimination._forward_is_cheaper(graph, wanted, levels)
+            assert found == (forward < backward)
+            seen.add(found)
+    assert seen == {True, False}

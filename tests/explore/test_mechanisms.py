@@ -9,6 +9,8 @@ import pytest
 from dpcheck.chain import elimination
 from dpcheck.exact import rational
 from dpcheck.explore import explore, labelled, raw
+from dpcheck.explore.evaluate import Frame
+from dpcheck.explore.walk import Batch, Part
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.atoms import Condition, Sink
 from dpcheck.model.program import Uniform
@@ -256,3 +258,13 @@ def test_states_beyond_the_limit_are_a_limit_and_no_mistake():
         explore(mechanism([scalar("x", range(9))], body), limits=Limits(max_states=30))
     with pytest.raises(LimitReached):
         explore(mechanism([scalar("x", range(9))], body), limits=Limits(deadline=0.0, timeout=1))
+
+
+def test_a_part_of_a_batch_is_the_batch_as_it_stands_only_if_it_says_so():
+    batch = Batch(np.array([4, 5]), np.array([1, 2]), np.array([8, 9]))
+    turned = Part(Frame(2, {}), np.array([1, 0]))
+    whole = Part(Frame(2, {}), batch.every)
+    for part, order in ((turned, [1, 0]), (whole, [0, 1])):
+        assert batch.source_of(part).tolist() == [[4, 5][k] for k in order]
+        assert batch.weight_of(part).tolist() == [[1, 2][k] for k in order]
+        assert batch.drawn_of(part).tolist() == [[8, 9][k] for k in order]

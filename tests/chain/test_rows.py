@@ -1,0 +1,75 @@
+"""Rows of chains: their sinks, their divisors, and the ways around work that changes nothing."""
+
+from __future__ import annotations
+
+from math import gcd
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcheck.chain import rows as rows_module
+from dpcheck.chain.rows import Rows, as_slice, in_lowest_terms, in_places, with_sinks
+
+numerators = st.lists(
+    st.lists(st.sampled_from([1, 2, 3, 4, 6, 9, 30]), max_size=4), min_size=1, max_size=6
+)
+
+
+def rows_of_lists(lists: list[list[int]]) -> Rows:
+    """Return rows with these numerators; targets are counted."""
+    indptr = np.cumsum([0, *map(len, lists)])
+    weights = np.array([w for row in lists for w in row], np.int64)
+    totals = np.array([sum(row) or 1 for row in lists], np.int64)
+    return Rows(indptr, np.arange(len(weights)), weights, totals)
+
+
+@given(numerators)
+def test_rows_are_divided_by_what_divides_all_of_a_row_and_not_its_ends_alone(lists):
+    found = in_lowest_terms(rows_of_lists(lists))
+    divisors = [gcd(*row) or 1 for row in lists]
+    pairs = zip(lists, divisors, strict=True)
+    assert found.numerators.tolist() == [w // d for row, d in pairs for w in row]
+    totals = [(sum(row) or 1) // d for row, d in zip(lists, divisors, strict=True)]
+    assert found.denominators.tolist() == totals
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 100])
+@pytest.mark.parametrize("has_diverged", [False, True])
+@pytest.mark.parametrize("target", [5, 6, 7])
+def test_a_chain_has_a_place_for_divergence_if_something_leads_there(
+    target, has_diverged, at_once, monkeypatch
+):
+    monkeypatch.setattr(rows_module, "ENTRIES_AT_ONCE", at_once)
+    number = np.array([-1, -1, 0, -1, -1, 1, 2, 3])  # two states, then † and `diverged`
+    ends, ones = [7, 7], [1, 1]
+    rows = Rows(
+        np.array([0, 2, 3, 4, 5]),
+        np.array([2, target, 6, *ends]),
+        np.array([1, 2, 1, *ones]),
+        np.array([3, 1, *ones]),
+    )
+    found = with_sinks(rows, number, has_diverged=has_diverged)
+    is_there = has_diverged or target == 7
+    assert found.targets.tolist() == [0, target - 4, 2, 2, *([3] if is_there else [])]
+    assert found.indptr.tolist() == [0, 2, 3, 4, *([5] if is_there else [])]
+    assert found.numerators.tolist() == [1, 2, 1, 1, *([1] if is_there else [])]
+    assert found.denominators.tolist() == [3, 1, 1, *([1] if is_there else [])]
+
+
+def test_places_may_be_a_slice():
+    rows = rows_of_lists([[1, 1], [2]])
+    found = in_places([(slice(1, 3), rows)], 4, 9)
+    assert found.indptr.tolist() == [0, 1, 3, 4, 5]
+    assert found.targets.tolist() == [9, 0, 1, 2, 9]
+    assert found.numerators.tolist() == [1, 1, 1, 2, 1]
+    assert found.denominators.tolist() == [1, 2, 2, 1]
+
+
+@given(st.lists(st.integers(0, 4), max_size=5))
+def test_only_states_that_follow_one_another_are_a_slice(states):
+    index = as_slice(np.array(states, np.int64))
+    in_a_row = bool(states) and states == list(range(states[0], states[0] + len(states)))
+    assert isinstance(index, slice) == in_a_row
+    assert np.arange(9)[index].tolist() == states
