@@ -213,6 +213,8 @@ def _block_product(
         weights = multiplied(weights, repeated(factors, lengths), None)
         row_scales = scales.products(left.scales[firsts], common[:1].repeat(len(firsts)))
     chances = left.numerators[block.entries]
+    if not (_are_integers(chances) and _are_integers(weights)):
+        return None
     # A polynomial takes a step for each column, so it pays where several entries meet in one.
     overlaps = len(edges) >= LEAST_OVERLAP * len(columns)
     moved = _moved_row(lengths, place, weights) if overlaps else None
@@ -226,6 +228,11 @@ def _block_product(
     kept = np.flatnonzero(numerators)
     row, column = np.divmod(kept, len(columns))
     return Entries(left.rows[firsts][row], columns[column], numerators[kept], row_scales[row])
+
+
+def _are_integers(weights: WeightArray) -> bool:
+    """Tell whether no weight has powers of e: over an integer denominator, some may."""
+    return weights.dtype == np.int64 or set(map(type, weights.tolist())) <= {int}
 
 
 def _moved_row(lengths: IntArray, place: IntArray, weights: WeightArray) -> _Moved | None:

@@ -183,13 +183,20 @@ def positive_conditioned(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
 def positive_wrapped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the one-sided geometric distribution modulo the window's length."""
     values, n = np.arange(lo, hi + 1), hi - lo + 1
-    return Weights(values, _powers(a, b, n - 1)[values % n], _series(a, b, n))
+    total = _series(a, b, n)
+    return Weights(values, _over(_powers(a, b, n - 1), total)[values % n], total)
 
 
 def positive_folded(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the one-sided geometric distribution reflected at both ends, lo < hi."""
     n = 2 * (hi - lo)
-    return _folded(_powers(a, b, n - 1), _series(a, b, n), 0, lo, hi)
+    total = _series(a, b, n)
+    return _folded(_over(_powers(a, b, n - 1), total), total, 0, lo, hi)
+
+
+def _over(numerators: WeightArray, denominator: Whole) -> WeightArray:
+    """Return numerators, in int64 only where their denominator, which bounds their sums, fits."""
+    return weight_array([*numerators.tolist(), denominator])[:-1]
 
 
 def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:

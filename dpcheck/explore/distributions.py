@@ -113,6 +113,7 @@ class Supports:
         size, denominator = len(support.values), support.denominator
         is_common = support.numerators.dtype == np.int64 and size <= MAX_COMMON
         is_small = isinstance(denominator, int) and denominator < INT64_LIMIT
+        assert is_small or support.numerators.dtype == object, "sums of numerators fit int64"
         self._starts.extend(np.array([len(self._values) if is_common else -1]))
         self._sizes.extend(np.array([size]))
         self._denominators.extend(np.array([denominator if is_small else 0], np.int64))

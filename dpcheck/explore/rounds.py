@@ -165,6 +165,11 @@ def matched(flow: Flow, first: Cut, second: Cut) -> dict[Cut, Cut] | None:
     cuts: dict[Cut, Cut] = {}
     pairs: dict[int, int] = {}
     waiting = [(first[1], second[1])]
+    if first[0] == "sample":
+        one, other = flow.nodes[first[1]], flow.nodes[second[1]]
+        if not _is_alike(one, other):
+            return None
+        waiting = list(zip(successors(one), successors(other), strict=True))
     while waiting:
         a, b = waiting.pop()
         if a in pairs:
@@ -180,7 +185,7 @@ def matched(flow: Flow, first: Cut, second: Cut) -> dict[Cut, Cut] | None:
             ((a, b),) = following
             ends: tuple[Cut, Cut] = ("shown", flow.point(a)), ("shown", flow.point(b))
             lives = flow.live_at(ends[0][1]), flow.live_at(ends[1][1])
-        elif isinstance(one, Sample) and (first != ("sample", a)):
+        elif isinstance(one, Sample):
             ends = ("sample", a), ("sample", b)
             lives = flow.live[following[0][0]], flow.live[following[0][1]]
         else:

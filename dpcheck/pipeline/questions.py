@@ -46,8 +46,14 @@ class Explorations:
             self._found[key] = _attempt(check, limits)
         found = self._found[key]
         if isinstance(found, Explored):
+            found.table.limits = limits  # values are still computed, now for this claim
             return found
         raise found
+
+    def forget(self) -> None:
+        """Let go of all chains: who was stopped at any point may have left values half entered."""
+        self._found.clear()
+        self._targets.clear()
 
 
 def _attempt(check: ResolvedCheck, limits: Limits) -> Explorable:
@@ -113,12 +119,17 @@ def answered(
     except LimitReached as limit:
         yield _answer(check, explored, _undecided(limit, explored), time.monotonic() - started)
     except MemoryError:
+        explorations.forget()
         full = LimitReached("the memory of this machine is used up", "--max-states")
         yield _answer(check, explored, _undecided(full, explored), time.monotonic() - started)
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
         import traceback
 
+        explorations.forget()
         yield Crash(f"{file}:{check.span.line}", traceback.format_exc())
+    except BaseException:
+        explorations.forget()
+        raise
     else:
         yield _answer(check, explored, outcome, time.monotonic() - started)
 

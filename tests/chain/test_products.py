@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpq
 
 from dpcheck.chain import products
 from dpcheck.chain.products import composed
 from dpcheck.chain.rows import Entries, merged
 from dpcheck.chain.scales import Scales, weight_array
+from dpcheck.exact import ExpPolynomial
 from tests.checking import check_text, verdicts
 
 N_ROWS, N_MIDDLES, N_TARGETS = 12, 9, 7
@@ -329,3 +332,31 @@ def test_rows_become_a_table(dtype, lengths, place, expected):
     dense = products._dense(np.array(lengths), np.array(place), weights, len(expected[0]))
     assert dense.tolist() == expected
     assert {type(weight) for row in dense.tolist() for weight in row} == {int}
+
+
+def test_powers_of_e_over_a_long_integer_denominator_are_multiplied_one_by_one():
+    """A denominator that is an integer says nothing of the numerators."""
+    scales, root = Scales(), ExpPolynomial.exp(fmpq(1, 2))
+    code = scales.code(2**40)
+    row = [root, 2 * root, root, 2**40 - 4 * root]
+    rows, places = np.arange(4).repeat(4), np.tile(np.arange(4), 4)
+    left = Entries(rows, places, weight_array(row * 4), np.full(16, code))
+    right = Entries(rows, rows + places, weight_array(row * 4), np.full(16, code))
+    product = product_of(left, right, (4, 4, 7), scales)
+    assert product.numerators[0] == root * root
+    sums = [
+        sum(p for k, p in enumerate(product.numerators) if product.rows[k] == r) for r in (0, 3)
+    ]
+    assert sums == [2**80, 2**80]
+
+
+def test_a_long_sum_of_draws_with_powers_of_e_has_a_probability():
+    (result,) = check_text(
+        """mechanism m {
+          s := 0
+          for i in 1..45 { y ~ binomial(3, exp(1/2)/128)  s := s + y }
+          output s
+        }
+        compute m: P=? [ X output = 0 ]"""
+    )["results"]
+    assert abs(float(result["value"]["decimal"]) - (1 - math.exp(0.5) / 128) ** 135) < 1e-9

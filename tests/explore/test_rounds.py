@@ -35,6 +35,11 @@ BODIES = {
     "a loop without end": (
         "a ~ bernoulli(1/2)  while n < 3 { n := n + 1 }  n := n - 3  output (a, d > 1)"
     ),
+    "a loop that draws again": "b := 1  while b = 1 { b ~ {0: 1/2, 1: 1/2} }  output b + d",
+    "loops that draw again, one in the other": (
+        "b := 1  while b = 1 { b ~ {0: 1/2, 1: 1/2}  while n > 0 { n ~ {0: 1/3, 2: 2/3} } }"
+        "  output n + d"
+    ),
     "an array": "a ~ geometric(d, 1/2) clamped 0..3  q[i] := a  q[1] := 1  output sum(q) > 2",
     "a tuple": "a ~ geometric(d, 1/2) clamped 0..3  (n, b) := (a mod 2, a)  output b > 1",
     "a mistake": "a ~ geometric(d, 1/2) clamped 0..3  n := n + 1  output 1 div (3 - n)",

@@ -1,11 +1,15 @@
 """A deadline may pass at any look at the clock: the answer is then `undecided`, never another."""
 
+import contextlib
+import itertools
 import sys
+import time
 
 import pytest
 
+import dpcheck
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.pipeline import Options, check_paths
+from dpcheck.pipeline import Options, check_paths, questions
 from dpcheck.report import Answer
 
 MODEL = """mechanism m {
@@ -59,3 +63,46 @@ def test_a_deadline_at_any_look_leaves_the_claim_undecided(path, monkeypatch):
     for last in range(1, looks + 1):  # noqa: B007 (the closure reads it)
         looks = 0
         assert verdicts(path) == ["Undecided"]
+
+
+VALUES = """mechanism m {
+  input x in 0..3
+  adjacent all
+  y ~ geometric(x, 1/2) clamped 0..3
+  output y
+}
+check m: P<=1 [ X (output / 3 < 1/2) ]
+check m: P<=1 [ X (output / 7 < 1/2) ]
+"""
+
+
+def test_a_claim_has_all_its_own_time_to_compute_values(tmp_path, monkeypatch):
+    """The values of a chain are shared by all claims about it; the deadline of the first is not."""
+    path = tmp_path / "values.dpm"
+    path.write_text(VALUES)
+    clock = itertools.count(step=0.01)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    events = check_paths([str(path)], Options(timeout=1.0))
+    verdicts = []
+    for event in events:
+        if isinstance(event, Answer):
+            verdicts.append(type(event.outcome.verdict).__name__)
+            clock = itertools.count(100 * len(verdicts), 0.01)
+    assert verdicts == ["Holds", "Holds"]
+
+
+@pytest.mark.parametrize("stop", [MemoryError, KeyboardInterrupt, ZeroDivisionError])
+def test_values_half_entered_are_not_used_again(stop, monkeypatch):
+    """A stop that may come anywhere lets go of the chain that was being asked."""
+    target = dpcheck.loads(VALUES).target("m")
+    assert target.check("P<=1 [ X output = 1 ]").is_ok
+    chain = target.chain()
+
+    def stopped(*_, **__):
+        raise stop
+
+    with monkeypatch.context() as patched, contextlib.suppress(KeyboardInterrupt, AssertionError):
+        patched.setattr(questions, "decide", stopped)
+        target.check("P<=1 [ X output = 2 ]")
+    assert target.check("P<=1 [ X output = 3 ]").is_ok
+    assert target.chain().indptr is not chain.indptr
