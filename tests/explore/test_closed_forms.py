@@ -1,7 +1,7 @@
 """Ready distributions: whole numbers over one denominator, int64 only where both are short.
 
-Sums of numerators of one distribution are at most its denominator, and whoever adds them up in int64
-relies on that.
+Sums of numerators of one distribution are at most its denominator, and whoever adds them up in
+int64 relies on that.
 """
 
 import random
