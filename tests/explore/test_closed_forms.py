@@ -4,13 +4,17 @@ Sums of numerators of one distribution are at most its denominator, and whoever 
 int64 relies on that.
 """
 
+import itertools
+import math
 import random
+from collections import Counter
 from fractions import Fraction
 from math import gcd
 
 import numpy as np
 import pytest
 
+import dpcheck
 from dpcheck.explore import closed_forms
 from dpcheck.explore.closed_forms import Weights
 from dpcheck.explore.columns import ValueTable
@@ -68,3 +72,40 @@ def test_parallel_steps_of_long_numbers_add_up(noise):
         compute m: P=? [ X output = 0 ]"""
     )["results"]
     assert Fraction(result["value"]["exact"]) == chance
+
+
+def random_noise(rng):
+    """Return a distribution with up to 62 values, its numbers short, about 62 bits, or long."""
+    b = rng.randint(2, 12)
+    alpha = f"{rng.choice([1, b - 1])}/{b}"
+    lo = rng.randint(-3, 3)
+    hi = lo + rng.choice([1, 5, 59, *[int(math.log(2**62, b))] * 3])
+    policy = rng.choice(["clamped", "wrapped", "folded", "conditioned"])
+    return rng.choice(
+        [
+            f"geometric({rng.randint(lo, hi)}, {alpha}) {policy} {lo}..{hi}",
+            f"geometric_positive({alpha}) {policy} {lo}..{hi}",
+            f"binomial({hi - lo}, {alpha})",
+        ]
+    )
+
+
+def distribution_of(shown, draws):
+    """Return the exact distribution of an expression in what is drawn."""
+    text = "\n".join(f"{name} ~ {noise}" for name, noise in draws.items())
+    target = dpcheck.loads(f"mechanism m {{\n{text}\noutput {shown}\n}}").target("m")
+    (row,) = target.output_distributions().values()
+    return {int(value): chance for value, chance in row.items()}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_what_is_drawn_adds_up_where_outputs_do_not_tell_it_apart(seed):
+    rng = random.Random(seed)
+    draws = {"y": random_noise(rng), "z": random_noise(rng)}
+    ys, zs = (distribution_of(name, {name: noise}) for name, noise in draws.items())
+    least = rng.choice([3, 30, 1000])
+    expected = Counter()
+    for y, z in itertools.product(ys, zs):
+        expected[max(y + 2 * z, least)] += ys[y] * zs[z]
+    assert distribution_of(f"max(y + 2 * z, {least})", draws) == expected
+    assert sum(ys.values()) == sum(zs.values()) == 1
