@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import pairwise
 from math import inf
+from operator import and_
 
 from dpcheck.limits import LimitReached
 from dpcheck.solve.terms import (
@@ -272,9 +274,7 @@ class Progression:
                 self._join_family(term, bit)
                 self._reached_by(right, bit)
                 if right == FALSE and not isinstance(self.terms[left], Constant | Either):
-                    for part in self._formula(left):
-                        for member in _bits(part):
-                            self._entails(bit, member)
+                    self._holds_now(left, bit)
 
     def _join_family(self, term: int, bit: int) -> None:
         """φ U<=i ψ entails φ U<=j ψ, and φ W<=j ψ entails φ W<=i ψ, for i <= j."""
@@ -297,6 +297,13 @@ class Progression:
                 self._sufficient.setdefault(highest, []).append((part, self._entailed[bit]))
             else:
                 self._entails(part.bit_length() - 1, bit)
+
+    def _holds_now(self, left: int, bit: int) -> None:
+        """G φ entails φ: so whatever all conjunctions of φ have in common."""
+        conjunctions = self._formula(left)
+        shared = reduce(and_, conjunctions) if conjunctions else 0
+        for member in _bits(shared):
+            self._entails(bit, member)
 
     def _forget(self) -> None:
         """Drop what was derived from fewer rules."""

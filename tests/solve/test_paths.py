@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -53,6 +54,26 @@ def size(path: f.PathFormula) -> int:
 
 def values(chain: RandomChain, path: f.PathFormula) -> list[Fraction]:
     return [as_fraction(value) for value in probabilities(make_chain(*chain), path)]
+
+
+def always_beside(rng: random.Random) -> f.PathFormula:
+    """Return `G ((first | second) & third)`, mostly true, beside one of its parts."""
+    letters = rng.sample("abc", 3)
+    parts = [rng.choice([following, finally_])(atom(letter)) for letter in letters]
+    first, second, third = parts
+    always = globally(both(either(first, second), third), rng.choice([None, None, 1]))
+    beside = rng.choice([*parts, no(first), always])
+    return rng.choice([both, either])(always, beside)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_parts_that_stand_in_several_places_are_not_taken_for_more_than_they_say(seed: int) -> None:
+    rng = random.Random(seed)
+    n = rng.randint(3, 5)
+    rows = [dict.fromkeys(rng.sample(range(n), 2), Fraction(1, 2)) for _ in range(n)]
+    labels = [rng.choice(["ac", "bc", "abc", "ab"]) for _ in range(n)]
+    path = always_beside(rng)
+    assert values((rows, labels), path) == oracle_probabilities(rows, labels, path)
 
 
 @settings(max_examples=300, suppress_health_check=SLOW_ORACLE)
