@@ -16,6 +16,8 @@ from dpcheck.exact import (
 )
 from dpcheck.records import dataclass
 
+_LARGE = 2**4096
+
 
 @dataclass(frozen=True, slots=True)
 class Factor:
@@ -47,7 +49,12 @@ class Factor:
         return self.value is not None and not isinstance(self.value, ExpNumber)
 
     def bounds(self) -> tuple[Number, Number | None]:
-        """Return numbers below and above E; None where there is no upper one to write down."""
+        """Return numbers below and above E; None where there is no short upper one.
+
+        Above 2^4096 a lower one is enough: hardly any event exceeds that.
+        """
+        if excess_sign(_LARGE, 1, self.epsilon) <= 0:
+            return _LARGE, None
         try:
             return exp_bounds(self.epsilon, 128)
         except TooLarge:

@@ -77,11 +77,6 @@ class PairedRows:
     table: SequenceTable
     pairs: IntArray
 
-    @property
-    def has_different_rows(self) -> bool:
-        """Tell whether some pair has different rows."""
-        return len(self._class_pairs) > 0
-
     def blocks(self, limits: Limits) -> Iterator[Block]:
         """Pairs of rows side by side, both directions; kept where all of them are not many."""
         if self._n_compared > _KEPT:

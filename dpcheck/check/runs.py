@@ -74,7 +74,7 @@ class _Search:
         self.n_edges = 0
 
     def rest(self, path: PathFormula) -> Rest:
-        """Return a path formula in X, U and Booleans over numbered literals."""
+        """Return a path formula in X, U, W and Booleans over numbered literals."""
         match path:
             case Holds(state=state):
                 self.literals.append(self.satisfying(state))
@@ -94,8 +94,7 @@ class _Search:
             case Until(left=left, right=right, bound=bound):
                 return ("until", self.rest(left), self.rest(right), bound)
             case WeakUntil(left=left, right=right):
-                first, second = _not(self.rest(left)), _not(self.rest(right))
-                return _not(("until", second, _and([first, second]), None))
+                return ("weak", self.rest(left), self.rest(right))
             case Release(left=left, right=right):
                 return _not(("until", _not(self.rest(left)), _not(self.rest(right)), None))
             case _:
@@ -188,10 +187,8 @@ class _Search:
                 return _TRUE if self.literals[k][state] else _FALSE
             case ("not", tuple(argument)):
                 return _not(self._after(argument, state))
-            case ("and", *arguments):
-                return _and([self._after(each, state) for each in arguments])
-            case ("or", *arguments):
-                return _or([self._after(each, state) for each in arguments])
+            case ("or", frozenset(parts)):
+                return _or([self._after(each, state) for each in parts])
             case ("next", tuple(argument)):
                 return argument
             case ("until", tuple(left), tuple(right), bound):
@@ -200,6 +197,9 @@ class _Search:
                     return now
                 later = ("until", left, right, None if bound is None else bound - 1)
                 return _or([now, _and([self._after(left, state), later])])
+            case ("weak", tuple(left), tuple(right)):
+                now = self._after(right, state)
+                return now if now == _TRUE else _or([now, _and([self._after(left, state), rest])])
             case _:
                 return rest
 
@@ -210,14 +210,14 @@ class _Search:
                 return bool(self.literals[k][state])
             case ("not", tuple(argument)):
                 return not self._constant(argument, state)
-            case ("and", *arguments):
-                return all(self._constant(each, state) for each in arguments)
-            case ("or", *arguments):
-                return any(self._constant(each, state) for each in arguments)
+            case ("or", frozenset(parts)):
+                return any(self._constant(each, state) for each in parts)
             case ("next", tuple(argument)):
                 return self._constant(argument, state)
             case ("until", _, tuple(right), _):
                 return self._constant(right, state)
+            case ("weak", tuple(left), tuple(right)):
+                return self._constant(left, state) or self._constant(right, state)
             case _:
                 return rest == _TRUE
 
@@ -282,14 +282,14 @@ def _and(arguments: list[Rest]) -> Rest:
 
 def _or(arguments: list[Rest]) -> Rest:
     """Return the disjunction, simplified: flat, without repeats."""
-    parts: dict[Rest, None] = {}
+    parts: set[Rest] = set()
     for each in arguments:
-        for part in each[1:] if each[0] == "or" else (each,):
-            assert isinstance(part, tuple)
-            if part == _TRUE:
-                return _TRUE
-            if part != _FALSE:
-                parts[part] = None
+        if each == _TRUE:
+            return _TRUE
+        if each[0] == "or":
+            parts |= each[1]
+        elif each != _FALSE:
+            parts.add(each)
     if not parts:
         return _FALSE
-    return next(iter(parts)) if len(parts) == 1 else ("or", *sorted(parts, key=repr))
+    return next(iter(parts)) if len(parts) == 1 else ("or", frozenset(parts))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from dpcheck.chain.arrays import marked
+from dpcheck.chain.arrays import differences, marked
 from dpcheck.check.events import MAX_LISTED, N_RUNS, EventText, many_sequences, sequence_text
 from dpcheck.check.factors import Factor, Gap
 from dpcheck.check.paired_rows import Block, PairedRows
@@ -107,7 +105,9 @@ class TableEvidence:
 
     def has_certain_rows(self) -> bool:
         """Tell whether every pair has one and the same sequence, with certainty, on both sides."""
-        if self.rows.has_different_rows:
+        table, pairs = self.rows.table, self.rows.pairs
+        if not (differences(table.indptr)[pairs] == 1).all():
             return False
-        widths = np.diff(self.rows.table.indptr)
-        return bool(np.all(widths[self.rows.pairs] == 1))
+        # A row of one sequence has it with certainty, however its weight is written.
+        sequences = table.sequences[table.indptr[pairs]]
+        return bool((sequences[:, 0] == sequences[:, 1]).all())

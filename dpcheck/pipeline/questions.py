@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from math import inf
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged
 from dpcheck.check.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
-from dpcheck.exact import Number
+from dpcheck.exact import Number, TooLarge
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import measured
 from dpcheck.limits import LimitReached, Limits
@@ -26,6 +27,9 @@ from dpcheck.resolve import ResolvedCheck
 Key = tuple[int, frozenset[str], bool]
 Explorable = Explored | MistakesFound | LimitReached
 
+MORE_TIME = 1.1
+"""A chain that was given up is tried again with so many times the time it had."""
+
 
 @dataclass
 class Explorations:
@@ -36,23 +40,35 @@ class Explorations:
     """
 
     _found: dict[Key, Explorable] = field(default_factory=dict)
+    _seconds: dict[Key, float] = field(default_factory=dict)  # that an attempt had
     _targets: list[Target] = field(default_factory=list)  # keeps `id` from being used again
 
     def explored(self, check: ResolvedCheck, limits: Limits) -> Explored:
         """Return the chain a claim needs; raises `MistakesFound` or `LimitReached`."""
         key = id(check.target), frozenset(check.kept_inputs), check.needs_later_neighbors
-        if key not in self._found:
+        if key not in self._found or self._may_come_further(key, limits):
             self._targets.append(check.target)
+            self._seconds[key] = seconds_left(limits)
             self._found[key] = _attempt(check, limits)
         found = self._found[key]
         if isinstance(found, Explored):
             found.table.limits = limits  # values are still computed, now for this claim
             return found
-        raise found
+        raise found.with_traceback(None)  # which would keep all that was being made
+
+    def _may_come_further(self, key: Key, limits: Limits) -> bool:
+        """Tell whether a chain was given up for want of time, of which there is more now.
+
+        Another claim may have used up much of its time before it came to the chain.
+        """
+        found = self._found[key]
+        is_late = isinstance(found, LimitReached) and found.option == "--timeout"
+        return is_late and seconds_left(limits) > MORE_TIME * max(self._seconds[key], 0.0)
 
     def forget(self) -> None:
         """Let go of all chains: who was stopped at any point may have left values half entered."""
         self._found.clear()
+        self._seconds.clear()
         self._targets.clear()
 
 
@@ -65,7 +81,12 @@ def _attempt(check: ResolvedCheck, limits: Limits) -> Explorable:
             limits=limits,
         )
     except (MistakesFound, LimitReached) as stopped:
-        return stopped
+        return stopped.with_traceback(None)
+
+
+def seconds_left(limits: Limits) -> float:
+    """Return the time until the deadline, [s]."""
+    return inf if limits.deadline is None else limits.deadline - time.monotonic()
 
 
 def is_selected(check: ResolvedCheck, pattern: str | None) -> bool:
@@ -118,6 +139,9 @@ def answered(
         yield _with_condition(rejected.mistake, check.target, explored)
     except LimitReached as limit:
         yield _answer(check, explored, _undecided(limit, explored), time.monotonic() - started)
+    except TooLarge as number:
+        long = LimitReached(str(number), "use exponents that are small multiples of one number")
+        yield _answer(check, explored, _undecided(long, explored), time.monotonic() - started)
     except MemoryError:
         explorations.forget()
         full = LimitReached("the memory of this machine is used up", "--max-states")

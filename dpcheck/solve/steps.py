@@ -21,7 +21,7 @@ exact value of 8,600 bits in 53 s, 0.3 GB.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cmp_to_key
 
 import numpy as np
@@ -65,11 +65,18 @@ def horizon(terms: Terms, term: int) -> int | None:
     >>> horizon(terms, soon), horizon(terms, terms.weak(soon, 1))
     (1000, None)
     """
-    parts = [horizon(terms, part) for part in terms.parts(term)]
-    inner = [steps for steps in parts if steps is not None]
-    if len(inner) < len(parts):
+    known: dict[int, int | None] = {}
+    for part in terms.subterms(term):  # parts come before what has them, and may be shared
+        inner = [known[each] for each in terms.parts(part)]
+        known[part] = _horizon(terms, part, inner)
+    return known[term]
+
+
+def _horizon(terms: Terms, term: int, inner: Sequence[int | None]) -> int | None:
+    """Return the number of steps for a term from those for its parts."""
+    if None in inner:
         return None
-    longest = max(inner, default=0)
+    longest = max((steps for steps in inner if steps is not None), default=0)
     match terms[term]:
         case Both() | Either():
             return longest

@@ -35,6 +35,7 @@ from tests.check.claims import (
     state,
     verdict,
 )
+from tests.checking import check_text
 
 ZERO = Budget.of(0)
 
@@ -257,3 +258,52 @@ def test_what_bounds_leave_open_is_undecided_when_exact_numbers_take_too_long(mo
     assert verdict(chain, formula(private(ln(3), next_(here("Y"))))) == "undecided"
     assert verdict(chain, formula(private(ln("301/100"), next_(here("Y"))))) == "holds"
     assert verdict(chain, formula(probability("<=", "3/4", next_(here("Y"))))) == "undecided"
+
+
+def test_deeply_nested_operators_are_explained_in_no_more_time_than_they_are_decided_in():
+    """Each level once wrote the levels below it twice."""
+    weak = " W (".join("ab"[k % 2] for k in range(60)) + " W c" + ")" * 59
+    released = weak.replace(" W ", " R ")
+    chain = """chain k {
+      state s : a  state u : b  state w : a, b  state y : c  state z
+      s -> 1/3: s + 1/3: u + 1/3: w
+      u -> 1/2: s + 1/2: w
+      w -> 1/2: w + 1/4: z + 1/4: y
+      y -> 1: y
+      z -> 1: z
+      init s
+    }
+    """
+    text = f"{chain}check k: P>=1 [ {weak} ]\ncheck k: P>=1 [ {released} ]\n"
+    weak_answer, released_answer = check_text(text)["results"]
+    shown = weak_answer["counterexample"]
+    assert [run["run"] for run in shown["runs"]] == ["w, z, ...", "u, w, z, ...", "w, w, z, ..."]
+    assert released_answer["verdict"] == "violated"
+
+
+def test_budgets_beyond_all_ratios_are_not_written_out():
+    """e to the power of 10^9 has 10^9 bits; whether it exceeds a ratio is seen without them."""
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      y ~ {x: 3/4, 1 - x: 1/4}
+      output y
+    }
+    check m: dp(1000000000, 1/10)
+    check m: dp(2900, 1/10)
+    """
+    assert [answer["verdict"] for answer in check_text(text)["results"]] == ["holds", "holds"]
+
+
+def test_what_is_certain_on_both_sides_is_so_however_its_weight_is_written():
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      z ~ bernoulli(if x = 0 then 1/2 else exp(-2))
+      if z { y ~ bernoulli(1/2) } else { y ~ bernoulli(exp(-1)) }
+      output 1
+    }
+    check m: dp(0)
+    """
+    (answer,) = check_text(text)["results"]
+    assert [vacuity["kind"] for vacuity in answer["vacuity"]] == ["trivial probability"]

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import sys
 import time
+import traceback
 
 import pytest
 
@@ -106,3 +107,41 @@ def test_values_half_entered_are_not_used_again(stop, monkeypatch):
         target.check("P<=1 [ X output = 2 ]")
     assert target.check("P<=1 [ X output = 3 ]").is_ok
     assert target.chain().indptr is not chain.indptr
+
+
+def test_a_chain_given_up_for_want_of_time_is_tried_again_with_more_of_it():
+    check = dpcheck.loads(VALUES).resolved_question("check m: dp(1)")
+    explorations, now = questions.Explorations(), time.monotonic()
+    with pytest.raises(LimitReached) as first:
+        explorations.explored(check, Limits(deadline=now - 1, timeout=1))
+    with pytest.raises(LimitReached) as again:
+        explorations.explored(check, Limits(deadline=now - 1, timeout=1))
+    assert again.value is first.value
+    explored = explorations.explored(check, Limits(deadline=now + 60, timeout=60))
+    assert explored.chain.n_reported_states == 8
+
+
+def test_what_was_given_up_is_not_kept_by_the_limit_that_was_met():
+    check = dpcheck.loads(VALUES).resolved_question("check m: dp(1)")
+    explorations = questions.Explorations()
+    for _ in range(2):
+        with pytest.raises(LimitReached) as met:
+            explorations.explored(check, Limits(max_states=1))
+        names = [frame.name for frame in traceback.extract_tb(met.value.__traceback__)]
+        assert names[1:] == ["explored"]
+
+
+def test_numbers_too_long_to_write_down_leave_a_claim_undecided(tmp_path):
+    path = tmp_path / "long.dpm"
+    path.write_text(
+        """mechanism m {
+          input x in {0, 1}
+          adjacent all
+          a ~ bernoulli(if x = 0 then exp(-2000000) else exp(-1999999))
+          output a
+        }
+        check m: dp(1)
+        check m: P<1 [ X output = true ]
+        """
+    )
+    assert verdicts(path) == ["Undecided", "Holds"]

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
 from dpcheck.solve import path_bounds, paths
+from dpcheck.solve.steps import horizon
+from dpcheck.solve.terms import Terms
 from tests.solve.chains import (
     Row,
     as_fraction,
@@ -134,3 +136,12 @@ def test_a_step_with_more_pairs_than_allowed_says_how_many() -> None:
     path = finally_(both(atom("a"), following(atom("b"))), 60)
     with pytest.raises(LimitReached, match=r"more than 200 states \(\d+ states of the product"):
         probabilities(make_chain(rows, labels), path, limits=Limits(max_states=200))
+
+
+def test_the_horizon_of_a_hundred_nested_operators_is_found_at_once() -> None:
+    """Their terms share parts, and each is looked at once."""
+    terms = Terms()
+    inner = terms.until(0, terms.literal(0), 5)
+    for depth in range(100):
+        inner = terms.until(terms.both(terms.literal(depth % 2), inner), inner, 1)
+    assert horizon(terms, inner) == 105
