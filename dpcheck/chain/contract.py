@@ -45,6 +45,7 @@ def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignore
     full = _sorted(with_sinks(kept, number, has_diverged=chain.diverged is not None))
     diverges = full.n_rows > n + 1
     states = np.concatenate([wanted, [chain.stopped], [diverged] if diverges else []])
+    n_states, state_text = chain.n_states, chain.state_text  # the text alone keeps no chain alive
     return replace(
         chain,
         indptr=full.indptr,
@@ -58,7 +59,7 @@ def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignore
         stopped=n,
         diverged=n + 1 if diverges else None,
         state_text=lambda state: (
-            "diverged" if states[state] == chain.n_states else chain.state_text(int(states[state]))
+            "diverged" if states[state] == n_states else state_text(int(states[state]))
         ),
         shows_every_step=True,
     )

@@ -1,6 +1,7 @@
 """A deadline may pass at any look at the clock: the answer is then `undecided`, never another."""
 
 import contextlib
+import gc
 import itertools
 import sys
 import time
@@ -9,6 +10,7 @@ import traceback
 import pytest
 
 import dpcheck
+from dpcheck.chain.chain import Chain
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.pipeline import Options, check_paths, questions
 from dpcheck.report import Answer
@@ -145,3 +147,31 @@ def test_numbers_too_long_to_write_down_leave_a_claim_undecided(tmp_path):
         """
     )
     assert verdicts(path) == ["Undecided", "Holds"]
+
+
+OBSERVED = """chain c {
+  state s
+  state t
+  state a : Y
+  state b : N
+  s -> 1/2: a + 1/2: b
+  t -> 1/3: a + 2/3: b
+  adjacent s ~ t
+  observe Y, N
+}
+check c: dp(1)
+"""
+
+
+@pytest.mark.parametrize("text", [MODEL, OBSERVED])
+def test_chains_are_let_go_with_their_file(tmp_path, text):
+    path = tmp_path / "m.dpm"
+    path.write_text(text)
+    before = living_chains()
+    assert verdicts(path) == ["Holds"]
+    assert living_chains() <= before
+
+
+def living_chains():
+    gc.collect()
+    return {id(found) for found in gc.get_objects() if isinstance(found, Chain)}
