@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 from flint import arb, ctx
@@ -91,6 +92,11 @@ class Run:
 
 def different_inputs(first: Chain, second: Chain) -> str | None:
     """Return how the inputs or neighbors of two chains differ, in words; None if they do not."""
+    for chain in (first, second):
+        texts = sorted(map(chain.state_text, _compared_states(chain)))
+        twice = next((one for one, other in pairwise(texts) if one == other), None)
+        if twice is not None:
+            return f"two inputs of one are both written {twice}, so they cannot be told apart"
     mine, theirs = (set(map(chain.state_text, chain.initial.tolist())) for chain in (first, second))
     if mine != theirs:
         only = min(mine ^ theirs)
@@ -100,6 +106,12 @@ def different_inputs(first: Chain, second: Chain) -> str | None:
         names = " and ".join(sorted(min(map(sorted, pairs[0] ^ pairs[1]))))
         return f"{names} are neighbors for one of them only"
     return None
+
+
+def _compared_states(chain: Chain) -> list[int]:
+    """Return the states that runs start in, or that are neighbors of others."""
+    found: list[int] = distinct(np.append(chain.neighbors.pairs, chain.initial)).tolist()
+    return found
 
 
 def _named_pairs(chain: Chain) -> set[frozenset[str]]:
@@ -140,7 +152,7 @@ def _part_losses(
 ) -> list[LossDistribution] | None:
     """Return a part's losses for pairs of the first part's states; None for endless outputs."""
     if chain is not first:
-        states = {chain.state_text(s): s for s in chain.initial.tolist()}
+        states = {chain.state_text(s): s for s in _compared_states(chain)}
         texts = [[first.state_text(s) for s in pair] for pair in pairs.tolist()]
         mapped = [[states[text] for text in pair] for pair in texts]
         pairs = np.array(mapped, np.int64).reshape(-1, 2)

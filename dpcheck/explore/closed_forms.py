@@ -205,6 +205,8 @@ def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int
     (z-c)² - (y-c)² = z² - y² - 2c(z - y) is an integer then, and the common part cancels.
     """
     values = np.arange(lo, hi + 1)
+    if lo == hi:
+        return Weights(values, np.ones(1, np.int64), 1)  # wherever the center is
     exponents = values * values - twice_center * values
     return conditioned(exponents, values, a, b)
 

@@ -454,7 +454,7 @@ def _observation(
     """
     observation = np.full(families.n_states + 1, -1, np.int64)
     observed = frozenset(target.observed or ())
-    codes: dict[tuple[str, ...], int] = {}
+    codes: dict[frozenset[str], int] = {}
     members: list[tuple[int, tuple[str, ...], int, int]] = []
     n_codes = 0
     for block in families.blocks.values():
@@ -465,9 +465,9 @@ def _observation(
             members.append((n_codes, labels, block.first, block.size))
             n_codes += block.size
         elif labels:
-            known = codes.get(labels)
+            known = codes.get(frozenset(labels))
             if known is None:
-                known = codes[labels] = n_codes
+                known = codes[frozenset(labels)] = n_codes
                 members.append((n_codes, labels, NO_STATE, 1))
                 n_codes += 1
             observation[states] = known

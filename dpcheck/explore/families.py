@@ -20,6 +20,9 @@ from dpcheck.records import dataclass
 
 NO_STATE = -1
 
+_SPACE = re.compile(r' (?=(?:[^"]*"[^"]*")*[^"]*$)')
+"""A space outside of quotes."""
+
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -181,7 +184,7 @@ class Families:
 
     def _place(self, block: Block, text: str) -> int | None:
         """Return the place of the member whose indices are written so, compared as texts."""
-        place, rest = 0, text.replace(" ", "")
+        place, rest = 0, _SPACE.sub("", text)
         for k, members in enumerate(block.sets):
             found = self._digit(members.codes, rest, is_last=k == len(block.sets) - 1)
             if found is None:
@@ -198,7 +201,7 @@ class Families:
             place = np.flatnonzero(members == self.table.code(int(first)))
             return (int(place[0]), len(first)) if len(place) else None
         for digit, code in enumerate(members.tolist()):
-            written = value_text(self.table.value(code)).replace(" ", "")
+            written = _SPACE.sub("", value_text(self.table.value(code)))
             if rest == written if is_last else rest.startswith(f"{written},"):
                 return digit, len(written)
         return None

@@ -54,6 +54,7 @@ def _extended(
     for k, name in enumerate(names):
         total = int(sizes.sum())
         kept: list[Columns] = []
+        unsettled: set[int] = set()
         n_kept = 0
         for first, last in _blocks(sizes, total):
             limits.check_time(f"{n_kept} inputs built")
@@ -63,7 +64,8 @@ def _extended(
             part[name] = pool[ranges(starts[first:last], part_sizes)]
             part["#row"] = owner
             if conditions:
-                good = _kept(conditions, part, len(owner), names[k + 1 :], pool, table)
+                good, unsure = _kept(conditions, part, len(owner), names[k + 1 :], pool, table)
+                unsettled |= unsure
                 part = {known: column[good] for known, column in part.items()}
             kept.append(part)
             n_kept += len(part["#row"])
@@ -77,7 +79,9 @@ def _extended(
         owner = columns.pop("#row", np.empty(0, np.int64))
         starts, sizes = starts[owner], sizes[owner]
         known_now = frozenset(columns)
-        conditions = [c for c in conditions if not known_now.issuperset(reads(c))]
+        conditions = [
+            c for c in conditions if id(c) in unsettled or not known_now.issuperset(reads(c))
+        ]
     return columns, n_rows
 
 
@@ -128,18 +132,29 @@ def _kept(
     missing: tuple[str, ...],
     pool: IntArray,
     table: ValueTable,
-) -> BoolArray:
-    """Return which rows satisfy the conditions, or still may once the missing cells are there."""
+) -> tuple[BoolArray, set[int]]:
+    """Return which rows satisfy the conditions, or still may once the missing cells are there.
+
+    A condition without a value on some row is a mistake unless one before it, which waits for
+    missing cells, may still rule the row out: the `id`s of such conditions come second.
+    """
     good = np.ones(n_rows, np.bool_)
+    unsettled: set[int] = set()
+    is_waiting = False
     for condition in conditions:
         rows = marked(good)
         frame = Frame(n_rows, columns).at(rows)
         if frozenset(columns).issuperset(reads(condition)):
             truth = truths(condition, frame, table)
             if len(truth) and int(truth.max()) >= FIRST_FAULT:
-                fault = table.fault_of(int(truth.max()))
-                raise MistakesFound([mistake_of(fault, condition.span, ())])
-            good[rows] = truth == TRUE
-        elif len(pool):
-            good[rows] = may_hold(condition, frame, frozenset(missing), pool)
-    return good
+                if not is_waiting:
+                    fault = table.fault_of(int(truth.max()))
+                    raise MistakesFound([mistake_of(fault, condition.span, ())])
+                unsettled.add(id(condition))
+                is_waiting = True
+            good[rows] = (truth == TRUE) | (truth >= FIRST_FAULT)
+        else:
+            is_waiting = True
+            if len(pool):
+                good[rows] = may_hold(condition, frame, frozenset(missing), pool)
+    return good, unsettled

@@ -167,7 +167,7 @@ def _distance(expr: Expr, left: frozenset[str], right: frozenset[str]) -> Distan
     match expr:
         case Apply(op="=", args=(first, second)):
             same = _paired(first, second, left, right)
-            if same is not None:
+            if same is not None and _shape(first) == _shape(second):
                 return Distance("hamming", same, 0, expr, is_exact=True)
             return _bounded(expr, first, second, left, right) or _bounded(
                 expr, second, first, left, right
@@ -208,9 +208,12 @@ def _norm(
     """Read an expression that is a distance between left and right variables."""
     match expr:
         case Apply(op="linf" | "l1" | "hamming" as op, args=(first, second)):
+            # One variable that holds a tuple has distances of its own, not seen from here.
+            if isinstance(first, Var) or isinstance(second, Var):
+                return None
             pairs = _paired(first, second, left, right)
             return None if pairs is None else (op, pairs)
-        case Apply(op="abs", args=(Apply(op="-", args=(first, second)),)):
+        case Apply(op="abs", args=(Apply(op="-", args=(Var() as first, Var() as second)),)):
             pairs = _paired(first, second, left, right)
             return None if pairs is None else ("linf", pairs)
         case Apply(op="sum" | "max" | "count" as op, args=(Apply(op="array", args=(_, *items)),)):
@@ -233,7 +236,8 @@ def _collected(
     pairs: list[tuple[str, str]] = []
     for item in items:
         match item:
-            case Apply(op="!=", args=(first, second)) if op == "count":
+            case Apply(op="!=", args=(Var() as first, Var() as second)) if op == "count":
+                # Of two tuples it counts once however many cells differ: variables only.
                 found = _paired(first, second, left, right)
             case _ if op == "count":
                 found = None
@@ -266,6 +270,19 @@ def _paired(
         else:
             return None
     return tuple(pairs)
+
+
+def _shape(expr: Expr) -> object:
+    """Return what values that are equal have in common: arrays begin at one index."""
+    match expr:
+        case ArrayVar(lo=lo):
+            return ("array", lo)
+        case Apply(op="array", args=(Const(value=int(lo)), *_)):
+            return ("array", lo)
+        case Apply(op=op):
+            return op
+        case _:
+            return "value"
 
 
 def _variables(expr: Expr) -> tuple[str, ...] | None:

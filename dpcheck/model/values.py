@@ -125,7 +125,11 @@ def value_text(value: Value) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case Symbol(name=name) | DistributionName(name=name):
+        case Symbol(name=name):
+            # Quoted where a bare name would be read as another value.
+            is_name = name.isidentifier() and name not in ("true", "false")
+            return name if is_name else f'"{name}"'
+        case DistributionName(name=name):
             return name
         case tuple():
             return f"({_listed(value)})"

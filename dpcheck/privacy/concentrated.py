@@ -17,11 +17,12 @@ max L/(1 + s) below the best value so far are out of the question, so the search
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from flint import arb, arb_series, ctx, fmpq
 
-from dpcheck.exact import Rational
+from dpcheck.exact import Budget, Rational
 from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.privacy.losses import Loss, LossDistribution
 from dpcheck.privacy.renyi import Divergence, kullback_leibler
@@ -29,6 +30,8 @@ from dpcheck.records import dataclass
 
 _ROUNDS = 4000
 _ORDER = 14
+_FURTHER = (64, 160)
+"""Where several pairs are as large as each other to 20 bits, so many bits tell more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +62,39 @@ def zcdp(directed: Sequence[LossDistribution]) -> Concentrated | None:
     for index, losses in enumerate(directed):
         if losses.p_only != 0:
             return Concentrated(None, (fmpq(1), fmpq(1)), index)
+    if all(losses.is_certain for losses in directed):
+        return Concentrated(Budget.of(0), (fmpq(1), fmpq(1)), 0)
     searches = [_Search(losses.losses, index) for index, losses in enumerate(directed)]
     found, open_ = _supremum(searches, 20, None)
-    if found.high == 0:
-        divergence = kullback_leibler(directed[found.index])
-        return Concentrated(divergence, (fmpq(1), fmpq(1)), found.index)
+    for bits in _FURTHER:
+        if found.high != 0 or len({each.index for each in open_}) == 1:
+            break
+        found, open_ = _supremum(searches, bits, open_)
+    if found.high == 0 and all(each.high == 0 for each in open_):
+        exact = _greatest_at_one(directed, sorted({each.index for each in open_}))
+        if exact is not None:
+            return exact
 
     def enclosure(bits: int) -> arb:
         return _supremum(searches, bits, open_)[0].value
 
     return Concentrated(Enclosed(enclosure), (1 + found.low, 1 + found.high), found.index)
+
+
+def _greatest_at_one(
+    directed: Sequence[LossDistribution], indices: Sequence[int]
+) -> Concentrated | None:
+    """Return the greatest Kullback-Leibler divergence, None where that is not decided."""
+    best: Concentrated | None = None
+    for index in indices:
+        divergence = kullback_leibler(directed[index])
+        if best is not None:
+            if not isinstance(divergence, Budget) or not isinstance(best.rho, Budget):
+                return None
+            if divergence <= best.rho:
+                continue
+        best = Concentrated(divergence, (fmpq(1), fmpq(1)), index)
+    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +126,27 @@ def _supremum(
     `value` encloses the supremum; [low, high] is the hull of the intervals that may attain it for
     the distribution that attains it surely within the precision.
     """
-    precision = 2 * bits + 64
+    precision = 2 * bits + _needed(searches)
     with ctx.workprec(precision):
         functions = [_Functions(search.losses, precision) for search in searches]
         open_: list[_Interval] = []
         best = max((f.at(fmpq(0)) for f in functions), key=lambda ball: ball.lower()).lower()
         open_ += [functions[i.index].interval(i.low, i.high, i.index) for i in known or ()]
-        for function, search in zip(functions, searches if known is None else (), strict=False):
-            open_.append(function.interval(fmpq(0), _last(function, best), search.index))
+        if known is None:
+            # At orders 1, 2, 4, ... more is known, and f is no larger than that from some order on.
+            starts = [(f, list(_powers(f, best))) for f in functions]
+            best = max([best, *(f.at(s).lower() for f, points in starts for s in points)])
+            for (function, points), search in zip(starts, searches, strict=True):
+                for low, high in pairwise([fmpq(0), *points]):
+                    if not function.ceiling(low, high) < best:
+                        open_.append(function.interval(low, high, search.index))
         for _ in range(_ROUNDS):
             best = max([best, *(f.value.lower() for f in open_)])
             open_ = [each for each in open_ if not each.value.upper() < best]
             top = max(each.value.upper() for each in open_)
             if best >= 0 and _is_near(best, top, bits):
                 break
-            open_ = [half for each in open_ for half in _halves(each, functions)]
+            open_ = [half for each in open_ for half in _halves(each, functions, best)]
         index = max(open_, key=lambda each: each.value.lower()).index
         mine = [each for each in open_ if each.index == index]
         low, high = min(each.low for each in mine), max(each.high for each in mine)
@@ -126,26 +158,40 @@ def _is_near(low: arb, high: arb, bits: int) -> bool:
     return bool((high - low) * arb(2) ** bits <= high) or bool(high == 0)
 
 
-def _last(function: _Functions, best: arb) -> fmpq:
-    """Return an s from which on f is below the best value known."""
-    if not best > 0:
-        return fmpq(1)
+def _needed(searches: Sequence[_Search]) -> int:
+    """Return a precision at which all f(0) that are positive are seen to be so."""
+    bits, different = 64, [each.losses for each in searches if len(each.losses) > 1]
+    while True:
+        with ctx.workprec(bits):
+            if all(_Functions(losses, bits).at(fmpq(0)) > 0 for losses in different):
+                return bits
+        bits *= 2
+
+
+def _powers(function: _Functions, best: arb) -> Iterator[fmpq]:
+    """Yield s = 1, 2, 4, ... up to one from which on f is below the best value known."""
     s = fmpq(1)
-    while not function.largest / (1 + arb(s)) < best:
+    while True:
+        yield s
+        best = best.max(function.at(s).lower())
+        if function.largest / (1 + arb(s)) < best:
+            return
         s *= 2
-    return s
 
 
-def _halves(interval: _Interval, functions: Sequence[_Functions]) -> list[_Interval]:
-    """Return both halves of an interval; an end where f is largest is kept alone."""
+def _halves(interval: _Interval, functions: Sequence[_Functions], best: arb) -> Iterator[_Interval]:
+    """Yield both halves of an interval; an end where f is largest is kept alone.
+
+    A half where f is surely below the best value known is left out.
+    """
     if interval.low == interval.high:
-        return [interval]
+        yield interval
+        return
     middle = (interval.low + interval.high) / 2
     function = functions[interval.index]
-    return [
-        function.interval(interval.low, middle, interval.index),
-        function.interval(middle, interval.high, interval.index),
-    ]
+    for low, high in ((interval.low, middle), (middle, interval.high)):
+        if not function.ceiling(low, high) < best:
+            yield function.interval(low, high, interval.index)
 
 
 class _Functions:
@@ -171,6 +217,10 @@ class _Functions:
         above = self.at(middle) + slope * (around - arb(middle))
         least = self.at(middle).lower().max(self.at(low).lower()).max(self.at(high).lower())
         return _Interval(low, high, least.union(above.upper().max(least)), index)
+
+    def ceiling(self, low: fmpq, high: fmpq) -> arb:
+        """Return a bound of f on an interval: h rises, as K is convex and 0 at 0."""
+        return self.at(high) * (1 + arb(high)) / (1 + arb(low))
 
     def at(self, s: fmpq) -> arb:
         """Return f(s) for s >= 0."""

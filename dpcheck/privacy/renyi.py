@@ -24,6 +24,7 @@ from dpcheck.exact import (
     LogOf,
     Number,
     Rational,
+    TooLarge,
     add,
     exact_text,
     log,
@@ -55,7 +56,11 @@ def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
     if order == 1:
         return kullback_leibler(losses)
     if fmpq(order).q == 1:
-        return _scaled_log(_power_sum(losses.losses, int(order) - 1), fmpq(1, int(order) - 1))
+        try:
+            total = _power_sum(losses.losses, int(order) - 1)
+        except TooLarge:
+            return _enclosed(losses.losses, fmpq(order))
+        return _scaled_log(total, fmpq(1, int(order) - 1))
     return _rational_order(losses.losses, fmpq(order))
 
 
@@ -117,6 +122,12 @@ def _rational_order(losses: Sequence[Loss], order: fmpq) -> Divergence:
         single = _one_radical(losses, order - 1)
         if single is not None:
             return single * scale
+    return _enclosed(losses, order)
+
+
+def _enclosed(losses: Sequence[Loss], order: fmpq) -> Enclosed:
+    """Return D by enclosures."""
+    scale = 1 / (order - 1)
 
     def enclosure(bits: int) -> arb:
         with ctx.workprec(bits):
@@ -140,7 +151,7 @@ def _one_radical(losses: Sequence[Loss], exponent: fmpq) -> Budget | None:
         first = first or logarithm * exponent
         try:
             factor = (logarithm * exponent - first).exp()
-        except IrrationalExponential:
+        except (IrrationalExponential, TooLarge):
             return None
         total = add(total, multiply(loss.p, factor))
     assert first is not None, "there is a loss"

@@ -52,7 +52,7 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import constant, expression, has_hole, known_value
 from dpcheck.resolve.kinds import BOOLEAN, KindChecker, Kinds, of_value
-from dpcheck.resolve.scopes import Known, Scope, similar
+from dpcheck.resolve.scopes import Held, Known, Scope, similar
 from dpcheck.resolve.syntax import descendants
 from dpcheck.source import Span
 
@@ -507,7 +507,7 @@ def _condition(
             output: Expr = Var("output", tree.span)
             equal = Apply("=", (output, expr), tree.span)
             meaning = Condition(equal, reads_output=True, inputs=())
-            return _collected(_symbol_text(symbol, tree), meaning, tree.span, reader)
+            return _collected(_symbol_text(symbol, tree, reader.scope), meaning, tree.span, reader)
     free = tuple(dict.fromkeys(reads(expr)))
     if has_hole(expr):
         return None
@@ -532,9 +532,9 @@ def _input_kinds(mechanism: Mechanism) -> dict[str, Kinds]:
     return kinds
 
 
-def _symbol_text(symbol: Symbol, tree: surface.Expression) -> str:
+def _symbol_text(symbol: Symbol, tree: surface.Expression, scope: Scope) -> str:
     is_quoted = isinstance(tree, surface.Name) and tree.quoted
-    is_word = symbol.name in ("stopped", "diverged") or not is_plain(symbol.name)
+    is_word = symbol.name in ("stopped", "diverged") or not _is_bare(symbol.name, scope)
     return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
 
 
@@ -554,24 +554,45 @@ def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> StateFormula
 
 
 def _text(tree: surface.Expression, reader: Reader) -> str:
-    """Return the text of an atom, with known values in place of their names."""
-    return surface_text(filled(tree, value_trees(reader.filled_in, tree.span)))
+    """Return the text of an atom, with known values in place of their names.
+
+    Values that no short expression writes stand behind it: atoms are told apart by their texts.
+    """
+    trees = value_trees(reader.filled_in, tree.span, reader.scope)
+    used = {node.name for node in descendants(tree) if isinstance(node, surface.Name)}
+    others = [
+        f"{name} = {value_text(value)}"
+        for name, value in reader.filled_in.items()
+        if name in used and name not in trees
+    ]
+    text = surface_text(filled(tree, trees))
+    return f"{text} with {', '.join(others)}" if others else text
 
 
-def value_trees(values: Mapping[str, Value], span: Span) -> dict[str, surface.Expression]:
+def _is_bare(name: str, scope: Scope) -> bool:
+    """Tell whether a symbol is written without quotes: no input or constant hides it."""
+    _, declaration = scope.file.visible.get(name, (None, None))
+    is_hidden = isinstance(scope.bindings.get(name), Held)
+    is_hidden = is_hidden or isinstance(declaration, surface.Constant)
+    return is_plain(name) and not is_hidden
+
+
+def value_trees(
+    values: Mapping[str, Value], span: Span, scope: Scope
+) -> dict[str, surface.Expression]:
     """Return values as expressions, where the language has a short one."""
-    trees = {name: _value_tree(value, span) for name, value in values.items()}
+    trees = {name: _value_tree(value, span, scope) for name, value in values.items()}
     return {name: tree for name, tree in trees.items() if tree is not None}
 
 
-def _value_tree(value: Value, span: Span) -> surface.Expression | None:
+def _value_tree(value: Value, span: Span, scope: Scope) -> surface.Expression | None:
     match value:
         case bool():
             return surface.Boolean(value, span=span)
         case Symbol(name=name):
-            return surface.Name(name, quoted=not is_plain(name), span=span)
+            return surface.Name(name, quoted=not _is_bare(name, scope), span=span)
         case tuple():
-            items = [_value_tree(item, span) for item in value]
+            items = [_value_tree(item, span, scope) for item in value]
             known = tuple(item for item in items if item is not None)
             return surface.Tuple(known, span=span) if len(known) == len(items) else None
         case int() | Rational():
