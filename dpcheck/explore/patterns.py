@@ -185,7 +185,8 @@ def _bounded(
 ) -> Distance | None:
     """Read a comparison as `norm <= bound`, for an integer bound.
 
-    Only a Hamming distance is an integer for certain, so only there `< c` is `<= c - 1`.
+    Only a Hamming distance is an integer for certain, so only there `< c` is `<= c - 1`. Records
+    that differ count once each, however many of their w cells do: k of them are at most k w cells.
     """
     if not isinstance(bound, Const) or not isinstance(bound.value, int):
         return None
@@ -198,8 +199,20 @@ def _bounded(
     is_whole = found[0] == "hamming" or bound.value <= 0
     most = bound.value - 1 if is_strict and is_whole else bound.value
     pairs = found[1]
+    records = _counted_records(norm)
+    are_cells = all(isinstance(side, Var) for record in records for side in record)
     is_exact = expr.op != "=" and (is_whole or not is_strict) and len(set(pairs)) == len(pairs)
-    return Distance(*found, most, expr, is_exact)
+    width = max((len(_variables(side) or ()) for record in records for side in record), default=1)
+    return Distance(*found, most * width if most > 0 else most, expr, is_exact and are_cells)
+
+
+def _counted_records(norm: Expr) -> list[tuple[Expr, ...]]:
+    """Return both sides of what a count compares; nothing for another norm."""
+    match norm:
+        case Apply(op="count", args=(Apply(op="array", args=(_, *items)),)):
+            return [item.args for item in items if isinstance(item, Apply)]
+        case _:
+            return []
 
 
 def _norm(
@@ -236,8 +249,7 @@ def _collected(
     pairs: list[tuple[str, str]] = []
     for item in items:
         match item:
-            case Apply(op="!=", args=(Var() as first, Var() as second)) if op == "count":
-                # Of two tuples it counts once however many cells differ: variables only.
+            case Apply(op="!=", args=(first, second)) if op == "count":
                 found = _paired(first, second, left, right)
             case _ if op == "count":
                 found = None
