@@ -44,7 +44,7 @@ from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, is_selected
 from dpcheck.pipeline.run import read_definitions, undeclared
-from dpcheck.pipeline.tables import table_csv, table_json
+from dpcheck.pipeline.tables import names_in_table, table_csv, table_json
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Crash, draw_mistake, plain
 from dpcheck.resolve import ResolvedCheck, resolve_model
@@ -377,11 +377,16 @@ class Target:
         """
         chain = self.chain()
         found = output_rows(chain, self._limits())
+        states = names_in_table(found)
+        outputs = names_in_table({shown for row in found.values() for shown in row})
         rows = {
-            state: {shown: exact_text(p) for shown, p in row.items()}
+            states[state]: {outputs[shown]: exact_text(p) for shown, p in row.items()}
             for state, row in found.items()
         }
-        pairs = [(chain.state_text(s), chain.state_text(t)) for s, t in chain.neighbors.pairs]
+        pairs = [
+            (states[chain.state_text(s)], states[chain.state_text(t)])
+            for s, t in chain.neighbors.pairs
+        ]
         if form not in ("json", "csv"):
             raise ValueError("a table is written as json or csv")
         return table_json(self.name, rows, pairs) if form == "json" else table_csv(rows, pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import pytest
 
+import dpcheck
 from tests.checking import check_text
 
 RARE = "y ~ bernoulli(if {a} = 0 & {b} = 0 then 1/10 else if {a} = 0 | {b} = 0 then 3/10 else 9/10)"
@@ -235,3 +236,23 @@ def test_orders_beyond_what_is_written_out_are_enclosed():
     """
     answers = check_text(text)["results"]
     assert [answer["verdict"] for answer in answers] == ["holds", "holds"]
+
+
+@pytest.mark.parametrize("symbols", [("a b", "1", 1), ("a b", "c d", 2)])
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_table_with_symbols_that_are_no_names_is_read_again(tmp_path, form, symbols):
+    names = [f'"{name}"' if isinstance(name, str) else name for name in symbols]
+    first, second, third = names
+    text = f"""mechanism m {{
+      input x in {{{first}, {second}, {third}}}
+      adjacent all
+      y ~ {{{first}: if x = {third} then 1/2 else 1/3, {second}: if x = {third} then 1/4 else 1/3,
+            {third}: if x = {third} then 1/4 else 1/3}}
+      output y
+    }}
+    """
+    table = dpcheck.loads(text).target("m").pmf(form)
+    (tmp_path / f"m.{form}").write_text(table)
+    model = tmp_path / "model.dpm"
+    model.write_text(f'import "m.{form}"\ncheck m: epsilon = ln(3/2)\n')
+    assert [answer.is_ok for answer in dpcheck.load(str(model)).answers()] == [True]

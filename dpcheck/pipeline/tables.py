@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
@@ -269,6 +269,20 @@ def _quoted(state: str) -> str:
 
 
 # --- writing -------------------------------------------------------------------------------
+
+
+def names_in_table(texts: Iterable[str]) -> dict[str, str]:
+    """Return how a table names inputs or outputs of some texts: without double quotes.
+
+    They are left out where all remain different, and single quotes otherwise.
+
+    >>> names_in_table(['"a b"', "c"]), names_in_table(['"1"', "1"])
+    ({'"a b"': 'a b', 'c': 'c'}, {'"1"': "'1'", '1': '1'})
+    """
+    plain = {text: text.replace('"', "") for text in texts}
+    if len(set(plain.values())) == len(plain):
+        return plain
+    return {text: text.replace('"', "'") for text in plain}
 
 
 def table_json(
