@@ -256,3 +256,56 @@ def test_a_table_with_symbols_that_are_no_names_is_read_again(tmp_path, form, sy
     model = tmp_path / "model.dpm"
     model.write_text(f'import "m.{form}"\ncheck m: epsilon = ln(3/2)\n')
     assert [answer.is_ok for answer in dpcheck.load(str(model)).answers()] == [True]
+
+
+LEFT_OUT = """mechanism m {
+  input x in 0..2
+  adjacent all
+  y ~ {0: 1/2, 1: 1/2}
+  output (if x = 1 then 7 else x)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "verdict"),
+    [("P=0", "holds"), ("P>=1", "violated"), ("P>=0", "violated")],
+)
+def test_accuracy_selects_starts_by_what_they_are_at_the_end(where, verdict):
+    """An input keeps its value when a run has stopped, and x = 1 is the one start that is off."""
+    text = f"{LEFT_OUT}check m at {where} [ F (stopped & x = 1) ]: accuracy(x, 1/4) = 0"
+    (answer,) = check_text(text)["results"]
+    assert answer["verdict"] == verdict
+
+
+COINS = """mechanism m {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  y ~ bernoulli(if x = 0 then 1/2 else if x = 1 then 7/8 else if x = 2 then 1/2 else 1/16)
+  output y
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["group(m, 2)", "compose(group(m, 2), 2)"])
+@pytest.mark.parametrize("budget", ["0", "ln 4"])
+def test_a_group_selects_starts_by_neighbors_at_its_own_distance(target, budget):
+    """At distance 2 the private starts are 0 and 2, whose rows are equal."""
+    text = f"{COINS}compute {target} at D{{{budget}}} [ X (output = true) ] : epsilon"
+    (answer,) = check_text(text)["results"]
+    assert answer["value"]["exact"] == "0"
+
+
+def test_what_the_group_rule_promises_counts_pairs_on_the_way():
+    """From 0 one comes to 2 over 1 and 2, a pair that has no end at 0."""
+    text = """mechanism m {
+      input x in 0..2
+      adjacent abs(x - x') <= 1
+      y ~ bernoulli(if x = 2 then 8/9 else if x = 1 then 1/9 else 1/18)
+      output y
+    }
+    compute group(m, 2) at x = 0: epsilon
+    """
+    (answer,) = check_text(text)["results"]
+    assert answer["value"]["exact"] == "ln(16)"
+    assert "ln(64)" in str(answer)

@@ -366,16 +366,17 @@ def _capped_sum(terms: Sequence[tuple[Number | Excess, int]]) -> Amount:
     return number_amount(1 if compare(total, 1) > 0 else total)
 
 
-def group_promise(
-    claim: Claim, chain: Chain, distance: int, selected: IntArray, limits: Limits
-) -> tuple[Beside, ...]:
-    """Return what the k·ε rule promises for a claim, from the chain with its own neighbors."""
+def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> tuple[Beside, ...]:
+    """Return what the k·ε rule promises for a claim, from the chain with its own neighbors.
+
+    All pairs of it count: inputs at a distance are joined by pairs that may have no end selected.
+    """
     quantity = claim.quantity if isinstance(claim, QuantityClaim | QuantityValue) else None
     is_pure = isinstance(claim, PrivacyClaim) and claim.delta == 0
     is_tight = isinstance(quantity, TightEpsilon) and quantity.delta == 0
     if not (is_pure or is_tight or isinstance(quantity, TightDelta)):
         return ()
-    seen = seen_pairs(chain, selected, limits)
+    seen = seen_pairs(chain, distinct(chain.neighbors.pairs), limits)
     if not seen.are_finite:
         return ()
     evidence = complete_evidence(seen)

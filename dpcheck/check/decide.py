@@ -112,16 +112,16 @@ def decide_arranged(
     own = parts[0][0]
     selected = own.initial
     try:
-        selected = _selected(Truths(own, limits), at)
         runs = [Run(at_distance(chain, k, limits), times) for chain, k, times in parts]
         if len(runs) == 1 and runs[0].times == 1:
             outcome = decide(runs[0].chain, claim, at=at, limits=limits, measures=measures)
-            beside = group_promise(claim, own, parts[0][1], selected, limits)
+            beside = group_promise(claim, own, parts[0][1], limits)
             return replace(outcome, beside=(*outcome.beside, *beside))
         for run, title in zip(runs[1:], titles[1:], strict=True):
             difference = different_inputs(runs[0].chain, run.chain)
             if difference is not None:
                 raise ClaimRejected(DifferentInputs(span, titles[0], title, difference))
+        selected = _selected(Truths(runs[0].chain, limits), at)
         return decide_composition(claim, runs, selected, limits)
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(own.neighbors.pairs))

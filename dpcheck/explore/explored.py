@@ -122,8 +122,7 @@ def _remembered(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> list[st
         if isinstance(atom, Condition) and not atom.reads_output
         for name in atom.inputs
     }
-    has_measure = any(isinstance(atom, Measure) for atom in atoms.values())
-    return [] if has_measure else sorted(names & set(explored.columns))
+    return sorted(names & set(explored.columns))
 
 
 def measured(explored: Explored, measure: Measure) -> list[Number | None]:

@@ -120,7 +120,7 @@ def answered(
     try:
         explored = explorations.explored(check, limits)
         chain = labelled(explored, check.atoms) if check.atoms else explored.chain
-        measures = measures_of(explored, check)
+        measures = measures_of(explored, check, chain.n_states)
         if check.parts:
             outcome = decide_arranged(
                 _parts(check, chain, explorations, limits),
@@ -189,10 +189,16 @@ def _with_condition(mistake: Mistake, target: Target, explored: Explored | None)
     return replace(mistake, condition=condition_of(mistake.states[0], target, explored))
 
 
-def measures_of(explored: Explored, check: ResolvedCheck) -> dict[str, list[Number | None]]:
-    """Return the numbers that a claim measures, by their keys."""
+def measures_of(
+    explored: Explored, check: ResolvedCheck, n_states: int
+) -> dict[str, list[Number | None]]:
+    """Return the numbers that a claim measures, by their keys, [n_states].
+
+    The chain asked about may have more sinks than the one explored, where nothing is output.
+    """
+    more: list[Number | None] = [None] * (n_states - explored.chain.n_states)
     return {
-        key: measured(explored, meaning)
+        key: measured(explored, meaning) + more
         for key, meaning in check.atoms.items()
         if isinstance(meaning, Measure)
     }
