@@ -309,3 +309,45 @@ def test_what_the_group_rule_promises_counts_pairs_on_the_way():
     (answer,) = check_text(text)["results"]
     assert answer["value"]["exact"] == "ln(16)"
     assert "ln(64)" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("statements", "first"),
+    [
+        ("output argmax(i in {3, 1} : 0 * z)", 3),
+        ("output argmin(i in {3, 1} : 0 * z)", 3),
+        ("output argmax(i in {1, 3} : i * z)", 1),
+        ("for i in {3, 1} { output i  for j in 1..15000 { z := 1 - z }  output z }", 3),
+    ],
+)
+def test_equal_sets_are_gone_through_as_each_is_written(statements, first):
+    """The set {1, 3} has been met before: as a value it is {3, 1}."""
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      s := {{1, 3}}
+      z := if x in s then 1 else 0
+      {statements}
+    }}
+    compute m at x = 0: P=? [ X output = {first} ]
+    """
+    (answer,) = check_text(text)["results"]
+    assert answer["value"]["exact"] == "1"
+
+
+@pytest.mark.parametrize("value", ["(x, 1, 2)", "if x = 0 then b else d", "b"])
+def test_an_array_takes_no_fewer_items_than_it_is_given(value):
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      var a[1..2] := 0
+      var b[1..3] := 7
+      var d[1..3] := 8
+      a := {value}
+      output a
+    }}
+    compute m: epsilon
+    """
+    report = check_text(text)
+    assert not report.get("results")
+    assert "needs 2 values" in str(report)

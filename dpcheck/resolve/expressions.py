@@ -595,12 +595,19 @@ def _binder(tree: surface.Binder | surface.SetComprehension, scope: Scope) -> Ex
         body = expression(tree.body, inner)
         binder = Binder(tree.kind, variable, domain, where, body, tree.span)
         if tree.kind in ("argmax", "argmin") and isinstance(domain, Apply) and domain.op == "set":
-            return _first_as_written(binder, domain.args, scope)
-    return _folded_binder(binder, domain)
+            written: Expr = Apply("tuple", domain.args, domain.span)
+            return _first_as_written(binder, written, len(domain.args), scope)
+    result = _folded_binder(binder, domain)
+    if result is binder and binder.kind in ("argmax", "argmin"):
+        match domain:
+            case Const(value=SetValue(items=tuple() as items)) if items:
+                written = Const(items, domain.span)
+                return _first_as_written(binder, written, len(items), scope)
+    return result
 
 
-def _first_as_written(binder: Binder, elements: tuple[Expr, ...], scope: Scope) -> Expr:
-    """Return `argmax` or `argmin` over a set literal whose elements a run decides.
+def _first_as_written(binder: Binder, elements: Expr, n_elements: int, scope: Scope) -> Expr:
+    """Return `argmax` or `argmin` over a set that is written out, of which a tuple is given.
 
     On ties the first element as written wins, which a set does not remember (equal sets are one
     value): so the best place in the tuple of the elements is looked for.
@@ -611,10 +618,10 @@ def _first_as_written(binder: Binder, elements: tuple[Expr, ...], scope: Scope) 
     element = Apply("index", (written, place), span)
     where = None if binder.where is None else Let(binder.name, element, binder.where, span)
     body = Let(binder.name, element, binder.body, span)
-    places = Const(SetValue(range(1, len(elements) + 1)), span)
+    places = Const(SetValue(range(1, n_elements + 1)), span)
     best = Binder(binder.kind, place.name, places, where, body, span)
     chosen = Apply("index", (written, best), span)
-    return Let(written.name, Apply("tuple", elements, span), chosen, span)
+    return Let(written.name, elements, chosen, span)
 
 
 def _folded_binder(binder: Binder, domain: Expr) -> Expr:

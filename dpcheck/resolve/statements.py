@@ -378,6 +378,10 @@ class _Walk:
                 if len(items) != len(cells):
                     self.scope.report(UnequalLengths(span, what, len(cells), len(items)))
                     return
+        given = _length_of_tuple(value)
+        if given is not None and given != len(cells):
+            self.scope.report(UnequalLengths(span, what, len(cells), given))
+            return
         if has_hole(value):
             return
         source = value
@@ -389,6 +393,11 @@ class _Walk:
             item = folded("index", [source, Const(first + i, span)], value.span)
             if item != Var(cell, value.span) or within is not None:
                 yield Assign(cell, item, within, span)
+        if source is not value:
+            length = Apply("len", (source,), span)
+            is_whole = Apply("=", (length, Const(len(cells), span)), span)
+            reason = f"{what} needs {len(cells)} values, and got more"
+            yield Choose(is_whole, (), (Fail(reason, span),), span)
 
     def declaration(self, declared: surface.Var, scope: Scope) -> list[Step]:
         """Return the steps of `var`."""
@@ -735,8 +744,13 @@ class _Walk:
         """Return a loop with hidden variables for the set and the position in it."""
         elements, position = scope.names.fresh("set#"), scope.names.fresh("position#")
         there, here = Var(elements, span), Var(position, span)
+        # The order written of a set known before any run: equal sets are one value on a run.
+        held_as = domain
+        match domain:
+            case Const(value=SetValue(items=tuple() as items)) if items:
+                held_as = Const(items, domain.span)
         steps: list[Step] = [
-            Assign(elements, domain, None, span),
+            Assign(elements, held_as, None, span),
             Assign(position, Const(0, span), None, span),
         ]
         round_: list[Step] = []
@@ -745,6 +759,9 @@ class _Walk:
             held = Var(scope.names.fresh(variable.name), variable.span)
             inner = scope.bound(variable.name, Held(held, "loop variable", variable.span))
             element = Apply("element", (there, here), span)
+            if held_as is not domain:  # a tuple, whose components count from 1
+                place = Apply("+", (here, Const(1, span)), span)
+                element = Apply("index", (there, place), span)
             round_.append(Assign(held.name, element, None, variable.span))
         following = Apply("+", (here, Const(1, span)), span)
         round_.append(Assign(position, following, None, span))
