@@ -50,7 +50,7 @@ class Tool:
 
 def dpcheck_answers(path: Path) -> str:
     """Return what the command's own path, from the file to the verdicts, comes to."""
-    from dpcheck.check.verdicts import Value
+    from dpcheck.check.values.verdicts import Value
     from dpcheck.pipeline import Options, check_paths
     from dpcheck.report import Answer
 

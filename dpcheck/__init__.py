@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpcheck import mechanisms
     from dpcheck.chain.chain import Chain
-    from dpcheck.check.verdicts import Amount, Outcome
+    from dpcheck.check.values.verdicts import Amount, Outcome
     from dpcheck.front import Model, ModelError, Target, load, loads
     from dpcheck.limits import LimitReached
     from dpcheck.report.answers import Answer
@@ -38,13 +38,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Amount": "dpcheck.check.verdicts",
+    "Amount": "dpcheck.check.values.verdicts",
     "Answer": "dpcheck.report.answers",
     "Chain": "dpcheck.chain.chain",
     "LimitReached": "dpcheck.limits",
     "Model": "dpcheck.front",
     "ModelError": "dpcheck.front",
-    "Outcome": "dpcheck.check.verdicts",
+    "Outcome": "dpcheck.check.values.verdicts",
     "Target": "dpcheck.front",
     "load": "dpcheck.front",
     "loads": "dpcheck.front",

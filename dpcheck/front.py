@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.output_rows import output_rows
-from dpcheck.check.verdicts import Amount, Table, Undecided, Value
+from dpcheck.check.quantities.output_rows import output_rows
+from dpcheck.check.values.verdicts import Amount, Table, Undecided, Value
 from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, Number, exact_text

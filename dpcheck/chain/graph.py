@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcheck.chain import sets
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
-from dpcheck.chain.rows import entries_of, ranges
+from dpcheck.chain.weights.rows import entries_of, ranges
 from dpcheck.records import dataclass, replace
 
 NARROW = 48

@@ -1,7 +1,7 @@
 """Claims on chains: verdicts with evidence."""
 
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged
-from dpcheck.check.verdicts import (
+from dpcheck.check.values.verdicts import (
     Amount,
     Counterexample,
     Coverage,

@@ -19,17 +19,17 @@ from flint import arb, ctx
 
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
-from dpcheck.check.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
-from dpcheck.check.event_level import complete_evidence, seen_pairs
-from dpcheck.check.events import EventText
-from dpcheck.check.factors import Factor, Gap
-from dpcheck.check.loss_values import KnownLosses, Side, sides_of
-from dpcheck.check.merging import MergedEvidence
-from dpcheck.check.pair_losses import losses_of_all
-from dpcheck.check.privacy import Setting, decide_event_claim, tight_epsilon
-from dpcheck.check.quantities import INFINITELY_MANY, decide_on_losses
-from dpcheck.check.vacuity import NO_NEIGHBORS
-from dpcheck.check.verdicts import Amount, Beside, Coverage, Outcome
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
+from dpcheck.check.quantities.decide_quantity import INFINITELY_MANY, decide_on_losses
+from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
+from dpcheck.check.quantities.loss_values import KnownLosses, Side, sides_of
+from dpcheck.check.quantities.pair_losses import losses_of_all
+from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon
+from dpcheck.check.values.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
+from dpcheck.check.values.event_text import EventText
+from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome
 from dpcheck.exact import (
     Budget,
     Epsilon,

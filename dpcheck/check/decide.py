@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.check.amounts import number_amount
-from dpcheck.check.event_level import decide_on_sequences
-from dpcheck.check.privacy import as_number, holds
-from dpcheck.check.reasons import counterexample
-from dpcheck.check.truths import Truths
-from dpcheck.check.vacuity import formula_vacuity, path_vacuity
-from dpcheck.check.verdicts import (
+from dpcheck.check.formulas.counterexamples import counterexample
+from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
+from dpcheck.check.quantities.event_claims import decide_on_sequences
+from dpcheck.check.quantities.privacy import as_number, holds
+from dpcheck.check.values.amounts import number_amount
+from dpcheck.check.values.verdicts import (
     Counterexample,
     Coverage,
     Holds,
@@ -52,7 +52,7 @@ from dpcheck.records import replace
 from dpcheck.source import Span
 
 if TYPE_CHECKING:
-    from dpcheck.check.quantities import Measures
+    from dpcheck.check.quantities.decide_quantity import Measures
 
 
 class ClaimRejected(Exception):
@@ -186,7 +186,7 @@ def _decide_quantity(
         case TightEpsilon() | TightDelta():
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
         case LossQuantity() | LossTable() | ChannelQuantity() | LeastError():
-            from dpcheck.check.quantities import decide_quantity
+            from dpcheck.check.quantities.decide_quantity import decide_quantity
 
             return decide_quantity(claim, quantity, truths.chain, selected, measures, truths.limits)
         case _:

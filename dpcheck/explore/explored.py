@@ -10,9 +10,9 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
 from dpcheck.exact import ExpNumber, Number, Rational
-from dpcheck.explore.columns import FIRST_FAULT, TRUE, ValueTable
-from dpcheck.explore.ends import split_ends
-from dpcheck.explore.evaluate import Frame, evaluated
+from dpcheck.explore.runs.ends import split_ends
+from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
+from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.limits import Limits
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.expressions import Expr
@@ -68,7 +68,7 @@ def explore(
                 target, kept_inputs=kept_inputs, later_neighbors=later_neighbors, limits=limits
             )
         case ExplicitChain():
-            from dpcheck.explore.explicit import explicit_chain
+            from dpcheck.explore.explicit.layout import explicit_chain
 
             return explicit_chain(target, limits)
 

@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from dpcheck.explore.columns import FALSE, FIRST_FAULT, TRUE
-from dpcheck.explore.cuts import DRAWS, MAX_PASSES, SHOWN, STOPPED, Cut
-from dpcheck.explore.distributions import Supports, distribution_reads, distributions, recipe
-from dpcheck.explore.evaluate import Frame
-from dpcheck.explore.flow import Flow
 from dpcheck.explore.lists import Formula, Lists, Unusual, booleans, formula, some_rows
+from dpcheck.explore.runs.liveness import Flow
+from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, SHOWN, STOPPED, Cut
+from dpcheck.explore.sampling.distributions import (
+    Supports,
+    distribution_reads,
+    distributions,
+    recipe,
+)
+from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE
+from dpcheck.explore.values.evaluate import Frame
 from dpcheck.model.expressions import Apply, Expr, Var, reads
 from dpcheck.model.program import (
     Assign,
@@ -41,7 +46,7 @@ from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 if TYPE_CHECKING:
-    from dpcheck.explore.raw import Explorer
+    from dpcheck.explore.runs.raw_graph import Explorer
 
 MAX_FEW = 128
 """How many rows a batch has at most that is walked on lists."""
@@ -171,7 +176,7 @@ def walk_draws(
 
 
 class _FewWalk:
-    """One batch on its way through deterministic code; see `raw` for the same on arrays."""
+    """One batch on its way through deterministic code; see `raw_graph` for the same on arrays."""
 
     def __init__(self, explorer: Explorer, batch: FewRows) -> None:
         self.explorer, self.batch = explorer, batch

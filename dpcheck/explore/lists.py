@@ -14,8 +14,8 @@ from operator import add, floordiv, ge, gt, le, lt, mod, mul, sub
 
 import numpy as np
 
-from dpcheck.explore.columns import FALSE, FIRST_FAULT, PLAIN, TRUE, ValueTable
-from dpcheck.explore.evaluate import Frame, evaluated
+from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, PLAIN, TRUE, ValueTable
+from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,

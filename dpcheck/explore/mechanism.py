@@ -8,17 +8,17 @@ import numpy as np
 
 from dpcheck.chain.arrays import ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
-from dpcheck.chain.elimination import eliminated
-from dpcheck.chain.rows import Rows, with_sinks
-from dpcheck.explore.adjacency import neighbor_pairs
-from dpcheck.explore.columns import UNASSIGNED, ValueTable
-from dpcheck.explore.cuts import SHOWN, Cut
+from dpcheck.chain.contraction.elimination import eliminated
+from dpcheck.chain.weights.rows import Rows, with_sinks
 from dpcheck.explore.explored import Explored
-from dpcheck.explore.flow import flow_of
-from dpcheck.explore.inputs import Columns, universe
-from dpcheck.explore.lockstep import later_pairs
-from dpcheck.explore.raw import Discovered, RawGraph, explore_runs, input_text
-from dpcheck.explore.walk import spoken
+from dpcheck.explore.inputs.adjacency import neighbor_pairs
+from dpcheck.explore.inputs.universe import Columns, universe
+from dpcheck.explore.runs.later_neighbors import later_pairs
+from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.runs.program_points import SHOWN, Cut
+from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, explore_runs, input_text
+from dpcheck.explore.runs.walk import spoken
+from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.limits import Limits
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import value_text

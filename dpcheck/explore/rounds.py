@@ -18,14 +18,14 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct_rows
-from dpcheck.explore.cuts import STOPPED, Cut
-from dpcheck.explore.flow import END, Flow, successors
+from dpcheck.explore.runs.liveness import END, Flow, successors
+from dpcheck.explore.runs.program_points import STOPPED, Cut
 from dpcheck.model.program import Fail, Node, Output, Sample
 from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
 if TYPE_CHECKING:
-    from dpcheck.explore.raw import Explorer
+    from dpcheck.explore.runs.raw_graph import Explorer
 
 MAX_MISSES = 3
 """After so many batches that came with other columns, a statement's batches are kept no more."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpcheck.check.amounts import epsilon_amount, number_amount
+from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.model import surface

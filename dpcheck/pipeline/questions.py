@@ -9,7 +9,7 @@ from math import inf
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged
-from dpcheck.check.verdicts import Coverage, Outcome, Undecided
+from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, assert_never
 
-from dpcheck.check.verdicts import Holds, Outcome, Table, Undecided, Value, Violated
+from dpcheck.check.values.verdicts import Holds, Outcome, Table, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
 

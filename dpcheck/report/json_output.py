@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from dpcheck.check.verdicts import (
+from dpcheck.check.values.verdicts import (
     Amount,
     Counterexample,
     Holds,

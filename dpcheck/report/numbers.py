@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
-from dpcheck.check.verdicts import Amount
+from dpcheck.check.values.verdicts import Amount
 
 _LONG_DIGITS = re.compile(r"\d{25,}")
 _RATIONAL = re.compile(r"-?\d+(/\d+)?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dpcheck.check.verdicts import Table, Undecided
+from dpcheck.check.values.verdicts import Table, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
 from dpcheck.report import plot

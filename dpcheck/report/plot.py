@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from math import exp, floor, log, log10
 
-from dpcheck.check.verdicts import Amount, Table
+from dpcheck.check.values.verdicts import Amount, Table
 from dpcheck.records import dataclass
 
 _WIDTH, _HEIGHT = 720, 440

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpcheck.check.verdicts import Amount, Beside, Table
+from dpcheck.check.values.verdicts import Amount, Beside, Table
 from dpcheck.report.drawing import visible, width
 from dpcheck.report.numbers import amount_text
 from dpcheck.report.styled import Line, Piece, line

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import assert_never
 
-from dpcheck.check.verdicts import (
+from dpcheck.check.values.verdicts import (
     Amount,
     Counterexample,
     Holds,

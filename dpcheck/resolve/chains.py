@@ -24,12 +24,12 @@ from dpcheck.model.program import (
     StateReference,
 )
 from dpcheck.model.values import SetValue, Value, value_text
-from dpcheck.resolve.distributions import check_row, distribution
-from dpcheck.resolve.expressions import constant, expression
-from dpcheck.resolve.kinds import report_wrong_kinds_of_rows
-from dpcheck.resolve.loops import report_second_variables
-from dpcheck.resolve.scopes import Held, Known, Scope, similar, what_is
-from dpcheck.resolve.signatures import known_set
+from dpcheck.resolve.expressions.expressions import constant, expression
+from dpcheck.resolve.expressions.kinds import report_wrong_kinds_of_rows
+from dpcheck.resolve.expressions.signatures import known_set
+from dpcheck.resolve.names.scopes import Held, Known, Scope, similar, what_is
+from dpcheck.resolve.programs.distributions import check_row, distribution
+from dpcheck.resolve.programs.loops import report_second_variables
 from dpcheck.source import Span
 
 

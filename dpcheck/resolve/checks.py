@@ -10,7 +10,7 @@ from dpcheck.model.atoms import AtomMeaning
 from dpcheck.model.program import Part, Target
 from dpcheck.model.surface import QuestionKind
 from dpcheck.records import dataclass, field
-from dpcheck.resolve.scopes import Session
+from dpcheck.resolve.names.scopes import Session
 from dpcheck.source import Span
 
 

@@ -20,17 +20,20 @@ from dpcheck.model.expressions import Var
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Value, value_key, value_text
-from dpcheck.resolve.arrangements import Leaf, arranged, arranged_text, is_askable, leaves
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
-from dpcheck.resolve.claims import at_condition, claim, quantity_names
-from dpcheck.resolve.distributions import distribution
-from dpcheck.resolve.expressions import argument_value, constant_of_file, expression, is_too_large
-from dpcheck.resolve.files import linked_file
-from dpcheck.resolve.formulas import Collected, Reader
-from dpcheck.resolve.loops import known_condition, known_domain, report_second_variables
-from dpcheck.resolve.mechanisms import input_bindings, resolved_mechanism
-from dpcheck.resolve.scopes import (
+from dpcheck.resolve.claims.arrangements import Leaf, arranged, arranged_text, is_askable, leaves
+from dpcheck.resolve.claims.claims import at_condition, claim, quantity_names
+from dpcheck.resolve.claims.formulas import Collected, Reader
+from dpcheck.resolve.expressions.expressions import (
+    argument_value,
+    constant_of_file,
+    expression,
+    is_too_large,
+)
+from dpcheck.resolve.expressions.signatures import input_shapes, named_arguments, parameter_bindings
+from dpcheck.resolve.names.files import linked_file
+from dpcheck.resolve.names.scopes import (
     Binding,
     File,
     FreshNames,
@@ -41,8 +44,10 @@ from dpcheck.resolve.scopes import (
     similar,
     what_is,
 )
-from dpcheck.resolve.signatures import input_shapes, named_arguments, parameter_bindings
-from dpcheck.resolve.syntax import called_names, descendants
+from dpcheck.resolve.names.syntax import called_names, descendants
+from dpcheck.resolve.programs.distributions import distribution
+from dpcheck.resolve.programs.loops import known_condition, known_domain, report_second_variables
+from dpcheck.resolve.programs.mechanisms import input_bindings, resolved_mechanism
 from dpcheck.source import SourceText, Span
 
 MAX_CHECKS = 10_000

@@ -1,6 +1,6 @@
 """Exact probabilities of path formulas and of reachability on chains."""
 
 from dpcheck.solve.paths import path_bounds, path_estimates, path_probabilities
-from dpcheck.solve.reach import reach_probabilities
+from dpcheck.solve.reachability.reach import reach_probabilities
 
 __all__ = ["path_bounds", "path_estimates", "path_probabilities", "reach_probabilities"]

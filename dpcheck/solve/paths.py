@@ -8,9 +8,10 @@ One evaluation goes through these steps:
    with a bound, vector iteration (`bounded`): φ W ψ is the complement of an until. X over a state
    formula is a sum.
 3. Any other formula is progressed along the paths (`progression`), with subterms that a state
-   decides replaced by constants (`decided`); this gives a product (`product`), in which almost
+   decides replaced by constants (`almost_sure`); this gives a product (`product`), in which almost
    every path reaches true or false, so that what remains is reachability of true. Where all bounded
-   operators have run out after some steps, formulas are followed step by step instead (`steps`).
+   operators have run out after some steps, formulas are followed step by step instead
+   (`bounded_formulas`).
 
 Exactness: literals are Booleans, weights are whole, and no step rounds.
 
@@ -48,11 +49,18 @@ from dpcheck.logic.formulas import (
     WeakUntil,
 )
 from dpcheck.records import dataclass
-from dpcheck.solve.decided import decided, make_scene, progression_by_class
-from dpcheck.solve.estimates import reach_estimates
-from dpcheck.solve.factors import Factors
-from dpcheck.solve.product import counting, product
-from dpcheck.solve.reach import (
+from dpcheck.solve.formulas.almost_sure import decided, make_scene, progression_by_class
+from dpcheck.solve.formulas.bounded_formulas import (
+    COUNTING_PAYS_FROM,
+    counted_bounds,
+    horizon,
+    walk_of,
+)
+from dpcheck.solve.formulas.independent_parts import Factors
+from dpcheck.solve.formulas.product import counting, product
+from dpcheck.solve.formulas.terms import FALSE, TRUE, After, Constant, Literal, StrongUntil, Terms
+from dpcheck.solve.reachability.float_bounds import reach_estimates
+from dpcheck.solve.reachability.reach import (
     EXACT,
     Answer,
     Answers,
@@ -60,9 +68,7 @@ from dpcheck.solve.reach import (
     reach_answers,
     within_bits,
 )
-from dpcheck.solve.rounding import FloatBounds
-from dpcheck.solve.steps import COUNTING_PAYS_FROM, counted_bounds, horizon, walk_of
-from dpcheck.solve.terms import FALSE, TRUE, After, Constant, Literal, StrongUntil, Terms
+from dpcheck.solve.reachability.rounding import FloatBounds
 
 Satisfying = Callable[[StateFormula], BoolArray]
 
@@ -106,7 +112,7 @@ def path_estimates(
     """Return floats below and above the probability from every state, each [n_states].
 
     A few roundings apart, and equal where they are exactly 0 or 1. None where none are cheap: they
-    are where the formula is reachability on a chain that `estimates` covers.
+    are where the formula is reachability on a chain that `float_bounds` covers.
     """
     literals = Literals()
     term = literals.term(literals.translated(path, satisfying))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dpcheck.chain import arrays
 from dpcheck.chain.arrays import differences, marked, ranked
-from dpcheck.chain.elimination import BLOCK_ENTRIES, _blocks
-from dpcheck.chain.scales import Scales
+from dpcheck.chain.contraction.elimination import BLOCK_ENTRIES, _blocks
+from dpcheck.chain.weights.denominators import Scales
 from dpcheck.exact import ExpPolynomial
 
 integers = st.lists(st.integers(-(2**62), 2**62), max_size=12) | st.lists(

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcheck.chain.limbs import LIMB_BITS, as_weights, carried, limbs_of, n_limbs_for, scaled
+from dpcheck.chain.weights.limbs import (
+    LIMB_BITS,
+    as_weights,
+    carried,
+    limbs_of,
+    n_limbs_for,
+    scaled,
+)
 
 BOUNDS = [0, 1, 30, 31, 32, 61, 62, 63, 64, 92, 93, 94, 123, 124, 125, 250]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from dpcheck.chain import products
-from dpcheck.chain.products import composed
-from dpcheck.chain.rows import Entries, merged
-from dpcheck.chain.scales import Scales, weight_array
+from dpcheck.chain.weights import products
+from dpcheck.chain.weights.denominators import Scales, weight_array
+from dpcheck.chain.weights.products import composed
+from dpcheck.chain.weights.rows import Entries, merged
 from dpcheck.exact import ExpPolynomial
 from tests.checking import check_text, verdicts
 

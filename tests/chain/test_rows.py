@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.chain import rows as rows_module
-from dpcheck.chain.rows import Rows, as_slice, in_lowest_terms, in_places, with_sinks
+from dpcheck.chain.weights import rows as rows_module
+from dpcheck.chain.weights.rows import Rows, as_slice, in_lowest_terms, in_places, with_sinks
 
 numerators = st.lists(
     st.lists(st.sampled_from([1, 2, 3, 4, 6, 9, 30]), max_size=4), min_size=1, max_size=6

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.chain.scales import Scales, gathered
+from dpcheck.chain.weights.denominators import Scales, gathered
 
 NUMBERS = st.integers(-(2**70), 2**70)
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.check import truths
-from dpcheck.check.clear import OPEN, SATISFIED, VIOLATED, clear_verdicts
-from dpcheck.check.truths import Truths
+from dpcheck.check.formulas import truths
+from dpcheck.check.formulas.float_verdicts import OPEN, SATISFIED, VIOLATED, clear_verdicts
+from dpcheck.check.formulas.truths import Truths
 from dpcheck.exact import Budget, excess_sign, exponential, float_bounds, number
 from dpcheck.limits import Limits
 from tests.check.building import release_chain

@@ -9,9 +9,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpcheck.check import equal_rows
-from dpcheck.check.equal_rows import classes_by_limbs
-from dpcheck.check.sequences import SequenceTable
+from dpcheck.check.evidence import equal_rows
+from dpcheck.check.evidence.equal_rows import classes_by_limbs
+from dpcheck.check.evidence.sequences import SequenceTable
 
 
 def table_of(rows, width):

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.check import Holds, Undecided, Violated
-from dpcheck.check.event_level import complete_evidence, seen_pairs
-from dpcheck.check.factors import Factor
-from dpcheck.check.merging import MergedEvidence, loss_graph
-from dpcheck.check.paired_rows import PairedRows
-from dpcheck.check.privacy import tight_epsilon
-from dpcheck.check.sequences import sequence_table
-from dpcheck.check.tables import TableEvidence
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence, loss_graph
+from dpcheck.check.evidence.paired_rows import PairedRows
+from dpcheck.check.evidence.sequences import sequence_table
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
+from dpcheck.check.quantities.privacy import tight_epsilon
+from dpcheck.check.values.exp_factor import Factor
 from dpcheck.exact import Budget, Rational, divide, excess, exponential, multiply, subtract
 from dpcheck.limits import Limits
 from tests.check.building import (

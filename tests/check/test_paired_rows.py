@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcheck.chain.scales import weight_array
-from dpcheck.check.paired_rows import PairedRows, first_places
-from dpcheck.check.sequences import SequenceTable
+from dpcheck.chain.weights.denominators import weight_array
+from dpcheck.check.evidence.paired_rows import PairedRows, first_places
+from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.exact import number
 from dpcheck.limits import Limits
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcheck.check import sequences
-from dpcheck.check.sequences import ENDS, has_output_cycle, sequence_table
+from dpcheck.check.evidence import sequences
+from dpcheck.check.evidence.sequences import ENDS, has_output_cycle, sequence_table
 from dpcheck.exact import number
 from dpcheck.limits import Limits
 from tests.chains import built_chain, chain_rows

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dpcheck.check import vacuity
+from dpcheck.check.formulas import vacuity
 from dpcheck.cli import run
 
 MODEL = """\

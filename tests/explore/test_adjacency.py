@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from dpcheck.exact import rational
-from dpcheck.explore import MistakesFound, adjacency
-from dpcheck.explore.adjacency import neighbor_pairs
-from dpcheck.explore.columns import ValueTable
-from dpcheck.explore.inputs import universe
+from dpcheck.explore import MistakesFound
+from dpcheck.explore.inputs import adjacency
+from dpcheck.explore.inputs.adjacency import neighbor_pairs
+from dpcheck.explore.inputs.universe import universe
+from dpcheck.explore.values.codes import ValueTable
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import evaluate
 from dpcheck.model.expressions import ArrayVar, Binder, Let

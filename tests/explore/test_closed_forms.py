@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.explore import closed_forms
-from dpcheck.explore.closed_forms import Weights
-from dpcheck.explore.columns import ValueTable
-from dpcheck.explore.distributions import Supports
+from dpcheck.explore.sampling import closed_forms
+from dpcheck.explore.sampling.closed_forms import Weights
+from dpcheck.explore.sampling.distributions import Supports
+from dpcheck.explore.values.codes import ValueTable
 from tests.checking import check_text
 
 

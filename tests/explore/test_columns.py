@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import rational
-from dpcheck.explore.columns import FIRST_FAULT, ValueTable
-from dpcheck.explore.evaluate import Frame, evaluated
-from dpcheck.explore.states import StateTable
+from dpcheck.explore.values.codes import FIRST_FAULT, ValueTable
+from dpcheck.explore.values.evaluate import Frame, evaluated
+from dpcheck.explore.values.state_table import StateTable
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Binder
 from dpcheck.model.values import ArrayValue, SetValue, Symbol, value_key

@@ -7,10 +7,10 @@ from math import gcd
 import numpy as np
 import pytest
 
-from dpcheck.chain import elimination, tables
-from dpcheck.chain.elimination import eliminated
-from dpcheck.chain.rows import Entries, Rows, in_places, merged
-from dpcheck.chain.scales import Scales
+from dpcheck.chain.contraction import elimination, target_table
+from dpcheck.chain.contraction.elimination import eliminated
+from dpcheck.chain.weights.denominators import Scales
+from dpcheck.chain.weights.rows import Entries, Rows, in_places, merged
 
 
 def random_rows(seed, n, cyclic):
@@ -74,8 +74,8 @@ def oracle(rows, silent, diverged):
 def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
     seed, direction, monkeypatch
 ):
-    monkeypatch.setattr(tables, "MAX_WIDTH", 99 if "table" in direction else -1)
-    monkeypatch.setattr(tables, "MAX_BITS", 1000 if direction == "table" else -1)
+    monkeypatch.setattr(target_table, "MAX_WIDTH", 99 if "table" in direction else -1)
+    monkeypatch.setattr(target_table, "MAX_BITS", 1000 if direction == "table" else -1)
     monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: direction == "forward")
     if seed % 2:
         monkeypatch.setattr(elimination, "MAX_ENTRIES", 7)
@@ -138,7 +138,7 @@ def test_loops_with_equal_steps_inside_and_different_exits_are_told_apart():
 
 @pytest.mark.parametrize("bits", [10, 31, 40, 60])
 def test_a_table_of_few_targets_gives_way_to_long_numbers(bits, monkeypatch):
-    monkeypatch.setattr(tables, "MAX_BITS", 1000)
+    monkeypatch.setattr(target_table, "MAX_BITS", 1000)
     large = 2**bits - 1
     levels = [{1: large, 4: 1}, {2: large - 2, 3: 3, 4: 1}, {3: large - 6, 4: 5}]
     check_against_the_oracle(rows_from(*levels, {3: 1}, {4: 1}), [True, True, True, False, False])

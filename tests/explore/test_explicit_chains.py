@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcheck.explore import explicit, explore
-from dpcheck.explore.families import IndexSet
+from dpcheck.explore import explore
+from dpcheck.explore.explicit import layout
+from dpcheck.explore.explicit.families import IndexSet
 from dpcheck.limits import Limits
 from tests.checking import check_text, error_codes
 from tests.resolve.reading import sound
@@ -60,12 +61,12 @@ def rows_of(text):
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 100])
 def test_rows_are_those_of_the_text_however_many_are_laid_out_at_once(at_once, monkeypatch):
-    monkeypatch.setattr(explicit, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(layout, "ROWS_AT_ONCE", at_once)
     assert rows_of(CHAIN) == expected_rows()
 
 
 def test_a_second_row_for_a_state_is_found_whatever_statement_it_is_in(monkeypatch):
-    monkeypatch.setattr(explicit, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(layout, "ROWS_AT_ONCE", 2)
     within = CHAIN.replace("s[9 - k] -> 1/4", "s[min(9 - k, 5)] -> 1/4")
     across = CHAIN.replace("  b -> 1: b", "  b -> 1: b\n  s[3] -> 1: b")
     for text in (within, across):

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 
 from dpcheck.exact import rational
 from dpcheck.explore import few
-from dpcheck.explore.columns import FIRST_FAULT, UNASSIGNED, ValueTable
-from dpcheck.explore.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.lists import Unusual, formula
 from dpcheck.explore.mechanism import mechanism_chain
+from dpcheck.explore.values.codes import FIRST_FAULT, UNASSIGNED, ValueTable
+from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.limits import Limits
 from tests.chains import built_chain, chain_rows
 from tests.explore.building import branches, c, mechanism, op, scalar, v

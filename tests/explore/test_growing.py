@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcheck.explore.growing import Growing
+from dpcheck.explore.values.growing import Growing
 
 
 def test_a_first_array_is_kept_as_it_is_and_never_written_to():

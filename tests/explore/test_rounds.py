@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from dpcheck.explore import few, walk
-from dpcheck.explore.raw import Explorer
+from dpcheck.explore import few
 from dpcheck.explore.rounds import Rounds, _is_same
+from dpcheck.explore.runs import walk
+from dpcheck.explore.runs.raw_graph import Explorer
 from tests.checking import check_text
 from tests.explore.building import c
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from dpcheck.exact import divide
-from dpcheck.explore import adjacency
-from dpcheck.explore.adjacency import _lookup
-from dpcheck.explore.closed_forms import geometric_clamped
-from dpcheck.explore.columns import ValueTable
-from dpcheck.explore.distributions import _total, _whole_weights
-from dpcheck.explore.evaluate import Frame, _sum_in_parts
-from dpcheck.explore.explicit import _Layout
-from dpcheck.explore.families import Families
-from dpcheck.explore.mistakes import MistakeFault
+from dpcheck.explore.explicit.families import Families
+from dpcheck.explore.explicit.layout import _Layout
+from dpcheck.explore.inputs import adjacency
+from dpcheck.explore.inputs.adjacency import _lookup
+from dpcheck.explore.sampling.closed_forms import geometric_clamped
+from dpcheck.explore.sampling.distributions import _total, _whole_weights
+from dpcheck.explore.values.codes import ValueTable
+from dpcheck.explore.values.evaluate import Frame, _sum_in_parts
+from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.front import loads
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.evaluation import Fault, apply

@@ -7,9 +7,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpcheck.explore import states
-from dpcheck.explore.slots import Slots
-from dpcheck.explore.states import StateTable
+from dpcheck.explore.values import state_table as states
+from dpcheck.explore.values.slots import Slots
+from dpcheck.explore.values.state_table import StateTable
 
 
 @pytest.mark.parametrize(

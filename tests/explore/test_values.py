@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.exact import rational
-from dpcheck.explore.columns import ValueTable
+from dpcheck.explore.values.codes import ValueTable
 from dpcheck.model.values import ArrayValue, SetValue, Symbol, value_key
 
 ATOMS = st.sampled_from(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 
-from dpcheck.check.verdicts import Amount, Coverage, Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Undecided, Value
 from dpcheck.diagnostics.files import NoSuchFile
 from dpcheck.report import Answer, Collector, Crash, json_object, json_text
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.check.verdicts import Amount
+from dpcheck.check.values.verdicts import Amount
 from dpcheck.report.numbers import amount_text, shortened
 
 

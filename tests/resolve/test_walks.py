@@ -9,7 +9,7 @@ import pytest
 import dpcheck
 from dpcheck.model import surface
 from dpcheck.parse.parse import parse_model
-from dpcheck.resolve.syntax import assigned_names, descendants, statements
+from dpcheck.resolve.names.syntax import assigned_names, descendants, statements
 from dpcheck.source import SourceText
 
 ROOT = Path(dpcheck.__file__).parent

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
-from dpcheck.chain.scales import weight_array
+from dpcheck.chain.weights.denominators import weight_array
 from dpcheck.exact import Number
 from dpcheck.limits import Limits
 from dpcheck.logic import formulas as f

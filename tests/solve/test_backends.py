@@ -13,16 +13,16 @@ import scipy.sparse
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import Graph, topological_layers
-from dpcheck.chain.rows import indptr_of
-from dpcheck.chain.scales import weight_array
+from dpcheck.chain.weights.denominators import weight_array
+from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.exact import Number, number, solve_linear
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import replace
-from dpcheck.solve import guesses, lifting, solution, trees
-from dpcheck.solve.acyclic import acyclic_solution
-from dpcheck.solve.enclosures import acyclic_bounds
-from dpcheck.solve.system import System
-from dpcheck.solve.trees import forest, tree_solution
+from dpcheck.solve.systems import dixon_lifting, float_solves, solution, trees
+from dpcheck.solve.systems.acyclic import acyclic_solution
+from dpcheck.solve.systems.enclosures import acyclic_bounds
+from dpcheck.solve.systems.system import System
+from dpcheck.solve.systems.trees import forest, tree_solution
 from tests.checking import check_text, verdicts
 
 Backend = Callable[[System, IntArray, Limits], list[Number]]
@@ -117,7 +117,10 @@ BACKENDS: dict[str, tuple[Backend, list[str]]] = {
     "layers": (by_layers, ["acyclic"]),
     "trees": (by_trees, ["tree"]),
     "enclosures": (by_enclosures, ["acyclic"]),
-    "lifting": (lifting.lifted_values, ["one component", "small components", "acyclic", "tree"]),
+    "lifting": (
+        dixon_lifting.lifted_values,
+        ["one component", "small components", "acyclic", "tree"],
+    ),
 }
 
 
@@ -214,7 +217,7 @@ def test_lifted_bounds_enclose_the_values() -> None:
     system = ruin(900, 2, 3)
     asked = np.array([10, 450, 880])
     values = solution.solution(system, asked, Limits())
-    bounds = lifting.lifted_bounds(system, asked, 80, Limits())
+    bounds = dixon_lifting.lifted_bounds(system, asked, 80, Limits())
     for value, (low, high) in zip(values, bounds, strict=True):
         assert low <= value <= high
         assert (high - low) * 2**79 <= 1
@@ -230,21 +233,21 @@ def test_long_constants_enter_a_lifted_system_from_the_top() -> None:
     )
     expected = eliminated(shifted)
     asked = np.arange(60)
-    assert lifting.lifted_values(shifted, asked, Limits()) == expected
+    assert dixon_lifting.lifted_values(shifted, asked, Limits()) == expected
 
 
 def test_a_wrong_denominator_is_never_proved() -> None:
     system = ruin(300, 2, 3)
-    lifted = lifting.LiftedSystem(system, Limits())
-    digits = lifting._Digits([], [], [], [], [])
+    lifted = dixon_lifting.LiftedSystem(system, Limits())
+    digits = dixon_lifting._Digits([], [], [], [], [])
     for digit in lifted.digits(Limits()):
-        lifting._keep(digits, digit, np.array([5]))
+        dixon_lifting._keep(digits, digit, np.array([5]))
         if digit.total > 3000:
             break
-    right = lifting._proved_denominator(lifted, digits, 3**301 - 2**301, Limits())
+    right = dixon_lifting._proved_denominator(lifted, digits, 3**301 - 2**301, Limits())
     assert right == 3**301 - 2**301
     for wrong in (3**301 - 2**301 - 2, (3**301 - 2**301) // 7919, 12345):
-        found = lifting._proved_denominator(lifted, digits, wrong, Limits())
+        found = dixon_lifting._proved_denominator(lifted, digits, wrong, Limits())
         assert found is None or found % right == 0
 
 
@@ -253,8 +256,8 @@ def test_digits_that_did_not_fit_in_memory_are_computed_again(
     n_stored: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n, k = 300, 100
-    monkeypatch.setattr(lifting, "STORED_DIGITS_LIMIT", n * 8 * n_stored)
-    found = lifting.lifted_values(ruin(n, 2, 3), np.array([k - 1]), Limits())
+    monkeypatch.setattr(dixon_lifting, "STORED_DIGITS_LIMIT", n * 8 * n_stored)
+    found = dixon_lifting.lifted_values(ruin(n, 2, 3), np.array([k - 1]), Limits())
     assert found == [number((3**k - 2**k) * 2 ** (n + 1 - k), 3 ** (n + 1) - 2 ** (n + 1))]
 
 
@@ -385,7 +388,7 @@ def test_guesses_solve_every_mixture_of_components(
     profile: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # With no profile allowed, large components are iterated.
-    monkeypatch.setattr(guesses, "CHEAP_PROFILE", profile)
+    monkeypatch.setattr(float_solves, "CHEAP_PROFILE", profile)
     rng = random.Random(1)
     for sizes in ([1] * 50, [3, 1, 80, 2, 2, 60, 1], [100], [5] * 30, [70, 70]):
         system = block_system(rng, sizes, 3)
@@ -397,7 +400,7 @@ def test_guesses_solve_every_mixture_of_components(
         )
         matrix = matrix.tocsr().astype(np.float64)
         right = np.array([rng.random() for _ in range(system.n_states)])
-        solution = guesses.guessing(matrix, Limits())(right, Limits())
+        solution = float_solves.guessing(matrix, Limits())(right, Limits())
         assert np.abs(matrix @ solution - right).max() < 1e-9
 
 
@@ -406,8 +409,8 @@ def test_a_component_that_is_left_slowly_is_not_iterated_by_jacobi() -> None:
     off = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
     slow = (scipy.sparse.diags([np.full(n, 2.0)], [0]) - off).tocsr()
     fast = (scipy.sparse.diags([np.full(n, 3.0)], [0]) - off).tocsr()
-    assert guesses._jacobi(slow, Limits()) is None
-    assert guesses._jacobi(fast, Limits()) is not None
+    assert float_solves._jacobi(slow, Limits()) is None
+    assert float_solves._jacobi(fast, Limits()) is not None
 
 
 def test_incomplete_factors_lead_iterations_that_converge_slowly() -> None:
@@ -417,7 +420,7 @@ def test_incomplete_factors_lead_iterations_that_converge_slowly() -> None:
     off = scipy.sparse.kron(line, one) + scipy.sparse.kron(one, line)
     matrix = (scipy.sparse.identity(n * n) * 4.0 - off).tocsr()
     right = np.random.default_rng(5).random(n * n)
-    found = guesses._iterated(matrix, Limits())(right, Limits())
+    found = float_solves._iterated(matrix, Limits())(right, Limits())
     assert np.abs(matrix @ found - right).max() < 1e-6
 
 
@@ -427,9 +430,9 @@ def test_iterations_mind_the_deadline() -> None:
     matrix = (scipy.sparse.diags([np.full(n, 2.1)], [0]) - off).tocsr()
     late = Limits(deadline=time.monotonic() - 1, timeout=1)
     with pytest.raises(LimitReached, match="iterations"):
-        guesses._jacobi(matrix, late)
+        float_solves._jacobi(matrix, late)
     with pytest.raises(LimitReached, match="iterations"):
-        guesses._iterated(matrix, late)(np.ones(n), late)
+        float_solves._iterated(matrix, late)(np.ones(n), late)
 
 
 def test_guesses_are_kept_for_the_same_equations_of_one_chain() -> None:
@@ -438,13 +441,13 @@ def test_guesses_are_kept_for_the_same_equations_of_one_chain() -> None:
         return (scipy.sparse.diags([np.full(n, diagonal)], [0]) - off).tocsr()
 
     home, other = ruin(3, 1, 1).graph, ruin(3, 1, 1).graph
-    first = guesses.kept_guessing(matrix(50, 2.5), home, Limits())
-    assert guesses.kept_guessing(matrix(50, 2.5), home, Limits()) is first
-    assert guesses.kept_guessing(matrix(50, 2.5), other, Limits()) is not first
-    assert guesses.kept_guessing(matrix(50, 2.5), None, Limits()) is not first
+    first = float_solves.kept_guessing(matrix(50, 2.5), home, Limits())
+    assert float_solves.kept_guessing(matrix(50, 2.5), home, Limits()) is first
+    assert float_solves.kept_guessing(matrix(50, 2.5), other, Limits()) is not first
+    assert float_solves.kept_guessing(matrix(50, 2.5), None, Limits()) is not first
     for changed in (matrix(50, 2.25), matrix(51, 2.5)):
         right = np.ones(changed.shape[0])
-        found = guesses.kept_guessing(changed, home, Limits())(right, Limits())
+        found = float_solves.kept_guessing(changed, home, Limits())(right, Limits())
         assert np.abs(changed @ found - right).max() < 1e-9
 
 
@@ -480,7 +483,7 @@ def test_the_deadline_does_not_wait_for_a_factorization() -> None:
 
     began = time.monotonic()
     with pytest.raises(LimitReached, match="factoring"):
-        guesses._heard(long, Limits(deadline=began + 0.1, timeout=0.1), "factoring")
+        float_solves._heard(long, Limits(deadline=began + 0.1, timeout=0.1), "factoring")
     assert time.monotonic() - began < 1
 
 
@@ -489,4 +492,4 @@ def test_what_goes_wrong_in_a_thread_is_raised_where_it_is_awaited() -> None:
         raise RuntimeError("singular")
 
     with pytest.raises(RuntimeError, match="singular"):
-        guesses._heard(failing, Limits(), "factoring")
+        float_solves._heard(failing, Limits(), "factoring")

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpcheck.chain.graph import graph_of
 from dpcheck.limits import Limits
-from dpcheck.solve.decided import decided, make_scene
-from dpcheck.solve.terms import FALSE, TRUE, Terms
+from dpcheck.solve.formulas.almost_sure import decided, make_scene
+from dpcheck.solve.formulas.terms import FALSE, TRUE, Terms
 from tests.solve.chains import make_chain
 
 HALF = Fraction(1, 2)

@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from dpcheck.exact import Number
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
-from dpcheck.solve import factors, paths, progression
-from dpcheck.solve.product import Product, counting, product
-from dpcheck.solve.terms import TRUE, Terms
+from dpcheck.solve import paths
+from dpcheck.solve.formulas import independent_parts, progression
+from dpcheck.solve.formulas.independent_parts import independent_parts as parts_of
+from dpcheck.solve.formulas.product import Product, counting, product
+from dpcheck.solve.formulas.terms import TRUE, Terms
 from tests.solve import strategies
 from tests.solve.chains import (
     Row,
@@ -31,7 +33,7 @@ from tests.solve.chains import (
 )
 from tests.solve.test_reach import random_rows
 
-product_module = importlib.import_module("dpcheck.solve.product")
+product_module = importlib.import_module("dpcheck.solve.formulas.product")
 
 RandomChain = tuple[list[Row], list[str]]
 
@@ -59,7 +61,7 @@ def test_parts_taken_apart_have_the_numbers_of_the_whole(
     for whole in (both(left, right), either(left, no(right))):
         apart, _ = values_and_size(chain, whole)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(factors, "independent_parts", lambda _, root: [root])
+            patch.setattr(independent_parts, "independent_parts", lambda _, root: [root])
             together, _ = values_and_size(chain, whole)
         assert apart == together
 
@@ -81,7 +83,7 @@ def test_independent_conjuncts_are_never_multiplied_out(monkeypatch: pytest.Monk
     monkeypatch.setattr(progression, "MAX_CONJUNCTIONS", 8)
     assert values_and_size(chain, both(*parts)) == expected
     with monkeypatch.context() as patch:
-        patch.setattr(factors, "independent_parts", lambda _, root: [root])
+        patch.setattr(independent_parts, "independent_parts", lambda _, root: [root])
         with pytest.raises(LimitReached):
             probabilities(make_chain(*chain), both(*parts))
 
@@ -94,9 +96,9 @@ def test_parts_that_share_an_element_its_bound_or_its_negation_stay_together() -
     never = terms.negation(eventually)
     other = terms.until(a, terms.both(c, terms.after(c)))
     for related in (soon, never, terms.after(eventually)):
-        assert len(factors.independent_parts(terms, terms.both(eventually, related))) == 1
-        assert len(factors.independent_parts(terms, terms.both(other, related))) == 2
-    assert len(factors.independent_parts(terms, terms.either(eventually, soon, other))) == 2
+        assert len(parts_of(terms, terms.both(eventually, related))) == 1
+        assert len(parts_of(terms, terms.both(other, related))) == 2
+    assert len(parts_of(terms, terms.either(eventually, soon, other))) == 2
 
 
 def test_a_limit_while_the_product_is_solved_names_its_states() -> None:
@@ -133,7 +135,7 @@ def test_classes_that_a_part_cannot_tell_apart_are_one_class_to_it(
         return add_class(self, true, false)
 
     monkeypatch.setattr(progression.Progression, "add_class", counted)
-    whole = factors.Factors(terms, terms.both(*parts), elements)
+    whole = independent_parts.Factors(terms, terms.both(*parts), elements)
     for code in range(16):
         holding = [a for i, a in enumerate(literals) if code >> i & 1]
         whole.add_class(holding, [a for a in literals if a not in holding])

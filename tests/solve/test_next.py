@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.chain.graph import Graph
-from dpcheck.solve.reach import next_probabilities
+from dpcheck.solve.reachability.reach import next_probabilities
 
 
 @given(

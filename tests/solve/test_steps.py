@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
 from dpcheck.solve import path_bounds, paths
-from dpcheck.solve.steps import horizon
-from dpcheck.solve.terms import Terms
+from dpcheck.solve.formulas.bounded_formulas import horizon
+from dpcheck.solve.formulas.terms import Terms
 from tests.solve.chains import (
     Row,
     as_fraction,

@@ -1,0 +1,114 @@
+"""What an adversary sees of a chain, as a chain: one transition per observation.
+
+Event-level privacy speaks of sequences of observations, so silent states are summed away, as in the
+chain of a mechanism. A run ends in † or in an absorbing state; one that moves on forever without
+showing anything goes to `diverged`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
+from dpcheck.chain.contraction.elimination import eliminated
+from dpcheck.chain.sets import without
+from dpcheck.chain.weights.rows import Rows, with_sinks
+from dpcheck.limits import Tick
+from dpcheck.records import replace
+
+
+def ignored(_progress: str) -> None:
+    """Let the work go on without limits."""
+
+
+def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignored) -> Chain:
+    """Return the chain of the starts (by default the initial states) and the observed states.
+
+    The starts come first, in their order, and are the initial states; then observed states by
+    number. A start that shows nothing is a start only: runs that come back to it pass silently.
+    `tick` is called with a progress report now and then, and may raise to stop the work.
+    """
+    starts = chain.initial if starts is None else starts
+    rows = _with_ends(chain)
+    silent = chain.observation < 0
+    silent[chain.stopped :] = False
+    others = without(np.flatnonzero(chain.observation >= 0), starts)
+    wanted = np.concatenate([starts, others])
+    diverged = chain.n_states if chain.diverged is None else chain.diverged
+    kept = eliminated(rows, silent=silent, wanted=wanted, diverged=diverged, tick=tick, n_more=2)
+    n = len(wanted)
+    number = np.full(chain.n_states + 1, -1, np.int64)
+    number[wanted] = np.arange(n)
+    number[chain.stopped], number[diverged] = n, n + 1
+    full = _sorted(with_sinks(kept, number, has_diverged=chain.diverged is not None))
+    diverges = full.n_rows > n + 1
+    states = np.concatenate([wanted, [chain.stopped], [diverged] if diverges else []])
+    n_states, state_text = chain.n_states, chain.state_text  # the text alone keeps no chain alive
+    return replace(
+        chain,
+        indptr=full.indptr,
+        targets=full.targets,
+        numerators=full.numerators,
+        denominators=full.denominators,
+        initial=np.arange(len(starts)),
+        neighbors=_neighbors(chain.neighbors, number),
+        observation=np.concatenate([chain.observation[wanted], np.full(len(states) - n, -1)]),
+        labelling=_Gathered(chain.labelling, states.astype(np.int64), chain.n_states),
+        stopped=n,
+        diverged=n + 1 if diverges else None,
+        state_text=lambda state: (
+            "diverged" if states[state] == n_states else state_text(int(states[state]))
+        ),
+        shows_every_step=True,
+    )
+
+
+def _with_ends(chain: Chain) -> Rows:
+    """Return the rows, where absorbing states lead to †: a run ends there."""
+    lengths = np.diff(chain.indptr)
+    single = np.flatnonzero(lengths == 1)
+    ends = single[chain.targets[chain.indptr[single]] == single]
+    targets = chain.targets.copy()
+    targets[chain.indptr[ends]] = chain.stopped
+    return Rows(chain.indptr, targets, chain.numerators, chain.denominators)
+
+
+def _sorted(rows: Rows) -> Rows:
+    """Return the rows with increasing targets."""
+    sources = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+    order = np.lexsort((rows.targets, sources))
+    return Rows(rows.indptr, rows.targets[order], rows.numerators[order], rows.denominators)
+
+
+def _neighbors(relation: NeighborRelation, number: IntArray) -> NeighborRelation:
+    """Return the relation among the states that are left."""
+    return NeighborRelation(
+        _renumbered(relation.pairs, number), _renumbered(relation.later, number)
+    )
+
+
+def _renumbered(pairs: IntArray, number: IntArray) -> IntArray:
+    pairs = np.sort(number[pairs], axis=1)
+    pairs = pairs[np.all(pairs >= 0, axis=1)]
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+class _Gathered(Mapping[str, BoolArray]):
+    """A labelling of some of the states; a state that is new has no label."""
+
+    def __init__(self, labelling: Mapping[str, BoolArray], states: IntArray, n_states: int) -> None:
+        self._labelling = labelling
+        self._states = states
+        self._n_states = n_states
+
+    def __getitem__(self, key: str) -> BoolArray:
+        padded = np.append(self._labelling[key], np.False_)
+        return padded[np.minimum(self._states, self._n_states)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._labelling)
+
+    def __len__(self) -> int:
+        return len(self._labelling)

@@ -1,0 +1,331 @@
+"""Sparse rows of exact weights, and their arithmetic on whole arrays.
+
+Row s of `Rows` is P(s, targets[j]) = numerators[j] / denominators[s] for
+indptr[s] <= j < indptr[s+1], as in `Chain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+import numpy as np
+
+from dpcheck.chain.arrays import differences, marked
+from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.chain.sets import in_order, is_increasing
+from dpcheck.chain.weights.denominators import (
+    Scales,
+    as_objects,
+    concatenated,
+    fits,
+    is_uniform,
+    multiplied,
+    summed,
+)
+from dpcheck.records import dataclass
+
+SMALL_ENOUGH_TO_REDUCE = 20_000
+
+ENTRIES_AT_ONCE = 1 << 16
+"""So many entries are added up together: what is made on the way fits a cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """indptr [n+1], targets [n_entries], numerators [n_entries], denominators [n]."""
+
+    indptr: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    denominators: WeightArray
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Entries of some rows in any order: `numerators[i] / scale` at (`rows[i]`, `targets[i]`).
+
+    `scales` [n_entries] are codes of a `Scales`; a row may hold several scales and repeat targets.
+    """
+
+    rows: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    scales: IntArray
+
+
+def joined(parts: Sequence[Entries]) -> Entries:
+    """Return the entries of all parts, at least one, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Entries(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.targets for part in parts]),
+        concatenated([part.numerators for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+    )
+
+
+def indptr_of(lengths: IntArray) -> IntArray:
+    """Return where rows of the given lengths start and end, [n+1]."""
+    indptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    return indptr
+
+
+def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return the concatenation of `starts[i], ..., starts[i] + lengths[i] - 1`.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    if not len(starts):
+        return np.empty(0, np.int64)
+    ends = np.cumsum(lengths)
+    found = (starts - ends + lengths).repeat(lengths)
+    found += np.arange(ends[-1])
+    return found
+
+
+def merged(
+    entries: Entries, n_rows: int, n_targets: int, scales: Scales
+) -> tuple[IntArray, IntArray, WeightArray, IntArray]:
+    """Return (row, target, numerator) in row-major order without repeats, and scales per row.
+
+    The scale of a row is the lcm of the scales of its entries, so equal targets just add up.
+    The sum of a row is at most 1, hence no numerator exceeds its row's scale.
+    """
+    row_scales = scales.segment_lcms(entries.rows, entries.scales, n_rows)
+    bound = scales.bound(row_scales)
+    numerators = entries.numerators
+    if not is_uniform(entries.scales):
+        factors = scales.quotients(row_scales[entries.rows], entries.scales)
+        numerators = multiplied(numerators, factors, bound)
+    whole = Scaled(entries.rows, entries.targets, numerators, row_scales)
+    return *_added_up(whole, n_targets, bound), row_scales
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Entries in any order: `numerators[i]` over the scale of `rows[i]`, at `targets[i]`.
+
+    `row_scales` [n_rows] are codes of a `Scales`; targets may repeat; numerators are positive.
+    """
+
+    rows: IntArray
+    targets: IntArray
+    numerators: WeightArray
+    row_scales: IntArray
+
+
+def _added_up(
+    entries: Scaled, n_targets: int, bound: int | None
+) -> tuple[IntArray, IntArray, WeightArray]:
+    """Return (row, target, numerator) in row-major order without repeats, each at most `bound`."""
+    n_rows, n_entries = len(entries.row_scales), len(entries.rows)
+    bits = n_targets.bit_length()
+    keys = entries.rows << bits
+    keys |= entries.targets
+    if is_increasing(keys):
+        return entries.rows, entries.targets, entries.numerators
+    if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
+        present = np.zeros(n_targets, np.bool_)
+        present[entries.targets] = True
+        used = marked(present)
+        if n_rows * len(used) <= 2 * n_entries:
+            del keys
+            return _added_up_in_table(entries, used, n_targets)
+    keys, order = in_order(keys, n_rows << bits)
+    is_first = np.ones(n_entries, np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
+    starts = marked(is_first)
+    sums = summed(entries.numerators[order], starts, bound)
+    keys = keys[starts]
+    rows = keys >> bits
+    keys &= (1 << bits) - 1
+    return rows, keys, sums
+
+
+def _added_up_in_table(
+    entries: Scaled, used: IntArray, n_targets: int
+) -> tuple[IntArray, IntArray, WeightArray]:
+    """Return the sums of entries at few targets, `used`, by a table of rows and targets.
+
+    Numerators are positive, so a place with the sum 0 has no entry.
+    """
+    width = len(used)
+    column = np.empty(n_targets, np.int64)
+    column[used] = np.arange(width)
+    sums = np.zeros(len(entries.row_scales) * width, np.int64)
+    for first in range(0, len(entries.rows), ENTRIES_AT_ONCE):
+        some = slice(first, first + ENTRIES_AT_ONCE)
+        place = entries.rows[some] * width + column[entries.targets[some]]
+        np.add.at(sums, place, entries.numerators[some])
+    places = np.flatnonzero(sums)
+    rows = places // width
+    return rows, used[places - rows * width], sums[places]
+
+
+def rows_of(entries: Entries, n_rows: int, n_targets: int, scales: Scales) -> Rows:
+    """Return the entries as rows in lowest terms."""
+    rows, targets, numerators, row_scales = merged(entries, n_rows, n_targets, scales)
+    return _as_rows(rows, targets, numerators, scales.weights(row_scales))
+
+
+def rows_of_scaled(entries: Scaled, n_targets: int, scales: Scales) -> Rows:
+    """Return entries that are over the scales of their rows as rows in lowest terms."""
+    found = _added_up(entries, n_targets, scales.bound(entries.row_scales))
+    return _as_rows(*found, scales.weights(entries.row_scales))
+
+
+def _as_rows(
+    rows: IntArray, targets: IntArray, numerators: WeightArray, denominators: WeightArray
+) -> Rows:
+    indptr = np.zeros(len(denominators) + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(denominators)), out=indptr[1:])
+    return in_lowest_terms(Rows(indptr, targets, numerators, denominators))
+
+
+def as_slice(states: IntArray | slice) -> IntArray | slice:
+    """Return the states as an index, a slice where they follow one another.
+
+    >>> as_slice(np.array([3, 4, 5])), as_slice(np.array([3, 5, 4, 6]))
+    (slice(3, 6, None), array([3, 5, 4, 6]))
+    """
+    if isinstance(states, slice):
+        return states
+    n = len(states)
+    if n and int(states[-1]) - int(states[0]) == n - 1 and is_increasing(states):
+        return slice(int(states[0]), int(states[-1]) + 1)
+    return states
+
+
+def entries_of(indptr: IntArray, states: IntArray | slice) -> IntArray | slice:
+    """Return where the entries of some rows are, row by row; a slice where the rows are one."""
+    rows = as_slice(states)
+    if isinstance(rows, slice):
+        return slice(int(indptr[rows.start]), int(indptr[rows.stop]))
+    starts = indptr[rows]
+    return ranges(starts, indptr[rows + 1] - starts)
+
+
+def in_places(parts: list[tuple[IntArray | slice, Rows]], n_rows: int, end: int) -> Rows:
+    """Return rows that come in parts, each with the places of its rows; others lead to `end`.
+
+    The list is emptied: what is in place is let go.
+    """
+    indptr, are_given = np.ones(n_rows + 1, np.int64), np.zeros(n_rows, np.bool_)
+    indptr[0], lengths = 0, indptr[1:]
+    for places, rows in parts:
+        lengths[as_slice(places)] = differences(rows.indptr)
+        are_given[places] = True
+    np.cumsum(lengths, out=lengths)
+    are_small = all(
+        rows.numerators.dtype == rows.denominators.dtype == np.int64 for _, rows in parts
+    )
+    targets = np.empty(indptr[-1], np.int64)
+    numerators: WeightArray = np.empty(indptr[-1], np.int64 if are_small else object)
+    denominators: WeightArray = np.empty(n_rows, np.int64 if are_small else object)
+    others = marked(~are_given)
+    targets[indptr[others]], numerators[indptr[others]], denominators[others] = end, 1, 1
+    while parts:
+        places, rows = parts.pop()
+        entries = entries_of(indptr, places)
+        targets[entries] = rows.targets
+        numerators[entries] = rows.numerators
+        denominators[as_slice(places)] = rows.denominators
+    return Rows(indptr, targets, numerators, denominators)
+
+
+def with_sinks(rows: Rows, number: IntArray, *, has_diverged: bool = False) -> Rows:
+    """Return the rows of a chain with targets renumbered, the last two rows being its sinks.
+
+    `number` [n_targets] gives the new number of each target, in increasing order. The last two rows
+    have an entry each: the first becomes †, and the other, `diverged`, is cut off if nothing leads
+    there (and it is not there in any case). The given targets are overwritten, some at a time:
+    there may be many millions, and memory that is fresh costs more than the work.
+    """
+    n_rows, n_entries, targets = rows.n_rows, len(rows.targets), rows.targets
+    for first in range(0, n_entries - 2, ENTRIES_AT_ONCE):
+        some = targets[first : min(first + ENTRIES_AT_ONCE, n_entries - 2)]
+        some[:] = number[some]
+        has_diverged = has_diverged or bool((some == n_rows - 1).any())
+    targets[-2:] = n_rows - 2, n_rows - 1
+    n_cut = 0 if has_diverged else 1
+    return Rows(
+        rows.indptr[: n_rows + 1 - n_cut],
+        targets[: n_entries - n_cut],
+        rows.numerators[: n_entries - n_cut],
+        rows.denominators[: n_rows - n_cut],
+    )
+
+
+def in_lowest_terms(rows: Rows) -> Rows:
+    """Divide each row by the greatest common divisor of its numerators.
+
+    Cheap in int64; with large numbers only small tables are reduced, since rows may share them.
+    """
+    if rows.numerators.dtype == np.int64 and rows.denominators.dtype == np.int64:
+        return _divided(rows, _row_gcds(rows))
+    if len(rows.numerators) > SMALL_ENOUGH_TO_REDUCE or not _are_integers(rows):
+        return rows
+    divisors = np.ones(rows.n_rows, object)
+    for s in range(rows.n_rows):
+        row = rows.numerators[rows.indptr[s] : rows.indptr[s + 1]]
+        divisors[s] = gcd(*(int(w) for w in row)) or 1
+    return _in_int64_if_possible(_divided(rows, divisors))
+
+
+def _are_integers(rows: Rows) -> bool:
+    return all(isinstance(w, int) for w in as_objects(rows.numerators)) and all(
+        isinstance(w, int) for w in as_objects(rows.denominators)
+    )
+
+
+def _row_gcds(rows: Rows) -> IntArray:
+    """Return the divisor of each row: 1 for one that is empty or 0.
+
+    It divides the first and the last numerator: where these have no common divisor, it is 1.
+    """
+    divisors = np.ones(rows.n_rows, np.int64)
+    starts, ends = rows.indptr[:-1], rows.indptr[1:]
+    nonempty = marked(ends > starts)
+    if not len(nonempty):
+        return divisors
+    divisors[nonempty] = np.gcd(
+        rows.numerators[starts[nonempty]], rows.numerators[ends[nonempty] - 1]
+    )
+    open_rows = marked(divisors != 1)
+    if len(open_rows):
+        lengths = (ends - starts)[open_rows]
+        entries = rows.numerators[ranges(starts[open_rows], lengths)]
+        divisors[open_rows] = np.gcd.reduceat(entries, lengths.cumsum() - lengths)
+    return np.maximum(divisors, 1)
+
+
+def _divided(rows: Rows, divisors: WeightArray) -> Rows:
+    if (divisors == 1).all():
+        return rows
+    lengths = differences(rows.indptr)
+    return Rows(
+        rows.indptr,
+        rows.targets,
+        rows.numerators // divisors.repeat(lengths),
+        rows.denominators // divisors,
+    )
+
+
+def _in_int64_if_possible(rows: Rows) -> Rows:
+    if not len(rows.denominators) or max(int(d) for d in rows.denominators) >= 2**62:
+        return rows
+    return Rows(
+        rows.indptr,
+        rows.targets,
+        rows.numerators.astype(np.int64),
+        rows.denominators.astype(np.int64),
+    )

@@ -1,0 +1,644 @@
+"""Event-level privacy from a table of output sequences: worst events and ratios of pairs of rows.
+
+For one pair of rows p, q and a factor E the worst event is {o : p_o > E q_o}, so the least δ is
+Σ max(0, p_o - E q_o), the hockey-stick divergence (Barthe, Olmedo, ICALP 2013), and the least E for
+δ = 0 is max p_o / q_o. Sources with equal rows are one class, and pairs of classes are compared
+once. Weights stay whole numbers over the denominators of their rows: with E = a/b,
+
+    p/D > E q/D'   exactly if   p X > q Y   with X : Y = D' b : a D in lowest terms,
+
+in int64 where D X and D' Y are below 2^62 (p <= D and q <= D'), in Python integers or ℤ[e^r] else.
+An irrational E is first replaced by a lower and an upper rational bound; only outputs between the
+two are decided one by one.
+
+Floats come before the products: a quotient of `rounded_chances` is (p/D)/(q/D') after at most
+eleven correctly rounded steps, so its error is below 22u of it (`exact.floats`). Where it is
+further than that from E, the comparison is decided; the others, as a rule a few ties, are compared
+exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from math import gcd
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from dpcheck.chain.arrays import marked
+from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.sets import distinct, distinct_rows
+from dpcheck.chain.weights.denominators import as_objects, distinct_pairs, weight_array
+from dpcheck.chain.weights.rows import ranges
+from dpcheck.check.evidence.equal_rows import classes_by_limbs
+from dpcheck.check.evidence.float_probabilities import FloatArray, rounded_chances
+from dpcheck.check.evidence.sequences import SequenceTable
+from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.exact import (
+    UNIT_ROUNDOFF,
+    ExpPolynomial,
+    Number,
+    Whole,
+    as_fraction_parts,
+    divide,
+    exact_quotient,
+    excess_sign,
+    float_bounds,
+    number,
+    whole_gcd,
+)
+from dpcheck.limits import Limits
+from dpcheck.records import dataclass
+
+FloatPair = tuple[FloatArray, FloatArray]
+if TYPE_CHECKING:
+    Placed = TypeVar("Placed", WeightArray, FloatArray)
+
+_INT64_LIMIT = 2**62
+_BLOCK = 1 << 20
+_KEPT = 1 << 22
+_RIVALS = 1 << 14
+_HEAD = 8
+_MANY_ROWS = 64
+_MARGIN = 32 * UNIT_ROUNDOFF
+
+_Key = tuple[bytes, Whole, bytes | tuple[Whole, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRows:
+    """The rows of a sequence table, and pairs of them.
+
+    pairs [n_pairs, 2] are indices into the table's sources.
+    """
+
+    table: SequenceTable
+    pairs: IntArray
+
+    def blocks(self, limits: Limits) -> Iterator[Block]:
+        """Pairs of rows side by side, both directions; kept where all of them are not many."""
+        if self._n_compared > _KEPT:
+            return self._made_blocks(self._class_pairs, limits)
+        return iter(self._kept_blocks)
+
+    def rival_blocks(self, limits: Limits) -> Iterator[Block]:
+        """Pairs of rows side by side, both directions; among them all that have the largest ratio.
+
+        Floats leave out the others where rows have one support. A largest quotient of two
+        chances, or of the inverse, is wrong by less than 24u of it (one step more than in a
+        block), so a pair that is 64u of the largest below it does not have the largest ratio.
+        """
+        chosen = self._class_pairs
+        limits.check_time(f"0 of {len(chosen)} pairs of rows compared")
+        if not self.have_one_support or len(chosen) < self.table.indptr[1]:
+            return self.blocks(limits)
+        if self._chances is None:
+            return self.blocks(limits)
+        columns = np.ascontiguousarray(self._chances.reshape(len(self._classes), -1).T)
+        tops = []
+        for start in range(0, len(chosen), _RIVALS):
+            limits.check_time(f"{start} of {len(chosen)} pairs of rows compared")
+            tops.append(_largest_quotients(columns, self.pairs[chosen[start : start + _RIVALS]]))
+        top = np.concatenate(tops)
+        # What is not a number is no rival for certain; it is kept.
+        is_rival = ~(top < np.fmax.reduce(top) * (1 - 2 * _MARGIN))
+        return self._made_blocks(chosen[is_rival], limits)
+
+    def block_of(self, gap: Gap) -> Block:
+        """Return the one pair of rows a gap is about, in its direction."""
+        block = self._block(np.array([gap.pair], np.int64))
+        return block if gap.is_forward else block.reversed()
+
+    def classes_of(self, pair: int) -> tuple[int, int]:
+        """Return the classes of equal rows that the two states of a pair belong to."""
+        first, second = self._classes[self.pairs[pair]].tolist()
+        return first, second
+
+    def pair_block(self, pair: int) -> Block:
+        """Return one pair of rows side by side, forward."""
+        return self._block(np.array([pair], np.int64))
+
+    @cached_property
+    def _classes(self) -> IntArray:
+        """The number of each source's class of equal rows, [n_sources].
+
+        Rows with different beginnings differ: only the others are read to their ends.
+        """
+        n_rows, weights = len(self.table.sources), self.table.weights
+        if weights.dtype == object and n_rows >= _MANY_ROWS and len(weights) <= _HEAD * n_rows:
+            found = classes_by_limbs(self.table, *self._scales)
+            if found is not None:
+                return found
+        classes = self._beginnings.copy()
+        sizes = np.bincount(classes)
+        if self._are_beginnings_exact and int(self.table.indptr[1]) <= _HEAD:
+            return classes
+        numbers: dict[tuple[int, _Key], int] = {}
+        for i in np.flatnonzero(sizes[classes] > 1).tolist():
+            key = int(classes[i]), self._key(i, None)
+            classes[i] = numbers.setdefault(key, len(sizes) + len(numbers))
+        return classes
+
+    @property
+    def _are_beginnings_exact(self) -> bool:
+        """Tell whether rows of one class of `_beginnings` do begin equally."""
+        return self.have_one_support and self.table.weights.dtype == np.int64
+
+    @cached_property
+    def _beginnings(self) -> IntArray:
+        """The number of each source's class of rows that may begin equally, [n_sources]."""
+        if self._are_beginnings_exact:
+            starts, width = self.table.indptr[:-1], int(self.table.indptr[1])
+            heads = self.table.weights[starts[:, None] + np.arange(min(width, _HEAD))]
+            whole = np.column_stack([np.array(self.table.denominators, np.int64), heads])
+            lowest = whole // np.gcd.reduce(whole, axis=1)[:, None]
+            return distinct_rows(list(lowest.T))[1]
+        found: dict[object, int] = {}
+        n_sources = len(self.table.denominators)
+        keys = (self._head(i) for i in range(n_sources))
+        return np.array([found.setdefault(key, len(found)) for key in keys], np.int64)
+
+    def _head(self, i: int) -> object:
+        """Return what rows that begin equally have in common.
+
+        Python rounds a quotient of integers correctly: equal rationals become equal floats. So
+        rows with different floats differ, and rows with the same ones are read to their ends.
+        """
+        start, end = self._bounds[i]
+        row = slice(start, min(end, start + _HEAD))
+        denominator = self.table.denominators[i]
+        try:
+            head = tuple([weight / denominator for weight in self.table.weights[row].tolist()])
+        except TypeError:
+            return self._key(i, _HEAD)
+        return head if self.have_one_support else (head, self.table.sequences[row].tobytes())
+
+    def _key(self, i: int, width: int | None) -> _Key:
+        """Return what equal rows have in common, of all their entries or of the first few.
+
+        Weights of equal rows are in one proportion to the rows' denominators; where all have one
+        denominator, they are the same.
+        """
+        start, end = self._bounds[i]
+        row = slice(start, end if width is None else min(end, start + width))
+        support = b"" if self.have_one_support else self.table.sequences[row].tobytes()
+        if len(self._scales[0]) == 1 and self.table.weights.dtype == np.int64:
+            return support, 1, self.table.weights[row].tobytes()
+        denominator, weights = self.table.denominators[i], self.table.weights[row].tolist()
+        divisor = _common_divisor(denominator, weights)
+        if divisor > 1:
+            denominator = exact_quotient(denominator, divisor)
+            weights = [weight // divisor for weight in weights]
+        return support, denominator, tuple(weights)
+
+    @cached_property
+    def _scales(self) -> tuple[Sequence[Whole], IntArray]:
+        """The different denominators, and which of them each source has, [n_sources]."""
+        denominators = self.table.denominators
+        codes = {scale: code for code, scale in enumerate(dict.fromkeys(denominators))}
+        found = map(codes.__getitem__, denominators)
+        return list(codes), np.fromiter(found, np.int64, len(denominators))
+
+    @cached_property
+    def _chances(self) -> FloatArray | None:
+        """The probabilities of the table's entries, rounded, where all are rational."""
+        return rounded_chances(self.table, *self._scales)
+
+    @cached_property
+    def _bounds(self) -> list[tuple[int, int]]:
+        """Where each row begins and ends in the table."""
+        return list(pairwise(self.table.indptr.tolist()))
+
+    @cached_property
+    def _class_pairs(self) -> IntArray:
+        """One representative pair for each pair of different classes: rows of `pairs`, in order.
+
+        No pair is there twice, nor a source beside itself: where all rows differ, that is all.
+        """
+        if len(distinct(self._classes)) == len(self._classes):
+            return np.arange(len(self.pairs))
+        classes = self._classes[self.pairs]
+        different = marked(classes[:, 0] != classes[:, 1])
+        left, right = classes[different].T
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        keys = low * (int(self._classes.max(initial=0)) + 1) + high
+        return different[first_places(keys)]
+
+    @cached_property
+    def _kept_blocks(self) -> list[Block]:
+        """All blocks."""
+        return list(self._made_blocks(self._class_pairs, Limits()))
+
+    @property
+    def _n_compared(self) -> int:
+        """The number of entries in all pairs of rows."""
+        return int(self._sizes(self._class_pairs).sum())
+
+    def _sizes(self, chosen: IntArray) -> IntArray:
+        """Return the number of entries in both rows of the chosen pairs, [n_chosen]."""
+        widths = np.diff(self.table.indptr)
+        if self.have_one_support:
+            return np.full(len(chosen), 2 * widths[0])
+        return np.asarray(widths[self.pairs[chosen]].sum(axis=1), np.int64)
+
+    def _made_blocks(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
+        """Make pairs of rows side by side, both directions, in blocks of bounded size."""
+        sizes = self._sizes(chosen)
+        chunk = np.cumsum(sizes) // _BLOCK
+        bounds = np.flatnonzero(np.diff(chunk, prepend=-1))
+        for k, start in enumerate(bounds.tolist()):
+            stop = bounds[k + 1] if k + 1 < len(bounds) else len(sizes)
+            limits.check_time(f"{start} of {len(sizes)} pairs of rows compared")
+            forward = self._block(chosen[start:stop])
+            yield forward
+            yield forward.reversed()
+
+    @cached_property
+    def have_one_support(self) -> bool:
+        """Tell whether all rows list the same sequences, each with a positive probability."""
+        starts, ends = self.table.indptr[:-1], self.table.indptr[1:]
+        widths = distinct(ends - starts)
+        if len(widths) != 1 or widths[0] == 0:
+            return False
+        grid = self.table.sequences.reshape(-1, int(widths[0]))
+        return bool((grid == grid[0]).all() and (self.table.weights != 0).all())
+
+    def _aligned_block(self, chosen: IntArray) -> Block:
+        """Return rows side by side where all have one support: nothing has to be merged."""
+        weights, (scales, codes) = self.table.weights, self._scales
+        left, right = self.pairs[chosen].T
+        width = int(self.table.indptr[1])
+        grid = weights.reshape(-1, width)
+
+        def chances() -> FloatPair | None:
+            if self._chances is None:
+                return None
+            rounded = self._chances.reshape(-1, width)
+            return rounded[left].reshape(-1), rounded[right].reshape(-1)
+
+        segments = np.arange(len(chosen))
+        return Block(
+            pair=chosen,
+            is_forward=True,
+            starts=segments * width,
+            segment=segments.repeat(width),
+            sequence=np.tile(self.table.sequences[:width], len(chosen)),
+            p=grid[left].reshape(-1),
+            q=grid[right].reshape(-1),
+            scales=scales,
+            p_scales=codes[left],
+            q_scales=codes[right],
+            chances=chances,
+        )
+
+    def _block(self, chosen: IntArray) -> Block:
+        """Return rows side by side for the chosen rows of `pairs`."""
+        if self.have_one_support:
+            return self._aligned_block(chosen)
+        weights, (scales, codes) = self.table.weights, self._scales
+        left, right = self.pairs[chosen].T
+        (segment_p, at_p), (segment_q, at_q) = self._entries(left), self._entries(right)
+        keys_p = segment_p * self.table.n_sequences + self.table.sequences[at_p]
+        keys_q = segment_q * self.table.n_sequences + self.table.sequences[at_q]
+        if np.array_equal(keys_p, keys_q):
+            keys, where = keys_p, np.tile(np.arange(len(keys_p)), 2)
+        else:
+            keys, where = np.unique(np.concatenate([keys_p, keys_q]), return_inverse=True)
+        where_p, where_q = where[: len(keys_p)], where[len(keys_p) :]
+        n = len(keys)
+
+        def chances() -> FloatPair | None:
+            found = self._chances
+            if found is None:
+                return None
+            return _placed(found[at_p], where_p, n), _placed(found[at_q], where_q, n)
+
+        segment = keys // self.table.n_sequences
+        return Block(
+            pair=chosen,
+            is_forward=True,
+            starts=marked(np.diff(segment, prepend=-1)),
+            segment=segment,
+            sequence=keys % self.table.n_sequences,
+            p=_placed(weights[at_p], where_p, n),
+            q=_placed(weights[at_q], where_q, n),
+            scales=scales,
+            p_scales=codes[left],
+            q_scales=codes[right],
+            chances=chances,
+        )
+
+    def _entries(self, sources: IntArray) -> tuple[IntArray, IntArray]:
+        """Return for all entries of the given rows: which of them, and where in the table."""
+        starts = self.table.indptr[sources]
+        widths = self.table.indptr[sources + 1] - starts
+        return np.arange(len(sources)).repeat(widths), ranges(starts, widths)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some pairs of rows side by side, on the union of their sequences.
+
+    pair [n_segments] rows of the evidence's pairs; segment k holds the entries from `starts[k]`.
+    segment, sequence, p, q [n_entries]; p is over the denominator `scales[p_scales[segment]]`, and
+    q over that of `q_scales`, [n_segments]. `chances` makes both probabilities, [n_entries], as
+    `rounded_chances` gives them, when they are first needed.
+    """
+
+    pair: IntArray
+    is_forward: bool
+    starts: IntArray
+    segment: IntArray
+    sequence: IntArray
+    p: WeightArray
+    q: WeightArray
+    scales: Sequence[Whole]
+    p_scales: IntArray
+    q_scales: IntArray
+    chances: Callable[[], FloatPair | None]
+
+    def reversed(self) -> Block:
+        """Return the same rows with p and q exchanged."""
+        return Block(
+            self.pair,
+            not self.is_forward,
+            self.starts,
+            self.segment,
+            self.sequence,
+            self.q,
+            self.p,
+            self.scales,
+            self.q_scales,
+            self.p_scales,
+            lambda: None if self._chances is None else self._chances[::-1],
+        )
+
+    def exceeding(self, factor: Factor) -> BoolArray:
+        """Return where p > E q, [n_entries]."""
+        if factor.value is not None and (factor.is_rational or self._has_powers):
+            return self._exceeding_at(factor.value, None)
+        low, high = factor.bounds()
+        sure = self.without_counterpart() if high is None else self._exceeding_at(high, None)
+        for j in marked(self._exceeding_at(low, None) & ~sure).tolist():
+            sure[j] = excess_sign(*self.probabilities(j), factor.epsilon) > 0
+        return sure
+
+    def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
+        """Return where p > value · q among some entries (all of them if None)."""
+        products = self._shared_products(value, entries)
+        if products is not None:
+            return products[0] > products[1]
+        above, near = self._clearly_above(value, entries)
+        if len(near):
+            p, q = self._cross_multiplied(value, near if entries is None else entries[near])
+            above[near] = p > q
+        return above
+
+    def _shared_products(
+        self, value: Number, entries: IntArray | None
+    ) -> tuple[WeightArray, WeightArray] | None:
+        """Return p X and q Y where all rows share X and Y and the products fit int64, else None.
+
+        They are exact, and no slower than floats.
+        """
+        scales, _ = self._distinct_scales
+        if len(scales) > 1 or self.p.dtype != np.int64:
+            return None
+        p_factors, q_factors, fits = _factors(value, scales)
+        if not fits:
+            return None
+        p, q = (self.p, self.q) if entries is None else (self.p[entries], self.q[entries])
+        x, y = p_factors.item(0), q_factors.item(0)
+        return (p if x == 1 else p * x), (q if y == 1 else q * y)
+
+    def equal_ratio(self, value: Number, entries: IntArray) -> IntArray:
+        """Return those of some entries where p = value · q and p is not 0."""
+        products, chosen = self._shared_products(value, entries), entries
+        if products is None:
+            chosen = entries[self._clearly_above(value, entries)[1]]
+            products = self._cross_multiplied(value, chosen)
+        p, q = products
+        return chosen[np.asarray((p == q) & (self.p[chosen] != 0), np.bool_)]
+
+    def ratio_gap(self, value: Number, k: int) -> Gap:
+        """Return p - E q for the entries of segment k where p = value · q, at least one."""
+        stop = self.starts.item(k + 1) if k + 1 < len(self.starts) else len(self.p)
+        chosen = self.equal_ratio(value, np.arange(self.starts.item(k), stop))
+        return self.gap(k, self.p[chosen].sum(), self.q[chosen].sum())
+
+    def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
+        """Return where floats tell that p > value · q, and which entries they do not decide."""
+        ratios, bounds = self._ratios, float_bounds(value)
+        if ratios is None or bounds is None:
+            n_asked = len(self.p) if entries is None else len(entries)
+            return np.zeros(n_asked, np.bool_), np.arange(n_asked)
+        ratios = ratios if entries is None else ratios[entries]
+        low, high = bounds
+        above: BoolArray = ratios > high * (1 + _MARGIN)
+        return above, marked(~(above | (ratios < low * (1 - _MARGIN))))
+
+    @cached_property
+    def _ratios(self) -> FloatArray | None:
+        """Estimates of p/q as probabilities, [n_entries]: inf for p/0, not a number for 0/0."""
+        if self._chances is None:
+            return None
+        p, q = self._chances
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios: FloatArray = p / q
+        return ratios
+
+    @cached_property
+    def _chances(self) -> FloatPair | None:
+        """The probabilities of p and of q, rounded."""
+        return self.chances()
+
+    def _cross_multiplied(
+        self, value: Number, entries: IntArray
+    ) -> tuple[WeightArray, WeightArray]:
+        """Return p X and q Y, whole, whose comparison is that of p/D and value · q/D'."""
+        p, q = self.p[entries], self.q[entries]
+        scales, which = self._distinct_scales
+        kinds, which = present(which[self.segment[entries]], len(scales))
+        p_factors, q_factors, fits = _factors(value, [scales[k] for k in kinds.tolist()])
+        if not fits or p.dtype != np.int64:
+            p_factors, q_factors = as_objects(p_factors), as_objects(q_factors)
+        return _scaled(p, p_factors, which), _scaled(q, q_factors, which)
+
+    @cached_property
+    def _distinct_scales(self) -> tuple[list[tuple[Whole, Whole]], IntArray]:
+        """The different pairs of scales, and which of them each segment has, [n_segments]."""
+        pairs, which = distinct_pairs(self.p_scales, self.q_scales, len(self.scales))
+        return [(self.scales[a], self.scales[b]) for a, b in pairs], which
+
+    def sums(self, mask: BoolArray) -> tuple[WeightArray, WeightArray]:
+        """Return the sums of p and of q over the masked entries of each segment."""
+        zero = np.zeros(1, self.p.dtype)
+        p, q = np.where(mask, self.p, zero), np.where(mask, self.q, zero)
+        return np.add.reduceat(p, self.starts), np.add.reduceat(q, self.starts)
+
+    def segments_with(self, mask: BoolArray) -> list[int]:
+        """Return the segments with some masked entry."""
+        return [int(k) for k in distinct(self.segment[mask])]
+
+    def gap(self, k: int, p: Whole, q: Whole) -> Gap:
+        """Return p - E q for whole sums over the scales of segment k."""
+        return Gap(
+            number(_whole(p), self.scales[self.p_scales[k]]),
+            number(_whole(q), self.scales[self.q_scales[k]]),
+            int(self.pair[k]),
+            self.is_forward,
+        )
+
+    def probabilities(self, j: int) -> tuple[Number, Number]:
+        """Return p and q of one entry."""
+        gap = self.gap(int(self.segment[j]), self.p[j], self.q[j])
+        return gap.p, gap.q
+
+    def event(self, gap: Gap, factor: Factor | None) -> BoolArray:
+        """Return where p > E q; without a factor, where p/q is the ratio of the gap."""
+        if factor is not None:
+            return self.exceeding(factor)
+        if gap.q == 0:
+            return self.without_counterpart()
+        equal = np.zeros(len(self.p), np.bool_)
+        equal[self.equal_ratio(divide(gap.p, gap.q), np.arange(len(self.p)))] = True
+        return equal
+
+    def heaviest(self, entries: IntArray) -> list[int]:
+        """Return some entries of one segment by falling p - q."""
+        p, q = self._cross_multiplied(1, entries)
+        order = np.argsort(q - p, kind="stable")
+        return [int(j) for j in entries[order]]
+
+    def without_counterpart(self) -> BoolArray:
+        """Return where q is 0 and p is not, [n_entries]."""
+        return np.asarray((self.q == 0) & (self.p != 0), np.bool_)
+
+    def largest_ratio(self, least: Number) -> tuple[Number, int] | None:
+        """Return the largest p/q above `least` where q is not 0, and its segment; None without.
+
+        Quickselect: an entry in the middle of those above the best so far becomes the best.
+        """
+        best: tuple[Number, int] | None = None
+        above = np.flatnonzero(self._exceeding_at(least, None))
+        above = above[np.asarray(self.q[above] != 0, np.bool_)]
+        while len(above):
+            j = int(above[len(above) // 2])
+            p, q = self.probabilities(j)
+            best = divide(p, q), int(self.segment[j])
+            above = above[self._exceeding_at(best[0], above)]
+        return best
+
+    @cached_property
+    def _has_powers(self) -> bool:
+        """Tell whether some weight or scale lies outside the integers."""
+        if self.p.dtype != object:
+            return False
+        weights = (*self.scales, *self.p.tolist(), *self.q.tolist())
+        return any(isinstance(weight, ExpPolynomial) for weight in weights)
+
+
+def _largest_quotients(columns: FloatArray, pairs: IntArray) -> FloatArray:
+    """Return the largest of p/q and q/p of each pair of rows, [n_pairs]; columns [width, n_rows].
+
+    Not a number where one of the quotients is none.
+    """
+    left, right = np.ascontiguousarray(pairs.T)
+    largest = columns[0][left] / columns[0][right]
+    least = largest.copy()
+    for column in columns[1:]:
+        quotients = column[left] / column[right]
+        np.maximum(largest, quotients, out=largest)
+        np.minimum(least, quotients, out=least)
+    found: FloatArray = np.maximum(largest, 1 / least)
+    return found
+
+
+def _factors(
+    value: Number, scales: list[tuple[Whole, Whole]]
+) -> tuple[WeightArray, WeightArray, bool]:
+    """Return X and Y per pair of scales, and whether all products with them fit int64."""
+    above, below = as_fraction_parts(value)
+    p_factors: list[Whole] = []
+    q_factors: list[Whole] = []
+    fits = True
+    for p_scale, q_scale in scales:
+        x, y = below * q_scale, above * p_scale
+        divisor = whole_gcd(x, y)
+        x, y = exact_quotient(x, divisor), exact_quotient(y, divisor)
+        fits = fits and _is_small(p_scale * x) and _is_small(q_scale * y)
+        p_factors.append(x)
+        q_factors.append(y)
+    return weight_array(p_factors), weight_array(q_factors), fits
+
+
+def first_places(keys: IntArray) -> IntArray:
+    """Return where each different key stands first, in increasing order.
+
+    Sorting whole numbers is several times as fast as sorting indices by them, so a key and its
+    place become one number, where that fits.
+
+    >>> first_places(np.array([7, 2, 7, 1])).tolist()
+    [0, 1, 3]
+    """
+    n = len(keys)
+    if n == 0 or int(keys.max()) >= _INT64_LIMIT // n:
+        return np.sort(np.unique(keys, return_index=True)[1])
+    ordered = np.sort(keys * n + np.arange(n))
+    different = ordered // n
+    is_first = np.ones(n, np.bool_)
+    is_first[1:] = different[1:] != different[:-1]
+    return np.sort(ordered[is_first] % n)
+
+
+def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
+    """Return the codes that occur, in order, and which of these each one is.
+
+    >>> kinds, which = present(np.array([7, 2, 7]), 9)
+    >>> kinds.tolist(), which.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    occurs = np.zeros(n_codes, np.bool_)
+    occurs[codes] = True
+    return marked(occurs), (occurs.cumsum() - 1)[codes]
+
+
+def _common_divisor(denominator: Whole, weights: list[Whole]) -> int:
+    """Return the gcd of integers, 1 where there are powers of e among them."""
+    try:
+        return gcd(*cast("list[int]", [denominator, *weights]))
+    except TypeError:
+        return 1
+
+
+def _placed(values: Placed, where: IntArray, size: int) -> Placed:
+    """Return an array of that size with the values at the given places and 0 elsewhere."""
+    zeros: Any = np.zeros(size, values.dtype)
+    placed: Placed = zeros
+    placed[where] = values
+    return placed
+
+
+def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> WeightArray:
+    """Return the products with each entry's factor; a factor they all share is not spread.
+
+    In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
+    """
+    is_shared = len(factors) > 0 and bool((factors == factors[0]).all())
+    if is_shared and factors[0] == 1:
+        return weights
+    if factors.dtype == object:
+        weights = as_objects(weights)
+    return weights * (factors[:1] if is_shared else factors[which])
+
+
+def _is_small(value: Whole) -> bool:
+    """Tell whether a non-negative weight of at most this size fits int64."""
+    return isinstance(value, int) and value < _INT64_LIMIT
+
+
+def _whole(value: Whole) -> Whole:
+    """Return a numpy integer as a Python one, other weights as they are."""
+    return value if isinstance(value, ExpPolynomial) else int(value)

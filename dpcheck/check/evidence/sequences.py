@@ -1,0 +1,503 @@
+"""The distribution of complete output sequences from each of some states, as one table.
+
+What an adversary sees of a run is the sequence of its outputs and whether it ended or went silent
+forever. In a chain with one transition per output the probability of a sequence is a sum over the
+runs that show it, so entries (departure, outputs so far, state, weight) are carried forward one
+output at a time and equal ones are merged: the forward algorithm of hidden Markov models, for all
+departures at once. Prefixes are interned in a tree. The weights of one departure are whole numbers
+over one denominator (`chain.scales`), so no gcd is taken on the way.
+
+Where many entries lead to few (outputs so far, state), as after a draw that departures share, the
+rest of the run is followed once from each of those in place of once from each departure, and the
+departures' table is a product: P(sequence) = Σ P(reach h) P(sequence from h), over these heads h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import lcm
+from typing import Literal
+
+import numpy as np
+
+from dpcheck.chain.arrays import differences, marked, ranked
+from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
+from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
+from dpcheck.chain.weights.denominators import Scales, as_objects, concatenated, multiplied
+from dpcheck.chain.weights.products import composed
+from dpcheck.chain.weights.rows import Entries, merged, ranges
+from dpcheck.exact import Whole
+from dpcheck.limits import Limits
+from dpcheck.records import dataclass, field
+
+STOPPED, DIVERGED, GOES_ON = 0, 1, 2
+ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
+_INT64_LIMIT = 2**62
+_MANY_SCALES = 8
+_MANY_ENTRIES = 256
+_SHARED_BY = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceTable:
+    """For each departure the distribution of its output sequences.
+
+    `sources` [n_sources] are chain states. Entry j, `indptr[i] <= j < indptr[i+1]`, says that
+    from `sources[i]` sequence `sequences[j]` has probability `weights[j] / denominators[i]`; the
+    sequences of a row strictly increase, and every weight is positive.
+    Sequence k shows `prefix[k]` of the tree, then ends as `end[k]` says: `STOPPED`, `DIVERGED`,
+    or `GOES_ON`: every sequence that begins so. In the tree, prefix 0 is empty, and prefix n
+    shows `shown[n]` after `parent[n]`.
+    """
+
+    sources: IntArray
+    indptr: IntArray
+    sequences: IntArray
+    weights: WeightArray
+    denominators: tuple[Whole, ...]
+    prefix: IntArray
+    end: IntArray
+    parent: IntArray
+    shown: IntArray
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of different sequences in all rows."""
+        return len(self.prefix)
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether every sequence of the table is a complete one."""
+        return not bool((self.end == GOES_ON).any())
+
+    def outputs(self, sequence: int) -> tuple[int, ...]:
+        """Return the observation codes a sequence shows, in order."""
+        codes: list[int] = []
+        node = int(self.prefix[sequence])
+        while node != 0:
+            codes.append(int(self.shown[node]))
+            node = int(self.parent[node])
+        return tuple(reversed(codes))
+
+
+def sequence_table(
+    chain: Chain,
+    sources: IntArray,
+    *,
+    limits: Limits,
+    depth: int | None = None,
+    max_entries: int | None = None,
+) -> SequenceTable | None:
+    """Return the table of output sequences, or None when it needs more than `max_entries`.
+
+    The chain shows one output per transition (or ends). With `depth`, sequences are followed for
+    that many outputs, and longer ones are gathered under their first `depth` outputs; without,
+    the caller knows that sequences are finitely many.
+    """
+    ends = _ends(chain, early=depth is None)
+    if depth is None and bool((ends[after_one_step(chain, sources)] >= 0).all()):
+        return _one_output_table(chain, sources, ends, max_entries)
+    for shared_by in (_SHARED_BY, None):
+        search = _Search(chain, sources, limits, max_entries)
+        if _is_followed(search, ends, depth, shared_by):
+            return _assembled(sources, search.found.parts, search.scales, search.tree)
+        if not search.found.has_heads:
+            return None
+    return None
+
+
+class _Search:
+    """What following all runs needs and makes."""
+
+    def __init__(
+        self, chain: Chain, sources: IntArray, limits: Limits, max_entries: int | None
+    ) -> None:
+        self.chain, self.sources, self.limits = chain, sources, limits
+        self.max_entries = max_entries
+        self.scales, self.tree = Scales(), _Tree()
+        self.numerators, self.row_scales = _with_few_scales(chain, sources, self.scales)
+        self.found = _Found(len(sources), self.scales, limits, max_entries)
+
+
+def _is_followed(search: _Search, ends: IntArray, depth: int | None, shared_by: int | None) -> bool:
+    """Follow all runs to their ends, or for `depth` outputs; False if entries are too many.
+
+    They are followed from heads where there are `shared_by` times as many entries (None: never).
+    Sums over heads take more entries while they are made, so a table may fit without heads only.
+    """
+    chain, found = search.chain, search.found
+    level = _departures(search.sources)
+    n_levels = 0
+    while True:
+        level, complete = _split(level, ends)
+        found.add(complete)
+        if len(level.state) == 0:
+            break
+        if n_levels == depth:
+            found.add(_as_finished(level, np.full(len(level.state), GOES_ON)))
+            break
+        heads, where = _distinct(level.prefix * chain.n_states + level.state)
+        if shared_by and len(where) >= max(_MANY_ENTRIES, shared_by * len(heads)):
+            if not found.follow_from(Entries(level.source, where, level.weight, level.scale)):
+                return False
+            level = _at_heads(heads // chain.n_states, heads % chain.n_states)
+        search.limits.check_time(f"output sequences followed for {n_levels} outputs")
+        n_steps = int((chain.indptr[level.state + 1] - chain.indptr[level.state]).sum())
+        if search.max_entries is not None and found.n_entries + n_steps > search.max_entries:
+            return False
+        level = _step(search, level)
+        n_levels += 1
+    return found.gather()
+
+
+def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
+    """Tell whether runs from the sources may show outputs without end: a cycle before the ends."""
+    following = after_one_step(chain, sources)
+    if bool((_ends(chain, early=True)[following] >= 0).all()):
+        return False
+    if _goes_up(chain):
+        return False
+    return topological_layers(inner_graph(chain, sources)[1]) is None
+
+
+def _goes_up(chain: Chain) -> bool:
+    """Tell whether every transition ends the run or leads to a larger number: there is no cycle.
+
+    Chains of programs without endless loops mostly do, as states are numbered when they are met.
+    """
+    is_up = chain.targets > graph_of(chain).sources
+    return bool(is_up.all() or (is_up | is_end(chain, chain.targets)).all())
+
+
+def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
+    """Return the states that some source has a transition to, sorted."""
+    is_reached = np.zeros(chain.n_states, np.bool_)
+    is_reached[chain.targets[graph_of(chain).edges_of(sources)]] = True
+    return np.flatnonzero(is_reached)
+
+
+def _with_few_scales(
+    chain: Chain, sources: IntArray, scales: Scales
+) -> tuple[WeightArray, IntArray]:
+    """Return the numerators of all transitions, and the scale of each state.
+
+    Many different denominators have many more products along the runs, each a number to look up.
+    Where those after the first step are short, and their least common multiple is not much
+    longer, all of them get that.
+    """
+    codes = scales.codes(chain.denominators)
+    later = np.ones(chain.n_states, np.bool_)
+    later[sources] = False
+    values, counts = np.unique(codes[later], return_counts=True)
+    if len(values) <= _MANY_SCALES or chain.denominators.dtype != np.int64:
+        return chain.numerators, codes
+    known = [int(scales.values[code]) for code in values.tolist()]
+    common = lcm(*known)
+    n_bits = sum(value.bit_length() * n for value, n in zip(known, counts.tolist(), strict=True))
+    if common >= _INT64_LIMIT or common.bit_length() * int(counts.sum()) > 3 * n_bits:
+        return chain.numerators, codes
+    # A numerator is at most its denominator, so its product with a factor is at most `common`.
+    factors = np.where(later, common // chain.denominators, 1)
+    codes[later] = scales.code(common)
+    return chain.numerators * factors.repeat(differences(chain.indptr)), codes
+
+
+def _one_output_table(
+    chain: Chain, sources: IntArray, ends: IntArray, max_entries: int | None
+) -> SequenceTable | None:
+    """Return the table where every run is over after its first output: the chain's own rows.
+
+    A sequence is then one output and how the run ends, both known from the state it leads to.
+    """
+    edges = graph_of(chain).edges_of(sources)
+    targets = chain.targets[edges]
+    if max_entries is not None and len(targets) > max_entries:
+        return None
+    over = after_one_step(chain, sources)
+    shown = np.where(is_end(chain, over), -1, chain.observation[over])
+    outputs, prefix = ranked(np.append(shown, -1))
+    keys, sequence = ranked(prefix[:-1] * 3 + ends[over])
+    place = np.zeros(chain.n_states, np.int64)
+    place[over] = sequence
+    row = np.arange(len(sources)).repeat(chain.indptr[sources + 1] - chain.indptr[sources])
+    entries, weights = place[targets], chain.numerators[edges]
+    if bool((differences(sequence) <= 0).any()):
+        # A row has one scale, and equal sequences add up to at most that: it need not be named.
+        whole = Entries(row, entries, weights, np.zeros(len(row), np.int64))
+        row, entries, weights, _ = merged(whole, len(sources), len(keys), Scales())
+    indptr = np.zeros(len(sources) + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=len(sources)), out=indptr[1:])
+    return SequenceTable(
+        sources=sources,
+        indptr=indptr,
+        sequences=entries,
+        weights=weights,
+        denominators=tuple(chain.denominators[sources].tolist()),
+        prefix=keys // 3,
+        end=keys % 3,
+        parent=np.zeros(len(outputs), np.int64),
+        shown=outputs,
+    )
+
+
+def is_end(chain: Chain, state: IntArray) -> BoolArray:
+    """Tell for each state whether a run is over there: † or silence forever."""
+    ends: BoolArray = state == chain.stopped
+    if chain.diverged is not None:
+        ends = ends | (state == chain.diverged)
+    return ends
+
+
+def inner_graph(chain: Chain, sources: IntArray) -> tuple[IntArray, Graph]:
+    """Return the states that runs from the sources visit before their ends, and their graph.
+
+    Node k of the graph is the k-th of the states.
+    """
+    graph = graph_of(chain)
+    states = np.arange(chain.n_states, dtype=np.int64)
+    inner = reachable(graph, sources, ~is_end(chain, states))
+    place = inner.cumsum() - 1
+    kept = inner[graph.sources] & inner[graph.targets]
+    indptr = np.zeros(int(inner.sum()) + 1, np.int64)
+    counts = np.bincount(place[graph.sources[kept]], minlength=len(indptr) - 1)
+    np.cumsum(counts, out=indptr[1:])
+    return states[inner], Graph(indptr, place[graph.targets[kept]])
+
+
+def _ends(chain: Chain, *, early: bool) -> IntArray:
+    """Return how a run that is in a state is over, -1 if it is not.
+
+    With `early` it counts as over one step before, where that step is certain to end it. Prefixes
+    of equal length need ends of equal length: there an early end would tell apart what no
+    adversary sees, whether a run is certain to stop next or only may.
+    """
+    ends = np.full(chain.n_states, -1, np.int64)
+    states = marked(differences(chain.indptr) == 1)
+    following = chain.targets[chain.indptr[states]]
+    for sink, end in ((chain.stopped, STOPPED), (chain.diverged, DIVERGED)):
+        if sink is not None:
+            ends[states[following == sink] if early else sink] = end
+    return ends
+
+
+@dataclass
+class _Tree:
+    """The prefixes met so far, grown one level at a time."""
+
+    parents: list[IntArray] = field(default_factory=lambda: [np.zeros(1, np.int64)])
+    shown: list[IntArray] = field(default_factory=lambda: [np.full(1, -1, np.int64)])
+    size: int = 1
+
+    def extend(self, prefix: IntArray, observation: IntArray) -> IntArray:
+        """Return the prefixes that show the observations after the given ones, interned."""
+        base = int(observation.max()) + 1 if len(observation) else 1
+        keys, index = _distinct(prefix * base + observation)
+        self.parents.append(keys // base)
+        self.shown.append(keys % base)
+        first = self.size
+        self.size += len(keys)
+        return index + first
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Entries that have shown equally many outputs; `scale` is the denominator's code."""
+
+    source: IntArray
+    prefix: IntArray
+    state: IntArray
+    weight: WeightArray
+    scale: IntArray
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """Entries that are over, and how."""
+
+    source: IntArray
+    prefix: IntArray
+    end: IntArray
+    weight: WeightArray
+    scale: IntArray
+
+
+class _Found:
+    """The sequences that are over, seen from the departures, and from the heads since then.
+
+    Once the run is followed from heads, `_shares` says how departures reach them: row-major
+    entries (departure, head).
+    """
+
+    def __init__(
+        self, n_departures: int, scales: Scales, limits: Limits, max_entries: int | None
+    ) -> None:
+        self.parts: list[_Finished] = []
+        self.has_heads = False
+        self._recent: list[_Finished] = []
+        self._shares: Entries | None = None
+        self._shape = n_departures, n_departures
+        self._scales = scales
+        self._tick = limits.check_time
+        self._max_entries = max_entries
+
+    @property
+    def n_entries(self) -> int:
+        """The number of entries kept."""
+        n_shares = 0 if self._shares is None else len(self._shares.rows)
+        return n_shares + sum(len(part.source) for part in [*self.parts, *self._recent])
+
+    def add(self, part: _Finished) -> None:
+        """Add what is over; its sources are the present heads."""
+        self._recent.append(part)
+
+    def follow_from(self, reached: Entries) -> bool:
+        """Let entries (present head, new head) lead to new heads; False if they are too many."""
+        self.has_heads = True
+        if not self.gather():
+            return False
+        n_heads = int(reached.targets.max()) + 1
+        shares = self._from_departures(reached, n_heads)
+        self._shares, self._shape = shares, (self._shape[0], n_heads)
+        return shares is not None
+
+    def gather(self) -> bool:
+        """Let the departures see what is over; False if that takes too many entries."""
+        if self._shares is None:
+            self.parts += self._recent
+        elif self._recent:
+            prefix = np.concatenate([part.prefix for part in self._recent])
+            end = np.concatenate([part.end for part in self._recent])
+            keys, where = _distinct(prefix * 3 + end)
+            entries = Entries(
+                np.concatenate([part.source for part in self._recent]),
+                where,
+                concatenated([part.weight for part in self._recent]),
+                np.concatenate([part.scale for part in self._recent]),
+            )
+            seen = self._from_departures(entries, len(keys))
+            if seen is None:
+                return False
+            sequence = keys[seen.targets]
+            self.parts.append(
+                _Finished(seen.rows, sequence // 3, sequence % 3, seen.numerators, seen.scales)
+            )
+        self._recent = []
+        return True
+
+    def _from_departures(self, entries: Entries, n_targets: int) -> Entries | None:
+        if self._shares is None:
+            return entries
+        n_departures, n_heads = self._shape
+        left = None if self._max_entries is None else self._max_entries - self.n_entries
+        shape = (n_departures, n_heads, n_targets)
+        return composed(self._shares, entries, shape, self._scales, limit=left, tick=self._tick)
+
+
+def _departures(sources: IntArray) -> _Level:
+    """Return the entries before any output: each source in its own state, with certainty."""
+    return _at_heads(np.zeros(len(sources), np.int64), sources)
+
+
+def _at_heads(prefix: IntArray, state: IntArray) -> _Level:
+    """Return entries that are where they are with certainty, each its own source."""
+    n = len(state)
+    zero, one = np.zeros(n, np.int64), np.ones(n, np.int64)
+    return _Level(np.arange(n, dtype=np.int64), prefix, state, one, zero)
+
+
+def _split(level: _Level, ends: IntArray) -> tuple[_Level, _Finished]:
+    """Part the entries into those that go on and those that are over."""
+    end = ends[level.state]
+    goes_on = end < 0
+    if not goes_on.any():
+        return _where(level, goes_on), _as_finished(level, end)
+    return _where(level, goes_on), _as_finished(_where(level, ~goes_on), end[~goes_on])
+
+
+def _where(level: _Level, mask: BoolArray) -> _Level:
+    """Return some of the entries."""
+    return _Level(
+        level.source[mask],
+        level.prefix[mask],
+        level.state[mask],
+        level.weight[mask],
+        level.scale[mask],
+    )
+
+
+def _as_finished(level: _Level, end: IntArray) -> _Finished:
+    """Return the entries by what they showed, whatever state they are in."""
+    return _Finished(level.source, level.prefix, end, level.weight, level.scale)
+
+
+def _step(search: _Search, level: _Level) -> _Level:
+    """Return the entries after one more transition, equal ones merged.
+
+    A weight w over D becomes w · numerator over D · (denominator of the row), which bounds it.
+    """
+    chain, scales = search.chain, search.scales
+    widths = chain.indptr[level.state + 1] - chain.indptr[level.state]
+    edge = ranges(chain.indptr[level.state], widths)
+    products = scales.products(level.scale, search.row_scales[level.state])
+    before = np.arange(len(level.state)).repeat(widths)
+    weight = multiplied(level.weight[before], search.numerators[edge], scales.bound(products))
+    prefix = level.prefix.repeat(widths)
+    state = chain.targets[edge]
+    ends = is_end(chain, state)
+    shown = chain.observation[state]
+    assert bool((ends | (shown >= 0)).all()), "every transition shows an output or ends the run"
+    prefix[~ends] = search.tree.extend(prefix[~ends], shown[~ends])
+    keys, where = _distinct(prefix * chain.n_states + state)
+    entries = Entries(level.source.repeat(widths), where, weight, products.repeat(widths))
+    n_sources = int(level.source.max()) + 1
+    source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
+    return _Level(
+        source,
+        keys[key] // chain.n_states,
+        keys[key] % chain.n_states,
+        weight,
+        source_scales[source],
+    )
+
+
+def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct keys >= 0 in order, and the index of each key among them."""
+    top = int(keys.max(initial=0)) + 1
+    if top > 4 * len(keys):
+        return ranked(keys)
+    is_present = np.zeros(top, np.bool_)
+    is_present[keys] = True
+    place = is_present.cumsum() - 1
+    return marked(is_present), place[keys]
+
+
+def _assembled(
+    sources: IntArray, finished: Sequence[_Finished], scales: Scales, tree: _Tree
+) -> SequenceTable:
+    """Return the table: all finished entries, each row over one denominator, sorted."""
+    prefix = np.concatenate([part.prefix for part in finished])
+    end = np.concatenate([part.end for part in finished])
+    keys, where = _distinct(prefix * 3 + end)
+    entries = Entries(
+        np.concatenate([part.source for part in finished]),
+        where,
+        concatenated([part.weight for part in finished]),
+        np.concatenate([part.scale for part in finished]),
+    )
+    source, sequence, weight, source_scales = merged(entries, len(sources), len(keys), scales)
+    indptr = np.zeros(len(sources) + 1, np.int64)
+    np.cumsum(np.bincount(source, minlength=len(sources)), out=indptr[1:])
+    denominators = tuple(scales.values[code] for code in source_scales.tolist())
+    if any(not isinstance(d, int) or d >= _INT64_LIMIT for d in denominators):
+        weight = as_objects(weight)
+    return SequenceTable(
+        sources=sources,
+        indptr=indptr,
+        sequences=sequence,
+        weights=weight,
+        denominators=denominators,
+        prefix=keys // 3,
+        end=keys % 3,
+        parent=np.concatenate(tree.parents),
+        shown=np.concatenate(tree.shown),
+    )

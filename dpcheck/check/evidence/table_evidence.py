@@ -1,0 +1,119 @@
+"""Event-level evidence from a table of all output sequences, or of all prefixes up to a length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpcheck.chain.arrays import differences, marked
+from dpcheck.check.evidence.paired_rows import Block, PairedRows
+from dpcheck.check.values.event_text import (
+    MAX_LISTED,
+    N_RUNS,
+    EventText,
+    many_sequences,
+    sequence_text,
+)
+from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.exact import Number, compare
+from dpcheck.limits import Limits
+from dpcheck.records import dataclass, field
+
+
+@dataclass(frozen=True, eq=False)
+class TableEvidence:
+    """Rows of a sequence table, those of neighbors side by side."""
+
+    rows: PairedRows
+    output_text: Callable[[int], str]
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of different sequences."""
+        return self.rows.table.n_sequences
+
+    def worst_ratio(self) -> Gap | None:
+        """Return (p, q) of an event with the largest p/q over all pairs and directions.
+
+        The event is a set of sequences with one and the same ratio: all of them. With q = 0 it is
+        the one with the largest p. None where no pair has different rows.
+        """
+        without = self._largest_without_counterpart()
+        return self._largest_ratio() if without is None else without
+
+    def worst_gap(self, factor: Factor) -> Gap | None:
+        """Return p - E q, the largest over all events, pairs and directions; None without pairs."""
+        best: Gap | None = None
+        for block in self.rows.blocks(self.limits):
+            mask = block.exceeding(factor)
+            p_sums, q_sums = block.sums(mask)
+            for k in block.segments_with(mask):
+                gap = block.gap(k, p_sums[k], q_sums[k])
+                if best is None or gap.exceeds(best, factor):
+                    best = gap
+        return best
+
+    def event(self, gap: Gap, factor: Factor | None) -> tuple[int, ...]:
+        """Return the sequences of a gap's event, in its pair and direction.
+
+        They are those with p > E q; without a factor, those with the gap's own ratio.
+        """
+        block = self.rows.block_of(gap)
+        return tuple(block.sequence[block.event(gap, factor)].tolist())
+
+    def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
+        """Return a gap's event in words, and the sequences that carry most of p - q."""
+        block = self.rows.block_of(gap)
+        entries = marked(block.event(gap, factor))
+        runs = tuple(
+            (self.sequence_text(int(block.sequence[j])), *block.probabilities(j))
+            for j in block.heaviest(entries)[:N_RUNS]
+        )
+        if len(entries) > MAX_LISTED:
+            return EventText((many_sequences(len(entries), gap, factor),), runs, len(entries))
+        listed = tuple(self.sequence_text(k) for k in block.sequence[entries].tolist())
+        return EventText(listed, runs)
+
+    def sequence_text(self, sequence: int) -> str:
+        """Return the outputs of a sequence, and how it ends."""
+        shown = [self.output_text(code) for code in self.rows.table.outputs(sequence)]
+        return sequence_text(shown, int(self.rows.table.end[sequence]))
+
+    def _largest_without_counterpart(self) -> Gap | None:
+        """Return the largest p of an event with q = 0."""
+        best: Gap | None = None
+        if self.rows.have_one_support:
+            return None
+        for block in self.rows.blocks(self.limits):
+            mask = block.without_counterpart()
+            p_sums, q_sums = block.sums(mask)
+            for k in block.segments_with(mask):
+                gap = block.gap(k, p_sums[k], q_sums[k])
+                if best is None or compare(gap.p, best.p) > 0:
+                    best = gap
+        return best
+
+    def _largest_ratio(self) -> Gap | None:
+        """Return the event of all sequences with the largest ratio, where q is never 0.
+
+        Different rows have a ratio above 1 in some direction, since both sum to 1.
+        """
+        ratio: Number = 1
+        found: tuple[Block, int] | None = None
+        for block in self.rows.rival_blocks(self.limits):
+            larger = block.largest_ratio(ratio)
+            if larger is not None:
+                ratio, found = larger[0], (block, larger[1])
+        if found is None:
+            return None
+        block, k = found
+        return block.ratio_gap(ratio, k)
+
+    def has_certain_rows(self) -> bool:
+        """Tell whether every pair has one and the same sequence, with certainty, on both sides."""
+        table, pairs = self.rows.table, self.rows.pairs
+        if not (differences(table.indptr)[pairs] == 1).all():
+            return False
+        # A row of one sequence has it with certainty, however its weight is written.
+        sequences = table.sequences[table.indptr[pairs]]
+        return bool((sequences[:, 0] == sequences[:, 1]).all())

@@ -1,0 +1,251 @@
+"""Why a state formula is false: the neighbors or the state that show it, as a counterexample."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.check.formulas.heaviest_runs import heavy_runs
+from dpcheck.check.formulas.truths import Bounds, Truths
+from dpcheck.check.quantities.privacy import inequality_text
+from dpcheck.check.values.amounts import between_amount, number_amount, ratio_amount
+from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.verdicts import Amount, Counterexample, Run
+from dpcheck.exact import (
+    Number,
+    compare,
+    divide,
+    exact_text,
+    excess,
+    exp_text,
+    multiply,
+    subtract,
+)
+from dpcheck.limits import LimitReached
+from dpcheck.logic.formula_text import formula_text
+from dpcheck.logic.formulas import (
+    And,
+    Atom,
+    Not,
+    Or,
+    PathFormula,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    StateFormula,
+    Truth,
+)
+
+
+def counterexample(formula: StateFormula, states: IntArray, truths: Truths) -> Counterexample:
+    """Return why a formula is false at the given states, at all of which it is.
+
+    Of a conjunction a false part is shown, of a disjunction the most telling part; of a D formula
+    the pair of neighbors furthest beyond the budget, of a P formula the state furthest from the
+    bound.
+    """
+    return _example(formula, states, truths, is_true=False)
+
+
+def _example(
+    formula: StateFormula, states: IntArray, truths: Truths, *, is_true: bool
+) -> Counterexample:
+    """Return why a formula is true, or false, at the given states."""
+    match formula:
+        case Not(argument=argument):
+            return _example(argument, states, truths, is_true=not is_true)
+        case And(arguments=arguments) | Or(arguments=arguments):
+            part, where = _telling_part(arguments, states, truths, is_true=is_true)
+            return _example(part, where, truths, is_true=is_true)
+        case ProbabilityIs() | ProbabilityIn():
+            return _probability_example(formula, states, truths, is_true=is_true)
+        case Private():
+            return _pair_example(formula, states, truths, is_true=is_true)
+        case Truth() | Atom():
+            name = truths.chain.state_text(int(states[0]))
+            text = formula_text(formula)
+            return Counterexample((name,), (text,), (), f"{'not ' if is_true else ''}{text}")
+        case _:
+            assert_never(formula)
+
+
+def _telling_part(
+    arguments: tuple[StateFormula, ...], states: IntArray, truths: Truths, *, is_true: bool
+) -> tuple[StateFormula, IntArray]:
+    """Return an argument with the wanted truth at some of the states, and those states.
+
+    Formulas about pairs come first, then those about probabilities.
+    """
+    found = [
+        (_rank(argument), k, argument, states[truths.at(argument, states) == is_true])
+        for k, argument in enumerate(arguments)
+    ]
+    _, _, argument, where = min((each for each in found if len(each[3])), key=lambda each: each[:2])
+    return argument, where
+
+
+def _rank(formula: StateFormula) -> int:
+    """Return how little a formula tells: 0 for pairs of neighbors, 1 for probabilities, 2 else."""
+    match formula:
+        case Private():
+            return 0
+        case ProbabilityIs() | ProbabilityIn():
+            return 1
+        case Not(argument=argument):
+            return _rank(argument)
+        case And(arguments=arguments) | Or(arguments=arguments):
+            return min(_rank(argument) for argument in arguments)
+        case Truth() | Atom():
+            return 2
+        case _:
+            assert_never(formula)
+
+
+def _pair_example(
+    formula: Private, states: IntArray, truths: Truths, *, is_true: bool
+) -> Counterexample:
+    """Return the pair furthest beyond the budget of a D formula (or closest to it, if it holds)."""
+    pairs = truths.pairs_at(states)
+    text = formula_text(formula)
+    if len(pairs) == 0:
+        name = truths.chain.state_text(int(states[0]))
+        return Counterexample((name,), (text,), (), f"not {text}: no state has a neighbor")
+    shown = pairs if is_true else truths.violating(formula, pairs)
+    ends = shown[_worst(formula, shown, truths)]
+    p, q = _shown(formula.path, ends, truths)
+    first, second = (int(s) for s in ends)
+    if compare(p[0], q[0]) < 0:
+        first, second, p, q = second, first, q, p
+    requirement = _inequality(p, q, formula)
+    least, most = (
+        excess(subtract(above, formula.delta), below, formula.epsilon)
+        for above, below in ((p[0], q[1]), (p[1], q[0]))
+    )
+    return Counterexample(
+        states=(truths.chain.state_text(first), truths.chain.state_text(second)),
+        event=(formula_text(formula.path),),
+        probabilities=(between_amount(*p), between_amount(*q)),
+        requirement=f"not {requirement}" if is_true else requirement,
+        ratio=_ratio(p, q),
+        excess=between_amount(least, most),
+        runs=_runs(formula.path, (first, second), truths, is_satisfying=True),
+    )
+
+
+def _shown(path: PathFormula, states: IntArray, truths: Truths) -> list[Bounds]:
+    """Return the exact probabilities of a counterexample, as bounds that are equal.
+
+    The verdict is known by now: where exact numbers reach a limit, its certified bounds are shown.
+    """
+    try:
+        return [(p, p) for p in truths.probabilities(path, states)]
+    except LimitReached:
+        return truths.bounds(path, states)
+
+
+def _is_exact(bounds: Bounds) -> bool:
+    return compare(*bounds) == 0
+
+
+def _inequality(p: Bounds, q: Bounds, formula: Private) -> str:
+    """Return p <= e^ε q + δ with the numbers filled in, or with names and enclosures of them."""
+    if _is_exact(p) and _is_exact(q):
+        return inequality_text(p[0], q[0], formula.epsilon, formula.delta)
+    plus = "" if formula.delta == 0 else f" + {exact_text(formula.delta)}"
+    known = " and ".join(f"{name} {_known(each)}" for name, each in (("p", p), ("q", q)))
+    return f"p <= {exp_text(formula.epsilon)} * q{plus}, where {known}"
+
+
+def _known(bounds: Bounds) -> str:
+    """Return `= 3/4`, or `in [0.74, 0.76]`."""
+    text = between_amount(*bounds).exact
+    return f"= {text}" if _is_exact(bounds) else text
+
+
+def _ratio(p: Bounds, q: Bounds) -> Amount | None:
+    """Return p/q: infinite over zero, None for 0/0 and where q may be either."""
+    if _is_exact(p) and _is_exact(q):
+        return ratio_amount(Gap(p[0], q[0], 0, True))
+    return None if q[0] == 0 else between_amount(divide(p[0], q[1]), divide(p[1], q[0]))
+
+
+def _worst(formula: Private, pairs: IntArray, truths: Truths) -> int:
+    """Return the index of the pair with the largest gap; with δ = 0, with the largest ratio.
+
+    Pairs are ranked by lower bounds of their probabilities, which are exact where exact values are
+    short.
+    """
+    factor = Factor.of(formula.epsilon)
+    first = truths.bounds(formula.path, pairs[:, 0])
+    second = truths.bounds(formula.path, pairs[:, 1])
+    worst: Gap | None = None
+    for k, ((p, _), (q, _)) in enumerate(zip(first, second, strict=True)):
+        gap = Gap(p, q, k, True) if compare(p, q) >= 0 else Gap(q, p, k, False)
+        if worst is None or _is_worse(gap, worst, factor, is_ratio=formula.delta == 0):
+            worst = gap
+    assert worst is not None, "there is a pair"
+    return worst.pair
+
+
+def _is_worse(gap: Gap, other: Gap, factor: Factor, *, is_ratio: bool) -> bool:
+    """Tell whether a gap is larger, or its ratio p/q is; of infinite ratios the larger p counts."""
+    if not is_ratio:
+        return gap.exceeds(other, factor)
+    order = compare(multiply(gap.p, other.q), multiply(other.p, gap.q))
+    return order > 0 or (order == 0 and compare(gap.p, other.p) > 0)
+
+
+def _probability_example(
+    formula: ProbabilityIs | ProbabilityIn, states: IntArray, truths: Truths, *, is_true: bool
+) -> Counterexample:
+    """Return the state whose probability is furthest from what a P formula asks."""
+    lower = [low for low, _ in truths.bounds(formula.path, states)]
+    wants_less = isinstance(formula, ProbabilityIs) and formula.comparison in ("<=", "<")
+    k = _extreme(lower, is_largest=wants_less != is_true)
+    if isinstance(formula, ProbabilityIn) and compare(lower[k], formula.low) >= 0:
+        k = _extreme(lower, is_largest=True)
+    (p,), s = _shown(formula.path, states[k : k + 1], truths), int(states[k])
+    requirement = f"{'not ' if is_true else ''}{_comparison_text(p, formula)}"
+    return Counterexample(
+        states=(truths.chain.state_text(s),),
+        event=(formula_text(formula.path),),
+        probabilities=(between_amount(*p),),
+        requirement=requirement,
+        runs=_runs(formula.path, (s,), truths, is_satisfying=wants_less != is_true),
+    )
+
+
+def _extreme(values: list[Number], *, is_largest: bool) -> int:
+    """Return the index of the largest or the least value."""
+    best = 0
+    for k, value in enumerate(values):
+        order = compare(value, values[best])
+        if (order > 0) if is_largest else (order < 0):
+            best = k
+    return best
+
+
+def _comparison_text(p: Bounds, formula: ProbabilityIs | ProbabilityIn) -> str:
+    """Return the comparison that a P formula makes of a probability."""
+    name, where = (exact_text(p[0]), "") if _is_exact(p) else ("p", f", where p {_known(p)}")
+    match formula:
+        case ProbabilityIs(comparison=comparison, bound=bound):
+            return f"{name} {comparison} {exact_text(bound)}{where}"
+        case ProbabilityIn(low=low, high=high):
+            return f"{exact_text(low)} <= {name} <= {exact_text(high)}{where}"
+        case _:
+            assert_never(formula)
+
+
+def _runs(
+    path: PathFormula, states: tuple[int, ...], truths: Truths, *, is_satisfying: bool
+) -> tuple[Run, ...]:
+    """Return the runs that carry most of the difference, or of one state's probability."""
+    found = heavy_runs(
+        truths.chain,
+        path,
+        states,
+        satisfying=truths.everywhere,
+        is_satisfying=is_satisfying,
+    )
+    return tuple(Run(text, tuple(number_amount(p) for p in each)) for text, each in found)

@@ -1,0 +1,294 @@
+"""Where state formulas hold, on a chain, and why not.
+
+`D{ε, δ} [ φ ]` holds at s if for every neighbor t of s (never s itself) P_s(φ) <= e^ε P_t(φ) + δ
+and P_t(φ) <= e^ε P_s(φ) + δ (Liu, Wang, Zhang, APLAS 2018); so it holds where a state has none.
+Neighbors are the declared pairs and, for mechanisms, the later pairs that neighboring runs reach.
+One evaluation of a path formula gives its probabilities at all states asked for, and serves
+every pair; it is remembered by the formula object. Where pairs are many, floats with a proved error
+come first, and where exact values are long, certified bounds: mostly they decide, and only the rest
+is computed exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, Chain, IntArray
+from dpcheck.chain.sets import distinct
+from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
+from dpcheck.check.quantities.privacy import holds
+from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
+from dpcheck.limits import Limits
+from dpcheck.logic.formulas import (
+    And,
+    Atom,
+    Not,
+    Or,
+    PathFormula,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    StateFormula,
+    Truth,
+)
+
+if TYPE_CHECKING:
+    from dpcheck.solve.reachability.rounding import FloatBounds
+
+Bounds = tuple[Number, Number]
+
+LARGE_CHAIN = 5_000
+ESTIMATING_PAYS_FROM = 16
+_BITS = 128
+
+
+class Truths:
+    """The truth of formulas on one chain, each computed once.
+
+    >>> # satisfied = Truths(chain, Limits()).at(formula, chain.initial)
+    """
+
+    def __init__(self, chain: Chain, limits: Limits) -> None:
+        """Remember nothing yet; `pairs` [n, 2] are all neighbors, declared and later."""
+        self.chain = chain
+        self.limits = limits
+        self.pairs: IntArray = np.concatenate([chain.neighbors.pairs, chain.neighbors.later])
+        self._everywhere: dict[int, tuple[StateFormula, BoolArray]] = {}
+        self._known: dict[int, tuple[PathFormula, dict[int, Number]]] = {}
+        self._bounded: dict[int, tuple[PathFormula, dict[int, Bounds]]] = {}
+        self._estimated: dict[int, tuple[PathFormula, FloatBounds | None]] = {}
+
+    def at(self, formula: StateFormula, states: IntArray) -> BoolArray:
+        """Return where a formula holds among some states, [n_given]."""
+        match formula:
+            case Truth(value=value):
+                return np.full(len(states), value)
+            case Atom(key=key):
+                return self.chain.labelling[key][states]
+            case Not(argument=argument):
+                return ~self.at(argument, states)
+            case And(arguments=arguments):
+                truth: BoolArray = np.all([self.at(each, states) for each in arguments], axis=0)
+                return truth
+            case Or(arguments=arguments):
+                return ~self.at(And(tuple(Not(a, a.span) for a in arguments), formula.span), states)
+            case ProbabilityIs() | ProbabilityIn():
+                return self._satisfying(formula, states)
+            case Private():
+                failing = np.zeros(self.chain.n_states, np.bool_)
+                failing[self.violating(formula, self.pairs_at(states))] = True
+                return ~failing[states]
+            case _:
+                assert_never(formula)
+
+    def everywhere(self, formula: StateFormula) -> BoolArray:
+        """Return where a formula holds among all states, [n_states]."""
+        if isinstance(formula, Atom):
+            return self.chain.labelling[formula.key]
+        known = self._everywhere.get(id(formula))
+        if known is None:
+            states = np.arange(self.chain.n_states, dtype=np.int64)
+            known = self._everywhere[id(formula)] = formula, self.at(formula, states)
+        return known[1]
+
+    def probabilities(self, path: PathFormula, states: IntArray) -> list[Number]:
+        """Return the probability of a path formula from each of some states."""
+        known = self._known.setdefault(id(path), (path, {}))[1]
+        bounded = self._bounded.get(id(path), (path, {}))[1]
+        wanted = states.tolist()
+        known.update((s, bounded[s][0]) for s in wanted if s in bounded and _is_exact(bounded[s]))
+        missing = sorted({s for s in wanted if s not in known})
+        if missing:
+            from dpcheck.solve import path_probabilities
+
+            found = path_probabilities(
+                self.chain,
+                path,
+                satisfying=self.everywhere,
+                states=np.array(missing, np.int64),
+                limits=self.limits,
+            )
+            known.update(zip(missing, found, strict=True))
+        return [known[s] for s in wanted]
+
+    def pairs_at(self, states: IntArray) -> IntArray:
+        """Return the pairs of neighbors with an end among some states, [n_pairs, 2]."""
+        chosen = np.zeros(self.chain.n_states, np.bool_)
+        chosen[states] = True
+        return self.pairs[chosen[self.pairs].any(axis=1)]
+
+    def bounds(self, path: PathFormula, states: IntArray) -> list[Bounds]:
+        """Return certified bounds of the probabilities: equal ones where exact values are short."""
+        known = self._bounded.setdefault(id(path), (path, {}))[1]
+        wanted = states.tolist()
+        missing = sorted({s for s in wanted if s not in known})
+        if missing:
+            from dpcheck.solve import path_bounds
+
+            found = path_bounds(
+                self.chain,
+                path,
+                satisfying=self.everywhere,
+                states=np.array(missing, np.int64),
+                bits=_BITS,
+                limits=self.limits,
+            )
+            known.update(zip(missing, found, strict=True))
+        return [known[s] for s in wanted]
+
+    def paired_bounds(
+        self, path: PathFormula, pairs: IntArray
+    ) -> tuple[list[tuple[Bounds, Bounds]], IntArray]:
+        """Return the different pairs of bounds at pairs of states, and which each has, [n_pairs].
+
+        There are often far fewer than pairs. All states are one question: one system to solve.
+        """
+        states = distinct(pairs)
+        bounds = self.bounds(path, states)
+        numbers: dict[object, int] = {}
+        different: list[Bounds] = []
+        codes = np.empty(len(states), np.int64)
+        for k, each in enumerate(bounds):
+            codes[k] = numbers.setdefault(_key(each), len(different))
+            if codes[k] == len(different):
+                different.append(each)
+        ends = codes[np.searchsorted(states, pairs)]
+        keys, which = np.unique(ends[:, 0] * len(different) + ends[:, 1], return_inverse=True)
+        found = [divmod(key, len(different)) for key in keys.tolist()]
+        return [(different[p], different[q]) for p, q in found], which
+
+    def estimates(self, path: PathFormula, pairs: IntArray) -> FloatBounds | None:
+        """Return floats below and above the probabilities at pairs, each [n_pairs, 2].
+
+        None where there are none, or the pairs are few and the chain is small.
+        """
+        if len(pairs) < ESTIMATING_PAYS_FROM and self.chain.n_states < LARGE_CHAIN:
+            return None
+        if id(path) not in self._estimated:
+            from dpcheck.solve import path_estimates
+
+            made = path_estimates(self.chain, path, satisfying=self.everywhere, limits=self.limits)
+            self._estimated[id(path)] = path, made
+        found = self._estimated[id(path)][1]
+        return None if found is None else (found[0][pairs], found[1][pairs])
+
+    def sure_ends(self, path: PathFormula, pairs: IntArray) -> set[int] | None:
+        """Return which of 0 and 1 the pairs have on both sides; None where some has neither."""
+        estimated = self.estimates(path, pairs)
+        if estimated is not None:
+            low, high = estimated
+            is_sure = (low == high) & (low[:, :1] == low)
+            return set(low[:, 0].astype(np.int64).tolist()) if is_sure.all() else None
+        seen, _ = self.paired_bounds(path, pairs)
+        values = {p for ends in seen for p in (*ends[0], *ends[1])}
+        are_alike = all(low == high == ends[0][0] for ends in seen for low, high in ends)
+        return {int(p == 1) for p in values} if are_alike and values <= {0, 1} else None
+
+    def violating(self, formula: Private, pairs: IntArray) -> IntArray:
+        """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2].
+
+        Floats with a proved error decide what is clear, bounds or exact numbers the rest.
+        """
+        estimated = self.estimates(formula.path, pairs)
+        if estimated is None:
+            return pairs[self._are_violating(formula, pairs)]
+        low, high = estimated
+        first, second = (low[:, 0], high[:, 0]), (low[:, 1], high[:, 1])
+        verdicts = clear_verdicts(formula.epsilon, formula.delta, first, second)
+        violates: BoolArray = verdicts == VIOLATED
+        is_open = verdicts == OPEN
+        if is_open.any():
+            violates[is_open] = self._are_violating(formula, pairs[is_open])
+        found: IntArray = pairs[violates]
+        return found
+
+    def _are_violating(self, formula: Private, pairs: IntArray) -> BoolArray:
+        """Return which of some pairs violate a formula D, [n_pairs], by bounds or exact numbers."""
+        different, which = self.paired_bounds(formula.path, pairs)
+        verdicts = [_is_violated(formula, *both) for both in different]
+        violates = np.array([bool(verdict) for verdict in verdicts], np.bool_)[which]
+        is_open = np.array([verdict is None for verdict in verdicts], np.bool_)[which]
+        open_pairs = np.flatnonzero(is_open)
+        if len(open_pairs):
+            exact = self.probabilities(formula.path, pairs[open_pairs].T.ravel())
+            n_open = len(open_pairs)
+            for k, p, q in zip(open_pairs.tolist(), exact[:n_open], exact[n_open:], strict=True):
+                violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
+        return violates
+
+    def _satisfying(self, formula: ProbabilityIs | ProbabilityIn, states: IntArray) -> BoolArray:
+        """Return where the probability is as a P formula asks, among some states."""
+        bounds = self.bounds(formula.path, states)
+        decided = {each: _satisfies_surely(each, formula) for each in set(bounds)}
+        undecided = [k for k, each in enumerate(bounds) if decided[each] is None]
+        truth = np.array([bool(decided[each]) for each in bounds], np.bool_)
+        if undecided:
+            exact = self.probabilities(formula.path, states[undecided])
+            truth[undecided] = [satisfies(p, formula) for p in exact]
+        return truth
+
+
+def _key(bounds: Bounds) -> object:
+    """Return what equal bounds have in common, cheaper to hash than rationals."""
+    low, high = bounds
+    return as_fraction_parts(low), None if low is high else as_fraction_parts(high)
+
+
+def _is_exact(bounds: Bounds) -> bool:
+    """Tell whether bounds are one exact value."""
+    return bounds[0] == bounds[1]
+
+
+def _is_violated(formula: Private, first: Bounds, second: Bounds) -> bool | None:
+    """Tell whether p <= E q + δ fails in some direction; None where the bounds do not tell."""
+    is_open = False
+    is_exact = first[0] is first[1] and second[0] is second[1]
+    for (low_p, high_p), (low_q, high_q) in ((first, second), (second, first)):
+        if excess_sign(low_p, high_q, formula.epsilon, formula.delta) > 0:
+            return True
+        if not is_exact and excess_sign(high_p, low_q, formula.epsilon, formula.delta) > 0:
+            is_open = True
+    return None if is_open else False
+
+
+def _satisfies_surely(bounds: Bounds, formula: ProbabilityIs | ProbabilityIn) -> bool | None:
+    """Tell whether every probability within the bounds is as a P formula asks; None if some are.
+
+    What is asked is an interval, so it holds between the ends if it holds at both; and if it holds
+    at neither, it fails everywhere between unless the interval lies inside.
+    """
+    low, high = (satisfies(p, formula) for p in bounds)
+    if low != high:
+        return None
+    if low or compare(*bounds) == 0:
+        return low
+    least, greatest = _asked(formula)
+    return None if compare(bounds[0], least) <= 0 <= compare(bounds[1], greatest) else False
+
+
+def _asked(formula: ProbabilityIs | ProbabilityIn) -> tuple[Number, Number]:
+    """Return the ends of the interval a P formula asks for."""
+    match formula:
+        case ProbabilityIn(low=low, high=high):
+            return low, high
+        case ProbabilityIs(comparison=">=" | ">", bound=bound):
+            return bound, 1
+        case ProbabilityIs(comparison="<=" | "<", bound=bound):
+            return 0, bound
+        case ProbabilityIs(bound=bound):
+            return bound, bound
+        case _:
+            assert_never(formula)
+
+
+def satisfies(p: Number, formula: ProbabilityIs | ProbabilityIn) -> bool:
+    """Tell whether a probability is as a P formula asks."""
+    match formula:
+        case ProbabilityIs(comparison=comparison, bound=bound):
+            return holds(comparison, compare(p, bound))
+        case ProbabilityIn(low=low, high=high):
+            return compare(low, p) <= 0 <= compare(high, p)
+        case _:
+            assert_never(formula)

@@ -1,0 +1,1 @@
+"""A whole-mechanism claim and its evidence come in; an outcome goes out."""

@@ -1,0 +1,263 @@
+"""Claims about quantities beyond ε and δ: values, comparisons and tables, as outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cmp_to_key
+from typing import assert_never
+
+import numpy as np
+
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.sets import distinct
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
+from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
+from dpcheck.check.quantities.event_claims import (
+    complete_evidence,
+    observed,
+    seen_pairs,
+)
+from dpcheck.check.quantities.loss_values import (
+    KnownLosses,
+    Measure,
+    measure_amount,
+    measured,
+    table_of,
+)
+from dpcheck.check.quantities.pair_losses import pair_losses
+from dpcheck.check.quantities.privacy import as_budget, as_number, holds
+from dpcheck.check.values.amounts import INFINITE, epsilon_amount, number_amount
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Beside,
+    Counterexample,
+    Coverage,
+    Holds,
+    Outcome,
+    Undecided,
+    Value,
+    Violated,
+)
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    ExpPolynomial,
+    LogOf,
+    Number,
+    Whole,
+    compare,
+    compare_epsilon,
+    divide,
+    exact_text,
+    log,
+    multiply,
+    number,
+    subtract,
+)
+from dpcheck.limits import Limits
+from dpcheck.logic.claims import (
+    ChannelQuantity,
+    LeastError,
+    LossQuantity,
+    LossTable,
+    QuantityClaim,
+    QuantityValue,
+)
+from dpcheck.privacy.enclosed import Enclosed
+from dpcheck.privacy.losses import sum_of
+
+Question = QuantityClaim | QuantityValue
+OtherQuantity = LossQuantity | LossTable | ChannelQuantity | LeastError
+Measures = Mapping[str, Sequence[Number | None]]
+"""Per measure [n_states] the number it has where a state outputs one, else None."""
+
+INFINITELY_MANY = Undecided(
+    reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
+    progress="",
+    option="ask about a mechanism whose runs have a bounded number of outputs",
+)
+
+
+def decide_quantity(
+    claim: Question,
+    quantity: OtherQuantity,
+    chain: Chain,
+    selected: IntArray,
+    measures: Measures,
+    limits: Limits,
+) -> Outcome:
+    """Return the outcome of a claim about a quantity of a chain, at the selected states."""
+    match quantity:
+        case LossQuantity() | LossTable():
+            known = known_losses(chain, selected, limits)
+            if known is None:
+                n_pairs = len(seen_pairs(chain, selected, limits).pairs)
+                return Outcome(INFINITELY_MANY, Coverage(len(selected), n_pairs))
+            return decide_on_losses(claim, quantity, known, len(selected))
+        case ChannelQuantity():
+            return _decide_channel(claim, quantity, chain, selected, limits)
+        case LeastError():
+            return _decide_least_error(claim, quantity, chain, selected, measures)
+        case _:
+            assert_never(quantity)
+
+
+def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosses | None:
+    """Return the losses of the pairs with an end selected; None for infinitely many sequences."""
+    seen = seen_pairs(chain, selected, limits)
+    if not seen.are_finite:
+        return None
+    evidence = complete_evidence(seen)
+    rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
+    found = pair_losses(rows, limits)
+    return KnownLosses(
+        found, len(seen.pairs), evidence.n_sequences, seen.names, evidence.event_text
+    )
+
+
+def decide_on_losses(
+    claim: Question, quantity: LossQuantity | LossTable, known: KnownLosses, n_initial: int
+) -> Outcome:
+    """Return the outcome of a claim about a quantity that privacy losses determine."""
+    coverage = Coverage(n_initial, known.n_pairs, known.n_sequences)
+    vacuity = () if known.n_pairs else (NO_NEIGHBORS,)
+    if isinstance(quantity, LossTable):
+        table = table_of(quantity, known)
+        amount = number_amount(len(table.rows))
+        return Outcome(Value(amount, table), coverage, vacuity, amount)
+    found = measured(quantity, known)
+    amount = measure_amount(quantity.name, found.value, quantity.digits)
+    names = () if found.side is None else found.side.names(known)
+    pair = (Beside(f"between {names[0]} and {names[1]}"),) if names else ()
+    outcome = _decided(claim, _quantity_text(quantity), found.value, amount, names)
+    return Outcome(outcome, coverage, vacuity, amount, (*found.beside, *pair))
+
+
+def _quantity_text(quantity: LossQuantity) -> str:
+    """Return a quantity with its argument."""
+    if quantity.argument is None:
+        return quantity.name
+    return f"{quantity.name}({exact_text(quantity.argument)})"
+
+
+def _decided(
+    claim: Question, name: str, value: Measure, amount: Amount, states: tuple[str, ...]
+) -> Value | Holds | Violated | Undecided:
+    """Return the verdict on a value: report it, or compare it with the bound."""
+    if isinstance(claim, QuantityValue):
+        return Value(amount)
+    bound = "inf" if claim.bound is None else exact_text(claim.bound)
+    sign = _compared(value, claim.bound)
+    if sign is None:
+        return Undecided(
+            f"no enclosure separates {name} from {bound}",
+            f"it is {amount.exact}",
+            "a bound that differs from it",
+        )
+    if holds(claim.comparison, sign):
+        return Holds()
+    requirement = f"{name} {claim.comparison} {bound}, but {name} = {amount.exact}"
+    return Violated(Counterexample(states, (), (), requirement))
+
+
+def _compared(value: Measure, bound: Budget | Number | None) -> int | None:
+    """Return -1, 0 or 1 as a value is less than, equal to or greater than a bound, if decided."""
+    if value is None or bound is None:
+        return (value is None) - (bound is None)
+    if isinstance(value, Enclosed):
+        return value.compare(bound)
+    if isinstance(value, Budget | LogOf):
+        return compare_epsilon(value, as_budget(bound))
+    return compare(value, as_number(bound))
+
+
+# --- the whole channel ---------------------------------------------------------------------
+
+
+def _decide_channel(
+    claim: Question, quantity: ChannelQuantity, chain: Chain, selected: IntArray, limits: Limits
+) -> Outcome:
+    """Decide a claim about guessing which of the selected states, equally likely, it was."""
+    states = distinct(selected)
+    seen, sources = observed(chain, states, limits)
+    coverage = Coverage(len(states), len(seen_pairs(chain, selected, limits).pairs))
+    if has_output_cycle(seen, sources):
+        return Outcome(INFINITELY_MANY, coverage)
+    total = _sum_of_maxima(seen, sources, limits)
+    value: Number | Epsilon
+    if quantity.name == "bayes_vulnerability":
+        value = divide(total, len(states))
+        amount = number_amount(value)
+    else:
+        value = log(total)
+        amount = epsilon_amount(value)
+    verdict = _decided(claim, quantity.name, value, amount, ())
+    beside = (Beside(f"for {len(states)} equally likely inputs"),)
+    return Outcome(verdict, coverage, (), amount, beside)
+
+
+def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> Number:
+    """Return Σ_o max_s P(o|s) over output sequences."""
+    table = sequence_table(chain, sources, limits=limits)
+    assert table is not None, "without a bound on its size there is a table"
+    best: dict[int, Number] = {}
+    for i, below in enumerate(table.denominators):
+        limits.check_time(f"{i} of {len(sources)} inputs compared")
+        for j in range(int(table.indptr[i]), int(table.indptr[i + 1])):
+            p = number(_whole(table.weights[j]), below)
+            sequence = int(table.sequences[j])
+            known = best.get(sequence)
+            if known is None or compare(p, known) > 0:
+                best[sequence] = p
+    return sum_of(best.values())
+
+
+def _whole(weight: Whole) -> Whole:
+    """Return a numpy integer as a Python one."""
+    return weight if isinstance(weight, ExpPolynomial) else int(weight)
+
+
+# --- accuracy ------------------------------------------------------------------------------
+
+
+def _decide_least_error(
+    claim: Question, quantity: LeastError, chain: Chain, selected: IntArray, measures: Measures
+) -> Outcome:
+    """Decide a claim about the least α that the first output keeps with probability 1 - β."""
+    needed = subtract(1, quantity.failure)
+    worst: tuple[Number | None, int] | None = None
+    for state in selected.tolist():
+        error = _least_error(chain, state, measures[quantity.key], needed)
+        if worst is None or (worst[0] is not None and (error is None or error > worst[0])):
+            worst = error, state
+    assert worst is not None, "a claim is about some state"
+    value, state = worst
+    amount = INFINITE if value is None else number_amount(value)
+    verdict = _decided(claim, "accuracy", value, amount, (chain.state_text(state),))
+    beside = (Beside(f"reached from {chain.state_text(state)}"),)
+    n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
+    return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)
+
+
+def _least_error(
+    chain: Chain, state: int, errors: Sequence[Number | None], needed: Number
+) -> Number | None:
+    """Return the least α with P(error of the first output <= α) >= needed; None for no α."""
+    low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
+    below = chain.denominators[state : state + 1].tolist()[0]
+    masses: dict[Number, Whole] = {}
+    numerators = chain.numerators[low:high].tolist()
+    for target, weight in zip(chain.targets[low:high].tolist(), numerators, strict=True):
+        error = errors[target]
+        if error is not None:
+            masses[error] = masses.get(error, 0) + weight
+    wanted = multiply(needed, number(below))
+    reached: Whole = 0
+    if compare(0, wanted) >= 0:
+        return 0
+    for error in sorted(masses, key=cmp_to_key(compare)):
+        reached = reached + masses[error]
+        if compare(number(reached), wanted) >= 0:
+            return error
+    return None

@@ -1,0 +1,296 @@
+"""Event-level claims on a chain: from its output sequences to an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dpcheck.certify import certify_event
+from dpcheck.chain.arrays import marked
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.contraction.contract import contracted
+from dpcheck.check.evidence.paired_rows import PairedRows
+from dpcheck.check.evidence.sequences import ENDS, has_output_cycle, sequence_table
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
+from dpcheck.check.quantities.privacy import (
+    Decision,
+    EventClaim,
+    Evidence,
+    Setting,
+    decide_event_claim,
+    undecided_sequences,
+)
+from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.verdicts import Beside, Coverage, Outcome, Vacuity
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from dpcheck.check.evidence.merged_prefixes import LossGraph, MergedEvidence
+
+_MAX_PREFIX_ENTRIES = 200_000
+_MAX_DEPTH = 256
+_MAX_MERGED_DEPTH = 4096
+_SHARE_FOR_PREFIXES = 50
+_ASKED_OUTPUTS = 2
+_MAX_CERTIFIED = 64
+_MAX_ENTRIES = 1 << 18
+
+_complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | LossGraph]]] = (
+    WeakKeyDictionary()
+)
+
+_prefix_graphs: WeakKeyDictionary[Chain, dict[tuple[bytes, int, int], LossGraph | None]] = (
+    WeakKeyDictionary()
+)
+
+_contracted: WeakKeyDictionary[Chain, dict[bytes, Chain]] = WeakKeyDictionary()
+
+SURE = Vacuity(
+    "trivial probability", "one and the same output sequence is certain on both sides of every pair"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPairs:
+    """Pairs of neighbors in a chain with one output per transition.
+
+    sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them. `names` describes
+    both states of a pair.
+    """
+
+    chain: Chain
+    sources: IntArray
+    pairs: IntArray
+    names: Callable[[int], tuple[str, str]]
+    limits: Limits
+
+    @property
+    def are_finite(self) -> bool:
+        """Tell whether there are finitely many complete output sequences."""
+        return not has_output_cycle(self.chain, self.sources)
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """A claim about some pairs; with `is_of_labels`, what is observed are labels of states."""
+
+    claim: EventClaim
+    seen: SeenPairs
+    is_of_labels: bool
+
+
+def decide_on_sequences(
+    claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
+) -> Outcome:
+    """Return the outcome of an event-level claim about the pairs with an end selected."""
+    own = chain if chain.with_one_end is None else chain.with_one_end
+    seen = seen_pairs(chain, selected, limits)
+    question = _Question(claim, seen, is_of_labels=not own.shows_every_step)
+    if question.seen.are_finite:
+        return _decided_completely(question, len(selected))
+    return _decided_by_prefixes(question, len(selected))
+
+
+def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
+    """Return the pairs of neighbors with an end selected, and how they are seen."""
+    chosen = np.zeros(chain.n_states, np.bool_)
+    chosen[selected] = True
+    pairs = chain.neighbors.pairs
+    is_asked = chosen[pairs[:, 0]] | chosen[pairs[:, 1]]
+    if not np.all(is_asked):
+        pairs = pairs[is_asked]
+
+    def names(pair: int) -> tuple[str, str]:
+        first, second = pairs[pair].tolist()
+        return chain.state_text(first), chain.state_text(second)
+
+    chosen = np.zeros(chain.n_states, np.bool_)
+    chosen[pairs] = True
+    states = marked(chosen)
+    seen, sources = observed(chain, states, limits)
+    ends = pairs if _are_first(states) else (np.cumsum(chosen) - 1)[pairs]
+    return SeenPairs(seen, sources, ends, names, limits)
+
+
+def _are_first(states: IntArray) -> bool:
+    """Tell whether states, in increasing order, are 0, 1, ..., so that each is its own index."""
+    return len(states) == 0 or bool(states[-1] == len(states) - 1)
+
+
+def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, IntArray]:
+    """Return a chain with one output per transition, and the given states in it.
+
+    The chain of a mechanism is one; a chain with `observe` is contracted, once for all claims
+    about the same states.
+    """
+    if chain.with_one_end is not None:
+        return observed(chain.with_one_end, states, limits)
+    if chain.shows_every_step:
+        return chain, states
+    known = _contracted.setdefault(chain, {})
+    key = states.tobytes()
+    if key not in known:
+        known[key] = contracted(chain, states, limits.check_time)
+    return known[key], np.arange(len(states), dtype=np.int64)
+
+
+def _decided_completely(question: _Question, n_initial: int) -> Outcome:
+    """Decide a claim on all complete output sequences."""
+    evidence = complete_evidence(question.seen)
+    decision = _decision(question, evidence, is_complete=True)
+    assert decision.verdict is not None, "complete evidence decides"
+    return Outcome(
+        decision.verdict,
+        Coverage(n_initial, len(question.seen.pairs), evidence.n_sequences),
+        _vacuity(evidence, len(question.seen.pairs)),
+        decision.value,
+    )
+
+
+def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
+    """Return evidence about complete sequences: a table, or merged prefixes if that is too large.
+
+    Tables and graphs are made once for all claims about the same pairs.
+    """
+    chain, limits = seen.chain, seen.limits
+    known = _complete.setdefault(chain, [])
+    pairs = seen.pairs if _are_first(seen.sources) else seen.sources[seen.pairs]
+    found = next((made for asked, made in known if np.array_equal(asked, pairs)), None)
+    if found is None:
+        entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
+        table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
+        if table is None:
+            from dpcheck.check.evidence.merged_prefixes import loss_graph
+
+            found = loss_graph(chain, pairs, limits)
+        else:
+            found = PairedRows(table, seen.pairs)
+        limits.check_time("the outputs are listed")
+        known.append((pairs, found))
+    if isinstance(found, PairedRows):
+        return TableEvidence(found, chain.observation_text, limits)
+    from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+
+    return MergedEvidence(found, chain.observation_text, limits)
+
+
+def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
+    """Decide a claim on infinitely many sequences, as far as their first outputs do."""
+    coverage = Coverage(n_initial, len(question.seen.pairs))
+    last, depth = Decision(None), 0
+    for depth, evidence in _prefixes(question.seen):  # noqa: B007 (both are used afterwards)
+        last = _decision(question, evidence, is_complete=False)
+        if last.verdict is not None:
+            beside = (Beside(last.progress),) if last.progress else ()
+            return Outcome(last.verdict, coverage, (), last.value, beside)
+    path = _path_of_outputs(question)
+    return Outcome(undecided_sequences(question.claim, last.progress, depth, path), coverage)
+
+
+def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
+    """Yield evidence about the first outputs, twice as many each time, and their number.
+
+    As tables first, then, as these become too large, merged: long prefixes are many, but often few
+    of them differ in what they say about the pair.
+    """
+    chain, depth = seen.chain, 1
+    while depth <= _MAX_DEPTH:
+        table = sequence_table(
+            *(chain, seen.sources),
+            limits=seen.limits,
+            depth=depth,
+            max_entries=_MAX_PREFIX_ENTRIES,
+        )
+        if table is None:
+            break
+        rows = PairedRows(table, seen.pairs)
+        yield depth, TableEvidence(rows, chain.observation_text, seen.limits)
+        depth *= 2
+    yield from _merged_prefixes(seen, depth)
+
+
+def _merged_prefixes(seen: SeenPairs, depth: int) -> Iterator[tuple[int, Evidence]]:
+    """Yield merged evidence, from a number of outputs on, until the graph becomes too large."""
+    from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+
+    while depth <= _MAX_MERGED_DEPTH and (graph := _prefix_graph(seen, depth)) is not None:
+        yield depth, MergedEvidence(graph, seen.chain.observation_text, seen.limits)
+        depth *= 2
+
+
+def _prefix_graph(seen: SeenPairs, depth: int) -> LossGraph | None:
+    """Return the graph of the first outputs, made once for all claims about the same pairs.
+
+    None where it takes more than its share of the states allowed.
+    """
+    from dpcheck.check.evidence.merged_prefixes import loss_graph
+
+    pairs, n_allowed = seen.sources[seen.pairs], seen.limits.max_states // _SHARE_FOR_PREFIXES
+    known = _prefix_graphs.setdefault(seen.chain, {})
+    key = pairs.tobytes(), depth, n_allowed
+    if key not in known:
+        some = replace(seen.limits, max_states=n_allowed)
+        try:
+            known[key] = loss_graph(seen.chain, pairs, some, depth=depth)
+        except LimitReached as reached:
+            if reached.option != "--max-states":
+                raise
+            known[key] = None
+    return known[key]
+
+
+def _path_of_outputs(question: _Question) -> str:
+    """Return a path formula about the likeliest first outputs, to ask in place of all sequences."""
+    chain = question.seen.chain
+    shown: list[str] = []
+    state = int(question.seen.sources[0]) if len(question.seen.sources) else chain.stopped
+    while len(shown) < _ASKED_OUTPUTS:
+        row = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
+        showing = np.flatnonzero(chain.observation[chain.targets[row]] >= 0)
+        if not len(showing):
+            break
+        likeliest = max(showing.tolist(), key=chain.numerators[row].tolist().__getitem__)
+        state = int(chain.targets[row][likeliest])
+        shown.append(chain.observation_text(int(chain.observation[state])))
+    if not shown:
+        return "X stopped"
+    if question.is_of_labels:
+        return f"F<={_ASKED_OUTPUTS} {shown[0]}"
+    *before, last = (f"output = {text}" for text in shown)
+    return f"X ({before[0]} & X {last})" if before else f"X {last}"
+
+
+def _decision(question: _Question, evidence: Evidence, *, is_complete: bool) -> Decision:
+    """Return what evidence says about the claim of a question."""
+    setting = Setting(evidence, len(question.seen.pairs), question.seen.names, is_complete)
+    decision = decide_event_claim(question.claim, setting)
+    shown = decision.shown
+    if shown is not None and shown.gap is not None and isinstance(evidence, TableEvidence):
+        _certify(question, evidence, shown.gap, shown.factor)
+    return decision
+
+
+def _certify(question: _Question, evidence: TableEvidence, gap: Gap, factor: Factor | None) -> None:
+    """Check the probabilities of a counterexample's event again, where it is short."""
+    event = evidence.event(gap, factor)
+    if len(event) > _MAX_CERTIFIED:
+        return
+    table = evidence.rows.table
+    sequences = [(table.outputs(k), ENDS[int(table.end[k])]) for k in event]
+    first, second = question.seen.sources[question.seen.pairs[gap.pair]].tolist()
+    if not gap.is_forward:
+        first, second = second, first
+    certify_event(question.seen.chain, first, sequences, gap.p)
+    certify_event(question.seen.chain, second, sequences, gap.q)
+
+
+def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[Vacuity, ...]:
+    """Return why an event-level claim says little."""
+    if n_pairs == 0:
+        return (NO_NEIGHBORS,)
+    return (SURE,) if evidence.has_certain_rows() else ()

@@ -1,0 +1,326 @@
+"""Quantities of privacy losses: the worst pair's value, and functions as tables.
+
+Every quantity here is a maximum (an error of a test: a minimum) over pairs of neighbors and both
+directions; equal loss distributions are looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import assert_never
+
+from dpcheck.check.quantities.pair_losses import NumberedLosses
+from dpcheck.check.values.amounts import (
+    INFINITE,
+    enclosed_amount,
+    epsilon_amount,
+    number_amount,
+)
+from dpcheck.check.values.event_text import EventText
+from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.verdicts import Amount, Beside, Table
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    ExpNumber,
+    LogOf,
+    Number,
+    Rational,
+    compare,
+    compare_epsilon,
+    decimal,
+    divide,
+    exact_text,
+    excess_sign,
+    log,
+    subtract,
+)
+from dpcheck.logic.claims import LossQuantity, LossTable
+from dpcheck.privacy.concentrated import zcdp
+from dpcheck.privacy.enclosed import Enclosed
+from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of, total_variation
+from dpcheck.privacy.posterior import posterior
+from dpcheck.privacy.profile import Piece, profile
+from dpcheck.privacy.renyi import Divergence, renyi
+from dpcheck.privacy.tradeoff import curve, type_two_error
+from dpcheck.records import dataclass
+
+_SEQUENCES_SHOWN = 6
+
+Measure = Number | Epsilon | Enclosed | None
+"""The value of a quantity; None is infinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLosses:
+    """The losses of pairs of neighbors (those with different rows), and how to speak of them.
+
+    `n_pairs` counts all pairs, `names` describes the states of one, `event_text` the event of a
+    gap; `digits` are shown of numbers without an exact form.
+    """
+
+    pairs: Sequence[NumberedLosses]
+    n_pairs: int
+    n_sequences: int | None
+    names: Callable[[int], tuple[str, str]]
+    event_text: Callable[[Gap, Factor], EventText]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One direction of a pair: `losses` has the first state's P if `is_forward`."""
+
+    losses: LossDistribution
+    pair: int
+    is_forward: bool
+
+    def names(self, known: KnownLosses) -> tuple[str, str]:
+        """Return the two states, P's first."""
+        first, second = known.names(self.pair)
+        return (first, second) if self.is_forward else (second, first)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A value, the side that has it, and what is worth saying beside it."""
+
+    value: Measure
+    side: Side | None
+    beside: tuple[Beside, ...] = ()
+
+
+def measured(quantity: LossQuantity, known: KnownLosses) -> Measured:
+    """Return the value of a quantity over all pairs."""
+    sides = tuple(sides_of(known.pairs))
+    match quantity.name:
+        case "total_variation":
+            return _largest_number(sides, total_variation)
+        case "loss_tail":
+            return _largest_number(sides, lambda losses: loss_tail(losses, _budget(quantity)))
+        case "tradeoff":
+            return _least_error(sides, _number(quantity))
+        case "posterior_max" | "posterior_min":
+            return _posterior(sides, _number(quantity), is_least=quantity.name == "posterior_min")
+        case "renyi":
+            return _largest_divergence(sides, _order(quantity))
+        case "zcdp":
+            return _least_rho(sides)
+        case _:
+            assert_never(quantity.name)
+
+
+def sides_of(pairs: Sequence[NumberedLosses]) -> Iterator[Side]:
+    """Yield both directions of all pairs; of equal loss distributions the first."""
+    seen: set[LossDistribution] = set()
+    for pair, losses in pairs:
+        for directed, is_forward in both_directions(losses):
+            if directed not in seen:
+                seen.add(directed)
+                yield Side(directed, pair, is_forward)
+
+
+def _number(quantity: LossQuantity) -> Number:
+    assert isinstance(quantity.argument, int | Rational | ExpNumber), "the argument is a number"
+    return quantity.argument
+
+
+def _budget(quantity: LossQuantity) -> Budget:
+    assert isinstance(quantity.argument, Budget), "the argument is a budget"
+    return quantity.argument
+
+
+def _order(quantity: LossQuantity) -> int | Rational:
+    assert isinstance(quantity.argument, int | Rational), "orders are rational"
+    return quantity.argument
+
+
+# --- values --------------------------------------------------------------------------------
+
+
+def _largest_number(
+    sides: Sequence[Side], value_of: Callable[[LossDistribution], Number]
+) -> Measured:
+    best: Number = 0
+    found: Side | None = None
+    for side in sides:
+        value = value_of(side.losses)
+        if compare(value, best) > 0:
+            best, found = value, side
+    return Measured(best, found)
+
+
+def loss_tail(losses: LossDistribution, epsilon: Budget) -> Number:
+    """Return P(loss > ε), which is often taken for δ(ε) and is never smaller."""
+    above = (loss.p for loss in losses.losses if excess_sign(loss.p, loss.q, epsilon) > 0)
+    return sum_of([losses.p_only, *above])
+
+
+def _least_error(sides: Sequence[Side], type_one: Number) -> Measured:
+    best, found = subtract(1, type_one), None
+    for side in sides:
+        error = type_two_error(side.losses, type_one)
+        if compare(error, best) < 0:
+            best, found = error, side
+    return Measured(best, found)
+
+
+def _posterior(sides: Sequence[Side], prior: Number, *, is_least: bool) -> Measured:
+    """Return the posterior at the largest likelihood ratio, or at its inverse."""
+    ratio: Number | None = 1
+    found: Side | None = None
+    for side in sides:
+        largest = side.losses.largest_ratio
+        if largest is None or (ratio is not None and compare(largest, ratio) > 0):
+            ratio, found = largest, side
+        if ratio is None:
+            break
+    if not is_least:
+        return Measured(posterior(prior, ratio), found)
+    if ratio is None:
+        return Measured(1 if prior == 1 else 0, found)
+    return Measured(posterior(prior, divide(1, ratio)), found)
+
+
+def _largest_divergence(sides: Sequence[Side], order: int | Rational) -> Measured:
+    best: Divergence = Budget.of(0)
+    found: Side | None = None
+    for side in sides:
+        value = renyi(side.losses, order)
+        if value is None:
+            return Measured(None, side)
+        if _compare_divergences(value, best) > 0:
+            best, found = value, side
+    return Measured(best, found)
+
+
+def _compare_divergences(left: Divergence, right: Divergence) -> int:
+    """Return the sign of a difference; 0 where no enclosure tells them apart."""
+    if isinstance(left, Enclosed):
+        return left.compare(right) or 0
+    if isinstance(right, Enclosed):
+        return -(right.compare(left) or 0)
+    return compare_epsilon(left, right)
+
+
+def _least_rho(sides: Sequence[Side]) -> Measured:
+    found = zcdp([side.losses for side in sides])
+    if found is None:
+        return Measured(Budget.of(0), None)
+    side = sides[found.index]
+    if found.rho is None:
+        return Measured(None, side)
+    low, high = found.orders
+    if low == high:
+        beside = Beside("attained as the order approaches 1")
+    else:
+        bounds = (decimal(low, 6), decimal(high, 6))
+        middle = Amount(f"in [{bounds[0]}, {bounds[1]}]", decimal((low + high) / 2, 4))
+        beside = Beside("attained at the order", middle)
+    return Measured(found.rho, side, (beside,))
+
+
+def measure_amount(quantity_name: str, value: Measure, digits: int) -> Amount:
+    """Return the value of a quantity as an amount."""
+    match value:
+        case None:
+            return epsilon_amount(None) if quantity_name == "renyi" else INFINITE
+        case Enclosed():
+            return enclosed_amount(value, digits)
+        case Budget() | LogOf():
+            if quantity_name == "zcdp":
+                return Amount(exact_text(value), decimal(value))
+            return epsilon_amount(value)
+        case _:
+            return number_amount(value)
+
+
+# --- tables --------------------------------------------------------------------------------
+
+
+def table_of(quantity: LossTable, known: KnownLosses) -> Table:
+    """Return a function as a table."""
+    match quantity.name:
+        case "profile":
+            rows = [_profile_row(piece, known) for piece in profile(known.pairs)]
+            columns = ("from e^ε", "to e^ε", "δ at the start", "P(S)", "Q(S)", "P from", "Q from")
+            return Table("profile", (*columns, "event S"), tuple(rows))
+        case "losses":
+            return Table("losses", ("P from", "Q from", "loss", "P", "Q"), tuple(_loss_rows(known)))
+        case "tradeoff":
+            errors = ("P from", "Q from", "type I error", "type II error")
+            return Table("tradeoff", errors, tuple(_tradeoff_rows(known)))
+        case _:
+            assert_never(quantity.name)
+
+
+def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Amount | str, ...]:
+    line = piece.line
+    end = INFINITE if piece.end is None else number_amount(piece.end)
+    numbers = (line.at(piece.start), line.p, line.q)
+    amounts = (number_amount(piece.start), end, *map(number_amount, numbers))
+    if line.pair < 0:
+        return (*amounts, "", "", "")
+    gap = Gap(line.p, line.q, line.pair, line.is_forward)
+    text = known.event_text(gap, Factor.of_number(piece.start))
+    first, second = known.names(line.pair)
+    names = (first, second) if line.is_forward else (second, first)
+    return (*amounts, *names, _event(text))
+
+
+def _event(text: EventText) -> str:
+    shown = "; ".join(text.sequences[:_SEQUENCES_SHOWN])
+    n_hidden = len(text.sequences) - _SEQUENCES_SHOWN
+    return f"{shown}; ... {n_hidden} more" if n_hidden > 0 else shown
+
+
+def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
+    """Yield the worst pair's losses in both directions, falling; infinite ones first."""
+    for side in worst_sides(known):
+        names = side.names(known)
+        losses = side.losses
+        if losses.p_only != 0:
+            yield (*names, epsilon_amount(None), number_amount(losses.p_only), number_amount(0))
+        for loss in losses.losses:
+            numbers = (number_amount(loss.p), number_amount(loss.q))
+            yield (*names, epsilon_amount(log(loss.ratio)), *numbers)
+
+
+def _tradeoff_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
+    for side in worst_sides(known):
+        for corner in curve(side.losses):
+            errors = (number_amount(corner.type_one), number_amount(corner.type_two))
+            yield (*side.names(known), *errors)
+
+
+def worst_sides(known: KnownLosses) -> tuple[Side, ...]:
+    """Return both directions of the worst pair, the worse one first.
+
+    The worst pair has the largest loss; of several, or of several with an infinite one, the one
+    whose largest loss is most probable.
+    """
+    worst: tuple[int, LossDistribution] | None = None
+    for pair, losses in known.pairs:
+        if worst is None or _is_worse(_worse(losses), _worse(worst[1])):
+            worst = pair, losses
+    if worst is None:
+        return ()
+    pair, losses = worst
+    forward, backward = Side(losses, pair, True), Side(losses.reversed(), pair, False)
+    is_backward_worse = _is_worse(backward.losses, forward.losses)
+    return (backward, forward) if is_backward_worse else (forward, backward)
+
+
+def _worse(losses: LossDistribution) -> LossDistribution:
+    backward = losses.reversed()
+    return backward if _is_worse(backward, losses) else losses
+
+
+def _is_worse(left: LossDistribution, right: LossDistribution) -> bool:
+    """Compare by largest loss, then by its probability."""
+    one, other = left.largest_ratio, right.largest_ratio
+    if one is None or other is None:
+        if one is None and other is None:
+            return compare(left.p_only, right.p_only) > 0
+        return one is None
+    sign = compare(one, other)
+    return sign > 0 or (sign == 0 and compare(left.losses[0].p, right.losses[0].p) > 0)

@@ -1,0 +1,43 @@
+"""Exact distributions of complete output sequences, written out."""
+
+from __future__ import annotations
+
+from dpcheck.chain.chain import Chain
+from dpcheck.chain.sets import distinct
+from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
+from dpcheck.check.quantities.event_claims import observed
+from dpcheck.check.values.event_text import sequence_text
+from dpcheck.exact import ExpPolynomial, Number, Whole, number
+from dpcheck.limits import LimitReached, Limits
+
+
+def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
+    """Return, for each initial state, its output sequences and their probabilities.
+
+    Sequences are written as everywhere (`bot, top`; the ends of a run that shows nothing in words).
+    Raises `LimitReached` where they
+    are infinitely many.
+    """
+    states = distinct(chain.initial)
+    seen, sources = observed(chain, states, limits)
+    if has_output_cycle(seen, sources):
+        raise LimitReached("there are infinitely many output sequences", "a bounded formula")
+    table = sequence_table(seen, sources, limits=limits)
+    assert table is not None, "without a bound on its size there is a table"
+    texts = [
+        sequence_text([chain.observation_text(code) for code in table.outputs(k)], int(end))
+        for k, end in enumerate(table.end)
+    ]
+    rows: dict[str, dict[str, Number]] = {}
+    for i, state in enumerate(states.tolist()):
+        entries = range(int(table.indptr[i]), int(table.indptr[i + 1]))
+        below = table.denominators[i]
+        rows[chain.state_text(state)] = {
+            texts[int(table.sequences[j])]: number(_whole(table.weights[j]), below) for j in entries
+        }
+    return rows
+
+
+def _whole(weight: Whole) -> Whole:
+    """Return a numpy integer as a Python one."""
+    return weight if isinstance(weight, ExpPolynomial) else int(weight)

@@ -1,0 +1,137 @@
+"""The privacy losses of pairs of neighbors, from the distributions of their output sequences.
+
+From a table of rows: outputs with one likelihood ratio are found by exact comparison with one of
+them, p_i q_j = p_j q_i, for all pairs of a block at once; most mechanisms have few ratios. From
+merged prefixes (`merging.LossGraph`): a leaf is a ratio already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.weights.denominators import as_objects, weight_array
+from dpcheck.check.evidence.merged_prefixes import LossGraph
+from dpcheck.check.evidence.paired_rows import Block, PairedRows
+from dpcheck.exact import ExpPolynomial, Number, Whole, exact_quotient, number, whole_gcd
+from dpcheck.limits import Limits
+from dpcheck.privacy.losses import LossDistribution
+
+_INT64_LIMIT = 2**62
+_ROUNDS = 12
+
+NumberedLosses = tuple[int, LossDistribution]
+"""A pair of neighbors by its row among the pairs asked about, and its losses forward."""
+
+
+def pair_losses(rows: PairedRows | LossGraph, limits: Limits) -> list[NumberedLosses]:
+    """Return the losses of a representative of each pair of different rows."""
+    if isinstance(rows, LossGraph):
+        return _graph_losses(rows)
+    found: list[NumberedLosses] = []
+    for block in rows.blocks(limits):
+        if block.is_forward:
+            found.extend(block_losses(block))
+    return found
+
+
+def losses_of_all(rows: PairedRows | LossGraph, limits: Limits) -> list[LossDistribution]:
+    """Return the losses of every pair, forward; pairs with equal rows share one object."""
+    known: dict[object, LossDistribution] = {}
+    found: list[LossDistribution] = []
+    n_pairs = len(rows.pairs) if isinstance(rows, PairedRows) else len(rows.roots)
+    for pair in range(n_pairs):
+        limits.check_time(f"the losses of {pair} of {n_pairs} pairs")
+        key = rows.classes_of(pair) if isinstance(rows, PairedRows) else rows.roots[pair]
+        if key not in known:
+            if isinstance(rows, PairedRows):
+                ((_, known[key]),) = block_losses(rows.pair_block(pair))
+            else:
+                known[key] = rows.losses(pair)
+        found.append(known[key])
+    return found
+
+
+def _graph_losses(graph: LossGraph) -> list[NumberedLosses]:
+    first: dict[int, int] = {}
+    for pair, root in enumerate(graph.roots):
+        first.setdefault(root, pair)
+    found = [(pair, graph.losses(pair)) for pair in first.values()]
+    return [(pair, losses) for pair, losses in found if not losses.is_certain]
+
+
+def block_losses(block: Block) -> Iterator[NumberedLosses]:
+    """Yield the losses of every pair of rows in a block, in its direction."""
+    masses: list[list[tuple[Number, Number]]] = [[] for _ in range(len(block.pair))]
+    one_sided = (block.p == 0) | (block.q == 0)
+    _add_sums(block, np.flatnonzero(one_sided & (block.q == 0)), masses)
+    _add_sums(block, np.flatnonzero(one_sided & (block.p == 0)), masses)
+    rest = np.flatnonzero(~one_sided)
+    for _ in range(_ROUNDS):
+        if not len(rest):
+            break
+        alike = _alike(block, rest)
+        _add_sums(block, rest[alike], masses)
+        rest = rest[~alike]
+    for k, entries in groupby(rest.tolist(), key=lambda j: int(block.segment[j])):
+        masses[k].extend(_by_ratio(block, k, list(entries)))
+    for pair, outputs in zip(block.pair.tolist(), masses, strict=True):
+        yield pair, LossDistribution.of(outputs)
+
+
+def _alike(block: Block, entries: IntArray) -> BoolArray:
+    """Return which entries have the ratio of the first entry of their segment."""
+    segment = block.segment[entries]
+    starts = np.flatnonzero(np.diff(segment, prepend=-1))
+    x: list[Whole] = [1] * len(block.pair)
+    y: list[Whole] = [1] * len(block.pair)
+    for j in entries[starts].tolist():
+        k = int(block.segment[j])
+        p, q = _whole(block.p[j]), _whole(block.q[j])
+        divisor = whole_gcd(p, q)
+        x[k], y[k] = exact_quotient(q, divisor), exact_quotient(p, divisor)
+    left = _times(block.p[entries], weight_array(x), segment)
+    right = _times(block.q[entries], weight_array(y), segment)
+    return np.asarray(left == right, np.bool_)
+
+
+def _times(weights: WeightArray, factors: WeightArray, segment: IntArray) -> WeightArray:
+    """Return exact products, in int64 where they fit."""
+    are_short = weights.dtype == np.int64 and factors.dtype == np.int64
+    if are_short and int(weights.max(initial=0)) * int(factors.max(initial=0)) < _INT64_LIMIT:
+        product: WeightArray = weights * factors[segment]
+        return product
+    return as_objects(weights) * as_objects(factors)[segment]
+
+
+def _add_sums(block: Block, entries: IntArray, masses: list[list[tuple[Number, Number]]]) -> None:
+    """Add the total masses of some entries, segment by segment."""
+    if not len(entries):
+        return
+    segment = block.segment[entries]
+    starts = np.flatnonzero(np.diff(segment, prepend=-1))
+    p = np.add.reduceat(block.p[entries], starts)
+    q = np.add.reduceat(block.q[entries], starts)
+    for i, k in enumerate(segment[starts].tolist()):
+        gap = block.gap(k, p[i], q[i])
+        masses[k].append((gap.p, gap.q))
+
+
+def _by_ratio(block: Block, k: int, entries: list[int]) -> Iterator[tuple[Number, Number]]:
+    """Yield the masses of the entries of one segment, merged by ratio."""
+    sums: dict[tuple[Whole, Whole], tuple[Whole, Whole]] = {}
+    for j in entries:
+        p, q = _whole(block.p[j]), _whole(block.q[j])
+        divisor = whole_gcd(p, q)
+        key = exact_quotient(p, divisor), exact_quotient(q, divisor)
+        known = sums.get(key, (0, 0))
+        sums[key] = known[0] + p, known[1] + q
+    for p, q in sums.values():
+        yield number(p, block.scales[block.p_scales[k]]), number(q, block.scales[block.q_scales[k]])
+
+
+def _whole(value: Whole) -> Whole:
+    return value if isinstance(value, ExpPolynomial) else int(value)

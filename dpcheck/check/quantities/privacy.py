@@ -1,0 +1,411 @@
+"""Event-level privacy claims, decided on evidence about complete output sequences.
+
+`dp(ε, δ)` asks for P(S) <= e^ε Q(S) + δ for all neighbors, both ways, and *every set* S of output
+sequences. Evidence knows, for a factor E, the largest gap P(S) - E Q(S), and the largest ratio. So
+
+    delta(ε)    is the largest gap at E = e^ε, or 0;
+    epsilon     is ln of the largest ratio (ε >= 0), infinite over zero;
+    epsilon(δ)  is ln of the least E >= 1 at which the largest gap is at most δ.
+
+The last is found by Newton's method: the largest gap f(E) is the maximum of the affine functions
+P(S) - E Q(S), so it is convex, falling and piecewise linear. From an E with f(E) > δ the worst
+affine function there reaches δ at an E' that f does not reach earlier; E' is the answer if
+f(E') <= δ, else f has another, flatter piece there. There are finitely many.
+
+Where sequences are infinitely many, finished sequences and the prefixes of all others are a
+partition into finitely many events: what it shows is a lower bound of ε and δ, at every depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, Protocol, assert_never
+
+from dpcheck.certify import certify_violation
+from dpcheck.check.values.amounts import number_amount, quantity_amount, ratio_amount
+from dpcheck.check.values.event_text import EventText
+from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Counterexample,
+    Holds,
+    Run,
+    Undecided,
+    Value,
+    Verdict,
+    Violated,
+)
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    Excess,
+    ExpNumber,
+    LogOf,
+    Number,
+    compare_epsilon,
+    compare_values,
+    divide,
+    exact_text,
+    excess,
+    excess_sign,
+    exp_text,
+    log,
+    subtract,
+)
+from dpcheck.logic.claims import (
+    PrivacyClaim,
+    Quantity,
+    QuantityClaim,
+    QuantityValue,
+    TightDelta,
+    TightEpsilon,
+)
+from dpcheck.records import dataclass
+
+EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
+Comparison = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+class Evidence(Protocol):
+    """What is known of the output sequences of some pairs of neighbors."""
+
+    @property
+    def n_sequences(self) -> int | None:
+        """The number of different sequences where they were listed."""
+
+    def worst_ratio(self) -> Gap | None:
+        """Return an event with the largest ratio; None where all pairs have equal rows."""
+
+    def worst_gap(self, factor: Factor) -> Gap | None:
+        """Return the event with the largest gap; None where no event has a positive one."""
+
+    def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
+        """Return the event of a gap in words; it came from `worst_ratio` if there is no factor."""
+
+    def has_certain_rows(self) -> bool:
+        """Tell whether every pair shows one and the same sequence with certainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The value of a quantity (an infinite ε is None) and the event that shows it.
+
+    `factor` is where the event's gap is largest; None for an event of the largest ratio.
+    """
+
+    value: Epsilon | Number | Excess | None
+    gap: Gap | None
+    factor: Factor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict (None: this evidence does not decide) and the value found on the way.
+
+    `shown` is the event behind a violation, to be certified.
+    """
+
+    verdict: Verdict | None
+    value: Amount | None = None
+    progress: str = ""
+    shown: Found | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Evidence, the number and the names of its pairs, and whether it shows all sequences."""
+
+    evidence: Evidence
+    n_pairs: int
+    names: Callable[[int], tuple[str, str]]
+    is_complete: bool
+
+
+def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
+    """Return what the evidence says about a claim; partial evidence only bounds from below."""
+    match claim:
+        case PrivacyClaim():
+            return _decide_privacy(claim, setting)
+        case QuantityValue():
+            found = _quantity(claim.quantity, setting.evidence)
+            amount = quantity_amount(found.value)
+            if setting.is_complete or _is_greatest(found.value, claim.quantity):
+                return Decision(Value(amount), amount)
+            return Decision(None, None, f"it is at least {amount.exact}")
+        case QuantityClaim():
+            return _decide_comparison(claim, setting)
+        case _:
+            assert_never(claim)
+
+
+def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
+    """Decide dp(ε, δ): by the largest ratio for δ = 0, else by the largest gap."""
+    factor = None if claim.delta == 0 else Factor.of(claim.epsilon)
+    evidence = setting.evidence
+    gap = evidence.worst_ratio() if factor is None else evidence.worst_gap(factor)
+    gap = _at_least_everything(gap, claim.epsilon, setting)
+    if gap is None or excess_sign(gap.p, gap.q, claim.epsilon, claim.delta) <= 0:
+        return Decision(Holds()) if setting.is_complete else Decision(None)
+    example = _counterexample(gap, factor, claim.epsilon, claim.delta, setting)
+    certify_violation(gap.p, gap.q, claim.epsilon, claim.delta)
+    return Decision(Violated(example), shown=Found(None, gap, factor))
+
+
+def _at_least_everything(gap: Gap | None, epsilon: Budget, setting: Setting) -> Gap | None:
+    """Return the gap, or for ε < 0 that of the sure event if it is larger (equal rows have it)."""
+    if setting.n_pairs == 0 or epsilon.sign() >= 0:
+        return gap
+    sure = Gap(1, 1, 0, True)
+    return sure if gap is None or sure.exceeds(gap, Factor.of(epsilon)) else gap
+
+
+def _quantity(quantity: Quantity, evidence: Evidence) -> Found:
+    """Return ε, ε(δ) or δ(ε) of the evidence."""
+    match quantity:
+        case TightEpsilon(delta=delta):
+            return tight_epsilon(evidence, delta)
+        case TightDelta(epsilon=epsilon):
+            return _tight_delta(evidence, epsilon)
+        case _:
+            raise AssertionError("other quantities are decided elsewhere")
+
+
+def tight_epsilon(evidence: Evidence, delta: Number) -> Found:
+    """Return the least ε >= 0 with dp(ε, δ), and an event that needs it."""
+    if delta == 0:
+        gap = evidence.worst_ratio()
+        if gap is None:
+            return Found(Budget.of(0), None, None)
+        return Found(None if gap.q == 0 else log(divide(gap.p, gap.q)), gap, None)
+    factor = Factor.of_number(1)
+    gap = evidence.worst_gap(factor)
+    if gap is None or excess_sign(gap.p, gap.q, factor.epsilon, delta) <= 0:
+        return Found(Budget.of(0), gap, factor)
+    while True:
+        if gap.q == 0:
+            return Found(None, gap, factor)
+        reached = Factor.of_number(divide(subtract(gap.p, delta), gap.q))
+        following = evidence.worst_gap(reached)
+        if following is None or (
+            excess_sign(following.p, following.q, reached.epsilon, delta) <= 0
+        ):
+            return Found(reached.epsilon, gap, factor)
+        gap, factor = following, reached
+
+
+def _tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
+    """Return the least δ >= 0 with dp(ε, δ), and the event that needs it."""
+    factor = Factor.of(epsilon)
+    gap = evidence.worst_gap(factor)
+    value: Number | Excess = 0 if gap is None else excess(gap.p, gap.q, epsilon)
+    return Found(value, gap, factor)
+
+
+def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
+    """Decide `quantity comparison bound`."""
+    found = _quantity(claim.quantity, setting.evidence)
+    amount = quantity_amount(found.value)
+    sign = _compared(found.value, claim.bound)
+    truth: bool | None = holds(claim.comparison, sign)
+    if not setting.is_complete:
+        is_greatest = _is_greatest(found.value, claim.quantity)
+        truth = _bounded_below(claim.comparison, sign, is_greatest=is_greatest)
+        if truth is None or (truth and not is_greatest):
+            return Decision(Holds() if truth else None, None, f"it is at least {amount.exact}")
+    if truth:
+        return Decision(Holds(), amount)
+    example = _quantity_counterexample(claim, found, setting)
+    return Decision(Violated(example), amount if setting.is_complete else None, shown=found)
+
+
+def _is_greatest(value: Epsilon | Number | Excess | None, quantity: Quantity) -> bool:
+    """Tell whether no larger value is possible, so that a lower bound is the value: ε = ∞, δ = 1.
+
+    P(S) - E Q(S) is at most 1.
+    """
+    if value is None:
+        return True
+    if not isinstance(quantity, TightDelta):
+        return False
+    assert not isinstance(value, Budget | LogOf), "a δ is a number"
+    return compare_values(value, 1) == 0
+
+
+def holds(comparison: Comparison, sign: int) -> bool:
+    """Tell whether a comparison is true of a value that compares with its bound as `sign`.
+
+    >>> holds("<=", 0), holds("!=", -1), holds(">", 0)
+    (True, True, False)
+    """
+    match comparison:
+        case "=":
+            return sign == 0
+        case "!=":
+            return sign != 0
+        case "<":
+            return sign < 0
+        case "<=":
+            return sign <= 0
+        case ">":
+            return sign > 0
+        case ">=":
+            return sign >= 0
+        case _:
+            assert_never(comparison)
+
+
+def _bounded_below(comparison: Comparison, sign: int, *, is_greatest: bool) -> bool | None:
+    """Return the truth of a comparison for every value from a lower bound on, None if it varies.
+
+    `sign` compares the lower bound with the claim's bound; with `is_greatest` it is the value.
+    """
+    if is_greatest or sign > 0:
+        return holds(comparison, sign)
+    if sign == 0 and comparison in (">=", "<"):
+        return comparison == ">="
+    return None
+
+
+def _compared(value: Epsilon | Number | Excess | None, bound: Budget | Number | None) -> int:
+    """Return -1, 0 or 1 as a quantity is less than, equal to or greater than a bound."""
+    if value is None or bound is None:
+        return (value is None) - (bound is None)
+    if isinstance(value, Budget | LogOf):
+        return compare_epsilon(value, as_budget(bound))
+    return compare_values(value, as_number(bound))
+
+
+def _counterexample(
+    gap: Gap, factor: Factor | None, epsilon: Budget, delta: Number, setting: Setting
+) -> Counterexample:
+    """Return the counterexample to p <= e^ε q + δ that a gap is."""
+    return _example(
+        gap,
+        factor,
+        setting,
+        requirement=inequality_text(gap.p, gap.q, epsilon, delta),
+        over=excess(subtract(gap.p, delta), gap.q, epsilon),
+    )
+
+
+def _example(
+    gap: Gap,
+    factor: Factor | None,
+    setting: Setting,
+    *,
+    requirement: str,
+    over: Number | Excess | None,
+) -> Counterexample:
+    """Return a gap as a counterexample."""
+    names = setting.names(gap.pair)
+    event = setting.evidence.event_text(gap, factor)
+    return Counterexample(
+        states=names if gap.is_forward else (names[1], names[0]),
+        event=event.sequences,
+        probabilities=(number_amount(gap.p), number_amount(gap.q)),
+        requirement=requirement,
+        ratio=ratio_amount(gap),
+        excess=None if over is None else number_amount(over),
+        runs=tuple(Run(text, (number_amount(p), number_amount(q))) for text, p, q in event.runs),
+        n_sequences=event.n_sequences,
+    )
+
+
+def _spoken(quantity: Quantity) -> str:
+    """Return a quantity as a claim writes it: `delta(ln(2))`, `epsilon` for `epsilon(0)`."""
+    match quantity:
+        case TightDelta(epsilon=epsilon):
+            return f"delta({exact_text(epsilon)})"
+        case TightEpsilon(delta=delta) if delta != 0:
+            return f"epsilon({exact_text(delta)})"
+        case _:
+            return "epsilon"
+
+
+def _quantity_counterexample(
+    claim: QuantityClaim, found: Found, setting: Setting
+) -> Counterexample:
+    """Return why a comparison is false: the value, and the event that shows it if there is one."""
+    name = _spoken(claim.quantity)
+    bound = "inf" if claim.bound is None else exact_text(claim.bound)
+    value = quantity_amount(found.value).exact
+    requirement = f"{name} {claim.comparison} {bound}, but {name} = {value}"
+    if not setting.is_complete:
+        requirement = f"{name} {claim.comparison} {bound}, but {name} >= {value}"
+    if found.gap is None:
+        return Counterexample((), (), (), requirement)
+    over: Number | Excess | None = None
+    if _compared(found.value, claim.bound) > 0:
+        over = _excess_over(claim, found.gap)
+    return _example(found.gap, found.factor, setting, requirement=requirement, over=over)
+
+
+def _excess_over(claim: QuantityClaim, gap: Gap) -> Number | Excess | None:
+    """Return by how much the event exceeds the budget that the claim states."""
+    match claim.quantity:
+        case TightDelta(epsilon=epsilon):
+            return excess(subtract(gap.p, as_number(claim.bound)), gap.q, epsilon)
+        case TightEpsilon(delta=delta):
+            return excess(subtract(gap.p, delta), gap.q, as_budget(claim.bound))
+        case _:
+            raise AssertionError("other quantities are decided elsewhere")
+
+
+def as_number(bound: Budget | Number | None) -> Number:
+    """Return the bound of a δ or a probability, which is a number."""
+    number = bound.as_number() if isinstance(bound, Budget) else bound
+    assert number is not None, "a δ or a probability is compared with a number"
+    return number
+
+
+def as_budget(bound: Budget | Number | None) -> Budget:
+    """Return the bound of an ε, which is a budget unless it is infinite."""
+    if isinstance(bound, Budget):
+        return bound
+    assert bound is not None, "an infinite bound is no budget"
+    assert not isinstance(bound, ExpNumber), "an ε is compared with a budget"
+    return Budget.of(bound)
+
+
+def inequality_text(p: Number, q: Number, epsilon: Budget, delta: Number) -> str:
+    """Return p <= e^ε q + δ with the numbers filled in.
+
+    >>> from dpcheck.exact import number
+    >>> inequality_text(number(3, 4), number(1, 4), Budget.ln(2), 0)
+    '3/4 <= 2 * 1/4'
+    """
+    plus = "" if delta == 0 else f" + {exact_text(delta)}"
+    return f"{exact_text(p)} <= {exp_text(epsilon)} * {exact_text(q)}{plus}"
+
+
+def undecided_sequences(claim: EventClaim, progress: str, depth: int, path: str) -> Undecided:
+    """Return the verdict on a claim about infinitely many sequences that no prefix refutes.
+
+    `path` is a formula about some outputs, to show what can be asked.
+    """
+    seen = f"outputs were followed up to number {depth}"
+    return Undecided(
+        reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
+        progress=f"{seen}; {progress}" if progress else f"{seen} without finding a violation",
+        option=f"ask about some outputs, such as D{{{_budget_text(claim)}}} [ {path} ]; "
+        "with a larger --max-states more are followed",
+    )
+
+
+def _budget_text(claim: EventClaim) -> str:
+    """Return the budget of a claim as D takes it; 1 where the claim names none."""
+    epsilon: Budget | Number | None = None
+    delta: Budget | Number | None = 0
+    match claim:
+        case PrivacyClaim():
+            epsilon, delta = claim.epsilon, claim.delta
+        case QuantityClaim(quantity=TightDelta(epsilon=given), bound=bound):
+            epsilon, delta = given, bound
+        case QuantityValue(quantity=TightDelta(epsilon=given)):
+            epsilon = given
+        case QuantityClaim(quantity=TightEpsilon(delta=given), bound=bound):
+            epsilon, delta = bound, given
+        case QuantityValue(quantity=TightEpsilon(delta=given)):
+            delta = given
+    texts = ["1" if epsilon is None else exact_text(epsilon)]
+    return ", ".join([*texts, exact_text(delta)] if delta else texts)

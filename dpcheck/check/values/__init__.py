@@ -1,0 +1,1 @@
+"""Exact numbers come in; verdicts, amounts and events as they are shown go out."""

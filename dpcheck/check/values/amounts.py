@@ -1,0 +1,90 @@
+"""Exact values as the amounts that verdicts show."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from dpcheck.check.values.exp_factor import Gap
+from dpcheck.check.values.verdicts import Amount
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    Excess,
+    LogOf,
+    Number,
+    decimal,
+    divide,
+    enclosure,
+    exact_text,
+    exp_text,
+)
+from dpcheck.privacy.enclosed import Enclosed
+
+DIGITS = 17
+ENCLOSED_DIGITS = 15
+INFINITE = Amount("inf", "inf")
+INFINITE_EPSILON = Amount("inf", "inf", "inf")
+
+
+def number_amount(value: Number | Excess) -> Amount:
+    """Return a probability, a δ or an excess.
+
+    >>> from dpcheck.exact import number
+    >>> amount = number_amount(number(75, 128))
+    >>> amount.exact, amount.decimal
+    ('75/128', '0.5859375')
+    """
+    return Amount(exact_text(value), decimal(value))
+
+
+def between_amount(low: Number | Excess, high: Number | Excess) -> Amount:
+    """Return a number known to lie between two others, exactly if they are equal.
+
+    >>> from dpcheck.exact import number
+    >>> between_amount(number(1, 3), number(2, 3)).exact
+    'in [0.333333333333333, 0.666666666666667]'
+    """
+    if low == high:
+        return number_amount(low)
+    below, above = _rounded(low, ROUND_FLOOR), _rounded(high, ROUND_CEILING)
+    return Amount(f"in [{below}, {above}]", decimal(low), enclosure=(below, above))
+
+
+def _rounded(value: Number | Excess, direction: str) -> str:
+    """Return a decimal of `ENCLOSED_DIGITS` digits on the given side of a value."""
+    end = enclosure(value)[direction == ROUND_CEILING]
+    context = Context(prec=ENCLOSED_DIGITS, rounding=direction)
+    return str(context.divide(Decimal(int(end.p)), Decimal(int(end.q)))).lower()
+
+
+def epsilon_amount(value: Epsilon | None) -> Amount:
+    """Return an ε; None is infinite.
+
+    >>> amount = epsilon_amount(Budget.ln(3))
+    >>> amount.exact, amount.exp, amount.decimal
+    ('ln(3)', '3', '1.0986122886681097')
+    """
+    if value is None:
+        return INFINITE_EPSILON
+    return Amount(exact_text(value), decimal(value), exp_text(value))
+
+
+def ratio_amount(gap: Gap) -> Amount | None:
+    """Return p/q: infinite over zero, None for 0/0."""
+    if gap.q == 0:
+        return None if gap.p == 0 else INFINITE
+    return number_amount(divide(gap.p, gap.q))
+
+
+def enclosed_amount(value: Enclosed, digits: int) -> Amount:
+    """Return a number that is known by enclosures, to so many digits."""
+    low, high = value.decimals(digits)
+    exact = f"in [{low}, {high}]" if value.text is None else value.text
+    return Amount(exact, value.decimal(digits), enclosure=(low, high))
+
+
+def quantity_amount(value: Epsilon | Number | Excess | None) -> Amount:
+    """Return an ε (None is infinite) or a number."""
+    if value is None or isinstance(value, Budget | LogOf):
+        return epsilon_amount(value)
+    return number_amount(value)

@@ -1,0 +1,1 @@
+"""An explicit chain comes in; its states and rows go out as whole columns."""

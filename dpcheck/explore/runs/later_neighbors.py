@@ -1,0 +1,139 @@
+"""Later neighbors: states that runs from neighboring inputs reach in lock step.
+
+Two runs are in lock step while every `~` gives equal results and every output shows equal values;
+where one draws and the other shows, or they end, they part. The pairs of raw states that lock-step
+runs from neighboring inputs are in are searched breadth first. Those just after an output, at one
+program point, are the neighbors that a nested `D` quantifies over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.chain.sets import distinct, union, without
+from dpcheck.chain.weights.rows import ranges
+from dpcheck.explore.runs.program_points import SHOWN
+from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
+from dpcheck.limits import Limits
+from dpcheck.records import dataclass
+
+NOWHERE = -1
+
+
+def later_pairs(raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:
+    """Return the unordered pairs [n, 2] of different raw states after an output, sorted.
+
+    pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
+    """
+    if raw.labelled is None:
+        return np.empty((0, 2), np.int64)
+    steps = _Steps.of(raw, raw.labelled)
+    n = raw.stopped + 1
+    seen = np.empty(0, np.int64)
+    frontier = steps.follow(pairs)
+    while len(frontier):
+        limits.check_time(f"{len(seen)} pairs of states compared")
+        limits.check_states(len(seen))
+        keys = without(_keys(frontier, n), seen)
+        seen = union(seen, keys)
+        here = np.stack([keys // n, keys % n], axis=1)
+        drawing = here[np.all(steps.is_sample[here], axis=1)]
+        showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
+        showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
+        frontier = np.concatenate([steps.joined(drawing), steps.follow(showing)])
+    found: IntArray = np.stack([seen // n, seen % n], axis=1)
+    alike: BoolArray = (steps.shown[found[:, 0]] == steps.shown[found[:, 1]]) & (
+        steps.point[found[:, 0]] == steps.point[found[:, 1]]
+    )
+    later: IntArray = found[alike & (steps.shown[found[:, 0]] != NOWHERE)]
+    return later
+
+
+def _keys(pairs: IntArray, n: int) -> IntArray:
+    """Return one number per unordered pair of different states, distinct and sorted."""
+    low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=NOWHERE)
+    return distinct((low * n + high)[(low != high) & (low > NOWHERE)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The labelled edges, sorted; where each state is next at an event.
+
+    is_sample [n]; shown [n] the code shown on entering a state (`NOWHERE`: nothing); point [n] the
+    cut point after an output; event [n] the next `~`, output or end after a deterministic state.
+    """
+
+    sources: IntArray
+    labels: IntArray
+    targets: IntArray
+    indptr: IntArray
+    is_sample: BoolArray
+    shown: IntArray
+    point: IntArray
+    event: IntArray
+
+    @staticmethod
+    def of(raw: RawGraph, edges: LabelledEdges) -> _Steps:
+        n = raw.stopped + 1
+        is_sample = np.zeros(n, np.bool_)
+        is_head = np.zeros(n, np.bool_)
+        shown = np.full(n, NOWHERE, np.int64)
+        point = np.full(n, NOWHERE, np.int64)
+        for k, (cut, states) in enumerate(raw.cuts.items()):
+            is_sample[states.numbers] = cut[0] == "sample"
+            is_head[states.numbers] = cut[0] == "head"
+            if cut[0] == "shown":
+                shown[states.numbers] = _ranks(states.columns[SHOWN])
+                point[states.numbers] = k
+        order = np.lexsort((edges.labels, edges.sources))
+        sources, targets = edges.sources[order], edges.targets[order]
+        following = np.full(n, NOWHERE, np.int64)
+        single = ~is_sample[sources]
+        following[sources[single]] = targets[single]
+        indptr = np.searchsorted(sources, np.arange(n + 1))
+        event = _next_event(following, is_head)
+        return _Steps(sources, edges.labels[order], targets, indptr, is_sample, shown, point, event)
+
+    def follow(self, pairs: IntArray) -> IntArray:
+        """Return where deterministic states lead next, pairwise."""
+        return self.event[pairs]
+
+    def joined(self, pairs: IntArray) -> IntArray:
+        """Return where pairs of states at a `~` lead with equal results."""
+        left, right = pairs[:, 0], pairs[:, 1]
+        lengths = self.indptr[left + 1] - self.indptr[left]
+        picked = ranges(self.indptr[left], lengths)
+        other = np.repeat(right, lengths)
+        labels, rank = np.unique(self.labels, return_inverse=True)
+        keys = self.sources * len(labels) + rank
+        wanted = other * len(labels) + rank[picked]
+        place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
+        hit = keys[place] == wanted if len(keys) else np.zeros(0, np.bool_)
+        left_to, right_to = self.targets[picked[hit]], self.targets[place[hit]]
+        return np.stack([self._settled(left_to), self._settled(right_to)], axis=1)
+
+    def _settled(self, states: IntArray) -> IntArray:
+        """Return the states, with heads of loops replaced by the event after them."""
+        waiting = ~self.is_sample[states] & (self.shown[states] == NOWHERE)
+        return np.where(waiting, self.event[states], states)
+
+
+def _ranks(codes: IntArray) -> IntArray:
+    """Return the codes themselves, which are never `NOWHERE` once shifted to be positive."""
+    return np.where(codes < 0, codes - 1, codes)
+
+
+def _next_event(following: IntArray, is_head: BoolArray) -> IntArray:
+    """Return per deterministic state the first state after it that is no head of a loop.
+
+    Pointers are doubled; a head that still points to a head after log2(n) rounds loops forever.
+    """
+    event = following.copy()
+    for _ in range(len(following).bit_length() + 1):
+        behind = np.flatnonzero((event != NOWHERE) & is_head[event])
+        if not len(behind):
+            return event
+        event[behind] = event[event[behind]]
+    event[is_head[event] & (event != NOWHERE)] = NOWHERE
+    return event

@@ -1,0 +1,177 @@
+"""What is known of a control-flow graph before it runs: live variables and an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+import numpy as np
+
+from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.explore.sampling.distributions import distribution_reads
+from dpcheck.model.expressions import Const, reads
+from dpcheck.model.program import (
+    Assign,
+    AssignCell,
+    Branch,
+    Fail,
+    Mechanism,
+    Node,
+    Output,
+    Sample,
+    Stop,
+    Unpack,
+)
+from dpcheck.records import dataclass
+
+END = -1
+"""The program point after which nothing happens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Facts per node: the variables live before it, and its place in reverse postorder.
+
+    `kept` are variables that stay live everywhere (inputs that claims name). `endless` are the
+    loop heads that code without `~` and output may come back to for ever.
+    """
+
+    nodes: tuple[Node, ...]
+    live: tuple[tuple[str, ...], ...]
+    order: tuple[int, ...]
+    kept: frozenset[str]
+    endless: frozenset[int]
+
+    def point(self, node: int) -> int:
+        """Return the program point, with steps that do nothing skipped; `END` if a run ends."""
+        seen: set[int] = set()
+        while node not in seen:
+            seen.add(node)
+            match self.nodes[node]:
+                case Stop():
+                    return END
+                case Branch(then=then, orelse=orelse, is_loop_head=False) as branch if (
+                    then == orelse and isinstance(branch.condition, Const)
+                ):
+                    node = then
+                case Assign(target=target, value=Const(), within=None, next=after) if (
+                    target not in self.live[after]
+                ):
+                    node = after
+                case _:
+                    return node
+        return node
+
+    def live_at(self, point: int) -> tuple[str, ...]:
+        """Return the variables live at a program point, in a fixed order."""
+        return tuple(sorted(self.kept)) if point == END else self.live[point]
+
+
+def successors(node: Node) -> tuple[int, ...]:
+    """Return where a node leads."""
+    match node:
+        case Assign() | AssignCell() | Unpack() | Sample() | Output():
+            return (node.next,)
+        case Branch(then=then, orelse=orelse):
+            return (then, orelse)
+        case Stop() | Fail():
+            return ()
+    assert_never(node)
+
+
+def node_reads(node: Node) -> Iterator[str]:
+    """Yield the variables a node reads, with repeats."""
+    match node:
+        case Assign(value=value, within=within):
+            yield from reads(value)
+        case AssignCell(index=index, value=value, within=within):
+            yield from reads(index)
+            yield from reads(value)
+        case Sample(distribution=distribution, within=within):
+            yield from distribution_reads(distribution)
+        case Unpack(value=value) | Output(value=value):
+            within = None
+            yield from reads(value)
+        case Branch(condition=condition):
+            within = None
+            yield from reads(condition)
+        case Stop() | Fail():
+            within = None
+    if within is not None:
+        yield from reads(within)
+
+
+def _writes(node: Node) -> frozenset[str]:
+    """Return the variables that certainly get a new value."""
+    match node:
+        case Assign(target=target) | Sample(target=target):
+            return frozenset((target,))
+        case AssignCell(lo=lo, cells=cells, index=Const(value=int(i))) if 0 <= i - lo < len(cells):
+            return frozenset((cells[i - lo],))
+        case Unpack(targets=targets):
+            return frozenset(targets)
+        case _:
+            return frozenset()
+
+
+def flow_of(mechanism: Mechanism, kept: frozenset[str]) -> Flow:
+    """Return liveness by iterating backwards to the least fixed point, and the order."""
+    nodes = mechanism.nodes
+    postorder = _postorder(mechanism)
+    needs = [frozenset(node_reads(node)) for node in nodes]
+    kills = [_writes(node) for node in nodes]
+    live: list[frozenset[str]] = [kept] * len(nodes)
+    before: list[list[int]] = [[] for _ in nodes]
+    for i in postorder:
+        for j in successors(nodes[i]):
+            before[j].append(i)
+    waiting, queued = list(reversed(postorder)), set(postorder)
+    while waiting:
+        i = waiting.pop()
+        queued.discard(i)
+        after = frozenset().union(*(live[j] for j in successors(nodes[i])))
+        now = (after - kills[i]) | needs[i] | kept
+        if now != live[i]:
+            live[i] = now
+            for j in before[i]:
+                if j not in queued:
+                    queued.add(j)
+                    waiting.append(j)
+    order = [len(nodes)] * len(nodes)
+    for place, i in enumerate(reversed(postorder)):
+        order[i] = place
+    return Flow(nodes, tuple(tuple(sorted(v)) for v in live), tuple(order), kept, _endless(nodes))
+
+
+def _endless(nodes: tuple[Node, ...]) -> frozenset[int]:
+    """Return the loop heads on a cycle of nodes that neither draw nor show."""
+    following = [() if isinstance(node, Sample | Output) else successors(node) for node in nodes]
+    lengths = np.array([len(targets) for targets in following], np.int64)
+    indptr = np.concatenate(([0], lengths.cumsum()))
+    targets = np.array([j for targets in following for j in targets], np.int64)
+    component, count = strong_components(Graph(indptr, targets))
+    sizes = np.bincount(component, minlength=count)
+    return frozenset(
+        i
+        for i, node in enumerate(nodes)
+        if isinstance(node, Branch)
+        and node.is_loop_head
+        and (sizes[component[i]] > 1 or i in following[i])
+    )
+
+
+def _postorder(mechanism: Mechanism) -> list[int]:
+    """Return the reachable nodes, each after everything it leads to (cycles aside)."""
+    order: list[int] = []
+    seen = {mechanism.entry}
+    stack = [(mechanism.entry, iter(successors(mechanism.nodes[mechanism.entry])))]
+    while stack:
+        i, following = stack[-1]
+        j = next(following, None)
+        if j is None:
+            order.append(i)
+            stack.pop()
+        elif j not in seen:
+            seen.add(j)
+            stack.append((j, iter(successors(mechanism.nodes[j]))))
+    return order

@@ -1,0 +1,581 @@
+"""The raw graph of a mechanism: its runs, cut where something random, shown or endless happens.
+
+A *raw state* is a cut point with the values that still matter there. Cut points are the start (one
+state per input value, never merged), every `~` once its distribution is known (the inputs it was
+computed from are forgotten), the moment after an output, and now and then the test of a `while`
+that might go on for ever without any of these. Between cut points code is deterministic and runs on
+whole batches: columns of values, split by masks, joined again where paths meet. Batches are taken
+in the graph's order, so that they are as large as can be, and what reaches a cut point is looked up
+in one table of states, so that states merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+
+from dpcheck.chain.arrays import differences, marked
+from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.sets import in_order
+from dpcheck.chain.weights.denominators import concatenated, summed
+from dpcheck.chain.weights.rows import Rows, indptr_of
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.explore import few
+from dpcheck.explore.few import FewRows, Formulas, walk_draws, walk_from
+from dpcheck.explore.lists import Unusual
+from dpcheck.explore.rounds import Columns, Reached, Rounds
+from dpcheck.explore.runs.liveness import END, Flow
+from dpcheck.explore.runs.program_points import DRAWS, STOPPED, Cut
+from dpcheck.explore.runs.walk import Batch, Part, Walk, are_first, spoken
+from dpcheck.explore.sampling.distributions import Supports
+from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
+from dpcheck.explore.values.evaluate import Frame
+from dpcheck.explore.values.growing import Growing
+from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
+from dpcheck.explore.values.state_table import StateTable
+from dpcheck.limits import Limits
+from dpcheck.model.evaluation import Fault
+from dpcheck.model.program import (
+    Mechanism,
+    Sample,
+)
+from dpcheck.model.values import value_text
+from dpcheck.records import dataclass
+from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    Array = TypeVar("Array", IntArray, WeightArray)
+
+MAX_ROWS = 1 << 20
+"""How many rows a batch has at most when it leaves a cut point."""
+
+MAX_MISTAKES = 20
+MAX_RUN_STEPS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Discovered:
+    """The states of one cut point: their columns by name, and their numbers among all."""
+
+    columns: dict[str, IntArray]
+    numbers: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledEdges:
+    """Every edge with the code of what `~` gave (0 elsewhere), for the lock-step construction."""
+
+    sources: IntArray
+    labels: IntArray
+    targets: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class RawGraph:
+    """All raw states but for their rows; the last state is †.
+
+    silent [n_states]; `cuts` maps a cut point to its states, those after an output or, where edges
+    are labelled, all; `places` [n_states] is an index into `spans`: the statement a state was first
+    made by. `labelled` is present where it was asked for.
+    """
+
+    silent: BoolArray
+    cuts: dict[Cut, Discovered]
+    places: IntArray
+    spans: tuple[Span, ...]
+    stopped: int
+    labelled: LabelledEdges | None
+
+
+class _Table:
+    """The states of one cut point, as they are discovered."""
+
+    def __init__(self, cut: Cut, names: tuple[str, ...]) -> None:
+        self.cut = cut
+        self.names = names
+        self.states = StateTable(len(names))
+        self._numbers = Growing()
+        self.n_expanded = 0
+
+    @property
+    def numbers(self) -> IntArray:
+        """The number of each state among all."""
+        return self._numbers.values
+
+    def extend(self, numbers: IntArray) -> None:
+        """Add the numbers of new states."""
+        self._numbers.extend(numbers)
+
+    def frame(self, rows: slice) -> Frame:
+        columns = {n: self.states.column(k)[rows] for k, n in enumerate(self.names)}
+        return Frame(len(self.numbers[rows]), columns)
+
+
+def explore_runs(
+    mechanism: Mechanism,
+    flow: Flow,
+    inputs: dict[str, IntArray],
+    n_inputs: int,
+    table: ValueTable,
+    limits: Limits,
+    *,
+    labelled: bool,
+) -> tuple[Rows, RawGraph]:
+    """Return the raw graph from one start per row of `inputs`, columns [n_inputs] by variable.
+
+    Its rows, over all raw states, come first: they are long, and of no use once they are summed up.
+    Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit.
+    """
+    explorer = Explorer(mechanism, flow, inputs, n_inputs, table, limits, labelled=labelled)
+    explorer.run()
+    if explorer.mistakes:
+        raise MistakesFound(explorer.mistakes)
+    return explorer.graph()
+
+
+class Explorer:
+    """The tables and edges of an exploration under way."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        flow: Flow,
+        inputs: dict[str, IntArray],
+        n_inputs: int,
+        table: ValueTable,
+        limits: Limits,
+        *,
+        labelled: bool,
+    ) -> None:
+        """Start before the first batch."""
+        self.mechanism, self.flow, self.table, self.limits = mechanism, flow, table, limits
+        self.inputs, self.n_inputs = inputs, n_inputs
+        self.supports = Supports(table)
+        self.formulas = Formulas(flow, self.supports)
+        self.rounds = Rounds(flow, is_on=not labelled)
+        self.tables: dict[Cut, _Table] = {}
+        self.queue: list[tuple[int, int, Cut]] = []
+        self.n_states = n_inputs
+        self.n_passed = 0
+        self.mistakes: list[Mistake] = []
+        self._seen_mistakes: set[Mistake] = set()
+        self.sources: list[IntArray] = []
+        self.targets: list[IntArray] = []
+        self.weights: list[WeightArray] = []
+        self.scales: list[tuple[IntArray, WeightArray]] = []
+        self.labelled_edges: list[LabelledEdges] | None = [] if labelled else None
+        self.parents = [np.full(n_inputs, -1, np.int64)]
+        self.parent_drawn = [np.zeros(n_inputs, np.int64)]
+        self.made_by = [np.zeros(n_inputs, np.int64)]
+        self.spans: dict[Span, int] = {mechanism.span: 0}
+
+    # --- the loop over cut points ----------------------------------------------------------
+
+    def run(self) -> None:
+        """Expand states until none is left, in the graph's order."""
+        self._expand_start()
+        while self.queue and len(self.mistakes) < MAX_MISTAKES:
+            _, _, cut = heappop(self.queue)
+            table = self.tables[cut]
+            first, last = table.n_expanded, table.states.n_rows
+            table.n_expanded = last
+            for rows in self._blocks(table, first, last):
+                self.limits.check_states(self.n_states + self.n_passed)
+                self._check_time()
+                self._expand(table, rows)
+
+    def _blocks(self, table: _Table, first: int, last: int) -> Iterable[slice]:
+        n_most = (last - first) * (self.supports.largest if table.cut[0] == "sample" else 1)
+        if n_most <= MAX_ROWS:
+            return [slice(first, last)] if first < last else []
+        if table.cut[0] == "sample":
+            costs = self.supports.lengths(table.states.column(0)[first:last])
+        else:
+            costs = np.ones(last - first, np.int64)
+        cuts = marked(differences(costs.cumsum() // MAX_ROWS)) + 1 + first
+        return [slice(a, b) for a, b in pairwise([first, *cuts.tolist(), last])]
+
+    def _expand_start(self) -> None:
+        entry = self.mechanism.entry
+        for first in range(0, self.n_inputs, MAX_ROWS):
+            source = np.arange(first, min(first + MAX_ROWS, self.n_inputs))
+            columns = {
+                name: self.inputs[name][source]
+                if name in self.inputs
+                else np.full(len(source), UNASSIGNED, np.int64)
+                for name in self.flow.live[entry]
+            }
+            self.limits.check_states(self.n_states)
+            frame = Frame(len(source), columns)
+            if not self._leave_few(entry, source, columns, leaves_head=False):
+                self._leave(entry, source, frame)
+
+    def _expand(self, table: _Table, rows: slice) -> None:
+        """Run the code after some states of a cut point, up to the next cut points."""
+        kind, node_index = table.cut
+        source, frame = table.numbers[rows], table.frame(rows)
+        is_head, columns = kind == "head", dict(frame.columns)
+        if kind == "sample":
+            is_done = self._draw_few(node_index, source, frame)
+        else:
+            is_done = self._leave_few(node_index, source, frame.columns, leaves_head=is_head)
+        if is_done or self.rounds.is_repeated(self, table.cut, source, columns):
+            return
+        self.rounds.begin(table.cut)
+        if kind == "sample":
+            self._draw(node_index, source, frame)
+        else:
+            self._leave(node_index, source, frame, leaves_head=is_head)
+        self.rounds.end(self, table.cut, source, columns)
+
+    # --- few rows --------------------------------------------------------------------------
+
+    def _leave_few(
+        self, point: int, source: IntArray, columns: dict[str, IntArray], *, leaves_head: bool
+    ) -> bool:
+        """Do what `_leave` does on lists, if there are few rows; tell whether it is done."""
+        if len(source) > few.MAX_FEW or point == END or self.labelled_edges is not None:
+            return False
+        lists = {name: column.tolist() for name, column in columns.items()}
+        walk = partial(walk_from, self, point, source.tolist(), lists, leaves_head=leaves_head)
+        if self._is_walked(walk):
+            self.scales.append((source, np.ones(len(source), np.int64)))
+            return True
+        return False
+
+    def _draw_few(self, index: int, source: IntArray, frame: Frame) -> bool:
+        """Do what `_draw` does on lists, if there are few rows; tell whether it is done."""
+        if len(source) > few.MAX_FEW or self.labelled_edges is not None:
+            return False
+        numbers = frame[DRAWS]
+        supports = self.supports.listed(numbers.tolist())
+        if supports is None or sum(len(values) for values, _ in supports) > few.MAX_FEW:
+            return False
+        lists = {name: column.tolist() for name, column in frame.columns.items()}
+        walk = partial(walk_draws, self, index, source.tolist(), lists, supports)
+        if self._is_walked(walk):
+            self.scales.append((source, self.supports.denominators(numbers)))
+            return True
+        return False
+
+    def _is_walked(self, walk: Callable[[], None]) -> bool:
+        """Tell whether a walk on lists came to its end; if not, nothing of it is recorded.
+
+        What it has met are states that the walk on arrays meets too, in the same order.
+        """
+        n_passed = self.n_passed
+        try:
+            walk()
+        except Unusual:
+            self.n_passed = n_passed
+            return False
+        return True
+
+    def reach_few(
+        self,
+        cut: Cut,
+        columns: dict[str, list[int]],
+        origin: list[int],
+        batch: FewRows,
+        span: Span,
+    ) -> list[int]:
+        """Return the raw states that rows are in at a cut point; new ones are queued."""
+        table = self.tables.get(cut)
+        if table is None:
+            table = self.tables[cut] = _Table(cut, tuple(columns))
+        if not columns:
+            found, first = table.states.numbers([], len(origin))
+            local, new = found.tolist(), first.tolist()
+        else:
+            local, new = table.states.numbers_of(list(zip(*columns.values(), strict=True)))
+        if new:
+            rows = [origin[place] for place in new]
+            sources = np.array([batch.source[row] for row in rows], np.int64)
+            drawn = np.array([batch.drawn[row] for row in rows], np.int64)
+            self._add_states(table, sources, drawn, span)
+        numbers: list[int] = table.numbers[local].tolist()
+        return numbers
+
+    def record_few(self, batch: FewRows, origins: list[int], targets: list[int]) -> None:
+        """Add the edges of finished rows, parallel ones summed up."""
+        size = self.n_states + 1
+        sums: dict[int, int] = {}
+        for row, target in zip(origins, targets, strict=True):
+            edge = batch.source[row] * size + (target - STOPPED)
+            sums[edge] = sums.get(edge, 0) + batch.weight[row]
+        if sums:
+            edges = sorted(sums)
+            keys = np.array(edges, np.int64)
+            sources = keys // size
+            self.sources.append(sources)
+            self.targets.append(keys - sources * size + STOPPED)
+            self.weights.append(np.array([sums[edge] for edge in edges], np.int64))
+
+    # --- many rows -------------------------------------------------------------------------
+
+    def _draw(self, index: int, source: IntArray, frame: Frame) -> None:
+        """Leave a `~` with every value of its distribution."""
+        node = self.flow.nodes[index]
+        assert isinstance(node, Sample), "samples are cut points of their own"
+        numbers = frame[DRAWS]
+        drawn = self.supports.drawn(numbers)
+        self.scales.append((source, self.supports.denominators(numbers)))
+        batch = Batch(source[drawn.row], drawn.numerators, drawn.value)
+        walk = Walk(self, batch)
+        part = Part(frame.at(drawn.row), batch.every)
+        walk.run(node.next, walk.assigned(node, node.target, node.within, drawn.value, part))
+
+    def _leave(
+        self, point: int, source: IntArray, frame: Frame, *, leaves_head: bool = False
+    ) -> None:
+        """Go on deterministically from states of a cut point."""
+        ones = np.ones(len(source), np.int64)
+        self.scales.append((source, ones))
+        batch = Batch(source, ones, np.zeros(len(source), np.int64))
+        walk = Walk(self, batch)
+        part = Part(frame, batch.every)
+        if point == END:
+            self.record(batch, [(part, np.full(len(source), STOPPED, np.int64))])
+        else:
+            walk.run(point, part, leaves_head=leaves_head)
+
+    # --- states and edges ------------------------------------------------------------------
+
+    def reach(
+        self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch, span: Span
+    ) -> IntArray:
+        """Return the raw states the rows are in at a cut point; new ones are queued."""
+        source, drawn = batch.source_of(part), batch.drawn_of(part)
+        numbers = self.entered(cut, columns, source, drawn, span)
+        self.rounds.meet(Reached(cut, columns, numbers, source, drawn, span))
+        return numbers
+
+    def entered(
+        self,
+        cut: Cut,
+        columns: Columns,
+        source: IntArray,
+        drawn: IntArray,
+        span: Span,
+        *,
+        are_different: bool = False,
+    ) -> IntArray:
+        """Return the raw states at a cut point with some columns, met after a source that drew."""
+        table = self.tables.get(cut)
+        if table is None:
+            table = self.tables[cut] = _Table(cut, tuple(columns))
+        if are_different and not table.states.n_rows:
+            local = new = table.states.started(list(columns.values()), len(source))
+        else:
+            local, new = table.states.numbers(list(columns.values()), len(source))
+        if len(new) == len(source):
+            # Every row is a state of its own, in this order.
+            self._add_states(table, source, drawn, span)
+        elif len(new):
+            self._add_states(table, source[new], drawn[new], span)
+        return table.numbers if local is new and len(local) else table.numbers[local]
+
+    def _add_states(self, table: _Table, sources: IntArray, drawn: IntArray, span: Span) -> None:
+        """Add new states of a cut point, each first met after a raw state and what it drew."""
+        point = table.cut[1]
+        if table.n_expanded == len(table.numbers):
+            place = self.flow.order[point] if point != END else len(self.flow.order)
+            heappush(self.queue, (place, len(self.tables), table.cut))
+        table.extend(self.n_states + np.arange(len(sources)))
+        self.n_states += len(sources)
+        self.parents.append(sources)
+        self.parent_drawn.append(drawn)
+        place = self.spans.setdefault(span, len(self.spans))
+        self.made_by.append(np.full(len(sources), place, np.int64))
+
+    def record(self, batch: Batch, ends: list[tuple[Part, IntArray]]) -> None:
+        """Add the edges of finished rows, parallel ones summed up."""
+        parts = []
+        for part, targets in ends:
+            source = batch.source_of(part)
+            if self.labelled_edges is not None:
+                drawn = batch.drawn_of(part)
+                self.labelled_edges.append(LabelledEdges(source, drawn, targets))
+            parts.append(_summed_up(source, targets, batch.weight_of(part)))
+        source = _joined([source for source, _, _ in parts])
+        target = _joined([target for _, target, _ in parts])
+        self.add_edges(source, target, concatenated([weight for _, _, weight in parts]))
+
+    def add_edges(self, source: IntArray, target: IntArray, weight: WeightArray) -> None:
+        """Add edges, parallel ones summed up."""
+        if not _are_in_order(source, target):
+            first, size = int(source.min()), self.n_states + 1
+            keys = (source - first) * size + (target - STOPPED)
+            _, order = in_order(keys, (int(source.max()) - first + 1) * size)
+            source, target, weight = _summed_up(source[order], target[order], weight[order])
+        self.sources.append(source)
+        self.targets.append(target)
+        self.weights.append(weight)
+
+    def graph(self) -> tuple[Rows, RawGraph]:
+        """Return all of it, with † as the last state."""
+        n = self.n_states
+        indptr, targets, weights = self._edges()
+        self._check_time()
+        owners = _joined([source for source, _ in self.scales])
+        known = concatenated([scale for _, scale in self.scales])
+        scales: WeightArray = np.ones(n + 1, np.int64 if known.dtype == np.int64 else object)
+        scales[owners] = known
+        silent = np.zeros(n + 1, np.bool_)
+        for cut, table in self.tables.items():
+            silent[table.numbers] = cut[0] in ("sample", "head")
+        cuts = {
+            cut: Discovered(dict(zip(t.names, t.states.columns, strict=True)), t.numbers)
+            for cut, t in self.tables.items()
+            if cut[0] == "shown" or self.labelled_edges is not None
+        }
+        labelled = None
+        if self.labelled_edges is not None:
+            labelled = LabelledEdges(
+                _joined([e.sources for e in self.labelled_edges]),
+                _joined([e.labels for e in self.labelled_edges]),
+                _stopped_at(n, _joined([e.targets for e in self.labelled_edges])),
+            )
+        rows = Rows(indptr, targets, weights, scales)
+        self._check_time()
+        places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
+        return rows, RawGraph(silent, cuts, places, tuple(self.spans), n, labelled)
+
+    def _edges(self) -> tuple[IntArray, IntArray, WeightArray]:
+        """Return where each state's edges begin [n_states + 2], and all targets and weights.
+
+        All edges of a source are of one batch, ordered. States mostly leave their cut point in
+        the order of their numbers, and then all edges are in order as they are.
+        """
+        n = self.n_states
+        indptr, order = indptr_of(self._degrees()), None
+        if any(before[-1] > after[0] for before, after in pairwise(self.sources)):
+            _, order = in_order(_joined(self.sources), n)
+        self.sources = []
+        self._check_time()
+        targets = _emptied(self.targets)
+        self._check_time()
+        weights = _emptied(self.weights)
+        self._check_time()
+        if order is not None:
+            targets, weights = targets[order], weights[order]
+        targets[targets == STOPPED] = n
+        return indptr, targets, weights
+
+    def _degrees(self) -> IntArray:
+        """Return [n_states + 1] how many edges leave each state."""
+        degrees = np.zeros(self.n_states + 1, np.int64)
+        for source in self.sources:
+            starts = marked(are_first(source))
+            degrees[source[starts]] += differences(np.append(starts, len(source)))
+        return degrees
+
+    def _check_time(self) -> None:
+        self.limits.check_time(f"{self.n_states} states explored")
+
+    # --- mistakes --------------------------------------------------------------------------
+
+    def met(self, fault: Fault, span: Span, source: int, drawn: int) -> None:
+        """Add the mistake that a fault is, met after a raw state (which drew that value)."""
+        key = mistake_of(fault, span, ())
+        if key not in self._seen_mistakes:
+            self._seen_mistakes.add(key)
+            self.mistakes.append(mistake_of(fault, span, self._run_to(source, drawn)))
+
+    def _run_to(self, state: int, drawn: int) -> tuple[str, ...]:
+        """Describe a run: the inputs, then what each `~` gave and what was shown."""
+        parents, parent_drawn = _joined(self.parents), _joined(self.parent_drawn)
+        at = {
+            int(number): (cut, k)
+            for cut, table in self.tables.items()
+            for k, number in enumerate(table.numbers.tolist())
+        }
+        steps: list[str] = []
+        while state >= self.n_inputs:
+            cut, k = at[state]
+            if cut[0] == "sample":
+                node = self.flow.nodes[cut[1]]
+                assert isinstance(node, Sample), "samples are cut points of their own"
+                value = value_text(self.table.value(drawn))
+                steps.append(f"{spoken(node.target)} ~ {value}")
+            elif cut[0] == "shown":
+                shown = int(self.tables[cut].states.column(0)[k])
+                steps.append(f"output {value_text(self.table.value(shown))}")
+            state, drawn = int(parents[state]), int(parent_drawn[state])
+        steps.reverse()
+        if len(steps) > MAX_RUN_STEPS:
+            steps = [f"... ({len(steps) - MAX_RUN_STEPS} steps) ...", *steps[-MAX_RUN_STEPS:]]
+        given = input_text(self.mechanism, self.inputs, state, self.table)
+        return (*((f"input {given}",) if given else ()), *steps)
+
+
+def input_text(
+    mechanism: Mechanism, inputs: dict[str, IntArray], row: int, table: ValueTable
+) -> str:
+    """Return the inputs of a start as text: `x = pos, q = [1, 2]`."""
+    parts = []
+    for one in mechanism.inputs:
+        if one.lo is None:
+            text = value_text(table.value(int(inputs[one.name][row])))
+        else:
+            cells = (value_text(table.value(int(inputs[cell][row]))) for cell in one.cells)
+            text = f"[{', '.join(cells)}]"
+        parts.append(f"{one.name} = {text}")
+    return ", ".join(parts)
+
+
+def _stopped_at(n: int, targets: IntArray) -> IntArray:
+    return np.where(targets == STOPPED, n, targets)
+
+
+def _emptied(parts: list[Array]) -> Array:
+    """Return one array of all parts, each let go once it is copied: they may be half the memory."""
+    if len(parts) == 1:
+        return parts.pop()
+    is_small = all(part.dtype == np.int64 for part in parts)
+    whole = np.empty(sum(map(len, parts)), np.int64 if is_small else object)
+    parts.reverse()
+    first = 0
+    while parts:
+        part = parts.pop()
+        whole[first : first + len(part)] = part
+        first += len(part)
+    return cast("Array", whole)
+
+
+def _joined(arrays: list[IntArray]) -> IntArray:
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.int64), *arrays])
+
+
+def _are_in_order(source: IntArray, target: IntArray) -> bool:
+    """Tell whether the pairs (source, target) increase strictly.
+
+    >>> _are_in_order(np.array([1, 1, 2]), np.array([4, 5, 3]))
+    True
+    >>> _are_in_order(np.array([1, 1]), np.array([4, 4]))
+    False
+    """
+    are_later = source[1:] == source[:-1]
+    are_later &= target[1:] > target[:-1]
+    are_later |= source[1:] > source[:-1]
+    return bool(are_later.all())
+
+
+def _summed_up(
+    source: IntArray, target: IntArray, weight: WeightArray
+) -> tuple[IntArray, IntArray, WeightArray]:
+    """Return edges with the weights of equal ones that follow each other summed up.
+
+    The weights of one source sum to at most its denominator: below 2^62 in int64.
+    """
+    is_first = are_first(source)
+    is_first |= are_first(target)
+    if is_first.all():
+        return source, target, weight
+    starts = marked(is_first)
+    return source[starts], target[starts], summed(weight, starts, 0)

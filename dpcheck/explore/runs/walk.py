@@ -1,0 +1,369 @@
+"""The walk of a batch through deterministic code, on arrays: from a cut point to the next ones.
+
+An assignment is one numpy expression, a branch splits the rows by a mask, and parts that meet at a
+node go on together. `few` walks batches of a few rows the same way on lists.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, assert_never
+
+import numpy as np
+
+from dpcheck.chain.arrays import marked
+from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.sets import distinct
+from dpcheck.chain.weights.denominators import concatenated, summed
+from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
+from dpcheck.explore.few import kept_at_sample
+from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
+from dpcheck.explore.sampling.distributions import distributions
+from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
+from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
+from dpcheck.explore.values.mistakes import MistakeFault
+from dpcheck.model.evaluation import Fault, described
+from dpcheck.model.expressions import Apply, Expr, Var
+from dpcheck.model.program import (
+    Assign,
+    AssignCell,
+    Branch,
+    Fail,
+    Node,
+    Output,
+    Sample,
+    Stop,
+    Unpack,
+)
+from dpcheck.model.values import value_text
+from dpcheck.records import dataclass
+from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.explore.runs.raw_graph import Explorer
+
+MAX_DEPTH = 32
+"""How many views a frame may be away from its columns before they are gathered."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows on their way through deterministic code; `origin` counts rows of the batch.
+
+    weight [n_rows] is present where a row stands for several of the batch.
+    """
+
+    frame: Frame
+    origin: IntArray
+    weight: WeightArray | None = None
+
+    def at(self, rows: IntArray) -> Part:
+        """Return some of the rows."""
+        if len(rows) == len(self.origin):
+            return self
+        weight = None if self.weight is None else self.weight[rows]
+        return Part(self.frame.at(rows), self.origin[rows], weight)
+
+    def bound(self, name: str, column: IntArray) -> Part:
+        """Return the rows with a new value of a variable."""
+        return Part(self.frame.bound(name, column), self.origin, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Where rows of deterministic code come from.
+
+    source [n_rows] raw state, increasing; weight [n_rows]; drawn [n_rows] the code of the result
+    of `~`, 0 where the batch does not leave a `~`.
+    """
+
+    source: IntArray
+    weight: WeightArray
+    drawn: IntArray
+
+    @cached_property
+    def every(self) -> IntArray:
+        """All rows; a part whose `origin` is this very array is the batch as it stands."""
+        return np.arange(len(self.source))
+
+    def source_of(self, part: Part) -> IntArray:
+        """Return the raw state each row of a part comes from."""
+        return self.source if part.origin is self.every else self.source[part.origin]
+
+    def drawn_of(self, part: Part) -> IntArray:
+        """Return what `~` gave to each row of a part."""
+        return self.drawn if part.origin is self.every else self.drawn[part.origin]
+
+    def weight_of(self, part: Part) -> WeightArray:
+        """Return the weight of each row of a part."""
+        if part.weight is not None:
+            return part.weight
+        return self.weight if part.origin is self.every else self.weight[part.origin]
+
+
+def are_first(values: IntArray) -> BoolArray:
+    """Return which values differ from the one before."""
+    is_first = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    return is_first
+
+
+class Walk:
+    """One batch on its way through deterministic code.
+
+    `waiting` holds the parts before each node; nodes are taken in the graph's order, so that
+    parts meet before they go on together.
+    """
+
+    def __init__(self, explorer: Explorer, batch: Batch) -> None:
+        """Start with nothing on its way; states and edges go to the explorer."""
+        self.explorer, self.batch = explorer, batch
+        self.flow, self.table = explorer.flow, explorer.table
+        self.waiting: dict[int, list[Part]] = {}
+        self.queue: list[tuple[int, int]] = []
+        self.ends: list[tuple[Part, IntArray]] = []
+        self.n_steps = 0
+        self.n_passes = 0
+
+    def run(self, start: int, part: Part, *, leaves_head: bool = False) -> None:
+        """Walk from a node to the next cut points and record the edges.
+
+        A loop head is a cut point where code might come back to it for ever, but not at every pass:
+        a state that comes back comes back to the states of every so many passes too.
+        """
+        node = self.flow.nodes[start]
+        if isinstance(node, Branch) and leaves_head:
+            self._branch(node, part)
+        else:
+            self._send(start, part)
+        while self.queue:
+            _, index = heappop(self.queue)
+            self._step(index, self._met(index, self.waiting.pop(index)))
+            self.n_steps += 1
+            if self.n_steps % 64 == 0:
+                self.explorer.limits.check_time(f"{self.explorer.n_states} states explored")
+        if self.ends:
+            self.explorer.record(self.batch, self.ends)
+
+    def finish(self, part: Part, targets: IntArray) -> None:
+        """Record that the rows have reached raw states (or `STOPPED`)."""
+        self.ends.append((part, targets))
+
+    def assigned(
+        self, node: Node, target: str, within: Expr | None, value: IntArray, part: Part
+    ) -> Part:
+        """Return the rows with a new value of a variable, where it lies in the declared set."""
+        if within is None:
+            return part.bound(target, value)
+        rows = self._inside(node, target, within, value, part)
+        return part.at(rows).bound(target, value[rows])
+
+    def _inside(
+        self, node: Node, target: str, within: Expr, value: IntArray, part: Part
+    ) -> IntArray:
+        """Return the rows whose new value lies in the declared set; others are mistakes."""
+        test = Apply("in", (Var("", node.span), within), node.span)
+        truth = truths(test, part.frame.bound("", value), self.table)
+        bad = marked(truth == FALSE)
+        if len(bad):
+            domain = evaluated(within, part.frame.at(bad[:1]), self.table)
+            mistake = OutsideDeclaredSet(
+                node.span,
+                (),
+                spoken(target),
+                value_text(self.table.value(int(value[bad[0]]))),
+                value_text(self.table.value(int(domain[0]))),
+            )
+            self._met_mistake(MistakeFault(mistake), node.span, part, int(bad[0]))
+        self._report(truth, node.span, part)
+        return marked(truth == TRUE)
+
+    def _send(self, index: int, part: Part) -> None:
+        if not len(part.origin):
+            return
+        if index not in self.waiting:
+            self.waiting[index] = []
+            heappush(self.queue, (self.flow.order[index], index))
+        self.waiting[index].append(part)
+
+    def _met(self, index: int, parts: list[Part]) -> Part:
+        """Join parts that meet at a node; only what is live there goes on."""
+        live = self.flow.live[index]
+        if len(parts) == 1 and parts[0].frame.depth < MAX_DEPTH:
+            return self._without_repeats(parts[0], live)
+        origin = np.concatenate([part.origin for part in parts])
+        columns = {name: np.concatenate([part.frame[name] for part in parts]) for name in live}
+        weight = None
+        if any(part.weight is not None for part in parts):
+            weight = concatenated([self.batch.weight_of(part) for part in parts])
+        return Part(Frame(len(origin), columns), origin, weight)
+
+    def _without_repeats(self, part: Part, live: tuple[str, ...]) -> Part:
+        """Return rows that are copies of one, in all that is live, as one row.
+
+        After a `~` whose result does not matter any more, they come from one state. (What it gave
+        matters where edges are labelled with it.)
+        """
+        frame, rows = part.frame.below(live)
+        if rows is None or 2 * frame.n_rows > len(rows) or self.explorer.labelled_edges is not None:
+            return part
+        starts = marked(are_first(rows))
+        kept = rows[starts]
+        if 2 * len(starts) > len(rows):
+            return part
+        weight = summed(self.batch.weight_of(part), starts, 0)
+        whole = len(starts) == frame.n_rows  # views keep the order of rows
+        return Part(frame if whole else frame.at(kept), part.origin[starts], weight)
+
+    def _step(self, index: int, part: Part) -> None:
+        """Run one node on all its rows."""
+        match self.flow.nodes[index]:
+            case Assign() as node:
+                codes, part = self._valued(node.value, part, node.span)
+                part = self.assigned(node, node.target, node.within, codes, part)
+                self._send(node.next, part)
+            case AssignCell() as node:
+                self._assign_cell(node, part)
+            case Unpack() as node:
+                self._unpack(node, part)
+            case Branch() as node if index in self.flow.endless and not self._may_pass(part):
+                self._arrive(("head", index), {}, index, part, node.span)
+            case Branch() as node:
+                self._branch(node, part)
+            case Sample() as node:
+                self._sample(index, node, part)
+            case Output() as node:
+                codes, part = self._valued(node.value, part, node.span)
+                point = self.flow.point(node.next)
+                self._arrive(("shown", point), {SHOWN: codes}, point, part, node.span)
+            case Stop():
+                self.finish(part, np.full(len(part.origin), STOPPED, np.int64))
+            case Fail() as node:
+                mistake = RunFails(node.span, (), node.reason)
+                self._met_mistake(MistakeFault(mistake), node.span, part, 0)
+            case never:
+                assert_never(never)
+
+    def _may_pass(self, part: Part) -> bool:
+        """Tell whether few rows may go on at a loop head once more; many should merge there.
+
+        Those that do count as states: a loop that ends never is to reach that limit as soon.
+        """
+        self.n_passes += 1
+        may_pass = self.n_passes <= MAX_PASSES and len(part.origin) <= MAX_PASSING
+        if may_pass:
+            self.explorer.n_passed += len(part.origin)
+        return may_pass
+
+    def _arrive(
+        self, cut: Cut, extra: dict[str, IntArray], point: int, part: Part, span: Span
+    ) -> None:
+        """End at a cut point, with its extra column and what is live there."""
+        if len(part.origin):
+            live = {name: part.frame[name] for name in self.flow.live_at(point)}
+            states = self.explorer.reach(cut, extra | live, part, self.batch, span)
+            self.finish(part, states)
+
+    def _valued(self, expr: Expr, part: Part, span: Span) -> tuple[IntArray, Part]:
+        """Return an expression's codes, and the rows where it has a value."""
+        codes = evaluated(expr, part.frame, self.table)
+        if self._report(codes, span, part):
+            rows = marked(codes < FIRST_FAULT)
+            return codes[rows], part.at(rows)
+        return codes, part
+
+    def _report(self, codes: IntArray, span: Span, part: Part) -> bool:
+        """Add the mistakes that faults among the codes are, and tell whether there are any."""
+        faulty = marked(codes >= FIRST_FAULT)
+        if not len(faulty):
+            return False
+        distinct, first = np.unique(codes[faulty], return_index=True)
+        for code, k in zip(distinct.tolist(), first.tolist(), strict=True):
+            self._met_mistake(self.table.fault_of(code), span, part, int(faulty[k]))
+        return True
+
+    def _met_mistake(self, fault: Fault, span: Span, part: Part, row: int) -> None:
+        origin = int(part.origin[row])
+        source, drawn = int(self.batch.source[origin]), int(self.batch.drawn[origin])
+        self.explorer.met(fault, span, source, drawn)
+
+    def _assign_cell(self, node: AssignCell, part: Part) -> None:
+        index, part = self._valued(node.index, part, node.span)
+        fault = _index_faults(node, index, self.table)
+        if self._report(fault, node.span, part):
+            rows = marked(fault < FIRST_FAULT)
+            index, part = index[rows], part.at(rows)
+        codes = evaluated(node.value, part.frame, self.table)
+        good = marked(codes < FIRST_FAULT)
+        if self._report(codes, node.span, part):
+            codes, index, part = codes[good], index[good], part.at(good)
+        if node.within is not None:
+            rows = self._inside(node, node.array, node.within, codes, part)
+            codes, index, part = codes[rows], index[rows], part.at(rows)
+        live = frozenset(self.flow.live[node.next])
+        for place, cell in enumerate(node.cells, start=node.lo):
+            hit = index == place
+            if cell in live and hit.any():
+                new = codes if hit.all() else np.where(hit, codes, part.frame[cell])
+                part = part.bound(cell, new)
+        self._send(node.next, part)
+
+    def _unpack(self, node: Unpack, part: Part) -> None:
+        codes, part = self._valued(node.value, part, node.span)
+        distinct, group = np.unique(codes, return_inverse=True)
+        table = np.empty((len(distinct), len(node.targets)), np.int64)
+        for k, code in enumerate(distinct.tolist()):
+            value = self.table.value(code)
+            if isinstance(value, tuple) and len(value) == len(node.targets):
+                table[k] = [self.table.code(item) for item in value]
+            else:
+                what = f"{len(node.targets)} values are needed here, not {described(value)}"
+                mistake = LengthsDiffer(node.span, (), what)
+                table[k] = self.table.fault(MistakeFault(mistake))
+        if self._report(table[group, 0], node.span, part):
+            rows = marked(table[group, 0] < FIRST_FAULT)
+            group, part = group[rows], part.at(rows)
+        for k, target in enumerate(node.targets):
+            part = part.bound(target, table[group, k])
+        self._send(node.next, part)
+
+    def _branch(self, node: Branch, part: Part) -> None:
+        mask = comparison(node.condition, part.frame)
+        if mask is None:
+            truth = truths(node.condition, part.frame, self.table)
+            self._report(truth, node.condition.span, part)
+            then, orelse = marked(truth == TRUE), marked(truth == FALSE)
+        else:
+            then, orelse = marked(mask), marked(~mask)
+        self._send(node.then, part.at(then))
+        self._send(node.orelse, part.at(orelse))
+
+    def _sample(self, index: int, node: Sample, part: Part) -> None:
+        numbers = distributions(node.distribution, part.frame, self.explorer.supports)
+        if self._report(numbers, node.span, part):
+            rows = marked(numbers < FIRST_FAULT)
+            numbers, part = numbers[rows], part.at(rows)
+        if not len(part.origin):
+            return
+        kept = kept_at_sample(self.flow, node)
+        columns = {DRAWS: numbers} | {name: part.frame[name] for name in kept}
+        cut: Cut = ("sample", index)
+        self.finish(part, self.explorer.reach(cut, columns, part, self.batch, node.span))
+
+
+def _index_faults(node: AssignCell, index: IntArray, table: ValueTable) -> IntArray:
+    """Return a fault for each row whose index is none of the array's, 0 elsewhere."""
+    last = node.lo + len(node.cells) - 1
+    result = np.zeros(len(index), np.int64)
+    for code in distinct(index[(index < node.lo) | (index > last)]).tolist():
+        value = value_text(table.value(code))
+        what = f"index {value} is outside {node.lo}..{last}, the indices of `{spoken(node.array)}`"
+        mistake = IndexOutOfRange(node.index.span, (), what)
+        result[index == code] = table.fault(MistakeFault(mistake))
+    return result
+
+
+def spoken(name: str) -> str:
+    """Return a variable's name as the user wrote it."""
+    return name.split("#", maxsplit=1)[0]

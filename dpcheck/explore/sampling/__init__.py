@@ -1,0 +1,1 @@
+"""A distribution and its parameters come in; a finite support with exact weights goes out."""

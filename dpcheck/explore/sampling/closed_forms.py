@@ -1,0 +1,226 @@
+"""The distributions of the language as finite tables of exact weights.
+
+With α = a/b in lowest terms, every probability below is a whole number over one whole denominator;
+a and b are integers, or elements of ℤ[e^r] where α is in ℚ(e^r). Sums over infinite tails and
+over infinitely many windings are geometric series, summed in closed form:
+
+    two-sided   P(Z = c+k) = (1-α)/(1+α)·α^|k|        P(Z <= c-k) = α^k/(1+α) for k >= 0
+    one-sided   P(Z = k) = (1-α)·α^k, k >= 0          P(Z >= k) = α^k
+
+    Σ_j α^|d+jN| over all integers j = (α^r + α^(N-r))/(1 - α^N),  r = d mod N
+    Σ α^k over k >= 0, k ≡ d mod N    = α^r/(1 - α^N)
+
+and (b^N - a^N)/(b - a) = Σ_{i<N} a^i b^(N-1-i). `wrapped` uses N = hi-lo+1; `folded` reflects at
+both ends again and again, which has period N = 2(hi-lo): z collects the classes of z and 2lo-z,
+which are one class if z is an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.chain.weights.denominators import concatenated, weight_array
+from dpcheck.exact import Whole
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """`numerators[i] / denominator` is the probability of `values[i]`; values are integers."""
+
+    values: IntArray
+    numerators: WeightArray
+    denominator: Whole
+
+
+@lru_cache(maxsize=256)
+def _powers(a: Whole, b: Whole, n: int) -> WeightArray:
+    """Return a^k·b^(n-k) for k = 0..n."""
+    up: list[Whole] = [1]
+    down: list[Whole] = [1]
+    for _ in range(n):
+        up.append(up[-1] * a)
+        down.append(down[-1] * b)
+    return weight_array([up[k] * down[n - k] for k in range(n + 1)])
+
+
+@lru_cache(maxsize=256)
+def _tables(a: Whole, b: Whole, n: int) -> tuple[WeightArray, WeightArray, Whole]:
+    """Return inner probabilities [n], tails [n+1] and their denominator (a+b)·b^(n-1), n >= 1."""
+    inner = weight_array([(b - a) * w for w in _powers(a, b, n - 1).tolist()])
+    return inner, _powers(a, b, n), (a + b) * _power(b, n - 1)
+
+
+def _power(base: Whole, exponent: int) -> Whole:
+    return base**exponent
+
+
+def geometric_clamped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the two-sided geometric distribution with its tails on the bounds.
+
+    >>> geometric_clamped(0, 1, 2, 0, 5).numerators.tolist()
+    [32, 8, 4, 2, 1, 1]
+    """
+    values = np.arange(lo, hi + 1)
+    if lo == hi:
+        return Weights(values, np.ones(1, np.int64), 1)
+    if not lo <= center <= hi:
+        return _clamped_from_outside(center, a, b, values)
+    n = hi - lo
+    inner, tails, denominator = _tables(a, b, n)
+    ends = weight_array([*tails[[center - lo, hi - center]].tolist(), denominator])
+    between = inner[np.abs(values[1:-1] - center)]
+    return Weights(values, concatenated([ends[:1], between, ends[1:2]]), denominator)
+
+
+def _clamped_from_outside(center: int, a: Whole, b: Whole, values: IntArray) -> Weights:
+    """Return clamped noise whose center lies outside of the window, at distance d.
+
+    Every probability but the nearer bound's has the factor α^(d+1), so only as many powers are
+    made as the window has values; the nearer bound gets the rest.
+    """
+    lo, hi = int(values[0]), int(values[-1])
+    n, d = hi - lo, max(lo - center, center - hi)
+    factor = _power(a, d + 1)
+    between = _powers(a, b, n - 2).tolist() if n > 1 else []
+    away = [(b - a) * factor * w for w in between] + [factor * _power(a, n - 1)]
+    denominator = (a + b) * _power(b, n + d - 1)
+    nearest = denominator
+    for weight in away:
+        nearest = nearest - weight
+    ordered = [nearest, *away] if center < lo else [*reversed(away), nearest]
+    return Weights(values, weight_array([*ordered, denominator])[:-1], denominator)
+
+
+def conditioned(exponents: IntArray, values: IntArray, a: Whole, b: Whole) -> Weights:
+    """Return weights proportional to (a/b)^exponents."""
+    least, most = int(exponents.min()), int(exponents.max())
+    numerators = _powers(a, b, most - least)[exponents - least]
+    return _normalized(values, numerators)
+
+
+def _normalized(values: IntArray, numerators: WeightArray) -> Weights:
+    weights: list[Whole] = numerators.tolist()
+    total: Whole = 0
+    for weight in weights:
+        total = total + weight
+    return Weights(values, weight_array([*weights, total])[:-1], total)
+
+
+def geometric_conditioned(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the two-sided geometric distribution restricted to the window."""
+    values = np.arange(lo, hi + 1)
+    return conditioned(np.abs(values - center), values, a, b)
+
+
+def _series(a: Whole, b: Whole, n: int) -> Whole:
+    """Return (b^n - a^n)/(b - a)."""
+    total: Whole = 0
+    for term in _powers(a, b, n - 1).tolist():
+        total = total + term
+    return total
+
+
+@lru_cache(maxsize=64)
+def _windings(a: Whole, b: Whole, n: int) -> tuple[WeightArray, Whole]:
+    """Return per residue r < n the two-sided mass of its class, and the denominator."""
+    powers = _powers(a, b, n).tolist()
+    denominator = (a + b) * _series(a, b, n)
+    classes = weight_array([*(powers[r] + powers[n - r] for r in range(n)), denominator])
+    return classes[:-1], denominator
+
+
+def geometric_wrapped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the two-sided geometric distribution modulo the window's length."""
+    values = np.arange(lo, hi + 1)
+    classes, denominator = _windings(a, b, hi - lo + 1)
+    return Weights(values, classes[(values - center) % (hi - lo + 1)], denominator)
+
+
+def geometric_folded(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the two-sided geometric distribution reflected at both ends, lo < hi."""
+    n = 2 * (hi - lo)
+    classes, denominator = _windings(a, b, n)
+    return _folded(classes, denominator, center, lo, hi)
+
+
+def _folded(classes: WeightArray, denominator: Whole, center: int, lo: int, hi: int) -> Weights:
+    """Return the mass of the classes of z and of its mirror image, for each z of the window."""
+    values, n = np.arange(lo, hi + 1), 2 * (hi - lo)
+    numerators = classes[(values - center) % n].copy()
+    inside = values[1:-1]
+    numerators[1:-1] += classes[(2 * lo - inside - center) % n]
+    return Weights(values, numerators, denominator)
+
+
+def positive_clamped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the one-sided geometric distribution with its tail on the bounds."""
+    if hi <= 0:
+        return Weights(np.array([hi]), np.ones(1, np.int64), 1)
+    first = max(lo, 0)
+    if first == hi:
+        return Weights(np.array([hi]), np.ones(1, np.int64), 1)
+    powers = _powers(a, b, hi).tolist()
+    denominator: Whole = powers[0]
+    step = [(b - a) * w for w in _powers(a, b, hi - 1).tolist()]
+    at_first = step[0] if lo <= 0 else denominator - powers[lo + 1]
+    weights = [at_first, *step[first + 1 : hi], powers[hi]]
+    return Weights(
+        np.arange(first, hi + 1), weight_array([*weights, denominator])[:-1], denominator
+    )
+
+
+def positive_conditioned(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the one-sided geometric distribution restricted to a window with hi >= 0."""
+    values = np.arange(max(lo, 0), hi + 1)
+    return conditioned(values, values, a, b)
+
+
+def positive_wrapped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the one-sided geometric distribution modulo the window's length."""
+    values, n = np.arange(lo, hi + 1), hi - lo + 1
+    total = _series(a, b, n)
+    return Weights(values, _over(_powers(a, b, n - 1), total)[values % n], total)
+
+
+def positive_folded(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the one-sided geometric distribution reflected at both ends, lo < hi."""
+    n = 2 * (hi - lo)
+    total = _series(a, b, n)
+    return _folded(_over(_powers(a, b, n - 1), total), total, 0, lo, hi)
+
+
+def _over(numerators: WeightArray, denominator: Whole) -> WeightArray:
+    """Return numerators, in int64 only where their denominator, which bounds their sums, fits."""
+    return weight_array([*numerators.tolist(), denominator])[:-1]
+
+
+def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return weights proportional to (a/b)^((z-c)²) on the window, where 2c is an integer.
+
+    (z-c)² - (y-c)² = z² - y² - 2c(z - y) is an integer then, and the common part cancels.
+    """
+    values = np.arange(lo, hi + 1)
+    if lo == hi:
+        return Weights(values, np.ones(1, np.int64), 1)  # wherever the center is
+    exponents = values * values - twice_center * values
+    return conditioned(exponents, values, a, b)
+
+
+def binomial(n: int, a: Whole, b: Whole, tick: Callable[[], None]) -> Weights:
+    """Return the number of successes in n trials of probability a/b; `tick` may stop the work."""
+    hits = _powers(a, b - a, n).tolist()
+    denominator = _power(b, n)
+    weights: list[Whole] = []
+    ways = 1
+    for k in range(n + 1):
+        tick()
+        weights.append(ways * hits[k])
+        ways = ways * (n - k) // (k + 1)  # C(n, k + 1), an integer: C(n, k) (n - k) / (k + 1)
+    kept = [k for k in range(n + 1) if weights[k] != 0]
+    numerators = weight_array([*(weights[k] for k in kept), denominator])[:-1]
+    return Weights(np.array(kept, np.int64), numerators, denominator)

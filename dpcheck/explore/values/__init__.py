@@ -1,0 +1,1 @@
+"""Values come in; int64 codes, columns and numbered states go out."""

@@ -1,0 +1,789 @@
+"""Expressions on whole columns: the meaning is `model.evaluation.evaluate`, row by row.
+
+Each node of an expression first tries one numpy operation, guarded by a proof that it is exact:
+operands are plain integers (below 2^61 in size) and the extremes of the operands bound the result.
+Where there is no proof the node is evaluated by `model.evaluation.apply` on the *distinct* tuples
+of operands, and the results are gathered. A row without a result gets the code of a fault;
+`& | => if where` evaluate their right sides only on the rows that need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import assert_never
+
+import numpy as np
+
+from dpcheck.chain.arrays import differences, marked
+from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.chain.sets import distinct, distinct_rows
+from dpcheck.chain.weights.rows import ranges
+from dpcheck.explore.values.codes import (
+    FALSE,
+    FIRST_FAULT,
+    PLAIN,
+    TRUE,
+    UNASSIGNED,
+    ValueTable,
+    truth_codes,
+)
+from dpcheck.explore.values.mistakes import Unassigned
+from dpcheck.model.evaluation import Fault, apply, described, product_of
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Operator,
+    Var,
+)
+from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
+from dpcheck.records import dataclass
+from dpcheck.source import Span
+
+MAX_EXPANDED = 1 << 20
+MAX_DOMAIN = 1 << 25
+SUMMED = 64
+"""How many numbers are added between two looks at the clock."""
+
+
+class Frame:
+    """Columns of one length by variable name; views on some of the rows gather on demand."""
+
+    def __init__(self, n_rows: int, columns: Mapping[str, IntArray]) -> None:
+        """Take columns of shape [n_rows]."""
+        self.n_rows = n_rows
+        self.depth = 0
+        self._columns = dict(columns)
+        self._parent: Frame | None = None
+        self._rows: IntArray | None = None
+        self._bound: str | None = None
+
+    def __getitem__(self, name: str) -> IntArray:
+        """Return a column."""
+        column = self._columns.get(name)
+        if column is None:
+            assert self._parent is not None, f"no column {name}"
+            column = self._parent[name]
+            if self._rows is not None:
+                column = column[self._rows]
+            self._columns[name] = column
+        return column
+
+    @property
+    def columns(self) -> dict[str, IntArray]:
+        """The columns that are there already; all of them if the frame is no view."""
+        return self._columns
+
+    def at(self, rows: IntArray) -> Frame:
+        """Return the frame of the given rows."""
+        view = Frame(len(rows), {})
+        view._parent, view._rows, view.depth = self, rows, self.depth + 1
+        return view
+
+    def bound(self, name: str, column: IntArray) -> Frame:
+        """Return the frame with one more variable."""
+        view = Frame(self.n_rows, {name: np.broadcast_to(column, (self.n_rows,))})
+        view._parent, view.depth, view._bound = self, self.depth + 1, name
+        return view
+
+    def below(self, names: Collection[str]) -> tuple[Frame, IntArray | None]:
+        """Return the first frame that has all these columns, and each row's row in it.
+
+        None in place of rows: they are the same. Rows with one row there agree on these columns.
+        """
+        frame, rows = self, None
+        while frame._parent is not None and frame._bound not in names:
+            if frame._rows is not None:
+                rows = frame._rows if rows is None else frame._rows[rows]
+            frame = frame._parent
+        return frame, rows
+
+
+def evaluated(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
+    """Return the codes [n_rows] of the expression's values; faults where there is none."""
+    return _spread(_codes(expr, frame, table), frame.n_rows)
+
+
+def truths(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
+    """Return `TRUE`, `FALSE` or a fault per row; a value that is no Boolean is a fault."""
+    return _spread(_truth(expr, frame, table), frame.n_rows)
+
+
+def _spread(codes: IntArray, n_rows: int) -> IntArray:
+    """Return codes of shape [n_rows] or [1] as [n_rows]."""
+    return codes if len(codes) == n_rows else np.broadcast_to(codes, (n_rows,))
+
+
+def comparison(expr: Expr, frame: Frame) -> BoolArray | None:
+    """Return per row whether a comparison of variables and integers holds, None if it is no such.
+
+    The same as `truths`, in a third of the steps: conditions of branches are mostly of this kind.
+    """
+    match expr:
+        case Apply(op="<" | "<=" | ">" | ">=", args=(first, second)):
+            left, right = _integers(first, frame), _integers(second, frame)
+            if left is None or right is None:
+                return None
+            return np.broadcast_to(_COMPARISONS[expr.op](left, right), (frame.n_rows,))
+        case _:
+            return None
+
+
+def _integers(expr: Expr, frame: Frame) -> IntArray | None:
+    """Return a variable's or a constant's values, if all are integers below 2^61 in size."""
+    match expr:
+        case Var(name=name):
+            column = frame[name]
+            return column if _is_plain(column) else None
+        case Const(value=int() as value) if type(value) is int and -PLAIN < value < PLAIN:
+            return np.array([value], np.int64)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """An array (or a tuple, if `lo` is None) known by its cells, each a column."""
+
+    lo: int | None
+    items: tuple[IntArray, ...]
+
+
+def _codes(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
+    """Return codes of shape [n_rows] or, where all rows agree, [1]."""
+    match expr:
+        case Const(value=value):
+            return np.array([table.code(value)], np.int64)
+        case Var():
+            return _variable(expr.name, expr.span, frame, table)
+        case ArrayVar():
+            return _packed(_cells_of(expr, frame, table), expr.span, frame, table)
+        case Apply(op="tuple" | "array"):
+            cells = _cells_of(expr, frame, table)
+            return _packed(cells, expr.span, frame, table)
+        case Apply():
+            return _applied(expr, frame, table)
+        case Logic():
+            return _logic(expr, frame, table)
+        case If():
+            condition = _truth(expr.condition, frame, table)
+            return _chosen(condition, expr.then, expr.orelse, frame, table)
+        case Let(name=name, value=value, body=body):
+            return _codes(body, frame.bound(name, _codes(value, frame, table)), table)
+        case Binder():
+            return _binder(expr, frame, table)
+    assert_never(expr)
+
+
+def _variable(name: str, span: Span, frame: Frame, table: ValueTable) -> IntArray:
+    column = frame[name]
+    missing = column == UNASSIGNED
+    if not missing.any():
+        return column
+    title = f"`{span.text}` is read before it has a value"
+    return np.where(missing, table.fault(Unassigned("empty", title, (), span)), column)
+
+
+def _cells_of(expr: Expr, frame: Frame, table: ValueTable) -> _Cells | None:
+    """Return an expression's cells where it is written as an array or a tuple."""
+    match expr:
+        case ArrayVar(lo=lo, cells=cells):
+            return _Cells(lo, tuple(_variable(c, expr.span, frame, table) for c in cells))
+        case Apply(op="tuple", args=args):
+            return _Cells(None, tuple(_codes(arg, frame, table) for arg in args))
+        case Apply(op="array", args=(Const(value=int(lo)), *items)):
+            return _Cells(lo, tuple(_codes(item, frame, table) for item in items))
+        case Const(value=ArrayValue(lo=lo, items=values)):
+            return _Cells(lo, tuple(np.array([table.code(v)], np.int64) for v in values))
+        case Const(value=tuple(values)):
+            return _Cells(None, tuple(np.array([table.code(v)], np.int64) for v in values))
+        case _:
+            return None
+
+
+def _packed(cells: _Cells | None, span: Span, frame: Frame, table: ValueTable) -> IntArray:
+    """Return the array or tuple as one value per row."""
+    assert cells is not None, "only written-out arrays and tuples have cells"
+    lo = cells.lo
+
+    def build(values: Sequence[Value]) -> Value:
+        return tuple(values) if lo is None else ArrayValue(lo, tuple(values))
+
+    length = 1 if all(len(item) == 1 for item in cells.items) else frame.n_rows
+    if not cells.items or any(_has_fault(item) for item in cells.items):
+        return _by_value(build, cells.items, span, frame.n_rows, table)
+    full = [np.broadcast_to(item, (length,)) for item in cells.items]
+    first, group = distinct_rows(full)
+    return table.packed(lo, [column[first] for column in full])[group]
+
+
+# --- strict operators ----------------------------------------------------------------------
+
+_FIRST_CELLS = frozenset({"sum", "min", "max", "count", "argmax", "argmin", "len", "index"})
+_TWO_CELLS = frozenset({"hamming", "l1", "linf"})
+
+
+def _applied(expr: Apply, frame: Frame, table: ValueTable) -> IntArray:
+    """Evaluate a strict operator."""
+    op = expr.op
+    if op == "in" and isinstance(expr.args[1], Apply | Const):
+        found = _membership(expr, frame, table)
+        if found is not None:
+            return found
+    columns: list[IntArray] = []
+    cells: list[_Cells | None] = []
+    for i, arg in enumerate(expr.args):
+        wanted = op in _TWO_CELLS or (op in _FIRST_CELLS and i == 0 and len(expr.args) <= 2)
+        inner = _cells_of(arg, frame, table) if wanted else None
+        if inner is not None and op != "index" and len(expr.args) == 2 and op in _FIRST_CELLS:
+            inner = None
+        cells.append(inner)
+        columns.append(_codes(arg, frame, table) if inner is None else np.empty(0, np.int64))
+    if any(c is not None for c in cells):
+        fast = _on_cells(op, cells, columns)
+        if fast is not None:
+            return fast
+        for i, inner in enumerate(cells):
+            if inner is not None:
+                columns[i] = _packed(inner, expr.args[i].span, frame, table)
+    if not any(_has_fault(column) for column in columns):
+        return _on_values(op, columns, expr.span, frame.n_rows, table)
+    return _beside_faults(op, columns, expr.span, frame.n_rows, table)
+
+
+def _on_values(
+    op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
+) -> IntArray:
+    """Return the result of an operator on columns without faults."""
+    fast = _on_plain(op, columns)
+    if fast is not None:
+        return fast
+    return _by_value(lambda values: apply(op, values), columns, span, n_rows, table)
+
+
+def _beside_faults(
+    op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
+) -> IntArray:
+    """Return the first operand's fault on rows that have one, the operator's result on others."""
+    result = np.zeros(n_rows, np.int64)
+    for column in reversed(columns):
+        if _has_fault(column):
+            np.copyto(result, column, where=column >= FIRST_FAULT)
+    good = marked(result < FIRST_FAULT)
+    if len(good):
+        operands = [column if len(column) == 1 else column[good] for column in columns]
+        result[good] = _on_values(op, operands, span, len(good), table)
+    return result
+
+
+def _is_plain(column: IntArray) -> bool:
+    return len(column) == 0 or int(column.max()) < PLAIN
+
+
+def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
+    """Return the result of an operator on integers by numpy, if it is provably exact."""
+    if op in ("=", "!="):
+        left, right = columns
+        return truth_codes(left == right if op == "=" else left != right)
+    if op == "not":
+        (operand,) = columns
+        is_boolean = ((operand == TRUE) | (operand == FALSE)).all()
+        return TRUE + FALSE - operand if is_boolean else None
+    if not all(_is_plain(column) for column in columns):
+        return None
+    match op, columns:
+        case ("+" | "-" | "*" | "product" | "div" | "mod" | "/", [left, right]):
+            return _arithmetic(op, left, right)
+        case ("neg", [operand]):
+            return -operand
+        case ("abs", [operand]):
+            return np.abs(operand)
+        case ("floor" | "ceil", [operand]):
+            return operand
+        case ("<" | "<=" | ">" | ">=", [left, right]):
+            return truth_codes(_COMPARISONS[op](left, right))
+        case ("clamp", [value, lo, hi]) if (lo <= hi).all():
+            return np.minimum(np.maximum(value, lo), hi)
+        case ("min" | "max" | "sum", [first, second, *others]):
+            return _folded(op, [first, second, *others])
+        case _:
+            return None
+
+
+_COMPARISONS: Mapping[str, Callable[[IntArray, IntArray], BoolArray]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def _arithmetic(op: Operator, left: IntArray, right: IntArray) -> IntArray | None:
+    """Return the result where it is an integer below 2^61 in size on every row."""
+    if len(left) == 0 or len(right) == 0:
+        return np.empty(0, np.int64)
+    if op in ("+", "-"):
+        # |left|, |right| < 2^61, so int64 holds the result and only its size is in question.
+        result = left + right if op == "+" else left - right
+        return result if _is_small(result) else None
+    if op in ("*", "product"):
+        largest = max(-int(left.min()), int(left.max())) * max(-int(right.min()), int(right.max()))
+        return left * right if largest < PLAIN else None
+    if (right == 0).any():
+        return None
+    if op == "div":
+        return left // right
+    if op == "mod":
+        return left % right
+    return left // right if not (left % right).any() else None
+
+
+def _is_small(column: IntArray) -> bool:
+    return len(column) == 0 or (int(column.min()) > -PLAIN and int(column.max()) < PLAIN)
+
+
+def _folded(op: Operator, columns: Sequence[IntArray]) -> IntArray | None:
+    """Return the sum, least or greatest of some columns of integers."""
+    total: IntArray = columns[0]
+    for column in columns[1:]:
+        match op:
+            case "min":
+                total = np.minimum(total, column)
+            case "max":
+                total = np.maximum(total, column)
+            case _:
+                total = total + column
+                if not _is_small(total):
+                    return None
+    return total
+
+
+def _on_cells(op: Operator, cells: list[_Cells | None], columns: list[IntArray]) -> IntArray | None:
+    """Return the result of an operator on arrays known by their cells, by numpy if exact."""
+    match op, cells:
+        case "len", [_Cells(items=items)]:
+            return None if any(_has_fault(item) for item in items) else np.array([len(items)])
+        case "index", [_Cells() as base, None]:
+            return _indexed(base, columns[1])
+        case (("hamming" | "l1" | "linf"), [_Cells(items=left), _Cells(items=right)]):
+            return _distance(op, left, right)
+        case (("sum" | "min" | "max"), [_Cells(items=items)]) if items:
+            return _folded(op, items) if all(map(_is_plain, items)) else None
+        case (("argmax" | "argmin"), [_Cells(lo=lo, items=items)]) if items:
+            if not all(map(_is_plain, items)):
+                return None
+            stacked = np.stack(np.broadcast_arrays(*items))
+            best: IntArray = stacked.argmax(axis=0) if op == "argmax" else stacked.argmin(axis=0)
+            return best + (1 if lo is None else lo)
+        case "count", [_Cells(items=items)] if items:
+            if not all(((item == TRUE) | (item == FALSE)).all() for item in items):
+                return None
+            return _folded("sum", [(item == TRUE).astype(np.int64) for item in items])
+        case _:
+            return None
+
+
+def _has_fault(column: IntArray) -> bool:
+    return len(column) > 0 and int(column.max()) >= FIRST_FAULT
+
+
+def _indexed(base: _Cells, index: IntArray) -> IntArray | None:
+    place = index - (1 if base.lo is None else base.lo)
+    if ((index >= PLAIN) | (place < 0) | (place >= len(base.items))).any():
+        return None
+    if any(_has_fault(item) for item in base.items):
+        return None
+    if len(place) == 1:
+        return base.items[int(place[0])]
+    stacked = np.stack([np.broadcast_to(item, place.shape) for item in base.items])
+    return stacked[place, np.arange(len(place))]
+
+
+def _distance(
+    op: Operator, left: tuple[IntArray, ...], right: tuple[IntArray, ...]
+) -> IntArray | None:
+    if len(left) != len(right):
+        return None
+    if op == "hamming":
+        if any(_has_fault(item) for item in (*left, *right)):
+            return None
+        apart = [(a != b).astype(np.int64) for a, b in zip(left, right, strict=True)]
+        return _folded("sum", apart) if apart else np.zeros(1, np.int64)
+    if not all(map(_is_plain, (*left, *right))):
+        return None
+    gaps = [np.abs(a - b) for a, b in zip(left, right, strict=True)]
+    if not all(map(_is_small, gaps)):
+        return None
+    return _folded("sum" if op == "l1" else "max", gaps) if gaps else np.zeros(1, np.int64)
+
+
+def _membership(expr: Apply, frame: Frame, table: ValueTable) -> IntArray | None:
+    """Return `value in set` for a constant set or a range of integers, or None."""
+    value_expr, domain = expr.args
+    match domain:
+        case Const(value=SetValue(items=range() as items)):
+            value = _codes(value_expr, frame, table)
+            if _has_fault(value) or items.step != 1 or not _are_small(items.start, items.stop):
+                return None
+            return truth_codes((value >= items.start) & (value < items.stop))
+        case Const(value=SetValue(items=items)):
+            value = _codes(value_expr, frame, table)
+            return None if _has_fault(value) else truth_codes(np.isin(value, table.codes(items)))
+        case Apply(op="range", args=(low, high)):
+            value = _codes(value_expr, frame, table)
+            lo, hi = _codes(low, frame, table), _codes(high, frame, table)
+            if _has_fault(value) or not (_is_plain(lo) and _is_plain(hi)):
+                return None
+            return truth_codes((value >= lo) & (value <= hi))
+        case _:
+            return None
+
+
+def _are_small(*bounds: int) -> bool:
+    return all(-PLAIN < bound < PLAIN for bound in bounds)
+
+
+def _by_value(
+    operation: Callable[[Sequence[Value]], Value],
+    columns: Sequence[IntArray],
+    span: Span,
+    n_rows: int,
+    table: ValueTable,
+) -> IntArray:
+    """Apply an operation to each distinct tuple of values; a fault among them is the result."""
+    length = 1 if all(len(column) == 1 for column in columns) else n_rows
+    full = [np.broadcast_to(column, (length,)) for column in columns]
+    if not full:
+        return np.array([_code_of(operation, (), span, table)], np.int64)
+    first, group = distinct_rows(full)
+    results = np.array(
+        [
+            _code_of(operation, codes, span, table)
+            for codes in zip(*(column[first].tolist() for column in full), strict=True)
+        ],
+        np.int64,
+    )
+    return results[group]
+
+
+def _code_of(
+    operation: Callable[[Sequence[Value]], Value],
+    codes: tuple[int, ...],
+    span: Span,
+    table: ValueTable,
+) -> int:
+    for code in codes:
+        if code >= FIRST_FAULT:
+            return code
+    table.check_time()
+    try:
+        return table.code(operation([table.value(code) for code in codes]))
+    except Fault as fault:
+        return table.fault(fault.at(span))
+
+
+# --- lazy operators ------------------------------------------------------------------------
+
+
+def _truth(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
+    """Return `TRUE`, `FALSE` or a fault, of shape [n_rows] or [1]."""
+    codes = _codes(expr, frame, table)
+    wrong = (codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)
+    if not wrong.any():
+        return codes
+    codes = codes.copy()
+    for code in distinct(codes[wrong]).tolist():
+        value = table.value(code)
+        title = f"a condition must be true or false, not {described(value)}"
+        codes[codes == code] = table.fault(Fault("wrong kind", title, (value,), expr.span))
+    return codes
+
+
+def _chosen(
+    condition: IntArray, then: Expr, orelse: Expr, frame: Frame, table: ValueTable
+) -> IntArray:
+    """Evaluate one branch where the condition is true and the other where it is false."""
+    if len(condition) == 1:
+        code = int(condition[0])
+        if code >= FIRST_FAULT:
+            return condition
+        return _codes(then if code == TRUE else orelse, frame, table)
+    result = np.array(condition)
+    for value, branch in ((TRUE, then), (FALSE, orelse)):
+        rows = marked(condition == value)
+        if len(rows) == len(condition):
+            return _codes(branch, frame, table)
+        if len(rows):
+            result[rows] = _codes(branch, frame.at(rows), table)
+    return result
+
+
+def _logic(expr: Logic, frame: Frame, table: ValueTable) -> IntArray:
+    """Evaluate from left to right, each argument only on the rows it can still decide."""
+    go_on = FALSE if expr.op == "or" else TRUE
+    result = np.broadcast_to(_truth(expr.args[0], frame, table), (frame.n_rows,)).copy()
+    for i, arg in enumerate(expr.args[1:], start=1):
+        rows = marked(result == go_on)
+        if expr.op == "implies" and i == 1:
+            result[result == FALSE] = TRUE
+        if not len(rows):
+            continue
+        here = frame if len(rows) == frame.n_rows else frame.at(rows)
+        result[rows] = _truth(arg, here, table)
+    return result
+
+
+# --- binders -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Some rows, once per element of their domain; `owner` counts rows of `rows`, increasing."""
+
+    rows: IntArray
+    owner: IntArray
+    element: IntArray
+    inner: Frame
+
+
+def _spreads(name: str, domains: IntArray, frame: Frame, table: ValueTable) -> Iterator[_Spread]:
+    """Yield blocks of rows repeated over the elements of their domains (none if it is no set)."""
+    distinct, group = np.unique(domains, return_inverse=True)
+    elements = [_elements(code, table) for code in distinct.tolist()]
+    sizes = np.array([len(e) for e in elements], np.int64)
+    starts = sizes.cumsum() - sizes
+    pool = np.concatenate([np.empty(0, np.int64), *elements])
+    for rows in _row_blocks(sizes[group]):
+        counts = sizes[group[rows]]
+        owner = np.arange(len(rows)).repeat(counts)
+        element = pool[ranges(starts[group[rows]], counts)]
+        yield _Spread(rows, owner, element, frame.at(rows[owner]).bound(name, element))
+
+
+def _domains(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
+    """Return the codes of sets, and faults where the value is no set, or one beyond memory."""
+    domains = np.array(evaluated(expr, frame, table))
+    for code in distinct(domains).tolist():
+        fault = None if code >= FIRST_FAULT else _domain_fault(table.value(code), expr)
+        if fault is not None:
+            domains[domains == code] = table.fault(fault)
+    return domains
+
+
+def _domain_fault(value: Value, expr: Expr) -> Fault | None:
+    """Return why nothing can range over a value."""
+    if not isinstance(value, SetValue):
+        title = f"a set is needed, not {described(value)}"
+        return Fault("wrong kind", title, (value,), expr.span)
+    if value.size > MAX_DOMAIN:
+        title = f"a set of {value_text(value.size)} elements is too large to go through"
+        return Fault("too large", title, (), expr.span)
+    return None
+
+
+def _binder(expr: Binder, frame: Frame, table: ValueTable) -> IntArray:
+    """Evaluate the body once for every row and element of the domain, then reduce."""
+    domains = _domains(expr.domain, frame, table)
+    result = domains.copy()
+    for part in _spreads(expr.name, domains, frame, table):
+        result[part.rows] = _reduced(expr, part, table)
+    return np.where(domains >= FIRST_FAULT, domains, result)
+
+
+def spread(
+    name: str,
+    domain: Expr,
+    where: Expr | None,
+    bodies: tuple[Expr, ...],
+    frame: Frame,
+    table: ValueTable,
+) -> list[tuple[int, ...] | int]:
+    """Return per row the codes of the bodies, over all elements that satisfy `where`, in a row.
+
+    For each kept element its bodies follow one another. A row without a result has the code of
+    its first fault instead.
+    """
+    domains = _domains(domain, frame, table)
+    result: list[tuple[int, ...] | int] = domains.tolist()
+    for part in _spreads(name, domains, frame, table):
+        owner, _, codes = _kept_bodies(where, bodies, part, table)
+        counts = np.bincount(owner, minlength=len(part.rows))
+        ends = counts.cumsum()
+        faulty = codes.max(axis=0, initial=0) >= FIRST_FAULT
+        flat = codes.T.tolist()
+        for i, row in enumerate(part.rows.tolist()):
+            if domains[row] >= FIRST_FAULT:
+                continue
+            span = slice(int(ends[i] - counts[i]), int(ends[i]))
+            found = tuple(code for codes_of_one in flat[span] for code in codes_of_one)
+            result[row] = found
+            if faulty[span].any():
+                result[row] = next(code for code in found if code >= FIRST_FAULT)
+    return result
+
+
+def spread_frames(
+    name: str, domain: Expr, frame: Frame, table: ValueTable
+) -> tuple[IntArray, Iterator[Frame]]:
+    """Return the domains' codes [n_rows] (faults to report), and blocks of the repeated rows."""
+    domains = _domains(domain, frame, table)
+    return domains, (part.inner for part in _spreads(name, domains, frame, table))
+
+
+def _kept_bodies(
+    where: Expr | None, bodies: tuple[Expr, ...], part: _Spread, table: ValueTable
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return owner and element of what `where` keeps, and the bodies' codes [n_bodies, n_kept].
+
+    Where the condition itself is a fault, so are all bodies.
+    """
+    owner, element = part.owner, part.element
+    if where is None:
+        codes = [evaluated(body, part.inner, table) for body in bodies]
+        return owner, element, np.stack(codes)
+    truth = truths(where, part.inner, table)
+    kept = marked(truth != FALSE)
+    result = np.repeat(truth[kept][np.newaxis], len(bodies), axis=0)
+    good = marked(truth[kept] == TRUE)
+    inner = part.inner.at(kept[good])
+    for k, body in enumerate(bodies):
+        result[k, good] = evaluated(body, inner, table)
+    return owner[kept], element[kept], result
+
+
+def _row_blocks(sizes: IntArray) -> Iterable[IntArray]:
+    """Cut the rows so that each block expands to about `MAX_EXPANDED` rows."""
+    block = sizes.cumsum() // MAX_EXPANDED
+    cuts = marked(differences(block)) + 1
+    return [part for part in np.split(np.arange(len(sizes)), cuts) if len(part)]
+
+
+def _elements(code: int, table: ValueTable) -> IntArray:
+    """Return the elements of a set in order; a fault has none."""
+    if code >= FIRST_FAULT:
+        return np.empty(0, np.int64)
+    value = table.value(code)
+    assert isinstance(value, SetValue), "other kinds of values are faults by now"
+    return table.codes(value.items)
+
+
+def _reduced(expr: Binder, part: _Spread, table: ValueTable) -> IntArray:
+    """Return per row the value of the binder over its elements."""
+    n_rows = len(part.rows)
+    owner, element, (body,) = _kept_bodies(expr.where, (expr.body,), part, table)
+    if expr.kind in ("forall", "exists"):
+        return _quantified(expr, owner, body, n_rows, table)
+    counts = np.bincount(owner, minlength=n_rows)
+    fast = _reduced_plain(expr, owner, element, body, counts)
+    if fast is not None:
+        return fast
+    return _reduced_by_value(expr, element, body, counts, table)
+
+
+def _quantified(
+    expr: Binder, owner: IntArray, body: IntArray, n_rows: int, table: ValueTable
+) -> IntArray:
+    """Return per row the first body that decides: false (or a fault) for `forall`."""
+    go_on = TRUE if expr.kind == "forall" else FALSE
+    deciding = marked(body != go_on)
+    rows, first = np.unique(owner[deciding], return_index=True)
+    result = np.full(n_rows, go_on, np.int64)
+    codes = body[deciding[first]]
+    for i in marked((codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)).tolist():
+        value = table.value(int(codes[i]))
+        title = f"`{expr.kind}` needs true or false, not {described(value)}"
+        codes[i] = table.fault(Fault("wrong kind", title, (value,), expr.span))
+    result[rows] = codes
+    return result
+
+
+def _reduced_plain(
+    expr: Binder, owner: IntArray, element: IntArray, body: IntArray, counts: IntArray
+) -> IntArray | None:
+    """Reduce integers (or count Booleans) by numpy, if that is exact."""
+    starts = counts.cumsum() - counts
+    if expr.kind == "count" and ((body == TRUE) | (body == FALSE)).all():
+        return np.bincount(owner, body == TRUE, len(counts)).astype(np.int64)
+    if not _is_plain(body) or expr.kind in ("count", "set"):
+        return None
+    if expr.kind == "sum":
+        largest = max(int(body.max()), -int(body.min())) if len(body) else 0
+        if largest * int(counts.max(initial=0)) >= PLAIN:
+            return None
+        sums = np.concatenate((np.zeros(1, np.int64), body.cumsum()))
+        # int64 wraps around consistently: a difference of prefix sums below 2^61 is right.
+        return np.asarray(sums[starts + counts] - sums[starts], np.int64)
+    if expr.kind == "product":
+        return _products(owner, body, starts, counts)
+    if not len(counts) or (counts == 0).any():
+        return None
+    lowest = expr.kind in ("min", "argmin")
+    best: IntArray = (np.minimum if lowest else np.maximum).reduceat(body, starts)
+    if expr.kind in ("min", "max"):
+        return best
+    attained = marked(body == best[owner])
+    _, first = np.unique(owner[attained], return_index=True)
+    return element[attained[first]]
+
+
+def _products(
+    owner: IntArray, body: IntArray, starts: IntArray, counts: IntArray
+) -> IntArray | None:
+    """Return the product of each row's integers if all are below 2^61 in size."""
+    size = np.abs(body)
+    # A factor x with |x| > 1 is below 2^bits(x) in size; rounding x to a float can only add a bit.
+    bits = np.where(size > 1, np.frexp(size.astype(np.float64))[1], 0)
+    if (np.bincount(owner, bits, len(counts)) >= PLAIN.bit_length()).any():
+        return None
+    result = np.ones(len(counts), np.int64)
+    there = counts > 0
+    if len(body):
+        result[there] = np.multiply.reduceat(body, starts[there])
+    return result
+
+
+def _reduced_by_value(
+    expr: Binder, element: IntArray, body: IntArray, counts: IntArray, table: ValueTable
+) -> IntArray:
+    """Reduce row by row on values, each distinct list of bodies once."""
+    known: dict[tuple[int, ...], int] = {}
+    result, at = [], 0
+    reduce = partial(_sum_in_parts, table) if expr.kind == "sum" else _REDUCTIONS[expr.kind]
+    codes, elements = body.tolist(), element.tolist()
+    for count in counts.tolist():
+        bodies = tuple(codes[at : at + count])
+        code = known.get(bodies)
+        if code is None:
+            code = known[bodies] = _code_of(reduce, bodies, expr.span, table)
+        if expr.kind in ("argmax", "argmin") and code < FIRST_FAULT:
+            code = elements[at + code]
+        result.append(code)
+        at += count
+    return np.array(result, np.int64)
+
+
+def _sum_in_parts(table: ValueTable, values: Sequence[Value]) -> Value:
+    """Return the sum as `apply` does, from left to right, with a look at the clock at times."""
+    total: Value = 0
+    for first in range(0, len(values), SUMMED):
+        table.check_time()
+        part = (total, *values[first : first + SUMMED])
+        total = apply("sum", (ArrayValue(0, part),))
+    return total
+
+
+_REDUCTIONS: Mapping[str, Callable[[Sequence[Value]], Value]] = {
+    "product": product_of,
+    "min": lambda values: apply("min", (ArrayValue(0, tuple(values)),)),
+    "max": lambda values: apply("max", (ArrayValue(0, tuple(values)),)),
+    "count": lambda values: apply("count", (ArrayValue(0, tuple(values)),)),
+    "argmax": lambda values: apply("argmax", (ArrayValue(0, tuple(values)),)),
+    "argmin": lambda values: apply("argmin", (ArrayValue(0, tuple(values)),)),
+    "set": lambda values: apply("set", values),
+}

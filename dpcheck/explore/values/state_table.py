@@ -1,0 +1,266 @@
+"""Tables of distinct states: rows of int64 columns, each numbered once, in order of discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.chain.arrays import marked
+from dpcheck.chain.chain import IntArray
+from dpcheck.chain.sets import distinct_rows
+from dpcheck.explore.values.growing import Growing
+from dpcheck.explore.values.slots import Slots
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    UIntArray = NDArray[np.uint64]
+
+FEW = 512
+"""So many different rows are looked up one by one, in a table of at most `MANY` rows."""
+
+VERY_FEW = 64
+"""So few rows take less time in a dictionary than it takes to find those that are different."""
+
+MANY = 1 << 16
+
+LARGE = 4096
+"""From batches of so many rows on, states are found by their place in an array, if it fits."""
+
+MAX_SLOTS = 4
+"""The array has so many places for each row at most."""
+
+LARGE = 4096
+"""So many rows at once are looked up in slots, if these can be made."""
+
+_MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+class HashCollision(Exception):
+    """Two different rows had one hash; the table takes another seed."""
+
+
+class StateTable:
+    """Distinct rows of `n_columns` values, numbered from 0.
+
+    The first rows are only told apart: many tables are never asked again. While rows then come a
+    few at a time they are keys of a dictionary: a loop that goes one step a batch would spend its
+    time in numpy calls. Large batches are looked up in `Slots`. Where values are too many for that,
+    rows are found again by a 64-bit hash in sorted runs (a few, each at least twice as long as the
+    next), and every hit is compared with the row itself: a collision leads to another seed, never
+    to a wrong answer.
+
+    >>> table = StateTable(2)
+    >>> numbers, new = table.numbers([np.array([5, 5, 7]), np.array([1, 1, 2])])
+    >>> numbers.tolist(), new.tolist()
+    ([0, 0, 1], [0, 2])
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        """Start empty."""
+        self.n_rows = 0
+        self._columns = [Growing() for _ in range(n_columns)]
+        self._numbers: dict[tuple[int, ...], int] | None = {}
+        self._slots = Slots()
+        self._runs: list[tuple[UIntArray, IntArray]] = []
+        self._n_in_runs = 0
+        self._seed = 1
+
+    def column(self, k: int) -> IntArray:
+        """Return column k of all rows [n_rows]."""
+        return self._columns[k].values
+
+    @property
+    def columns(self) -> list[IntArray]:
+        """All columns [n_rows]."""
+        return [column.values for column in self._columns]
+
+    def numbers(self, columns: Sequence[IntArray], n_rows: int = 1) -> tuple[IntArray, IntArray]:
+        """Return each row's number, and for each row that is new the first place it stands at.
+
+        New rows are numbered in the order of their first places. Without columns there is one
+        state; `n_rows` says how many rows ask for it.
+        """
+        if not columns:
+            new = np.arange(1 if self.n_rows == 0 and n_rows else 0)
+            self.n_rows = max(self.n_rows, min(n_rows, 1))
+            return np.zeros(n_rows, np.int64), new
+        by_one = self._numbers is not None and self.n_rows <= MANY
+        if by_one and len(columns[0]) <= VERY_FEW:
+            return self._counted(columns)
+        if len(columns[0]) >= LARGE:
+            found = self._found_by_slots(columns)
+            if found is not None:
+                return found
+        first, group = distinct_rows(columns)
+        if by_one and self.n_rows and len(first) <= FEW:
+            order = np.argsort(first)
+            first = first[order]
+            known, new = self._counted([column[first] for column in columns])
+            numbers = np.empty(len(first), np.int64)
+            numbers[order] = known
+            return numbers[group], first[new]
+        if not self.n_rows and len(first) == len(group):
+            # All are different, and new: they are numbered as they stand.
+            self._extend(columns)
+            every = np.arange(len(group))
+            return every, every
+        rows = [column[first] for column in columns]
+        known = self._found(rows) if self.n_rows else np.full(len(first), -1, np.int64)
+        missing = marked(known < 0)
+        if len(missing):
+            missing = missing[np.argsort(first[missing], kind="stable")]
+            known[missing] = self.n_rows + np.arange(len(missing))
+            self._extend([row[missing] for row in rows])
+        return known[group], first[missing]
+
+    def started(self, columns: Sequence[IntArray], n_rows: int) -> IntArray:
+        """Add the first rows, known to be different, and return their numbers."""
+        self.n_rows = 0 if columns else n_rows
+        if columns:
+            self._extend(list(columns))
+        return np.arange(n_rows)
+
+    def _found_by_slots(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray] | None:
+        """Return what `numbers` does, by slots; None if those are too many."""
+        slots = self._slots.of(columns, self.columns)
+        if slots is None:
+            return None
+        in_slot = self._slots.numbers
+        if not self.n_rows:
+            return self._started_in_slots(columns, slots)
+        found = in_slot[slots]
+        missing = np.flatnonzero(found < 0)
+        if len(missing):
+            places = slots[missing]
+            # Of rows that are written into one slot the last one stays: here, the first of all.
+            in_slot[places[::-1]] = missing[::-1]
+            new = missing[in_slot[places] == missing]
+            in_slot[slots[new]] = self.n_rows + np.arange(len(new))
+            found[missing] = in_slot[places]
+            self._extend([column[new] for column in columns])
+            self._slots.n_entered = self.n_rows
+            return found, new
+        return found, missing
+
+    def _started_in_slots(
+        self, columns: Sequence[IntArray], slots: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return what `numbers` does for the first rows; all slots are free.
+
+        Where no two rows have one slot they are numbered as they stand.
+        """
+        in_slot, every = self._slots.numbers, np.arange(len(slots))
+        in_slot[slots[::-1]] = every[::-1]
+        is_new = in_slot[slots] == every
+        numbers = new = every
+        if is_new.all():
+            self._extend(columns)
+        else:
+            new = marked(is_new)
+            in_slot[slots[new]] = every[: len(new)]
+            numbers = in_slot[slots]
+            self._extend([column[new] for column in columns])
+        self._slots.n_entered = self.n_rows
+        return numbers, new
+
+    def _counted(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+        """Return what `numbers` does, by the dictionary, row by row."""
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        numbers, new = self._looked_up_one_by_one(rows)
+        first = np.array(new, np.int64)
+        if new:
+            self._extend([column[first] for column in columns])
+        return np.array(numbers, np.int64), first
+
+    def _looked_up_one_by_one(self, rows: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
+        """Return each row's number and the first places of new rows, which enter the dictionary."""
+        known = self._numbers
+        assert known is not None, "hashed rows are in no dictionary"
+        if len(known) < self.n_rows:
+            columns = [column[len(known) :].tolist() for column in self.columns]
+            late = range(len(known), self.n_rows)
+            known.update(zip(zip(*columns, strict=True), late, strict=True))
+        numbers = [known.setdefault(row, len(known)) for row in rows]
+        new: list[int] = []
+        if len(known) > self.n_rows:
+            # Numbers are given in the order of rows: a new one is larger than all before it.
+            last = self.n_rows - 1
+            for place, number in enumerate(numbers):
+                if number > last:
+                    last = number
+                    new.append(place)
+        return numbers, new
+
+    def numbers_of(self, rows: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
+        """Return what `numbers` does, for a few rows that are no arrays (of a column at least)."""
+        if self._numbers is None or self.n_rows > MANY:
+            columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
+            numbers, first = self.numbers(columns)
+            return numbers.tolist(), first.tolist()
+        known, new = self._looked_up_one_by_one(rows)
+        if new:
+            added = zip(*(rows[place] for place in new), strict=True)
+            self._extend([np.array(column, np.int64) for column in added])
+        return known, new
+
+    def _found(self, rows: list[IntArray]) -> IntArray:
+        """Return the numbers of distinct rows, -1 where they are new."""
+        self._numbers = None
+        while True:
+            try:
+                self._index()
+                return self._looked_up(rows)
+            except HashCollision:
+                self._seed += 1
+                self._runs, self._n_in_runs = [], 0
+
+    def _index(self) -> None:
+        """Hash the rows that are in no run yet."""
+        first, self._n_in_runs = self._n_in_runs, self.n_rows
+        if first < self.n_rows:
+            new = [column[first:] for column in self.columns]
+            self._add_run(self._hashes(new), np.arange(first, self.n_rows))
+
+    def _looked_up(self, rows: list[IntArray]) -> IntArray:
+        known = np.full(len(rows[0]), -1, np.int64)
+        hashes = self._hashes(rows)
+        for sorted_hashes, numbers in self._runs:
+            place = np.searchsorted(sorted_hashes, hashes).clip(max=len(sorted_hashes) - 1)
+            hits = marked(sorted_hashes[place] == hashes)
+            if not len(hits):
+                continue
+            found = numbers[place[hits]]
+            for stored, row in zip(self.columns, rows, strict=True):
+                if not np.array_equal(stored[found], row[hits]):
+                    raise HashCollision
+            known[hits] = found
+        return known
+
+    def _extend(self, rows: Sequence[IntArray]) -> None:
+        for column, row in zip(self._columns, rows, strict=True):
+            column.extend(row)
+        self.n_rows += len(rows[0])
+
+    def _add_run(self, hashes: UIntArray, numbers: IntArray) -> None:
+        while self._runs and len(self._runs[-1][0]) < 2 * len(hashes):
+            more, others = self._runs.pop()
+            hashes, numbers = np.concatenate([more, hashes]), np.concatenate([others, numbers])
+        order = np.argsort(hashes, kind="stable")
+        hashes = hashes[order]
+        if (hashes[1:] == hashes[:-1]).any():
+            raise HashCollision
+        self._runs.append((hashes, numbers[order]))
+
+    def _hashes(self, rows: list[IntArray]) -> UIntArray:
+        """Return a 64-bit mix of each row (after Steele, Lea, Flood, SplitMix, OOPSLA 2014)."""
+        first, second, third = (np.uint64(m) for m in _MIXERS)
+        state = np.full(len(rows[0]), self._seed, np.uint64)
+        for row in rows:
+            state = (state ^ row.view(np.uint64)) * first + second
+            state ^= state >> np.uint64(29)
+            state *= third
+            state ^= state >> np.uint64(32)
+        return state

@@ -1,0 +1,209 @@
+"""Targets made of targets: `compose(m, 3)`, `compose(m1, m2)`, `group(m, 2)`.
+
+A composition is independent runs on the same input, a group the same mechanism with inputs at a
+distance of the neighbor graph as neighbors. They nest; as the group of a composition is the
+composition of groups, every arrangement comes down to parts: a mechanism or chain, the distance
+of its neighbors, and how often it runs. A group of a group is refused: its pairs are not those at
+any one distance. A declared target of the same name wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dpcheck.diagnostics.claims import NothingObserved
+from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
+from dpcheck.logic.claims import (
+    Claim,
+    LossQuantity,
+    LossTable,
+    PrivacyClaim,
+    QuantityClaim,
+    QuantityValue,
+    TightDelta,
+    TightEpsilon,
+)
+from dpcheck.model import surface
+from dpcheck.model.program import ExplicitChain, Part
+from dpcheck.records import dataclass
+from dpcheck.resolve.claims.formulas import Reader
+from dpcheck.resolve.expressions.expressions import constant
+from dpcheck.resolve.names.scopes import Scope
+
+WORDS = ("compose", "group")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A target that is a mechanism or chain, as written."""
+
+    target: surface.Target
+
+
+@dataclass(frozen=True, slots=True)
+class Compose:
+    """Independent runs: each arrangement so many times."""
+
+    parts: tuple[tuple[Arranged, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Neighbors at a distance."""
+
+    inner: Arranged
+    distance: int
+
+
+Arranged = Leaf | Compose | Group
+
+
+def arranged(target: surface.Target, scope: Scope) -> Arranged | None:
+    """Return a target as an arrangement; None, with a mistake, if it is written wrongly."""
+    word = target.name.name
+    if word not in WORDS or word in scope.file.visible:
+        return Leaf(target)
+    return _group(target, scope) if word == "group" else _compose(target, scope)
+
+
+def _group(target: surface.Target, scope: Scope) -> Arranged | None:
+    if len(target.arguments) != 2 or any(argument.name for argument in target.arguments):
+        scope.report(ArrangementUsage(target.span, "group"))
+        return None
+    inner = _inner(target.arguments[0].value, "group", scope)
+    distance = _count(target.arguments[1].value, "group", scope)
+    if inner is None or distance is None:
+        return None
+    if any(further > 1 for _, further, _ in leaves(inner)):
+        scope.report(ArrangementUsage(target.span, "group"))
+        return None
+    return Group(inner, distance)
+
+
+def _compose(target: surface.Target, scope: Scope) -> Arranged | None:
+    """Return a composition: a number says how often the target before it runs."""
+    if not target.arguments or any(argument.name for argument in target.arguments):
+        scope.report(ArrangementUsage(target.span, "compose"))
+        return None
+    parts: list[tuple[Arranged, int]] = []
+    is_counted = True
+    for argument in target.arguments:
+        if _is_target(argument.value, scope):
+            inner = _inner(argument.value, "compose", scope)
+            if inner is None:
+                return None
+            parts.append((inner, 1))
+            is_counted = False
+            continue
+        times = _count(argument.value, "compose", scope)
+        if times is None:
+            return None
+        if is_counted:
+            scope.report(ArrangementUsage(argument.span, "compose"))
+            return None
+        parts[-1] = parts[-1][0], times
+        is_counted = True
+    return Compose(tuple(parts))
+
+
+def _is_target(tree: surface.Expression, scope: Scope) -> bool:
+    """Tell whether an argument names a target, declared or not, and is no number."""
+    match tree:
+        case surface.Call(function=function):
+            name = function.name
+        case surface.Name(name=name, primed=False, quoted=False):
+            pass
+        case _:
+            return False
+    found = scope.file.visible.get(name)
+    if found is not None:
+        return isinstance(found[1], surface.Mechanism | surface.Chain)
+    return name in WORDS or name not in scope.bindings
+
+
+def _inner(tree: surface.Expression, word: str, scope: Scope) -> Arranged | None:
+    match tree:
+        case surface.Name(name=name, primed=False, quoted=False, span=span):
+            identifier = surface.Identifier(name, span=span)
+            return arranged(surface.Target(identifier, (), span=span), scope)
+        case surface.Call(function=function, arguments=arguments, span=span):
+            return arranged(surface.Target(function, arguments, span=span), scope)
+    scope.report(ArrangementUsage(tree.span, word))
+    return None
+
+
+def _count(tree: surface.Expression, word: str, scope: Scope) -> int | None:
+    value = constant(tree, scope, f"a number in `{word}(...)`")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        scope.report(ArrangementUsage(tree.span, word))
+        return None
+    return value
+
+
+def leaves(tree: Arranged, distance: int = 1, times: int = 1) -> Iterator[tuple[Leaf, int, int]]:
+    """Yield (target, distance of neighbors, number of runs) of every part, in order."""
+    match tree:
+        case Leaf():
+            yield tree, distance, times
+        case Group(inner=inner, distance=further):
+            yield from leaves(inner, distance * further, times)
+        case Compose(parts=parts):
+            for inner, count in parts:
+                yield from leaves(inner, distance, times * count)
+
+
+def arranged_text(tree: Arranged, leaf_texts: Sequence[str]) -> str:
+    """Return an arrangement with the texts of its leaves, in order, filled in."""
+    remaining = iter(leaf_texts)
+
+    def text(part: Arranged) -> str:
+        match part:
+            case Leaf():
+                return next(remaining)
+            case Group(inner=inner, distance=distance):
+                return f"group({text(inner)}, {distance})"
+            case Compose(parts=parts):
+                texts = [
+                    text(inner) + (f", {times}" if times != 1 else "") for inner, times in parts
+                ]
+                return f"compose({', '.join(texts)})"
+
+    return text(tree)
+
+
+# --- what may be asked ---------------------------------------------------------------------
+
+
+def is_askable(
+    claim: Claim, parts: Sequence[Part], reader: Reader, question: surface.Question
+) -> bool:
+    """Tell whether a claim makes sense for an arrangement; else report why not."""
+    if not parts:
+        return True
+    span = question.claim.span
+    is_composed = len(parts) > 1 or parts[0].times > 1
+    if not is_composed and reader.collected.needs_later_neighbors:
+        reader.scope.report(NotOfArrangement(span, "a nested D", "group"))
+        return False
+    if is_composed and not _is_about_losses(claim):
+        reader.scope.report(NotOfArrangement(span, "this claim", "compose"))
+        return False
+    for part in parts[1:]:
+        if isinstance(part.target, ExplicitChain) and part.target.observed is None:
+            chain = part.target
+            span = question.target.span
+            reader.scope.report(NothingObserved(span, chain.title, "compose", chain.span))
+            return False
+    return True
+
+
+def _is_about_losses(claim: Claim) -> bool:
+    match claim:
+        case PrivacyClaim():
+            return True
+        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+            return isinstance(quantity, TightEpsilon | TightDelta | LossQuantity | LossTable)
+        case _:
+            return False

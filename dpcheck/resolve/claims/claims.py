@@ -1,0 +1,319 @@
+"""Claims: formulas, whole-mechanism privacy, and quantities to report or compare."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from dpcheck.diagnostics.claims import (
+    NotABound,
+    NothingObserved,
+    NothingToCompute,
+    QuantityInFormula,
+    QuantityWithoutBound,
+    WordTaken,
+)
+from dpcheck.diagnostics.names import UnknownFunction, UnknownName
+from dpcheck.diagnostics.quantities import TableInComparison
+from dpcheck.exact import Budget
+from dpcheck.logic.claims import (
+    At,
+    AtCondition,
+    AtState,
+    Claim,
+    FormulaClaim,
+    LossTable,
+    PathProbability,
+    PrivacyClaim,
+    Quantity,
+    QuantityClaim,
+    QuantityValue,
+    TightDelta,
+    TightEpsilon,
+)
+from dpcheck.model import surface
+from dpcheck.model.evaluation import described
+from dpcheck.model.program import ExplicitChain
+from dpcheck.model.surface_text import written_text
+from dpcheck.model.values import Number
+from dpcheck.resolve.chains import States, known_member
+from dpcheck.resolve.claims.formulas import (
+    QUANTITIES,
+    Reader,
+    as_budget,
+    as_number,
+    budget,
+    path_formula,
+    probability,
+    state_formula,
+)
+from dpcheck.resolve.claims.quantities import ONE_VALUE, other_quantity
+from dpcheck.resolve.expressions.expressions import BUILT_IN, DISTRIBUTIONS, constant
+from dpcheck.resolve.names.scopes import similar
+from dpcheck.source import Span
+
+FLIPPED: Final[dict[str, Literal["=", "!=", "<", "<=", ">", ">="]]] = {
+    "=": "=",
+    "!=": "!=",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+"""`a op b` is `b FLIPPED[op] a`."""
+
+USAGE: Final = {
+    "dp": "`dp(epsilon)` or `dp(epsilon, delta)`",
+    "epsilon": "`epsilon` or `epsilon(delta)`",
+    "delta": "`delta(epsilon)`",
+    "P=?": "`P=? [ path ]`",
+    "total_variation": "`total_variation`",
+    "renyi": "`renyi(order)` or `renyi(order, digits)`",
+    "zcdp": "`zcdp` or `zcdp(digits)`",
+    "tradeoff": "`tradeoff(type_one)`, or `tradeoff` for the whole curve",
+    "loss_tail": "`loss_tail(epsilon)`",
+    "posterior_max": "`posterior_max(prior)`",
+    "posterior_min": "`posterior_min(prior)`",
+    "bayes_vulnerability": "`bayes_vulnerability`",
+    "min_entropy_leakage": "`min_entropy_leakage`",
+    "accuracy": "`accuracy(value, beta)`",
+    "profile": "`profile`",
+    "losses": "`losses`",
+}
+
+ARITY: Final = {
+    "dp": (1, 2),
+    "epsilon": (0, 1),
+    "delta": (1, 1),
+    "renyi": (1, 2),
+    "zcdp": (0, 1),
+    "tradeoff": (0, 1),
+    "loss_tail": (1, 1),
+    "posterior_max": (1, 1),
+    "posterior_min": (1, 1),
+    "accuracy": (2, 2),
+}
+"""The least and the greatest number of arguments; (0, 0) for the others."""
+
+BUDGETS: Final = frozenset({"epsilon", "renyi", "zcdp", "min_entropy_leakage"})
+"""Quantities that are compared with budgets; the others are numbers."""
+
+MAY_BE_INFINITE: Final = frozenset({"epsilon", "renyi", "zcdp", "accuracy"})
+
+
+def claim(question: surface.Question, reader: Reader) -> Claim | None:
+    """Return what a question claims or asks; None, with a mistake, if that is nothing."""
+    tree = question.claim
+    if _has_misspelt_quantity(tree, reader):
+        return None
+    word = _word(tree, reader)
+    if question.kind == "compute":
+        if word is None or word == "dp":
+            reader.scope.report(NothingToCompute(tree.span))
+            return None
+        quantity = _quantity(tree, word, reader)
+        return None if quantity is None else QuantityValue(quantity, tree.span)
+    if word == "dp":
+        return _privacy(tree, reader)
+    if word is not None:
+        text = written_text(tree, {})
+        reader.scope.report(QuantityWithoutBound(tree.span, text, question.kind))
+        return None
+    if isinstance(tree, surface.Comparison):
+        words = [_word(operand, reader) for operand in tree.operands]
+        if any(words):
+            return _comparison(tree, words, reader)
+    formula = state_formula(tree, reader)
+    return None if formula is None else FormulaClaim(formula, tree.span)
+
+
+def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
+    """Report a side of the claim whose unknown name looks like a quantity; tell whether one does.
+
+    Only there can a quantity stand.
+    """
+    scope = reader.scope
+    sides = tree.operands if isinstance(tree, surface.Comparison) else (tree,)
+    known = {*scope.known_names(), *scope.file.visible, *scope.session.broken}
+    known |= {*QUANTITIES, *BUILT_IN, *DISTRIBUTIONS}
+    for side in sides:
+        match side:
+            case surface.Call(function=surface.Identifier(name=name, span=span)):
+                is_call = True
+            case surface.Name(name=name, primed=False, quoted=False, span=span):
+                is_call = False
+            case _:
+                continue
+        candidate = None if name in known | _labels(reader) else similar(name, QUANTITIES)
+        if candidate is not None:
+            unknown = UnknownFunction(span, name, candidate, False)
+            scope.report(unknown if is_call else UnknownName(span, name, candidate))
+            return True
+    return False
+
+
+def _labels(reader: Reader) -> set[str]:
+    """Return the names of states and labels that a claim about a chain may use."""
+    target = reader.target
+    words = {"stopped", "diverged", "inf"}
+    if isinstance(target, ExplicitChain):
+        words.update(States(target.title, target.families).names())
+    return words
+
+
+def at_condition(tree: surface.Expression, reader: Reader) -> At | None:
+    """Return where a claim is asked: one state of a chain, or the states of a condition."""
+    if isinstance(reader.target, ExplicitChain):
+        states = States(reader.target.title, reader.target.families)
+        match tree:
+            case surface.Name(name=name, primed=False, span=span) if name in states.families:
+                if not states.families[name].indices:
+                    return AtState(name, span)
+            case surface.Index(
+                base=surface.Name(name=name, primed=False, span=base), indices=indices, span=span
+            ) if name in states.families:
+                identifier = surface.Identifier(name, span=base)
+                member = known_member(identifier, indices, span, states, reader.scope)
+                return None if member is None else AtState(member[0], span)
+    formula = state_formula(tree, reader)
+    return None if formula is None else AtCondition(formula, tree.span)
+
+
+def quantity_names(tree: surface.Expression) -> frozenset[str]:
+    """Return the plain names that are the quantity of a claim, whatever else they may name."""
+    sides = tree.operands if isinstance(tree, surface.Comparison) else (tree,)
+    names = (side.name for side in sides if isinstance(side, surface.Name))
+    return frozenset(name for name in names if name == "epsilon")
+
+
+def _word(tree: surface.Expression, reader: Reader) -> str | None:
+    """Return the word of the quantity a tree is, if it is one.
+
+    As a whole claim, or as the first side of its comparison that can be one, `epsilon` is the
+    quantity, whatever else has that name.
+    """
+    match tree:
+        case surface.ProbabilityOf():
+            return "P=?"
+        case surface.Call(function=function) if function.name in QUANTITIES:
+            is_declared = function.name in reader.scope.file.visible
+            return (
+                function.name
+                if not is_declared or function.name in ("dp", "epsilon", "delta")
+                else None
+            )
+        case surface.Name(name="epsilon", primed=False, quoted=False):
+            return "epsilon"
+        case surface.Name(name=name, primed=False, quoted=False) if name in QUANTITIES:
+            is_known = name in reader.scope.known_names() or name in reader.scope.bindings
+            return None if is_known or _is_state(name, reader) else name
+    return None
+
+
+def _is_state(name: str, reader: Reader) -> bool:
+    target = reader.target
+    return isinstance(target, ExplicitChain) and (
+        name in States(target.title, target.families).names()
+    )
+
+
+def _arguments(
+    tree: surface.Expression, word: str, reader: Reader
+) -> list[surface.Expression] | None:
+    """Return the arguments of a quantity or of `dp`; else report how it is written."""
+    given = tree.arguments if isinstance(tree, surface.Call) else ()
+    least, most = ARITY.get(word, (0, 0))
+    if not least <= len(given) <= most or any(argument.name is not None for argument in given):
+        reader.scope.report(WordTaken(tree.span, word, USAGE[word]))
+        return None
+    return [argument.value for argument in given]
+
+
+def _privacy(tree: surface.Expression, reader: Reader) -> Claim | None:
+    arguments = _arguments(tree, "dp", reader)
+    is_observed = _is_observed(tree.span, "dp", reader)
+    if arguments is None:
+        return None
+    epsilon = budget(arguments[0], reader.scope)
+    delta: Number | None = 0
+    if len(arguments) == 2:
+        delta = probability(arguments[1], "δ", reader.scope)
+    if epsilon is None or delta is None or not is_observed:
+        return None
+    return PrivacyClaim(epsilon, delta, tree.span)
+
+
+def _quantity(tree: surface.Expression, word: str, reader: Reader) -> Quantity | None:
+    """Return the quantity a tree is."""
+    if isinstance(tree, surface.ProbabilityOf):
+        on_run = Reader(reader.target, reader.scope, reader.collected, reader.filled_in, True)
+        path = path_formula(tree.path, on_run)
+        return None if path is None else PathProbability(path, tree.span)
+    arguments = _arguments(tree, word, reader)
+    is_observed = _is_observed(tree.span, word, reader)
+    if arguments is None:
+        return None
+    if word not in ("epsilon", "delta"):
+        found = other_quantity(word, arguments, tree.span, reader)
+        return found if is_observed else None
+    if word == "delta":
+        epsilon = budget(arguments[0], reader.scope)
+        return TightDelta(epsilon, tree.span) if epsilon is not None and is_observed else None
+    delta: Number | None = 0
+    if arguments:
+        delta = probability(arguments[0], "δ", reader.scope)
+    return TightEpsilon(delta, tree.span) if delta is not None and is_observed else None
+
+
+def _is_observed(span: Span, word: str, reader: Reader) -> bool:
+    """Tell whether an adversary sees anything of the target; else report it."""
+    target = reader.target
+    if isinstance(target, ExplicitChain) and target.observed is None:
+        reader.scope.report(NothingObserved(span, target.title, word, target.span))
+        return False
+    return True
+
+
+def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reader) -> Claim | None:
+    """Return a quantity compared with one bound, the quantity on either side."""
+    position = next(i for i, word in enumerate(words) if word is not None)
+    word = words[position]
+    assert word is not None, "some side is a quantity"
+    operator = tree.operators[0]
+    if len(tree.operands) != 2 or word == "dp" or operator == "in":
+        reader.scope.report(QuantityInFormula(tree.operands[position].span, word))
+        return None
+    other, other_word = tree.operands[1 - position], words[1 - position]
+    is_declared = other_word in reader.scope.file.visible
+    if isinstance(other, surface.Call) and other_word is not None and not is_declared:
+        reader.scope.report(QuantityInFormula(other.span, other_word))
+        return None
+    comparison = operator if position == 0 else FLIPPED[operator]
+    quantity = _quantity(tree.operands[position], word, reader)
+    if isinstance(quantity, LossTable):
+        reader.scope.report(TableInComparison(quantity.span, word, ONE_VALUE[quantity.name]))
+        return None
+    bound, is_sound = _bound(tree.operands[1 - position], word, reader)
+    if quantity is None or not is_sound:
+        return None
+    return QuantityClaim(quantity, comparison, bound, tree.span)
+
+
+def _bound(
+    tree: surface.Expression, word: str, reader: Reader
+) -> tuple[Budget | Number | None, bool]:
+    """Return the bound (None for `inf`), and whether it fits the quantity."""
+    match tree:
+        case surface.Name(name="inf", primed=False, quoted=False) if (
+            "inf" not in reader.scope.known_names()
+        ):
+            if word in MAY_BE_INFINITE:
+                return None, True
+            reader.scope.report(NotABound(tree.span, word, "`inf`"))
+            return None, False
+    value = constant(tree, reader.scope, "a bound")
+    if value is None:
+        return None, False
+    bound = as_budget(value) if word in BUDGETS else as_number(value)
+    if bound is None:
+        reader.scope.report(NotABound(tree.span, word, described(value)))
+    return bound, bound is not None

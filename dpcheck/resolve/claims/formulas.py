@@ -1,0 +1,616 @@
+"""State and path formulas: operators sorted out, `forall` expanded, atoms collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, assert_never
+
+from dpcheck import exact
+from dpcheck.diagnostics.claims import (
+    BadStepBound,
+    BoundOutsideUnit,
+    EmptyInterval,
+    NotABudget,
+    NotAClaim,
+    PathOutsideBrackets,
+    QuantityInFormula,
+    TooManyClaims,
+)
+from dpcheck.diagnostics.names import UnknownState
+from dpcheck.exact import Budget, ExpNumber, Rational
+from dpcheck.logic.formulas import (
+    And,
+    Atom,
+    Finally,
+    Globally,
+    Holds,
+    Next,
+    Not,
+    Or,
+    PathAnd,
+    PathFormula,
+    PathNot,
+    PathOr,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    Release,
+    StateFormula,
+    Truth,
+    Until,
+    WeakUntil,
+)
+from dpcheck.model import surface
+from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
+from dpcheck.model.evaluation import described
+from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
+from dpcheck.model.program import ExplicitChain, Mechanism, Target
+from dpcheck.model.surface_text import filled, surface_text
+from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
+from dpcheck.model.words import is_plain
+from dpcheck.records import dataclass, field, replace
+from dpcheck.resolve.chains import States, known_member
+from dpcheck.resolve.expressions.expressions import constant, expression, has_hole, known_value
+from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
+from dpcheck.resolve.names.scopes import Held, Known, Scope, similar
+from dpcheck.resolve.names.syntax import descendants
+from dpcheck.source import Span
+
+MAX_EXPANDED: Final = 20_000
+"""A `forall` in a formula has at most this many instances."""
+
+QUANTITIES: Final = (
+    "dp",
+    "epsilon",
+    "delta",
+    "total_variation",
+    "renyi",
+    "zcdp",
+    "tradeoff",
+    "loss_tail",
+    "posterior_max",
+    "posterior_min",
+    "bayes_vulnerability",
+    "min_entropy_leakage",
+    "accuracy",
+    "profile",
+    "losses",
+)
+
+
+@dataclass(eq=False)
+class Collected:
+    """What the formulas of one claim need from the chain."""
+
+    atoms: dict[str, AtomMeaning] = field(default_factory=dict)
+    kept_inputs: dict[str, None] = field(default_factory=dict)
+    needs_later_neighbors: bool = False
+    n_expanded: int = 0
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads formulas about one target.
+
+    `scope` knows constants, loop variables, parameters and, for a mechanism, inputs and `output`;
+    `filled_in` are the known values that a reader of the report sees in place of their names;
+    `on_run` is true inside the brackets of P and D.
+    """
+
+    target: Target
+    scope: Scope
+    collected: Collected
+    filled_in: Mapping[str, Value]
+    on_run: bool = False
+
+    def bound(self, variable: surface.Identifier, value: Value) -> Reader:
+        """Return the reader with one more known name."""
+        known = Known(value, "loop variable", variable.span)
+        filled_in = {**self.filled_in, variable.name: value}
+        return replace(self, scope=self.scope.bound(variable.name, known), filled_in=filled_in)
+
+
+# --- state formulas ------------------------------------------------------------------------
+
+
+def state_formula(tree: surface.Expression, reader: Reader) -> StateFormula | None:
+    """Return a state formula; None, with a mistake, if a part of it is none."""
+    match tree:
+        case surface.Boolean(value=value, span=span):
+            return Truth(value, span)
+        case surface.Not(operand=operand, span=span):
+            argument = state_formula(operand, reader)
+            return None if argument is None else Not(argument, span)
+        case surface.Junction(operator=operator, operands=operands, span=span):
+            known = _states(operands, reader)
+            return None if known is None else _junction(operator, known, span)
+        case surface.Implication(left=left, right=right, span=span):
+            known = _states((left, right), reader)
+            return None if known is None else Or((Not(known[0], left.span), known[1]), span)
+        case surface.Conditional(condition=condition, then=then, otherwise=otherwise, span=span):
+            known = _states((condition, then, otherwise), reader)
+            if known is None:
+                return None
+            test, first, second = known
+            return Or((And((test, first), span), And((Not(test, span), second), span)), span)
+        case surface.Binder(kind="forall" | "exists") if _expands(tree, reader):
+            return _expanded_state(tree, reader)
+        case surface.ProbabilityIs() | surface.ProbabilityIn():
+            return _probability(tree, reader)
+        case surface.Private():
+            return _private(tree, reader)
+        case surface.TemporalPrefix() | surface.TemporalInfix():
+            reader.scope.report(PathOutsideBrackets(tree.operator_span, tree.operator))
+            return None
+        case surface.ProbabilityOf(span=span):
+            reader.scope.report(QuantityInFormula(span, "P=?"))
+            return None
+    return _atom(tree, reader)
+
+
+def _states(
+    trees: tuple[surface.Expression, ...], reader: Reader
+) -> tuple[StateFormula, ...] | None:
+    """Return the formulas of all trees, so that every mistake is seen."""
+    formulas = [state_formula(tree, reader) for tree in trees]
+    known = tuple(formula for formula in formulas if formula is not None)
+    return known if len(known) == len(formulas) else None
+
+
+def _junction(operator: str, known: tuple[StateFormula, ...], span: Span) -> StateFormula:
+    """Return a conjunction or disjunction; of nothing, it is a truth value."""
+    match known:
+        case ():
+            return Truth(operator == "&", span)
+        case (single,):
+            return single
+    return And(known, span) if operator == "&" else Or(known, span)
+
+
+def _path_not(path: PathFormula) -> PathFormula:
+    """Return the negation; that of a state formula is one."""
+    match path:
+        case Holds(state=state, span=span):
+            return Holds(Not(state, span), span)
+    return PathNot(path, path.span)
+
+
+def _path_junction(operator: str, known: tuple[PathFormula, ...], span: Span) -> PathFormula:
+    match known:
+        case ():
+            return Holds(Truth(operator == "&", span), span)
+        case (single,):
+            return single
+    return PathAnd(known, span) if operator == "&" else PathOr(known, span)
+
+
+def _expands(tree: surface.Binder, reader: Reader) -> bool:
+    """Tell whether a binder is expanded: one over a set that a run decides is an atom itself."""
+    if any(isinstance(node, surface.Formula) for node in descendants(tree.body)):
+        return True
+    return next(reads(expression(tree.domain, reader.scope)), None) is None
+
+
+def _expanded_state(tree: surface.Binder, reader: Reader) -> StateFormula | None:
+    readers = _instances(tree, reader)
+    if readers is None:
+        return None
+    formulas = [state_formula(tree.body, inner) for inner in readers]
+    known = tuple(formula for formula in formulas if formula is not None)
+    if len(known) != len(formulas):
+        return None
+    return _junction("&" if tree.kind == "forall" else "|", known, tree.span)
+
+
+def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
+    """Return a reader for each element of a binder's set that satisfies its condition."""
+    value = constant(tree.domain, reader.scope, "the set of a `forall` in a formula")
+    if value is None:
+        return None
+    if not isinstance(value, SetValue):
+        reader.scope.report(NotAClaim(tree.domain.span, f"{described(value)}, not a set"))
+        return None
+    reader.collected.n_expanded += value.size
+    if reader.collected.n_expanded > MAX_EXPANDED:
+        count = reader.collected.n_expanded
+        reader.scope.report(
+            TooManyClaims(tree.span, "the instances of this formula", count, MAX_EXPANDED)
+        )
+        return None
+    readers = [reader.bound(tree.variable, element) for element in value]
+    if tree.where is None:
+        return readers
+    kept: list[Reader] = []
+    for inner in readers:
+        condition = constant(tree.where, inner.scope, "the condition of a `forall` in a formula")
+        if condition is None:
+            return None
+        if condition is True:
+            kept.append(inner)
+    return kept
+
+
+# --- P and D -------------------------------------------------------------------------------
+
+
+def _probability(
+    tree: surface.ProbabilityIs | surface.ProbabilityIn, reader: Reader
+) -> StateFormula | None:
+    path = path_formula(tree.path, replace(reader, on_run=True))
+    if isinstance(tree, surface.ProbabilityIs):
+        bound = probability(tree.bound, "the bound of P", reader.scope)
+        if bound is None or path is None:
+            return None
+        return ProbabilityIs(tree.comparison, bound, path, tree.span)
+    low = probability(tree.low, "the bound of P", reader.scope)
+    high = probability(tree.high, "the bound of P", reader.scope)
+    if low is None or high is None or path is None:
+        return None
+    if exact.compare(low, high) > 0:
+        span = Span(tree.span.source, tree.low.span.start, tree.high.span.end)
+        reader.scope.report(EmptyInterval(span, value_text(low), value_text(high)))
+        return None
+    return ProbabilityIn(low, high, path, tree.span)
+
+
+def _private(tree: surface.Private, reader: Reader) -> StateFormula | None:
+    if reader.on_run:
+        reader.collected.needs_later_neighbors = True
+    path = path_formula(tree.path, replace(reader, on_run=True))
+    epsilon = budget(tree.epsilon, reader.scope)
+    delta: Number | None = 0
+    if tree.delta is not None:
+        delta = probability(tree.delta, "δ", reader.scope)
+    if path is None or epsilon is None or delta is None:
+        return None
+    return Private(epsilon, delta, path, tree.span)
+
+
+def probability(tree: surface.Expression, what: str, scope: Scope) -> Number | None:
+    """Return a number between 0 and 1 that is known before any run; else report it."""
+    value = constant(tree, scope, what)
+    if value is None:
+        return None
+    number = as_number(value)
+    if number is None or exact.sign(number) < 0 or exact.compare(number, 1) > 0:
+        scope.report(BoundOutsideUnit(tree.span, what, value_text(value)))
+        return None
+    return number
+
+
+def budget(tree: surface.Expression, scope: Scope) -> Budget | None:
+    """Return a privacy budget, at least 0 and known before any run; else report it."""
+    value = constant(tree, scope, "a budget")
+    if value is None:
+        return None
+    known = as_budget(value)
+    if known is None or known.sign() < 0:
+        scope.report(NotABudget(tree.span, value_text(value)))
+        return None
+    return known
+
+
+def as_number(value: Value) -> Number | None:
+    """Return the value if it is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
+        return None
+    return value
+
+
+def as_budget(value: Value) -> Budget | None:
+    """Return the value as a budget, if it is one; every rational number is."""
+    match value:
+        case bool():
+            return None
+        case int() | Rational():
+            return Budget.of(value)
+        case Budget():
+            return value
+        case _:
+            return None
+
+
+# --- path formulas -------------------------------------------------------------------------
+
+
+def path_formula(tree: surface.Expression, reader: Reader) -> PathFormula | None:
+    """Return a path formula; a state formula speaks of the path's first state."""
+    match tree:
+        case surface.TemporalPrefix():
+            return _prefix(tree, reader)
+        case surface.TemporalInfix():
+            return _infix(tree, reader)
+        case _ if not _speaks_of_run(tree):
+            state = state_formula(tree, reader)
+            return None if state is None else Holds(state, state.span)
+        case surface.Not(operand=operand, span=span):
+            argument = path_formula(operand, reader)
+            return None if argument is None else PathNot(argument, span)
+        case surface.Junction(operator=operator, operands=operands, span=span):
+            known = _paths(operands, reader)
+            if known is None:
+                return None
+            return _path_junction(operator, known, span)
+        case surface.Implication(left=left, right=right, span=span):
+            known = _paths((left, right), reader)
+            return None if known is None else PathOr((_path_not(known[0]), known[1]), span)
+        case surface.Conditional(condition=condition, then=then, otherwise=otherwise, span=span):
+            known = _paths((condition, then, otherwise), reader)
+            if known is None:
+                return None
+            test, first, second = known
+            chosen = PathAnd((test, first), span)
+            other = PathAnd((_path_not(test), second), span)
+            return PathOr((chosen, other), span)
+        case surface.Binder(kind="forall" | "exists", body=body, span=span):
+            readers = _instances(tree, reader)
+            if readers is None:
+                return None
+            paths = [path_formula(body, inner) for inner in readers]
+            known = tuple(path for path in paths if path is not None)
+            if len(known) != len(paths):
+                return None
+            return _path_junction("&" if tree.kind == "forall" else "|", known, span)
+    state_formula(tree, reader)
+    return None
+
+
+def _speaks_of_run(tree: surface.Expression) -> bool:
+    """Tell whether a temporal operator stands in a formula outside of further brackets."""
+    match tree:
+        case surface.TemporalPrefix() | surface.TemporalInfix():
+            return True
+        case surface.Not(operand=operand):
+            return _speaks_of_run(operand)
+        case surface.Junction(operands=operands):
+            return any(_speaks_of_run(operand) for operand in operands)
+        case surface.Implication(left=left, right=right):
+            return _speaks_of_run(left) or _speaks_of_run(right)
+        case surface.Conditional(condition=condition, then=then, otherwise=otherwise):
+            return any(_speaks_of_run(part) for part in (condition, then, otherwise))
+        case surface.Binder(kind="forall" | "exists", body=body):
+            return _speaks_of_run(body)
+        case _:
+            return False
+
+
+def _paths(trees: tuple[surface.Expression, ...], reader: Reader) -> tuple[PathFormula, ...] | None:
+    formulas = [path_formula(tree, reader) for tree in trees]
+    known = tuple(formula for formula in formulas if formula is not None)
+    return known if len(known) == len(formulas) else None
+
+
+def _prefix(tree: surface.TemporalPrefix, reader: Reader) -> PathFormula | None:
+    argument = path_formula(tree.operand, reader)
+    bound, is_sound = _steps(tree.bound, reader.scope)
+    if argument is None or not is_sound:
+        return None
+    match tree.operator:
+        case "X":
+            return Next(argument, tree.span)
+        case "F":
+            return Finally(argument, bound, tree.span)
+        case "G":
+            return Globally(argument, bound, tree.span)
+    assert_never(tree.operator)
+
+
+def _infix(tree: surface.TemporalInfix, reader: Reader) -> PathFormula | None:
+    left, right = path_formula(tree.left, reader), path_formula(tree.right, reader)
+    bound, is_sound = _steps(tree.bound, reader.scope)
+    if left is None or right is None or not is_sound:
+        return None
+    match tree.operator:
+        case "U":
+            return Until(left, right, bound, tree.span)
+        case "W":
+            return WeakUntil(left, right, tree.span)
+        case "R":
+            return Release(left, right, tree.span)
+    assert_never(tree.operator)
+
+
+def _steps(tree: surface.Expression | None, scope: Scope) -> tuple[int | None, bool]:
+    """Return a bound of steps (None without one), and whether there is no mistake in it."""
+    if tree is None:
+        return None, True
+    value = constant(tree, scope, "a bound of steps")
+    if value is None:
+        return None, False
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        scope.report(BadStepBound(tree.span, value_text(value)))
+        return None, False
+    return value, True
+
+
+# --- atoms ---------------------------------------------------------------------------------
+
+
+def _atom(tree: surface.Expression, reader: Reader) -> StateFormula | None:
+    """Return an atom, or its truth value where that is known."""
+    quantity = _quantity_word(tree, reader)
+    if quantity is not None:
+        reader.scope.report(QuantityInFormula(tree.span, quantity))
+        return None
+    match tree:
+        case surface.Name(name="stopped" | "diverged" as name, quoted=False, primed=False) if (
+            name not in reader.scope.bindings
+        ):
+            return _collected(name, Sink(name), tree.span, reader)
+    if isinstance(reader.target, ExplicitChain):
+        return _label(tree, reader.target, reader)
+    return _condition(tree, reader.target, reader)
+
+
+def _quantity_word(tree: surface.Expression, reader: Reader) -> str | None:
+    """Return the word of a whole-mechanism quantity used as a part of a formula."""
+    match tree:
+        case surface.Name(name=name, quoted=False, primed=False):
+            is_known = name in reader.scope.bindings or name in reader.scope.file.symbols
+        case surface.Call(function=function):
+            name, is_known = function.name, False
+        case surface.Comparison(operands=operands):
+            words = (_quantity_word(operand, reader) for operand in operands)
+            return next((word for word in words if word is not None), None)
+        case surface.ProbabilityOf():
+            return "P=?"
+        case _:
+            return None
+    is_quantity = name in QUANTITIES and name not in reader.scope.file.visible
+    if isinstance(reader.target, ExplicitChain):
+        is_known = is_known or name in States("", reader.target.families).names()
+    return name if is_quantity and not is_known else None
+
+
+def _collected(key: str, meaning: AtomMeaning, span: Span, reader: Reader) -> Atom:
+    """Return the atom with this key; what it needs is noted."""
+    reader.collected.atoms[key] = meaning
+    if isinstance(meaning, Condition) and reader.on_run:
+        reader.collected.kept_inputs.update(dict.fromkeys(meaning.inputs))
+    return Atom(key, span)
+
+
+def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> StateFormula | None:
+    """Return an atom of a chain: a label, a state, a family or a member of one."""
+    states = States(chain.title, chain.families)
+    scope = reader.scope
+    match tree:
+        case surface.Name(name=name, primed=False, span=span):
+            if name in states.families or name in states.labels:
+                return _collected(_written(tree), Label(name, None), span, reader)
+            if name not in scope.known_names():
+                candidate = similar(name, states.names())
+                scope.report(UnknownState(span, name, chain.title, candidate))
+                return None
+        case surface.Index(
+            base=surface.Name(name=name, primed=False, span=base_span) as base,
+            indices=indices,
+            span=span,
+        ) if name in states.families or name not in scope.known_names():
+            identifier = surface.Identifier(name, span=base_span)
+            member = known_member(identifier, indices, span, states, scope)
+            if member is None:
+                return None
+            key, values = member
+            written = _written(base) + key.removeprefix(name)
+            return _collected(written, Label(name, values), span, reader)
+    return _truth(expression(tree, scope), tree, reader)
+
+
+def _condition(
+    tree: surface.Expression, mechanism: Mechanism, reader: Reader
+) -> StateFormula | None:
+    """Return an atom of a mechanism: a condition over `output` and inputs."""
+    expr = expression(tree, reader.scope)
+    match expr:
+        case Const(value=Symbol() as symbol):
+            output: Expr = Var("output", tree.span)
+            equal = Apply("=", (output, expr), tree.span)
+            meaning = Condition(equal, reads_output=True, inputs=())
+            return _collected(_symbol_text(symbol, tree, reader.scope), meaning, tree.span, reader)
+    free = tuple(dict.fromkeys(reads(expr)))
+    if has_hole(expr):
+        return None
+    if not free:
+        return _truth(expr, tree, reader)
+    errors = reader.scope.session.n_errors
+    KindChecker(reader.scope, _input_kinds(mechanism)).needs(expr, BOOLEAN)
+    if reader.scope.session.n_errors > errors:
+        return None
+    inputs = tuple(name for name in free if name != "output")
+    meaning = Condition(expr, "output" in free, inputs)
+    return _collected(_text(tree, reader), meaning, tree.span, reader)
+
+
+def _input_kinds(mechanism: Mechanism) -> dict[str, Kinds]:
+    """Return the kinds of the inputs; `output` may be anything."""
+    kinds: dict[str, Kinds] = {}
+    for given in mechanism.inputs:
+        assert isinstance(given.domain, Const), "sets of inputs are known"
+        items = of_value(given.domain.value).items
+        kinds.update(dict.fromkeys(given.cells, Kinds(items)))
+    return kinds
+
+
+def _symbol_text(symbol: Symbol, tree: surface.Expression, scope: Scope) -> str:
+    is_quoted = isinstance(tree, surface.Name) and tree.quoted
+    is_word = symbol.name in ("stopped", "diverged") or not _is_bare(symbol.name, scope)
+    return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
+
+
+def _written(name: surface.Name) -> str:
+    return f'"{name.name}"' if name.quoted else name.name
+
+
+def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> StateFormula | None:
+    """Return the truth value of a part that reads nothing."""
+    value = known_value(expr, reader.scope, "this part of a formula")
+    if value is None:
+        return None
+    if not isinstance(value, bool):
+        reader.scope.report(NotAClaim(tree.span, described(value)))
+        return None
+    return Truth(value, tree.span)
+
+
+def _text(tree: surface.Expression, reader: Reader) -> str:
+    """Return the text of an atom, with known values in place of their names.
+
+    Values that no short expression writes stand behind it: atoms are told apart by their texts.
+    """
+    trees = value_trees(reader.filled_in, tree.span, reader.scope)
+    used = {node.name for node in descendants(tree) if isinstance(node, surface.Name)}
+    others = [
+        f"{name} = {value_text(value)}"
+        for name, value in reader.filled_in.items()
+        if name in used and name not in trees
+    ]
+    text = surface_text(filled(tree, trees))
+    return f"{text} with {', '.join(others)}" if others else text
+
+
+def _is_bare(name: str, scope: Scope) -> bool:
+    """Tell whether a symbol is written without quotes: no input or constant hides it."""
+    _, declaration = scope.file.visible.get(name, (None, None))
+    is_hidden = isinstance(scope.bindings.get(name), Held)
+    is_hidden = is_hidden or isinstance(declaration, surface.Constant)
+    return is_plain(name) and not is_hidden
+
+
+def value_trees(
+    values: Mapping[str, Value], span: Span, scope: Scope
+) -> dict[str, surface.Expression]:
+    """Return values as expressions, where the language has a short one."""
+    trees = {name: _value_tree(value, span, scope) for name, value in values.items()}
+    return {name: tree for name, tree in trees.items() if tree is not None}
+
+
+def _value_tree(value: Value, span: Span, scope: Scope) -> surface.Expression | None:
+    match value:
+        case bool():
+            return surface.Boolean(value, span=span)
+        case Symbol(name=name):
+            return surface.Name(name, quoted=not _is_bare(name, scope), span=span)
+        case tuple():
+            items = [_value_tree(item, span, scope) for item in value]
+            known = tuple(item for item in items if item is not None)
+            return surface.Tuple(known, span=span) if len(known) == len(items) else None
+        case int() | Rational():
+            return _number_tree(value, span)
+        case _:
+            return None
+
+
+def _number_tree(value: int | Rational, span: Span) -> surface.Expression:
+    numerator, denominator = exact.as_fraction_parts(value)
+    assert isinstance(numerator, int), "rational numbers have integer parts"
+    assert isinstance(denominator, int), "rational numbers have integer parts"
+    tree: surface.Expression = _literal(abs(numerator), span)
+    if denominator != 1:
+        below = _literal(denominator, span)
+        tree = surface.Arithmetic("/", tree, below, operator_span=span, span=span)
+    return surface.Negative(tree, span=span) if numerator < 0 else tree
+
+
+def _literal(value: int, span: Span) -> surface.Number:
+    return surface.Number(value, 1, value_text(value), span=span)

@@ -1,0 +1,1 @@
+"""Expressions as written come in; core expressions with constants folded go out."""

@@ -1,0 +1,666 @@
+"""Surface expressions to core expressions: names resolved, functions inlined, constants folded.
+
+An expression whose parts are known is replaced by its value. An operation on known values that
+has no result stays as it is: whether a run ever evaluates it is for the run to say, so
+`x != 0 & 1/0 > x` is a mistake only where x is not 0. Where a value is *needed* before any run
+(a parameter, a bound), `constant` says why there is none.
+
+A name with a mistake becomes a hole, a variable that nothing assigns; whatever contains a hole
+is never called a mistake again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeVar, assert_never
+
+from dpcheck import exact
+from dpcheck.diagnostics.composition import TooManyCalls
+from dpcheck.diagnostics.kinds import (
+    DistributionAsValue,
+    FormulaAsValue,
+    NotConstant,
+    SeveralIndices,
+    WrongNumberOfArguments,
+)
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.names import (
+    ConstantCycle,
+    NotAValue,
+    OutputOutsideClaim,
+    PrimeOutsideAdjacency,
+    UnknownFunction,
+    UnknownName,
+)
+from dpcheck.diagnostics.runs import (
+    DivisionByZero,
+    IndexOutOfRange,
+    LengthsDiffer,
+    NoExactValue,
+    NothingToTake,
+    NumberTooLarge,
+    WrongKindOnRun,
+)
+from dpcheck.model import surface
+from dpcheck.model.evaluation import Fault, apply, evaluate
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Operator,
+    Var,
+    reads,
+)
+from dpcheck.model.values import DistributionName, SetValue, Symbol, Value
+from dpcheck.resolve.expressions.calls import too_large_function
+from dpcheck.resolve.names.scopes import (
+    Binding,
+    File,
+    FreshNames,
+    Held,
+    Known,
+    Local,
+    Scope,
+    Session,
+    what_is,
+)
+from dpcheck.source import Span
+
+Result = TypeVar("Result")
+
+HOLE: Final = "?"
+
+MAX_FOLDED = 100_000
+"""A binder over more elements than this is not evaluated ahead of the run."""
+
+MAX_CALL_DEPTH = 50
+"""Functions call each other at most this deep."""
+
+MAX_CALLS = 50_000
+"""A target has at most this many calls of functions, written out."""
+
+BUILT_IN: Final[Mapping[str, tuple[Operator, int, int | None]]] = {
+    "abs": ("abs", 1, 1),
+    "min": ("min", 1, None),
+    "max": ("max", 1, None),
+    "sum": ("sum", 1, None),
+    "count": ("count", 1, None),
+    "clamp": ("clamp", 3, 3),
+    "argmax": ("argmax", 1, None),
+    "argmin": ("argmin", 1, None),
+    "floor": ("floor", 1, 1),
+    "ceil": ("ceil", 1, 1),
+    "len": ("len", 1, 1),
+    "exp": ("exp", 1, 1),
+    "hamming": ("hamming", 2, 2),
+    "l1": ("l1", 2, 2),
+    "linf": ("linf", 2, 2),
+}
+"""Built-in functions: the operator, and the least and greatest number of arguments."""
+
+DISTRIBUTIONS: Final = (
+    "bernoulli",
+    "uniform",
+    "binomial",
+    "geometric",
+    "geometric_positive",
+    "gaussian",
+)
+
+
+def expression(tree: surface.Expression, scope: Scope) -> Expr:
+    """Return the core expression of a surface expression; mistakes go to the scope's session."""
+    match tree:
+        case surface.Number():
+            return Const(exact.number(tree.numerator, tree.denominator), tree.span)
+        case surface.Boolean():
+            return Const(tree.value, tree.span)
+        case surface.Name():
+            return _name(tree, scope)
+        case surface.Call():
+            return _call(tree, scope)
+        case surface.Index():
+            return _index(tree, scope)
+        case surface.Conditional():
+            return _conditional(tree, scope)
+        case surface.Junction() | surface.Implication():
+            return _logic(tree, scope)
+        case surface.Comparison():
+            return _comparison(tree, scope)
+        case surface.Binder() | surface.SetComprehension():
+            return _binder(tree, scope)
+        case (
+            surface.Negative()
+            | surface.Logarithm()
+            | surface.Arithmetic()
+            | surface.Range()
+            | surface.Not()
+            | surface.Tuple()
+            | surface.SetLiteral()
+        ):
+            op, operands = _strict(tree)
+            return folded(op, [expression(operand, scope) for operand in operands], tree.span)
+        case surface.Branches() | surface.WeightedBranches() | surface.WithPolicy():
+            scope.report(DistributionAsValue(tree.span))
+            return hole(tree.span)
+        case (
+            surface.TemporalPrefix()
+            | surface.TemporalInfix()
+            | surface.ProbabilityIs()
+            | surface.ProbabilityIn()
+            | surface.ProbabilityOf()
+            | surface.Private()
+        ):
+            scope.report(FormulaAsValue(tree.span))
+            return hole(tree.span)
+    assert_never(tree)
+
+
+def constant(tree: surface.Expression, scope: Scope, purpose: str) -> Value | None:
+    """Return the value an expression has before any run; None, with a mistake, if it has none.
+
+    `purpose` says what needs the value: "a parameter", "the bound of P".
+    """
+    return known_value(expression(tree, scope), scope, purpose)
+
+
+def argument_value(tree: surface.Expression, scope: Scope, purpose: str) -> Value | None:
+    """Return what a parameter stands for: a `dist` of the file by its name, or a constant.
+
+    The `dist` may be a parameter around, or stand in the branches of an `if`.
+    """
+    match tree:
+        case surface.Name() if not tree.quoted and not tree.primed:
+            binding = scope.bindings.get(tree.name)
+            if isinstance(binding, Known) and isinstance(binding.value, DistributionName):
+                return binding.value
+            _, declaration = scope.file.visible.get(tree.name, (None, None))
+            if binding is None and isinstance(declaration, surface.DistributionFunction):
+                return DistributionName(tree.name)
+        case surface.Conditional(condition=condition, then=then, otherwise=otherwise):
+            known = expression(condition, scope)
+            if isinstance(known, Const) and isinstance(known.value, bool):
+                return argument_value(then if known.value else otherwise, scope, purpose)
+    return constant(tree, scope, purpose)
+
+
+def known_value(expr: Expr, scope: Scope, purpose: str) -> Value | None:
+    """Return the value of a core expression that may read no variable; else report why not."""
+    if isinstance(expr, Const):
+        return expr.value
+    free = list(dict.fromkeys(reads(expr)))
+    if HOLE in free:
+        return None
+    if free:
+        scope.report(NotConstant(expr.span, purpose, tuple(free)))
+        return None
+    try:
+        return evaluate(expr, {})
+    except Fault as fault:
+        scope.report(mistake_of(fault, expr.span))
+        return None
+
+
+def mistake_of(fault: Fault, span: Span) -> Mistake:
+    """Return the mistake that says why a known expression has no value."""
+    place = fault.span or span
+    match fault.kind:
+        case "division by zero":
+            return DivisionByZero(place, (), fault.title)
+        case "too large":
+            return NumberTooLarge(place, (), fault.title)
+        case "no exact value" | "not an integer exponent":
+            return NoExactValue(place, (), fault.title)
+        case "index out of range":
+            return IndexOutOfRange(place, (), fault.title)
+        case "wrong kind":
+            return WrongKindOnRun(place, (), fault.title)
+        case "empty":
+            return NothingToTake(place, (), fault.title)
+        case "lengths differ":
+            return LengthsDiffer(place, (), fault.title)
+    assert_never(fault.kind)
+
+
+def hole(span: Span) -> Expr:
+    """Return what stands for an expression with a mistake."""
+    return Var(HOLE, span)
+
+
+def has_hole(expr: Expr) -> bool:
+    """Tell whether a part of the expression has a mistake."""
+    return HOLE in reads(expr)
+
+
+def folded(op: Operator, args: list[Expr], span: Span) -> Expr:
+    """Return the operation, or its value where all operands are known and it has one."""
+    values = [arg.value for arg in args if isinstance(arg, Const)]
+    if len(values) == len(args):
+        try:
+            return Const(apply(op, values), span)
+        except Fault:
+            return Apply(op, tuple(args), span)
+    if op == "index" and isinstance(args[0], ArrayVar) and isinstance(args[1], Const):
+        return _cell(args[0], args[1], span)
+    return Apply(op, tuple(args), span)
+
+
+def _cell(array: ArrayVar, index: Const, span: Span) -> Expr:
+    """Return the variable of one cell, or the failing access where there is no such cell."""
+    match index.value:
+        case bool():
+            pass
+        case int(i) if array.lo <= i < array.lo + len(array.cells):
+            return Var(array.cells[i - array.lo], span)
+    return Apply("index", (array, index), span)
+
+
+def _strict(
+    tree: surface.Negative
+    | surface.Logarithm
+    | surface.Arithmetic
+    | surface.Range
+    | surface.Not
+    | surface.Tuple
+    | surface.SetLiteral,
+) -> tuple[Operator, tuple[surface.Expression, ...]]:
+    """Return the operator and the operands of a strict operation."""
+    match tree:
+        case surface.Negative(operand):
+            return "neg", (operand,)
+        case surface.Logarithm(operand):
+            return "ln", (operand,)
+        case surface.Arithmetic(operator, left, right):
+            return operator, (left, right)
+        case surface.Range(low, high):
+            return "range", (low, high)
+        case surface.Not(operand):
+            return "not", (operand,)
+        case surface.Tuple(items):
+            return "tuple", items
+        case surface.SetLiteral(items):
+            return "set", items
+    assert_never(tree)
+
+
+# --- names ---------------------------------------------------------------------------------
+
+
+def _name(tree: surface.Name, scope: Scope) -> Expr:
+    """Return what a name stands for: binding, constant, or symbol, in this order."""
+    if tree.quoted:
+        return Const(Symbol(tree.name), tree.span)
+    if tree.primed:
+        return _primed(tree, scope)
+    binding = scope.bindings.get(tree.name)
+    if binding is not None:
+        return _of_binding(tree.name, binding, scope, tree.span)
+    if tree.name == "output":
+        scope.report(OutputOutsideClaim(tree.span))
+        return hole(tree.span)
+    file, declaration = scope.file.visible.get(tree.name, (None, None))
+    if file is not None and isinstance(declaration, surface.Constant):
+        return _or_hole(constant_of_file(scope.session, file, declaration), tree.span)
+    if tree.name in scope.file.symbols:
+        return Const(Symbol(tree.name), tree.span)
+    if declaration is not None:
+        scope.report(NotAValue(tree.span, tree.name, what_is(declaration)))
+    else:
+        _report_unknown(tree, scope)
+    return hole(tree.span)
+
+
+def _report_unknown(tree: surface.Name, scope: Scope) -> None:
+    """Report a name that means nothing, unless an item with a syntax error may introduce it."""
+    candidate = scope.session.suggestion(tree.name, scope.known_names())
+    broken = scope.session.broken
+    if tree.name not in broken and (candidate is not None or not broken):
+        scope.report(UnknownName(tree.span, tree.name, candidate))
+
+
+def _primed(tree: surface.Name, scope: Scope) -> Expr:
+    if scope.primed is None:
+        scope.report(PrimeOutsideAdjacency(tree.span, tree.name))
+        return hole(tree.span)
+    held = scope.primed.get(tree.name)
+    binding = scope.bindings.get(tree.name)
+    if held is None and isinstance(binding, Known) and binding.value is None:
+        return hole(tree.span)
+    if held is None:
+        candidate = scope.session.suggestion(tree.name, scope.primed)
+        shown = None if candidate is None else f"{candidate}'"
+        scope.report(UnknownName(tree.span, f"{tree.name}'", shown))
+        return hole(tree.span)
+    return _at(held.variable, tree.span)
+
+
+def _of_binding(name: str, binding: Binding, scope: Scope, span: Span) -> Expr:
+    match binding:
+        case Known(value=DistributionName()):
+            scope.report(NotAValue(span, name, "a distribution"))
+            return hole(span)
+        case Known(value=value):
+            return _or_hole(value, span)
+        case Held(variable=variable):
+            return _at(variable, span)
+        case Local(walk=walk):
+            return walk.read(name, span, certain=scope.certain)
+    assert_never(binding)
+
+
+def _at(variable: Var | ArrayVar, span: Span) -> Expr:
+    """Return the variable as read at a place."""
+    if isinstance(variable, Var):
+        return Var(variable.name, span)
+    return ArrayVar(variable.name, variable.lo, variable.cells, span)
+
+
+def _or_hole(value: Value | None, span: Span) -> Expr:
+    return hole(span) if value is None else Const(value, span)
+
+
+def _index(tree: surface.Index, scope: Scope) -> Expr:
+    base = expression(tree.base, scope)
+    indices = [expression(index, scope) for index in tree.indices]
+    if len(indices) != 1:
+        scope.report(SeveralIndices(tree.span, len(indices)))
+        return hole(tree.span)
+    return folded("index", [base, indices[0]], tree.span)
+
+
+# --- calls ---------------------------------------------------------------------------------
+
+
+def _call(tree: surface.Call, scope: Scope) -> Expr:
+    """Return a call of a function of the file, inlined, or of a built-in one."""
+    name = tree.function.name
+    arguments = [surface.positional(argument) for argument in tree.arguments]
+    file, declaration = scope.file.visible.get(name, (None, None))
+    if file is not None and isinstance(declaration, surface.Function):
+        args = [expression(argument, scope) for argument in arguments]
+        if not takes(declaration.parameters, len(args), tree, scope):
+            return hole(tree.span)
+        if scope.session.is_recursive(file, name) or is_too_large(file, declaration, scope):
+            return hole(tree.span)
+        if not may_inline(tree, scope):
+            return hole(tree.span)
+        return applied(
+            declaration.parameters,
+            args,
+            scope.inside(file),
+            lambda inside: expression(declaration.body, inside),
+            lambda variable, value, body: Let(variable, value, body, tree.span),
+        )
+    if declaration is not None and not isinstance(declaration, surface.Constant):
+        return _not_a_function(tree, scope, what_is(declaration))
+    if name in DISTRIBUTIONS:
+        scope.report(DistributionAsValue(tree.span))
+        return hole(tree.span)
+    args = [expression(argument, scope) for argument in arguments]
+    if name not in BUILT_IN:
+        known = [*BUILT_IN, *_functions(scope)]
+        match scope.bindings.get(name):
+            case Known(value=DistributionName()):
+                return _not_a_function(tree, scope, "a distribution")
+        is_array = name in scope.bindings
+        if name not in scope.session.broken:
+            candidate = scope.session.suggestion(name, known)
+            scope.report(UnknownFunction(tree.function.span, name, candidate, is_array))
+        return hole(tree.span)
+    op, least, most = BUILT_IN[name]
+    if len(args) < least or (most is not None and len(args) > most):
+        scope.report(WrongNumberOfArguments(tree.span, name, least, most, len(args)))
+        return hole(tree.span)
+    return folded(op, args, tree.span)
+
+
+def _functions(scope: Scope) -> Iterator[str]:
+    for name, (_, declaration) in scope.file.visible.items():
+        if isinstance(declaration, surface.Function):
+            yield name
+
+
+def _not_a_function(tree: surface.Call, scope: Scope, what: str) -> Expr:
+    scope.report(NotAValue(tree.span, tree.function.name, what))
+    return hole(tree.span)
+
+
+def takes(
+    parameters: tuple[surface.Identifier, ...], given: int, tree: surface.Call, scope: Scope
+) -> bool:
+    """Tell whether a call gives as many arguments as there are parameters; else report it."""
+    if len(parameters) == given:
+        return True
+    needed = len(parameters)
+    scope.report(WrongNumberOfArguments(tree.span, tree.function.name, needed, needed, given))
+    return False
+
+
+def is_too_large(file: File, function: surface.Function, scope: Scope) -> bool:
+    """Tell whether a call of a function, on its own, can never be written out; then report it."""
+    limits = MAX_CALL_DEPTH, MAX_CALLS
+    found = too_large_function(function, file, scope.session, limits)
+    if found is not None:
+        scope.report(TooManyCalls(found.name.span, found.name.name, *limits))
+    return found is not None
+
+
+def may_inline(tree: surface.Call, scope: Scope) -> bool:
+    """Tell whether one more call may be written out here; else report it."""
+    scope.names.n_calls += 1
+    if scope.depth < MAX_CALL_DEPTH and scope.names.n_calls <= MAX_CALLS:
+        return True
+    if scope.names.n_calls <= MAX_CALLS + 1:
+        name = tree.function.name
+        scope.report(TooManyCalls(tree.function.span, name, MAX_CALL_DEPTH, MAX_CALLS))
+    return False
+
+
+def applied(
+    parameters: tuple[surface.Identifier, ...],
+    args: list[Expr],
+    scope: Scope,
+    resolved_body: Callable[[Scope], Result],
+    let: Callable[[str, Expr, Result], Result],
+) -> Result:
+    """Return a body with its parameters bound: to values and variables directly, else by `let`.
+
+    Expressions have no effects, so a variable may stand for a parameter; anything longer is
+    evaluated once and gets a fresh name.
+    """
+    lets: list[tuple[str, Expr]] = []
+    for parameter, arg in zip(parameters, args, strict=True):
+        binding, variable = bound_argument(parameter, arg, scope)
+        if variable is not None:
+            lets.append((variable, arg))
+        scope = scope.bound(parameter.name, binding)
+    result = resolved_body(scope)
+    for variable, arg in reversed(lets):
+        result = let(variable, arg, result)
+    return result
+
+
+def bound_argument(
+    parameter: surface.Identifier, arg: Expr, scope: Scope
+) -> tuple[Binding, str | None]:
+    """Return what a parameter is bound to, and the fresh variable a `Let` must introduce."""
+    match arg:
+        case Const(value=value):
+            return Known(value, "argument", parameter.span), None
+        case Var() | ArrayVar():
+            return Held(arg, "argument", parameter.span), None
+        case _:
+            variable = scope.names.fresh(parameter.name)
+            return Held(Var(variable, parameter.span), "argument", parameter.span), variable
+
+
+# --- what evaluates only what it needs -----------------------------------------------------
+
+
+def _conditional(tree: surface.Conditional, scope: Scope) -> Expr:
+    condition = expression(tree.condition, scope)
+    if isinstance(condition, Const) and isinstance(condition.value, bool):
+        chosen, other = tree.then, tree.otherwise
+        if not condition.value:
+            chosen, other = other, chosen
+        expression(other, scope.uncertain())
+        return expression(chosen, scope)
+    then = expression(tree.then, scope.uncertain())
+    orelse = expression(tree.otherwise, scope.uncertain())
+    return If(condition, then, orelse, tree.span)
+
+
+def _logic(tree: surface.Junction | surface.Implication, scope: Scope) -> Expr:
+    """Return a lazy operation without the operands that are known not to matter."""
+    if isinstance(tree, surface.Implication):
+        left = expression(tree.left, scope)
+        right = expression(tree.right, scope.uncertain())
+        match left:
+            case Const(value=False):
+                return Const(True, tree.span)
+            case Const(value=True) if isinstance(right, Const) and isinstance(right.value, bool):
+                return right
+        return Logic("implies", (left, right), tree.span)
+    decisive = tree.operator == "|"
+    kept: list[Expr] = []
+    inner = scope
+    for operand in tree.operands:
+        expr = expression(operand, inner)
+        is_neutral = isinstance(expr, Const) and expr.value is (not decisive)
+        if not is_neutral:
+            kept.append(expr)
+            inner = scope.uncertain()
+    return _joined(tree, kept)
+
+
+def _joined(tree: surface.Junction, kept: list[Expr]) -> Expr:
+    """Return the operation on the operands left: neutral ones are gone.
+
+    Nothing after a decisive constant is evaluated; nothing before it may be dropped, since it
+    might fail.
+    """
+    for i, expr in enumerate(kept):
+        if isinstance(expr, Const) and isinstance(expr.value, bool):
+            kept = kept[: i + 1]
+            break
+    match kept:
+        case []:
+            return Const(tree.operator == "&", tree.span)
+        case [Const(value=bool() as value)]:
+            return Const(value, tree.span)
+    return Logic("or" if tree.operator == "|" else "and", tuple(kept), tree.span)
+
+
+def _comparison(tree: surface.Comparison, scope: Scope) -> Expr:
+    """Return a comparison; a chain is a conjunction that evaluates every operand once."""
+    operands = [expression(operand, scope) for operand in tree.operands]
+    lets: list[tuple[str, Expr]] = []
+    for i in range(1, len(operands) - 1):
+        middle = operands[i]
+        if not isinstance(middle, Const | Var | ArrayVar):
+            variable = scope.names.fresh("middle")
+            lets.append((variable, middle))
+            operands[i] = Var(variable, middle.span)
+    parts: list[Expr] = [
+        folded(op, [operands[i], operands[i + 1]], tree.span) for i, op in enumerate(tree.operators)
+    ]
+    result = parts[0] if len(parts) == 1 else _conjunction(parts, tree.span)
+    for variable, value in reversed(lets):
+        result = Let(variable, value, result, tree.span)
+    return result
+
+
+def _conjunction(parts: list[Expr], span: Span) -> Expr:
+    if all(isinstance(part, Const) for part in parts):
+        return Const(all(isinstance(p, Const) and p.value is True for p in parts), span)
+    return Logic("and", tuple(parts), span)
+
+
+def _binder(tree: surface.Binder | surface.SetComprehension, scope: Scope) -> Expr:
+    domain = expression(tree.domain, scope)
+    variable = scope.names.fresh(tree.variable.name)
+    held = Held(Var(variable, tree.variable.span), "argument", tree.variable.span)
+    inner = scope.uncertain().bound(tree.variable.name, held)
+    where = None if tree.where is None else expression(tree.where, inner)
+    binder: Binder
+    if isinstance(tree, surface.SetComprehension):
+        body = expression(tree.element, inner)
+        binder = Binder("set", variable, domain, where, body, tree.span)
+    else:
+        body = expression(tree.body, inner)
+        binder = Binder(tree.kind, variable, domain, where, body, tree.span)
+        if tree.kind in ("argmax", "argmin") and isinstance(domain, Apply) and domain.op == "set":
+            written: Expr = Apply("tuple", domain.args, domain.span)
+            return _first_as_written(binder, written, len(domain.args), scope)
+    result = _folded_binder(binder, domain)
+    if result is binder and binder.kind in ("argmax", "argmin"):
+        match domain:
+            case Const(value=SetValue(items=tuple() as items)) if items:
+                written = Const(items, domain.span)
+                return _first_as_written(binder, written, len(items), scope)
+    return result
+
+
+def _first_as_written(binder: Binder, elements: Expr, n_elements: int, scope: Scope) -> Expr:
+    """Return `argmax` or `argmin` over a set that is written out, of which a tuple is given.
+
+    On ties the first element as written wins, which a set does not remember (equal sets are one
+    value): so the best place in the tuple of the elements is looked for.
+    """
+    span = binder.span
+    written = Var(scope.names.fresh("elements#"), span)
+    place = Var(scope.names.fresh("place#"), span)
+    element = Apply("index", (written, place), span)
+    where = None if binder.where is None else Let(binder.name, element, binder.where, span)
+    body = Let(binder.name, element, binder.body, span)
+    places = Const(SetValue(range(1, n_elements + 1)), span)
+    best = Binder(binder.kind, place.name, places, where, body, span)
+    chosen = Apply("index", (written, best), span)
+    return Let(written.name, elements, chosen, span)
+
+
+def _folded_binder(binder: Binder, domain: Expr) -> Expr:
+    """Return the value of a binder that reads no variable, if it has one and it is not long."""
+    match domain:
+        case Const(value=SetValue() as elements) if elements.size <= MAX_FOLDED:
+            if next(reads(binder), None) is None:
+                try:
+                    return Const(evaluate(binder, {}), binder.span)
+                except Fault:
+                    return binder
+    return binder
+
+
+# --- constants of a file -------------------------------------------------------------------
+
+
+def constant_of_file(session: Session, file: File, declaration: surface.Constant) -> Value | None:
+    """Return the value of a `const`, or of the `-D` that overrides it; None if it has none.
+
+    The order of declarations does not matter: a constant is evaluated when it is first needed.
+    Constants that need each other are a mistake, reported once.
+    """
+    key = id(declaration)
+    if key in session.constants:
+        return session.constants[key]
+    if any(pending is declaration for pending in session.in_progress):
+        start = [pending is declaration for pending in session.in_progress].index(True)
+        cycle = tuple(session.in_progress[start:])
+        names = tuple(member.name.name for member in (*cycle, cycle[0]))
+        session.report(ConstantCycle(cycle[0].name.span, names))
+        return None
+    session.in_progress.append(declaration)
+    tree, home = declaration.value, file
+    override = session.overrides.get(declaration.name.name)
+    if override is not None and session.main is not None:
+        tree, home = override, session.main
+    scope = Scope(session, home, FreshNames())
+    value = constant(tree, scope, f"the constant `{declaration.name.name}`")
+    session.in_progress.pop()
+    session.constants[key] = value
+    return value

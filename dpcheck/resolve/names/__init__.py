@@ -1,0 +1,1 @@
+"""Declarations come in; what each name means at each place goes out."""

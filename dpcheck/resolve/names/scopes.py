@@ -1,0 +1,222 @@
+"""What names mean at a place, and where mistakes are collected.
+
+A `Scope` is immutable: binding a name gives a new scope. Behind it stands one `Session` for a
+model file with its imports: the files, the collected mistakes, and what was resolved already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, Protocol, assert_never
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.model import surface
+from dpcheck.model.expressions import ArrayVar, Expr, Var
+from dpcheck.model.program import Target
+from dpcheck.model.values import Value
+from dpcheck.records import dataclass, field, replace
+from dpcheck.resolve.names.syntax import assigned_names
+from dpcheck.source import Span
+
+ENOUGH_SUGGESTIONS = 200
+
+Role = Literal["constant", "parameter", "loop variable", "input", "local", "argument", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A name whose value is known before any run; a value of None has a mistake of its own."""
+
+    value: Value | None
+    role: Role
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A name whose value is that of a core variable, or of a whole array of them."""
+
+    variable: Var | ArrayVar
+    role: Role
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A local of the mechanism being walked; the walk knows whether it is assigned."""
+
+    walk: LocalReader
+
+
+class LocalReader(Protocol):
+    """What a walk through a mechanism offers to expressions: its locals, as of now."""
+
+    def read(self, name: str, span: Span, *, certain: bool) -> Expr:
+        """Return a local's value; report it if it may be unassigned and is read for certain."""
+
+
+Binding = Known | Held | Local
+
+Declaration = (
+    surface.Constant
+    | surface.Function
+    | surface.DistributionFunction
+    | surface.Mechanism
+    | surface.Chain
+)
+
+
+@dataclass(frozen=True, eq=False)
+class File:
+    """One file: what it declares, what it sees (imports included), and its symbols."""
+
+    model: surface.SurfaceModel
+    declared: Mapping[str, Declaration]
+    visible: Mapping[str, tuple[File, Declaration]]
+    symbols: frozenset[str]
+
+
+@dataclass(eq=False)
+class Session:
+    """Everything that is remembered while one model file is resolved."""
+
+    overrides: Mapping[str, surface.Expression] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
+    main: File | None = None
+    found: dict[tuple[type[Mistake], Span | None], Mistake] = field(default_factory=dict)
+    constants: dict[int, Value | None] = field(default_factory=dict)
+    in_progress: list[surface.Constant] = field(default_factory=list)
+    recursive: set[int] = field(default_factory=set)
+    locals: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    least_steps: dict[int, int] = field(default_factory=dict)
+    too_long: list[surface.Mechanism] = field(default_factory=list)
+    written_out: dict[int, tuple[int, int]] = field(default_factory=dict)
+    too_large: dict[int, surface.Function] = field(default_factory=dict)
+    instances: dict[tuple[object, ...], Target | None] = field(default_factory=dict)
+
+    def report(self, mistake: Mistake) -> None:
+        """Keep a mistake; of several alike at one place the first."""
+        self.found.setdefault((type(mistake), mistake.span), mistake)
+
+    def suggestion(self, name: str, candidates: Iterable[str]) -> str | None:
+        """Return a candidate that looks like a name, unless there are very many mistakes already.
+
+        Each looks through all names: with thousands of both that would take minutes.
+        """
+        return similar(name, candidates) if len(self.found) < ENOUGH_SUGGESTIONS else None
+
+    def locals_of(self, mechanism: surface.Mechanism) -> tuple[str, ...]:
+        """Return the names a mechanism assigns, found out once."""
+        if id(mechanism) not in self.locals:
+            self.locals[id(mechanism)] = assigned_names(mechanism.body)
+        return self.locals[id(mechanism)]
+
+    def is_recursive(self, file: File, name: str) -> bool:
+        """Tell whether a declaration the file sees takes part in a cycle of calls."""
+        return id(file.visible[name][1]) in self.recursive
+
+    @property
+    def n_errors(self) -> int:
+        """How many of the mistakes are worse than a warning."""
+        return sum(mistake.severity == "error" for mistake in self.found.values())
+
+
+class FreshNames:
+    """Names for core variables: the text's own while it is free, then `i#2`, `i#3`, ...
+
+    `n_calls` counts the calls of functions written out where these names are used.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        """Start with the names that are taken already."""
+        self._counts = dict.fromkeys(taken, 1)
+        self.n_calls = 0
+
+    def fresh(self, base: str) -> str:
+        """Return a name that was not returned before.
+
+        >>> names = FreshNames(["i"])
+        >>> names.fresh("i"), names.fresh("j"), names.fresh("i")
+        ('i#2', 'j', 'i#3')
+        """
+        count = self._counts.get(base, 0) + 1
+        self._counts[base] = count
+        return base if count == 1 else f"{base}#{count}"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The meaning of names at one place.
+
+    `certain` is false inside what a run may skip (the right side of `&`, a branch of `if`): what
+    would be a mistake only if it were evaluated is then left to the run. `depth` counts the calls
+    of functions that are being written out.
+    """
+
+    session: Session
+    file: File
+    names: FreshNames
+    bindings: Mapping[str, Binding] = field(default_factory=dict)
+    primed: Mapping[str, Held] | None = None
+    certain: bool = True
+    depth: int = 0
+
+    def inside(self, file: File) -> Scope:
+        """Return the scope of a function's body: only what its own file says."""
+        return Scope(self.session, file, self.names, certain=self.certain, depth=self.depth + 1)
+
+    def bound(self, name: str, binding: Binding) -> Scope:
+        """Return the scope with one more name."""
+        return replace(self, bindings={**self.bindings, name: binding})
+
+    def bound_all(self, bindings: Mapping[str, Binding]) -> Scope:
+        """Return the scope with more names."""
+        return replace(self, bindings={**self.bindings, **bindings})
+
+    def uncertain(self) -> Scope:
+        """Return the scope for a part that a run may skip."""
+        return replace(self, certain=False) if self.certain else self
+
+    def report(self, mistake: Mistake) -> None:
+        """Keep a mistake."""
+        self.session.report(mistake)
+
+    def known_names(self) -> Iterator[str]:
+        """Yield every name that means something as a value here."""
+        yield from self.bindings
+        for name, (_, declaration) in self.file.visible.items():
+            if isinstance(declaration, surface.Constant):
+                yield name
+        yield from self.file.symbols
+
+
+def what_is(declaration: Declaration) -> str:
+    """Return what kind of thing was declared, with its article."""
+    match declaration:
+        case surface.Constant():
+            return "a constant"
+        case surface.Function():
+            return "a function"
+        case surface.DistributionFunction():
+            return "a distribution"
+        case surface.Mechanism():
+            return "a mechanism"
+        case surface.Chain():
+            return "a chain"
+    assert_never(declaration)
+
+
+def similar(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that looks most like the name, if one does.
+
+    >>> similar("tpo", ["top", "bot"]), similar("x", ["alpha"])
+    ('top', None)
+    """
+    from difflib import get_close_matches
+
+    known = sorted({candidate for candidate in candidates if candidate != name})
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return close[0]
+    folded = {candidate.lower(): candidate for candidate in known}
+    return folded.get(name.lower())

@@ -1,0 +1,1 @@
+"""Mechanisms as written come in; control-flow graphs with names resolved go out."""

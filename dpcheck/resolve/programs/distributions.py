@@ -1,0 +1,335 @@
+"""Distributions: from calls, literals and policies to the core's distributions.
+
+What is known before any run is checked here: probabilities, weights, bounds of a policy. The
+explorer checks the rest when it meets the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from dpcheck import exact
+from dpcheck.diagnostics.kinds import (
+    NoDistributionPassed,
+    ValueAsDistribution,
+    WrongNumberOfArguments,
+)
+from dpcheck.diagnostics.names import UnknownFunction
+from dpcheck.diagnostics.runs import (
+    BadParameter,
+    ProbabilityOutsideUnit,
+    RowDoesNotSumToOne,
+    WeightsDoNotSumToOne,
+)
+from dpcheck.diagnostics.structure import GaussianPolicy, MissingPolicy, PolicyNotAllowed
+from dpcheck.exact import ExpNumber, Rational
+from dpcheck.model import surface
+from dpcheck.model.evaluation import Fault, apply, described
+from dpcheck.model.expressions import Const, Expr, Var
+from dpcheck.model.program import (
+    Bernoulli,
+    Binomial,
+    Branches,
+    ChooseDistribution,
+    Distribution,
+    Gaussian,
+    Geometric,
+    GeometricPositive,
+    LetDistribution,
+    Policy,
+    Uniform,
+    Weighted,
+)
+from dpcheck.model.values import DistributionName, Number, Value, value_text
+from dpcheck.records import replace
+from dpcheck.resolve.expressions.expressions import (
+    DISTRIBUTIONS,
+    applied,
+    expression,
+    has_hole,
+    may_inline,
+    takes,
+)
+from dpcheck.resolve.names.scopes import File, Held, Known, Scope, similar
+from dpcheck.source import Span
+
+INFINITE: Final = ("geometric", "geometric_positive", "gaussian")
+"""The distributions whose support is infinite, so that they need a policy."""
+
+ARITY: Final = {
+    "bernoulli": 1,
+    "uniform": 1,
+    "binomial": 2,
+    "geometric": 2,
+    "geometric_positive": 1,
+    "gaussian": 2,
+}
+
+
+def distribution(tree: surface.Expression, scope: Scope) -> Distribution | None:
+    """Return the distribution a tree describes; None, with a mistake, if it describes none."""
+    match tree:
+        case surface.Branches():
+            return _branches(tree, scope)
+        case surface.WeightedBranches():
+            return _weighted(tree, scope)
+        case surface.WithPolicy():
+            return _with_policy(tree, scope)
+        case surface.Conditional():
+            return _choice(tree, scope)
+        case surface.Call():
+            return _call(tree, scope)
+        case surface.Name() if not tree.quoted and not tree.primed:
+            name = surface.Identifier(tree.name, span=tree.span)
+            if _declared(tree.name, scope) is not None:
+                return _call(surface.Call(name, (), span=tree.span), scope)
+    if not has_hole(expression(tree, scope)):
+        scope.report(ValueAsDistribution(tree.span))
+    return None
+
+
+def _choice(tree: surface.Conditional, scope: Scope) -> Distribution | None:
+    condition = expression(tree.condition, scope)
+    if isinstance(condition, Const) and isinstance(condition.value, bool):
+        return distribution(tree.then if condition.value else tree.otherwise, scope)
+    then = distribution(tree.then, scope.uncertain())
+    orelse = distribution(tree.otherwise, scope.uncertain())
+    if then is None or orelse is None:
+        return None
+    return ChooseDistribution(condition, then, orelse, tree.span)
+
+
+# --- literals ------------------------------------------------------------------------------
+
+
+def _branches(tree: surface.Branches, scope: Scope) -> Distribution:
+    branches = tuple(
+        (expression(branch.value, scope), expression(branch.weight, scope))
+        for branch in tree.branches
+    )
+    weights = [weight for _, weight in branches]
+    known = [_number(weight) for weight in weights]
+    if not tree.normalized:
+        for weight in weights:
+            _check_probability(weight, scope)
+        _check_sum(tree, known, scope)
+    return Branches(branches, tree.normalized, tree.span)
+
+
+def _check_sum(tree: surface.Branches, known: list[Number | None], scope: Scope) -> None:
+    """Report known weights that do not sum to 1."""
+    total: Number = 0
+    for weight in known:
+        if weight is None:
+            return
+        total = exact.add(total, weight)
+    if total != 1:
+        weights = tuple(
+            (branch.weight.span, weight)
+            for branch, weight in zip(tree.branches, known, strict=True)
+            if weight is not None
+        )
+        scope.report(WeightsDoNotSumToOne(tree.span, (), total, weights))
+
+
+def _weighted(tree: surface.WeightedBranches, scope: Scope) -> Distribution:
+    domain = expression(tree.domain, scope)
+    name = scope.names.fresh(tree.variable.name)
+    held = Held(Var(name, tree.variable.span), "argument", tree.variable.span)
+    inner = scope.uncertain().bound(tree.variable.name, held)
+    where = None if tree.where is None else expression(tree.where, inner)
+    value, weight = expression(tree.value, inner), expression(tree.weight, inner)
+    return Weighted(name, domain, where, value, weight, tree.normalized, tree.span)
+
+
+# --- calls ---------------------------------------------------------------------------------
+
+
+def _declared(name: str, scope: Scope) -> tuple[File, surface.DistributionFunction] | None:
+    """Return the `dist` a name stands for here: what a parameter passes, or one of the file."""
+    visible = scope.file.visible
+    match scope.bindings.get(name):
+        case Known(value=DistributionName(name=passed)):
+            assert scope.session.main is not None, "parameters have values after linking"
+            name, visible = passed, scope.session.main.visible  # which sees every import
+    file, declaration = visible.get(name, (None, None))
+    if file is None or not isinstance(declaration, surface.DistributionFunction):
+        return None
+    return file, declaration
+
+
+def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
+    """Return a `dist`, applied, or a built-in distribution without a policy."""
+    name = tree.function.name
+    declared = _declared(name, scope)
+    if declared is not None:
+        return _applied(tree, *declared, scope)
+    is_visible = name in scope.file.visible
+    if not is_visible and name in INFINITE:
+        for argument in tree.arguments:
+            expression(surface.positional(argument), scope)
+        scope.report(MissingPolicy(tree.span, name))
+        return None
+    if not is_visible and name in DISTRIBUTIONS:
+        return _finite(tree, scope)
+    binding = scope.bindings.get(name)
+    if not is_visible and isinstance(binding, Known) and binding.role == "parameter":
+        if binding.value is not None:
+            place, value = tree.function.span, described(binding.value)
+            scope.report(NoDistributionPassed(place, name, value, binding.span))
+        return None
+    if not is_visible and binding is None:
+        known = [*DISTRIBUTIONS, *_callable_names(scope)]
+        if name not in scope.session.broken:
+            scope.report(UnknownFunction(tree.function.span, name, similar(name, known), False))
+        return None
+    if not has_hole(expression(tree, scope)):
+        scope.report(ValueAsDistribution(tree.span))
+    return None
+
+
+def _callable_names(scope: Scope) -> list[str]:
+    return [
+        name
+        for name, (_, declaration) in scope.file.visible.items()
+        if isinstance(declaration, surface.DistributionFunction | surface.Mechanism)
+    ]
+
+
+def _applied(
+    tree: surface.Call, file: File, declaration: surface.DistributionFunction, scope: Scope
+) -> Distribution | None:
+    """Return a `dist` applied; mistakes call it by the name it was declared with."""
+    function = surface.Identifier(declaration.name.name, span=tree.function.span)
+    tree = replace(tree, function=function)
+    args = [expression(surface.positional(argument), scope) for argument in tree.arguments]
+    if not takes(declaration.parameters, len(args), tree, scope):
+        return None
+    if scope.session.is_recursive(file, function.name) or not may_inline(tree, scope):
+        return None
+    inner = scope.inside(file)
+    return applied(
+        declaration.parameters,
+        args,
+        inner,
+        lambda inside: distribution(declaration.body, inside),
+        lambda name, value, body: (
+            None if body is None else LetDistribution(name, value, body, tree.span)
+        ),
+    )
+
+
+def _arguments(tree: surface.Call, scope: Scope) -> list[Expr] | None:
+    """Return the arguments of a built-in distribution, if there are as many as it takes."""
+    name, needed = tree.function.name, ARITY[tree.function.name]
+    args = [expression(surface.positional(argument), scope) for argument in tree.arguments]
+    if len(args) == needed:
+        return args
+    scope.report(WrongNumberOfArguments(tree.span, name, needed, needed, len(args)))
+    return None
+
+
+def _finite(tree: surface.Call, scope: Scope) -> Distribution | None:
+    """Return `bernoulli`, `uniform` or `binomial`."""
+    args = _arguments(tree, scope)
+    if args is None:
+        return None
+    match tree.function.name:
+        case "bernoulli":
+            _check_probability(args[0], scope)
+            return Bernoulli(args[0], tree.span)
+        case "uniform":
+            return Uniform(args[0], tree.span)
+        case _:
+            _check_probability(args[1], scope)
+            return Binomial(args[0], args[1], tree.span)
+
+
+def _with_policy(tree: surface.WithPolicy, scope: Scope) -> Distribution | None:
+    """Return a distribution of infinite support under the policy that makes it finite."""
+    inner = tree.distribution
+    policy = Policy(
+        tree.policy, expression(tree.low, scope), expression(tree.high, scope), tree.policy_span
+    )
+    if not isinstance(inner, surface.Call) or inner.function.name not in INFINITE:
+        if distribution(inner, scope) is not None:
+            scope.report(PolicyNotAllowed(tree.policy_span, tree.policy))
+        return None
+    _check_bounds(policy, scope)
+    args = _arguments(inner, scope)
+    if args is None:
+        return None
+    match inner.function.name:
+        case "geometric":
+            _check_alpha(args[1], scope)
+            return Geometric(args[0], args[1], policy, tree.span)
+        case "geometric_positive":
+            _check_alpha(args[0], scope)
+            return GeometricPositive(args[0], policy, tree.span)
+        case _:
+            if tree.policy != "conditioned":
+                scope.report(GaussianPolicy(tree.policy_span, tree.policy))
+                return None
+            return Gaussian(args[0], args[1], policy, tree.span)
+
+
+# --- what is known before any run ----------------------------------------------------------
+
+
+def _number(expr: Expr) -> Number | None:
+    """Return the number an expression is known to be, or None."""
+    value: Value | None = expr.value if isinstance(expr, Const) else None
+    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
+        return None
+    return value
+
+
+def _check_probability(expr: Expr, scope: Scope) -> None:
+    number = _number(expr)
+    if not scope.certain or number is None:
+        return
+    if exact.sign(number) < 0 or exact.compare(number, 1) > 0:
+        scope.report(ProbabilityOutsideUnit(expr.span, (), value_text(number)))
+
+
+def check_row(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
+    """Report a row of known probabilities that has one outside [0, 1], or another sum than 1."""
+    if not scope.certain:
+        return
+    known = [number for number in map(_number, weights) if number is not None]
+    for weight in weights:
+        _check_probability(weight, scope)
+    total: Number = 0
+    for number in known:
+        if exact.sign(number) < 0 or exact.compare(number, 1) > 0:
+            return
+        total = exact.add(total, number)
+    if len(known) == len(weights) and total != 1:
+        places = (weight.span for weight in weights)
+        scope.report(RowDoesNotSumToOne(span, (), total, tuple(zip(places, known, strict=True))))
+
+
+def _check_alpha(expr: Expr, scope: Scope) -> None:
+    number = _number(expr)
+    if not scope.certain or number is None:
+        return
+    if exact.sign(number) <= 0 or exact.compare(number, 1) >= 0:
+        what = f"alpha lies between 0 and 1, and {value_text(number)} does not"
+        scope.report(BadParameter(expr.span, (), what))
+
+
+def _check_bounds(policy: Policy, scope: Scope) -> None:
+    """Report bounds without room between them; `folded` needs two different ones."""
+    if not isinstance(policy.lo, Const) or not isinstance(policy.hi, Const) or not scope.certain:
+        return
+    lo, hi = policy.lo.value, policy.hi.value
+    try:
+        is_empty = apply(">=" if policy.kind == "folded" else ">", (lo, hi))
+    except Fault:
+        return
+    if is_empty:
+        order = "<" if policy.kind == "folded" else "<="
+        bounds = f"{value_text(lo)}..{value_text(hi)}"
+        what = f"`{policy.kind} lo..hi` needs lo {order} hi, which {bounds} is not"
+        scope.report(BadParameter(policy.span, (), what))

@@ -1,0 +1,229 @@
+"""A mechanism with its parameters filled in: inputs, adjacency and program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcheck.diagnostics.runs import PairOutsideInput
+from dpcheck.diagnostics.structure import (
+    FreeInput,
+    MissingAdjacent,
+    PairsNeedOneInput,
+    ProgramTooLarge,
+)
+from dpcheck.model import surface
+from dpcheck.model.evaluation import apply
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, reads
+from dpcheck.model.program import (
+    Adjacency,
+    AdjacentAll,
+    AdjacentPairs,
+    AdjacentWhere,
+    Input,
+    Mechanism,
+)
+from dpcheck.model.values import Value, value_text
+from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
+from dpcheck.resolve.expressions.kinds import report_wrong_kinds
+from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input_shapes
+from dpcheck.resolve.names.scopes import Held, Scope
+from dpcheck.resolve.programs.graph import control_flow_graph
+from dpcheck.resolve.programs.lengths import too_long_part
+from dpcheck.resolve.programs.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
+
+
+def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -> Mechanism | None:
+    """Return the core mechanism; None if its inputs have a mistake.
+
+    `scope` is the file's, with the parameters bound. Other mistakes are only reported: what is
+    returned then must not be explored.
+    """
+    part = too_long_part(mechanism, scope.file, scope.session, MAX_STEPS)
+    if part is not None:
+        scope.report(ProgramTooLarge(part.name.span, part.name.name, MAX_STEPS))
+        return None
+    shapes, broken = input_shapes(mechanism, scope)
+    scope = scope.bound_all({**input_bindings(shapes, scope), **broken})
+    inputs = tuple(_input(shape, shapes[:i], scope) for i, shape in enumerate(shapes))
+    adjacency = _adjacency(mechanism, shapes, scope)
+    try:
+        steps = mechanism_steps(mechanism, scope, Size(), captured=False)
+    except TooManySteps:
+        scope.report(ProgramTooLarge(mechanism.name.span, mechanism.name.name, MAX_STEPS))
+        scope.session.too_long.append(mechanism)
+        return None
+    place = mechanism.name.span
+    nodes, entry = control_flow_graph(steps, place)
+    core = Mechanism(title, inputs, adjacency, nodes, entry, place)
+    report_wrong_kinds(core, scope)
+    return None if broken else core
+
+
+# --- inputs --------------------------------------------------------------------------------
+
+
+def _variable(shape: InputShape) -> Var | ArrayVar:
+    """Return the variable of an input: its own name, and a cell for each element of an array."""
+    span = shape.declared.name.span
+    if shape.indices is None:
+        return Var(shape.name, span)
+    return ArrayVar(shape.name, shape.indices.start, cell_names(shape.name, shape.indices), span)
+
+
+def input_bindings(shapes: Sequence[InputShape], scope: Scope) -> dict[str, Held]:
+    """Return what the inputs are: variables of their own names."""
+    bindings: dict[str, Held] = {}
+    for shape in shapes:
+        scope.names.fresh(shape.name)
+        bindings[shape.name] = Held(_variable(shape), "input", shape.declared.name.span)
+    return bindings
+
+
+def _input(shape: InputShape, earlier: Sequence[InputShape], scope: Scope) -> Input:
+    """Return an input; its `where` sees itself and the inputs before it."""
+    declared = shape.declared
+    where = None
+    if declared.where is not None:
+        later = {name for name, held in scope.bindings.items() if isinstance(held, Held)}
+        later -= {known.name for known in (*earlier, shape)}
+        visible = {name: held for name, held in scope.bindings.items() if name not in later}
+        inner = Scope(scope.session, scope.file, scope.names, visible)
+        where = expression(declared.where, inner)
+    variable = _variable(shape)
+    lo, cells = (
+        (variable.lo, variable.cells) if isinstance(variable, ArrayVar) else (None, (shape.name,))
+    )
+    domain = Const(shape.domain, declared.domain.span)
+    return Input(shape.name, lo, cells, domain, where, declared.is_public, declared.span)
+
+
+# --- adjacency -----------------------------------------------------------------------------
+
+
+def _adjacency(
+    mechanism: surface.Mechanism, shapes: Sequence[InputShape], scope: Scope
+) -> tuple[Adjacency, ...]:
+    """Return the clauses; a mechanism with private inputs needs one."""
+    private = [shape for shape in shapes if not shape.declared.is_public]
+    if not mechanism.adjacency:
+        if private:
+            suggestion = _suggestion(private)
+            scope.report(MissingAdjacent(mechanism.name.span, mechanism.name.name, suggestion))
+        return ()
+    clauses = [_clause(clause, mechanism, shapes, scope) for clause in mechanism.adjacency]
+    known = tuple(clause for clause in clauses if clause is not None)
+    if len(known) == len(clauses) and not any(map(has_mistake, known)):
+        _report_free_inputs(private, known, scope)
+    return known
+
+
+def has_mistake(clause: Adjacency) -> bool:
+    """Tell whether a clause has a part that could not be resolved."""
+    return isinstance(clause, AdjacentWhere) and has_hole(clause.condition)
+
+
+def _suggestion(private: Sequence[InputShape]) -> str:
+    """Return a clause that fits the first input."""
+    shape = private[0]
+    name = shape.name
+    numbers = all(type(value) is int for value in shape.domain)
+    if len(private) > 1:
+        return "all"
+    if shape.indices is not None:
+        return f"{'l1' if numbers else 'hamming'}({name}, {name}') <= 1"
+    return f"abs({name} - {name}') <= 1" if numbers else "all"
+
+
+def _clause(
+    clause: surface.Adjacent,
+    mechanism: surface.Mechanism,
+    shapes: Sequence[InputShape],
+    scope: Scope,
+) -> Adjacency | None:
+    match clause:
+        case surface.AdjacentAll(span=span):
+            return AdjacentAll(span)
+        case surface.AdjacentWhere(condition=condition, span=span):
+            primed = {shape.name: _primed(shape) for shape in shapes}
+            inner = Scope(scope.session, scope.file, scope.names, scope.bindings, primed)
+            return AdjacentWhere(expression(condition, inner), span)
+        case surface.AdjacentPairs():
+            return _pairs(clause, mechanism, shapes, scope)
+
+
+def _primed(shape: InputShape) -> Held:
+    """Return the neighbor's copy of an input: every variable with a prime at its end."""
+    variable = _variable(shape)
+    span = shape.declared.name.span
+    if isinstance(variable, Var):
+        return Held(Var(f"{variable.name}'", span), "input", span)
+    cells = tuple(f"{cell}'" for cell in variable.cells)
+    return Held(ArrayVar(f"{variable.name}'", variable.lo, cells, span), "input", span)
+
+
+def _pairs(
+    clause: surface.AdjacentPairs,
+    mechanism: surface.Mechanism,
+    shapes: Sequence[InputShape],
+    scope: Scope,
+) -> Adjacency | None:
+    """Return the pairs of values of the one private input; beside public ones, as a condition."""
+    private = [shape for shape in shapes if not shape.declared.is_public]
+    if len(private) != 1 or private[0].indices is not None:
+        scope.report(PairsNeedOneInput(clause.span, mechanism.name.name, len(private)))
+        return None
+    shape = private[0]
+    bare = Scope(
+        scope.session,
+        scope.file,
+        scope.names,
+        {name: held for name, held in scope.bindings.items() if not isinstance(held, Held)},
+    )
+    pairs: list[tuple[Value, Value]] = []
+    for left, right in clause.pairs:
+        values = [_pair_value(tree, shape, bare) for tree in (left, right)]
+        if values[0] is not None and values[1] is not None:
+            pairs.append((values[0], values[1]))
+    if len(pairs) != len(clause.pairs):
+        return None
+    if len(shapes) == 1:
+        return AdjacentPairs(tuple(pairs), clause.span)
+    return AdjacentWhere(_pairs_condition(shape, pairs, clause), clause.span)
+
+
+def _pair_value(tree: surface.Expression, shape: InputShape, scope: Scope) -> Value | None:
+    value = constant(tree, scope, "a value in `adjacent`")
+    if value is not None and not apply("in", (value, shape.domain)):
+        scope.report(PairOutsideInput(tree.span, shape.name, value_text(value)))
+        return None
+    return value
+
+
+def _pairs_condition(
+    shape: InputShape, pairs: Sequence[tuple[Value, Value]], clause: surface.AdjacentPairs
+) -> Expr:
+    here, there = Var(shape.name, clause.span), Var(f"{shape.name}'", clause.span)
+
+    def equal(variable: Var, value: Value) -> Expr:
+        return Apply("=", (variable, Const(value, clause.span)), clause.span)
+
+    either = [
+        Logic("and", (equal(here, left), equal(there, right)), clause.span) for left, right in pairs
+    ]
+    return Logic("or", tuple(either), clause.span)
+
+
+def _report_free_inputs(
+    private: Sequence[InputShape], clauses: Sequence[Adjacency], scope: Scope
+) -> None:
+    """Warn about private inputs that no clause mentions."""
+    mentioned: set[str] = set()
+    for clause in clauses:
+        if not isinstance(clause, AdjacentWhere):
+            return
+        mentioned.update(name.removesuffix("'") for name in reads(clause.condition))
+    for shape in private:
+        variable = _variable(shape)
+        cells = variable.cells if isinstance(variable, ArrayVar) else (variable.name,)
+        if mentioned.isdisjoint(cells):
+            scope.report(FreeInput(shape.declared.name.span, shape.name))

@@ -1,0 +1,1 @@
+"""A chain and sets of states come in; exact reach probabilities, or float bounds, go out."""
