@@ -148,6 +148,29 @@ permissions, or the path names something that is not a file.
 
 
 @dataclass(frozen=True)
+class LinkOutsideRoot(FileMistake):
+    """The path is a symbolic link that leads out of the root directory, or to no model."""
+
+    root: str
+
+    code: ClassVar[str] = "DP018"
+    explanation: ClassVar[str] = """\
+A symbolic link may lead to a model (`.dpm`) inside the root: the directory given on the command
+line; for a file, the working directory if it contains the link, else the link's own folder. A
+repository of a stranger can therefore not make dpcheck show the lines of other files on your
+machine, nor of hidden ones (`.git/config`). What a link leads to elsewhere is not even opened.
+
+Wrong: dpcheck check models           (models/a.dpm is a link to ../../secrets.dpm)
+Right: dpcheck check ../../secrets.dpm
+"""
+
+    @property
+    def title(self) -> str:
+        """Which path, which root."""
+        return f"the link `{self.path}` leads to no model inside of `{self.root}`"
+
+
+@dataclass(frozen=True)
 class UndeclaredDefinition(Mistake):
     """`-D name=value`, and no file given declares that constant."""
 

@@ -18,7 +18,9 @@ class ImportNotFound(Mistake):
 
     code: ClassVar[str] = "DP701"
     explanation: ClassVar[str] = """\
-An imported file cannot be read. The path is taken from the folder of the file that imports it.
+An imported file cannot be read. The path is taken from the folder of the file that imports it. It
+names a model (`.dpm`) or a table (`.csv`, `.json`), and nothing hidden (`.git`, `.env`): a model
+from a stranger shall not make dpcheck show the lines of any other file.
 
 Wrong: import "niose.dpm"
 Right: import "noise.dpm"

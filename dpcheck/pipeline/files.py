@@ -1,7 +1,11 @@
 """Model files: which ones a call names, where their imports may lead, and their text.
 
 A file's *root* bounds its imports: the directory given on the command line that led to it; for a
-file given itself, the working directory if it contains the file, else the file's own folder.
+file given itself, the working directory if it contains the file, else the file's own folder. Of
+several roots, where several arguments lead to one file, the widest counts.
+
+A model may come from a stranger, so links are followed before anything is read: what they lead to
+must lie below the root, in no hidden folder, and be named as a model or a table is.
 """
 
 from __future__ import annotations
@@ -16,15 +20,23 @@ from dpcheck.diagnostics.files import (
     EmptyFile,
     EmptyPath,
     HoldsNul,
+    LinkOutsideRoot,
     NoModels,
     NoSuchFile,
     NotUtf8,
 )
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 from dpcheck.source import SourceText, Span
 
 SUFFIX = ".dpm"
+TABLE_SUFFIXES = (".json", ".csv")
+
+MAX_BYTES = 32 * 2**20
+"""A file of more bytes is not read: the longest model anybody wrote has a thousandth of them."""
+
+_OF_THE_KERNEL = (Path("/proc"), Path("/sys"))
+"""Files below these are made when they are read, of what processes and devices know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +60,10 @@ def model_paths(arguments: Sequence[str]) -> tuple[tuple[ModelPath, ...], tuple[
         for named in _named_by(argument):
             if isinstance(named, Mistake):
                 mistakes.append(named)
-            else:
-                found.setdefault(named.real, named)
+                continue
+            known = found.setdefault(named.real, named)
+            if known.root.is_relative_to(named.root):
+                found[named.real] = replace(known, root=named.root)
     return tuple(found.values()), tuple(mistakes)
 
 
@@ -62,8 +76,7 @@ def _named_by(argument: str) -> list[ModelPath | Mistake]:
         if path.is_dir():
             return _files_below(path) or [NoModels(None, argument)]
         if path.exists():
-            real = path.resolve()
-            return [ModelPath(argument, real, _root_of_file(real))]
+            return [_where_it_leads(argument, path, _root_of_file(path))]
     except (OSError, ValueError, RuntimeError) as error:
         return [CannotRead(None, argument, os_reason(error))]
     return [NoSuchFile(None, argument, similar_path(path))]
@@ -86,14 +99,37 @@ def _files_below(directory: Path) -> list[ModelPath | Mistake]:
 
 def _file_below(file: Path, root: Path) -> ModelPath | Mistake:
     try:
-        return ModelPath(str(file), file.resolve(), root)
+        return _where_it_leads(str(file), file, root)
     except (OSError, RuntimeError):  # Python 3.13 has no `RuntimeError` for circles any more
         return CannotRead(None, str(file), "its symbolic links lead in a circle")
 
 
-def _root_of_file(real: Path) -> Path:
-    working = Path.cwd().resolve()
-    return working if real.is_relative_to(working) else real.parent
+def _root_of_file(path: Path) -> Path:
+    folder, working = path.parent.resolve(), Path.cwd().resolve()
+    return working if folder.is_relative_to(working) else folder
+
+
+def _where_it_leads(shown: str, path: Path, root: Path) -> ModelPath | Mistake:
+    """Return the file that a path names; links may lead only to models below the root."""
+    place, real = path.parent.resolve() / path.name, path.resolve()
+    is_model = real.suffix == SUFFIX and real.is_relative_to(root)
+    if real != place and (not is_model or is_hidden(real, place.parent)):
+        return LinkOutsideRoot(None, shown, str(root))
+    return ModelPath(shown, real, root)
+
+
+def is_hidden(real: Path, start: Path) -> bool:
+    """Return whether a file, or a folder on the way to it from another, begins with a dot.
+
+    A repository keeps its secrets there (`.git`, `.env`).
+
+    >>> is_hidden(Path("/repo/.git/config"), Path("/repo/models"))
+    True
+    >>> is_hidden(Path("/home/.cache/b.dpm"), Path("/home/.cache/models"))
+    False
+    """
+    shared = os.path.commonpath([real, start])
+    return any(part.startswith(".") for part in real.relative_to(shared).parts)
 
 
 def similar_path(path: Path) -> str | None:
@@ -114,10 +150,14 @@ def read_source(shown: str, real: Path) -> SourceText | Mistake:
     A byte order mark at the beginning is not part of the text.
     """
     try:
-        mode = real.stat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        found = real.stat()
+        is_made_up = any(real.is_relative_to(place) for place in _OF_THE_KERNEL)
+        if is_made_up or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
             # To read a pipe may take for ever, and a device may never end.
             return CannotRead(None, shown, "it is a pipe or a device, not a file")
+        if found.st_size > MAX_BYTES:
+            reason = f"it has {found.st_size:,} bytes; a model has at most {MAX_BYTES:,}"
+            return CannotRead(None, shown, reason)
         content = real.read_bytes()
     except (OSError, ValueError, RuntimeError) as error:
         return CannotRead(None, shown, os_reason(error))

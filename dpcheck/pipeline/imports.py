@@ -22,8 +22,15 @@ from dpcheck.diagnostics.imports import (
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
-from dpcheck.pipeline.files import SUFFIX, ModelPath, read_source, similar_path
-from dpcheck.pipeline.tables import SUFFIXES, table_model
+from dpcheck.pipeline.files import (
+    SUFFIX,
+    TABLE_SUFFIXES,
+    ModelPath,
+    is_hidden,
+    read_source,
+    similar_path,
+)
+from dpcheck.pipeline.tables import table_model
 from dpcheck.records import dataclass, field
 from dpcheck.source import SourceText
 
@@ -113,7 +120,7 @@ def _parse(path: ModelPath) -> ParsedFile:
     source = read_source(path.shown, path.real)
     if isinstance(source, Mistake):
         return ParsedFile(path, None, (source,))
-    if path.real.suffix in SUFFIXES:
+    if path.real.suffix in TABLE_SUFFIXES:
         source = table_model(source)
         if isinstance(source, Mistake):
             return ParsedFile(path, None, (source,))
@@ -218,6 +225,11 @@ def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
         real = (importer.real.parent / item.path).resolve()
         if not real.is_relative_to(importer.root):
             return ImportOutsideRoot(item.path_span, item.path, str(importer.root))
+        if is_hidden(real, importer.real.parent):
+            return ImportNotFound(item.path_span, item.path, "hidden files are not read", None)
+        if real.is_file() and real.suffix not in (SUFFIX, *TABLE_SUFFIXES):
+            reason = "the name of a model ends in .dpm, that of a table in .csv or .json"
+            return ImportNotFound(item.path_span, item.path, reason, None)
         if real.is_file():
             return ModelPath(shown, real, importer.root)
         if real.is_dir():

@@ -29,8 +29,6 @@ from dpcheck.parse import parse_expression, parse_model
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText, Span
 
-SUFFIXES = (".json", ".csv")
-
 
 @dataclass(frozen=True, slots=True)
 class _Table:

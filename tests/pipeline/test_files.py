@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import os
+import socket
+from pathlib import Path
 
 import pytest
 
-from dpcheck.diagnostics.files import CannotRead, EmptyFile, HoldsNul, NoModels, NoSuchFile, NotUtf8
+from dpcheck.cli import run
+from dpcheck.diagnostics.files import (
+    CannotRead,
+    EmptyFile,
+    HoldsNul,
+    LinkOutsideRoot,
+    NoModels,
+    NoSuchFile,
+    NotUtf8,
+)
 from dpcheck.diagnostics.imports import ImportCycle, ImportNotFound, ImportOutsideRoot
 from dpcheck.pipeline.files import decoded, model_paths, read_source
 from dpcheck.pipeline.imports import Library
@@ -200,3 +211,100 @@ def test_a_directory_below_that_cannot_be_read_is_said(tmp_path, monkeypatch):
     assert [m.title for m in mistakes] == [
         f"cannot read `{tmp_path / 'closed'}`: permission denied"
     ]
+
+
+# --- a model file is untrusted: what must not be read is neither opened nor quoted ------------
+
+SECRET = "token = hunter2\n" * 3
+
+linking = pytest.mark.skipif(os.name != "posix", reason="makes links")
+
+
+def shown_by(arguments, capsys):
+    """Return everything that a check prints, as text and as JSON."""
+    statuses = {run(["check", *arguments]), run(["check", *arguments, "--format", "json"])}
+    assert statuses == {2}
+    return "".join(capsys.readouterr())
+
+
+@linking
+@pytest.mark.parametrize("given", ["a", "a/link.dpm"])
+@pytest.mark.parametrize("place", ["secret.dpm", "config", "a/.git/config", "a/.git/c.dpm"])
+def test_a_link_to_what_is_no_model_below_the_root_is_not_opened(folder, capsys, place, given):
+    if given != "a" and place == "secret.dpm":
+        place = "../secret.dpm"  # the root of a file in the working directory is that directory
+    secret = folder / place
+    secret.parent.mkdir(parents=True, exist_ok=True)
+    secret.write_text(SECRET, "utf-8")
+    (folder / "a" / "link.dpm").symlink_to(secret.resolve())
+    assert LinkOutsideRoot in kinds(model_paths([given])[1])
+    printed = shown_by([given], capsys)
+    assert "DP018" in printed
+    assert "hunter2" not in printed
+    assert "token" not in printed
+
+
+@linking
+def test_a_link_to_a_model_below_the_root_is_that_model(folder):
+    (folder / "a" / "link.dpm").symlink_to("deep/three.dpm")
+    paths, mistakes = model_paths(["a"])
+    assert not mistakes
+    assert sorted(path.real.name for path in paths) == ["one.dpm", "three.dpm", "two.dpm"]
+
+
+@linking
+@pytest.mark.parametrize(
+    "target", ["/proc/self/environ", "/dev/zero", "/dev/stdin", "/etc/passwd", "/nowhere"]
+)
+@pytest.mark.parametrize("suffix", [".dpm", ".csv", ".json"])
+def test_links_out_of_the_root_are_neither_checked_nor_imported(folder, capsys, target, suffix):
+    (folder / "a" / f"x{suffix}").symlink_to(target)
+    (folder / "a" / "uses.dpm").write_text(f'import "x{suffix}"\n', "utf-8")
+    printed = shown_by(["a"], capsys)
+    assert "DP702" in printed
+    assert ("DP018" in printed) == (suffix == ".dpm")
+    assert "root:" not in printed
+    assert "PATH=" not in printed
+
+
+@pytest.mark.parametrize("path", [".env", ".git/config", ".git/c.dpm", "notes.txt", "Makefile"])
+def test_an_import_names_a_model_or_a_table_that_is_not_hidden(folder, capsys, path):
+    (folder / path).parent.mkdir(exist_ok=True)
+    (folder / path).write_text(SECRET, "utf-8")
+    (folder / "uses.dpm").write_text(f'import "{path}"\n', "utf-8")
+    assert kinds(closure_of("uses.dpm").mistakes) == [ImportNotFound]
+    assert "hunter2" not in shown_by(["uses.dpm"], capsys)
+
+
+def test_a_model_in_a_hidden_folder_may_import_what_lies_beside_it(folder):
+    (folder / "a" / ".hid" / "uses.dpm").write_text('import "x.dpm"\nimport "../one.dpm"', "utf-8")
+    assert not [m for m in closure_of("a/.hid/uses.dpm").mistakes if m.code != "DP302"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_files_of_the_kernel_are_not_read():
+    assert isinstance(read_source("environ", Path("/proc/self/environ").resolve()), CannotRead)
+
+
+def test_a_socket_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s.dpm")
+        assert isinstance(read_source("s.dpm", tmp_path / "s.dpm"), CannotRead)
+
+
+def test_a_file_too_long_to_be_a_model_is_not_read(tmp_path):
+    with (tmp_path / "long.dpm").open("wb") as file:
+        file.truncate(2**40)
+    found = read_source("long.dpm", tmp_path / "long.dpm")
+    assert isinstance(found, CannotRead)
+    assert "1,099,511,627,776 bytes" in found.title
+
+
+@pytest.mark.parametrize(
+    "given", [["a", "."], [".", "a"], ["a/uses.dpm", "a"], ["a", "a/uses.dpm"]]
+)
+def test_of_several_roots_that_lead_to_a_file_the_widest_counts(folder, given):
+    (folder / "a" / "uses.dpm").write_text('import "../b/four.dpm"\n', "utf-8")
+    (path,) = [path for path in model_paths(given)[0] if path.real.name == "uses.dpm"]
+    assert Library().closure(path).is_sound
