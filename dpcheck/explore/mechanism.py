@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcheck.chain.arrays import ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
-from dpcheck.chain.contraction.elimination import eliminated
+from dpcheck.chain.contraction.eliminate import eliminated
 from dpcheck.chain.weights.rows import Rows, with_sinks
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs

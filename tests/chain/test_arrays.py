@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpcheck.chain import arrays
 from dpcheck.chain.arrays import differences, marked, ranked
-from dpcheck.chain.contraction.elimination import BLOCK_ENTRIES, _blocks
+from dpcheck.chain.contraction.backward import BLOCK_ENTRIES, _blocks
 from dpcheck.chain.weights.denominators import Scales
 from dpcheck.exact import ExpPolynomial
 

@@ -7,8 +7,10 @@ from math import gcd
 import numpy as np
 import pytest
 
-from dpcheck.chain.contraction import elimination, target_table
-from dpcheck.chain.contraction.elimination import eliminated
+from dpcheck.chain.contraction import backward, eliminate, forward, target_table
+from dpcheck.chain.contraction.cycles import acyclic
+from dpcheck.chain.contraction.eliminate import eliminated
+from dpcheck.chain.contraction.silent_graph import SilentGraph
 from dpcheck.chain.weights.denominators import Scales
 from dpcheck.chain.weights.rows import Entries, Rows, in_places, merged
 
@@ -76,11 +78,11 @@ def test_rows_are_the_distribution_of_the_first_state_that_is_not_silent(
 ):
     monkeypatch.setattr(target_table, "MAX_WIDTH", 99 if "table" in direction else -1)
     monkeypatch.setattr(target_table, "MAX_BITS", 1000 if direction == "table" else -1)
-    monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: direction == "forward")
+    monkeypatch.setattr(eliminate, "forward_is_cheaper", lambda *_: direction == "forward")
     if seed % 2:
-        monkeypatch.setattr(elimination, "MAX_ENTRIES", 7)
-        monkeypatch.setattr(elimination, "BLOCK_ENTRIES", 7)
-        monkeypatch.setattr(elimination, "STATES_AT_ONCE", 3)
+        monkeypatch.setattr(forward, "MAX_ENTRIES", 7)
+        monkeypatch.setattr(backward, "BLOCK_ENTRIES", 7)
+        monkeypatch.setattr(eliminate, "STATES_AT_ONCE", 3)
     rows = random_rows(seed, n=3 + seed % 9, cyclic=seed % 3 != 0)
     n = rows.n_rows
     rng = random.Random(seed)
@@ -180,12 +182,12 @@ def layered_rows(rng, bits, n_levels, width):
 )
 def test_long_sums_of_few_targets_are_exact(seed, bits, n_levels, monkeypatch):
     rng = random.Random(f"{seed} {bits} {n_levels}")
-    monkeypatch.setattr(elimination, "are_short", lambda *_: False)
-    monkeypatch.setattr(elimination, "MAX_ENTRIES", 3 if seed % 2 else 1 << 22)
-    monkeypatch.setattr(elimination, "_Store", None if bits < 31 else elimination._Store)
+    monkeypatch.setattr(backward, "are_short", lambda *_: False)
+    monkeypatch.setattr(forward, "MAX_ENTRIES", 3 if seed % 2 else 1 << 22)
+    monkeypatch.setattr(eliminate, "RowStore", None if bits < 31 else eliminate.RowStore)
     width = rng.choice([1, 2, 5])
     rows = layered_rows(rng, bits, n_levels, width)
-    monkeypatch.setattr(elimination, "_forward_is_cheaper", lambda *_: False)
+    monkeypatch.setattr(eliminate, "forward_is_cheaper", lambda *_: False)
     check_against_the_oracle(rows, [True] * (2 * n_levels) + [False] * width)
 
 
@@ -229,13 +231,13 @@ def test_the_cheaper_direction_is_the_one_that_counting_every_edge_finds():
         rows = random_rows(seed, n=4 + seed % 12, cyclic=False)
         silent = np.array([rng.random() < 0.7 for _ in range(rows.n_rows)])
         silent[-1] = False
-        graph = elimination.SilentGraph.of(rows, silent, rows.n_rows)
-        graph, level = elimination._acyclic(graph, lambda progress: None)
-        levels = elimination._levels(graph, level)
+        graph = SilentGraph.of(rows, silent, rows.n_rows)
+        graph, level = acyclic(graph, lambda progress: None)
+        levels = eliminate._levels(graph, level)
         wanted = np.array(sorted(rng.sample(range(rows.n_rows), rng.randint(1, 3))))
         if len(levels) > 1:
             forward, backward = estimated(graph, wanted, levels)
-            found = elimination._forward_is_cheaper(graph, wanted, levels)
+            found = eliminate.forward_is_cheaper(graph, wanted, levels)
             assert found == (forward < backward)
             seen.add(found)
     assert seen == {True, False}

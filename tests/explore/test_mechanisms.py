@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcheck.chain.contraction import elimination
+from dpcheck.chain.contraction import forward
 from dpcheck.exact import rational
 from dpcheck.explore import explore, labelled
 from dpcheck.explore.runs import raw_graph
@@ -120,7 +120,7 @@ class Programs:
 def test_output_sequences_of_random_programs_are_those_of_the_slow_interpreter(seed, monkeypatch):
     if seed % 3 == 0:
         monkeypatch.setattr(raw_graph, "MAX_ROWS", 3)
-        monkeypatch.setattr(elimination, "MAX_ENTRIES", 5)
+        monkeypatch.setattr(forward, "MAX_ENTRIES", 5)
     target = Programs(seed).mechanism()
     kept = frozenset({"x"}) if seed % 2 else frozenset()
     explored = explore(target, kept_inputs=kept, later_neighbors=seed % 5 == 0, limits=Limits())

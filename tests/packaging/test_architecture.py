@@ -45,7 +45,7 @@ def float_uses(tree):
 
 
 NO_EVIDENCE = {
-    "chain/contraction/elimination.py": "estimates which of two exact methods takes less time",
+    "chain/contraction/eliminate.py": "estimates which of two exact methods takes less time",
     "exact/text.py": "adds one half, which a float holds exactly",
     "parse/explain.py": "how alike two words must be for a suggestion",
     "resolve/names/scopes.py": "how alike two names must be for a suggestion",

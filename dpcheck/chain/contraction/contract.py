@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
-from dpcheck.chain.contraction.elimination import eliminated
+from dpcheck.chain.contraction.eliminate import eliminated
 from dpcheck.chain.sets import without
 from dpcheck.chain.weights.rows import Rows, with_sinks
 from dpcheck.limits import Tick

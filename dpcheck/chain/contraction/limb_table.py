@@ -24,7 +24,7 @@ from dpcheck.chain.weights.rows import Rows, in_lowest_terms, ranges
 from dpcheck.exact import exact_quotient
 
 if TYPE_CHECKING:
-    from dpcheck.chain.contraction.elimination import SilentGraph
+    from dpcheck.chain.contraction.silent_graph import SilentGraph
 
 MAX_LONG_BITS = 256
 """Common denominators of all levels together have so many bits at most."""

@@ -18,7 +18,7 @@ from dpcheck.chain.weights.denominators import fits, multiplied
 from dpcheck.chain.weights.rows import Rows, ranges
 
 if TYPE_CHECKING:
-    from dpcheck.chain.contraction.elimination import SilentGraph
+    from dpcheck.chain.contraction.silent_graph import SilentGraph
 
 MAX_WIDTH = 16
 """With so many targets at most there is a table."""
