@@ -13,10 +13,8 @@ from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
-from dpcheck.limits import Limits
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.expressions import Expr
-from dpcheck.model.program import ExplicitChain, Mechanism
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -45,32 +43,6 @@ class Explored:
         if state >= len(self.origins):
             return None
         return self.spans[int(self.origins[state])]
-
-
-def explore(
-    target: Mechanism | ExplicitChain,
-    *,
-    kept_inputs: frozenset[str] = frozenset(),
-    later_neighbors: bool = False,
-    limits: Limits,
-) -> Explored:
-    """Return the chain of a target; `labelled` adds the atoms of a claim.
-
-    kept_inputs names inputs that claims read: their values are part of every state.
-    later_neighbors asks for the pairs of later states (nested D).
-    Raises `MistakesFound` where some run (or row) is the user's mistake, `LimitReached` at a limit.
-    """
-    match target:
-        case Mechanism():
-            from dpcheck.explore.mechanism import mechanism_chain
-
-            return mechanism_chain(
-                target, kept_inputs=kept_inputs, later_neighbors=later_neighbors, limits=limits
-            )
-        case ExplicitChain():
-            from dpcheck.explore.explicit.layout import explicit_chain
-
-            return explicit_chain(target, limits)
 
 
 def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:

@@ -1,0 +1,33 @@
+"""From a target to its chain: a program's runs, or an explicit chain's rows."""
+
+from __future__ import annotations
+
+from dpcheck.explore.explored import Explored
+from dpcheck.limits import Limits
+from dpcheck.model.program import ExplicitChain, Mechanism
+
+
+def explore(
+    target: Mechanism | ExplicitChain,
+    *,
+    kept_inputs: frozenset[str] = frozenset(),
+    later_neighbors: bool = False,
+    limits: Limits,
+) -> Explored:
+    """Return the chain of a target; `labelled` adds the atoms of a claim.
+
+    kept_inputs names inputs that claims read: their values are part of every state.
+    later_neighbors asks for the pairs of later states (nested D).
+    Raises `MistakesFound` where some run (or row) is the user's mistake, `LimitReached` at a limit.
+    """
+    match target:
+        case Mechanism():
+            from dpcheck.explore.mechanism import mechanism_chain
+
+            return mechanism_chain(
+                target, kept_inputs=kept_inputs, later_neighbors=later_neighbors, limits=limits
+            )
+        case ExplicitChain():
+            from dpcheck.explore.explicit.layout import explicit_chain
+
+            return explicit_chain(target, limits)
