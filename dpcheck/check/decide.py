@@ -12,8 +12,8 @@ from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
-from dpcheck.check.quantities.privacy import as_number, holds
 from dpcheck.check.values.amounts import number_amount
+from dpcheck.check.values.comparisons import as_number, holds
 from dpcheck.check.values.verdicts import (
     Counterexample,
     Coverage,

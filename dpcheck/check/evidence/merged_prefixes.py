@@ -33,8 +33,16 @@ import numpy as np
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import Graph, topological_layers
 from dpcheck.chain.sets import distinct
-from dpcheck.check.evidence.sequences import DIVERGED, GOES_ON, STOPPED, inner_graph
-from dpcheck.check.values.event_text import N_RUNS, EventText, many_sequences, sequence_text
+from dpcheck.check.evidence.sequences import inner_graph
+from dpcheck.check.values.event_text import (
+    DIVERGED,
+    GOES_ON,
+    N_RUNS,
+    STOPPED,
+    EventText,
+    many_sequences,
+    sequence_text,
+)
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.exact import (
     Number,

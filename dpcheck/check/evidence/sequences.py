@@ -26,11 +26,11 @@ from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
 from dpcheck.chain.weights.denominators import Scales, as_objects, concatenated, multiplied
 from dpcheck.chain.weights.products import composed
 from dpcheck.chain.weights.rows import Entries, merged, ranges
+from dpcheck.check.values.event_text import DIVERGED, GOES_ON, STOPPED
 from dpcheck.exact import Whole
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
 
-STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
 _INT64_LIMIT = 2**62
 _MANY_SCALES = 8

@@ -7,20 +7,11 @@ from typing import assert_never
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Bounds, Truths
-from dpcheck.check.quantities.privacy import inequality_text
 from dpcheck.check.values.amounts import between_amount, number_amount, ratio_amount
+from dpcheck.check.values.comparisons import inequality_text
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.check.values.verdicts import Amount, Counterexample, Run
-from dpcheck.exact import (
-    Number,
-    compare,
-    divide,
-    exact_text,
-    excess,
-    exp_text,
-    multiply,
-    subtract,
-)
+from dpcheck.exact import Number, compare, divide, exact_text, excess, exp_text, multiply, subtract
 from dpcheck.limits import LimitReached
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (

@@ -16,8 +16,7 @@ from itertools import count
 from typing import Any, assert_never
 
 from dpcheck.chain.chain import BoolArray, Chain
-from dpcheck.check.evidence.sequences import DIVERGED, GOES_ON, STOPPED
-from dpcheck.check.values.event_text import N_RUNS, sequence_text
+from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, sequence_text
 from dpcheck.exact import ExpPolynomial, Number, add, compare, multiply, number, subtract
 from dpcheck.logic.formulas import (
     Finally,

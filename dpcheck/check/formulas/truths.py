@@ -18,7 +18,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
-from dpcheck.check.quantities.privacy import holds
+from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
 from dpcheck.limits import Limits
 from dpcheck.logic.formulas import (

@@ -13,11 +13,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
-from dpcheck.check.quantities.event_claims import (
-    complete_evidence,
-    observed,
-    seen_pairs,
-)
+from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
 from dpcheck.check.quantities.loss_values import (
     KnownLosses,
     Measure,
@@ -26,8 +22,8 @@ from dpcheck.check.quantities.loss_values import (
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
-from dpcheck.check.quantities.privacy import as_budget, as_number, holds
 from dpcheck.check.values.amounts import INFINITE, epsilon_amount, number_amount
+from dpcheck.check.values.comparisons import as_budget, as_number, holds
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,

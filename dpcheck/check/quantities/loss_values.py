@@ -10,12 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never
 
 from dpcheck.check.quantities.pair_losses import NumberedLosses
-from dpcheck.check.values.amounts import (
-    INFINITE,
-    enclosed_amount,
-    epsilon_amount,
-    number_amount,
-)
+from dpcheck.check.values.amounts import INFINITE, enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.check.values.verdicts import Amount, Beside, Table

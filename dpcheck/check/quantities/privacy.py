@@ -19,10 +19,17 @@ partition into finitely many events: what it shows is a lower bound of ε and δ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol, assert_never
+from typing import Protocol, assert_never
 
 from dpcheck.certify import certify_violation
 from dpcheck.check.values.amounts import number_amount, quantity_amount, ratio_amount
+from dpcheck.check.values.comparisons import (
+    Comparison,
+    as_budget,
+    as_number,
+    holds,
+    inequality_text,
+)
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.check.values.verdicts import (
@@ -39,7 +46,6 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     Excess,
-    ExpNumber,
     LogOf,
     Number,
     compare_epsilon,
@@ -48,7 +54,6 @@ from dpcheck.exact import (
     exact_text,
     excess,
     excess_sign,
-    exp_text,
     log,
     subtract,
 )
@@ -63,7 +68,6 @@ from dpcheck.logic.claims import (
 from dpcheck.records import dataclass
 
 EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
-Comparison = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
 class Evidence(Protocol):
@@ -231,29 +235,6 @@ def _is_greatest(value: Epsilon | Number | Excess | None, quantity: Quantity) ->
     return compare_values(value, 1) == 0
 
 
-def holds(comparison: Comparison, sign: int) -> bool:
-    """Tell whether a comparison is true of a value that compares with its bound as `sign`.
-
-    >>> holds("<=", 0), holds("!=", -1), holds(">", 0)
-    (True, True, False)
-    """
-    match comparison:
-        case "=":
-            return sign == 0
-        case "!=":
-            return sign != 0
-        case "<":
-            return sign < 0
-        case "<=":
-            return sign <= 0
-        case ">":
-            return sign > 0
-        case ">=":
-            return sign >= 0
-        case _:
-            assert_never(comparison)
-
-
 def _bounded_below(comparison: Comparison, sign: int, *, is_greatest: bool) -> bool | None:
     """Return the truth of a comparison for every value from a lower bound on, None if it varies.
 
@@ -349,33 +330,6 @@ def _excess_over(claim: QuantityClaim, gap: Gap) -> Number | Excess | None:
             return excess(subtract(gap.p, delta), gap.q, as_budget(claim.bound))
         case _:
             raise AssertionError("other quantities are decided elsewhere")
-
-
-def as_number(bound: Budget | Number | None) -> Number:
-    """Return the bound of a δ or a probability, which is a number."""
-    number = bound.as_number() if isinstance(bound, Budget) else bound
-    assert number is not None, "a δ or a probability is compared with a number"
-    return number
-
-
-def as_budget(bound: Budget | Number | None) -> Budget:
-    """Return the bound of an ε, which is a budget unless it is infinite."""
-    if isinstance(bound, Budget):
-        return bound
-    assert bound is not None, "an infinite bound is no budget"
-    assert not isinstance(bound, ExpNumber), "an ε is compared with a budget"
-    return Budget.of(bound)
-
-
-def inequality_text(p: Number, q: Number, epsilon: Budget, delta: Number) -> str:
-    """Return p <= e^ε q + δ with the numbers filled in.
-
-    >>> from dpcheck.exact import number
-    >>> inequality_text(number(3, 4), number(1, 4), Budget.ln(2), 0)
-    '3/4 <= 2 * 1/4'
-    """
-    plus = "" if delta == 0 else f" + {exact_text(delta)}"
-    return f"{exact_text(p)} <= {exp_text(epsilon)} * {exact_text(q)}{plus}"
 
 
 def undecided_sequences(claim: EventClaim, progress: str, depth: int, path: str) -> Undecided:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpcheck.check.evidence.sequences import DIVERGED, GOES_ON
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.exact import Number, exp_text
 from dpcheck.records import dataclass
+
+STOPPED, DIVERGED, GOES_ON = 0, 1, 2
+"""How a sequence of outputs ends; `GOES_ON`: with anything."""
 
 MAX_LISTED = 4096
 N_RUNS = 3

@@ -1,0 +1,59 @@
+"""Comparisons as claims write them: their words, their bounds, and what they say of a sign."""
+
+from __future__ import annotations
+
+from typing import Literal, assert_never
+
+from dpcheck.exact import Budget, ExpNumber, Number, exact_text, exp_text
+
+Comparison = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+def holds(comparison: Comparison, sign: int) -> bool:
+    """Tell whether a comparison is true of a value that compares with its bound as `sign`.
+
+    >>> holds("<=", 0), holds("!=", -1), holds(">", 0)
+    (True, True, False)
+    """
+    match comparison:
+        case "=":
+            return sign == 0
+        case "!=":
+            return sign != 0
+        case "<":
+            return sign < 0
+        case "<=":
+            return sign <= 0
+        case ">":
+            return sign > 0
+        case ">=":
+            return sign >= 0
+        case _:
+            assert_never(comparison)
+
+
+def as_number(bound: Budget | Number | None) -> Number:
+    """Return the bound of a δ or a probability, which is a number."""
+    number = bound.as_number() if isinstance(bound, Budget) else bound
+    assert number is not None, "a δ or a probability is compared with a number"
+    return number
+
+
+def as_budget(bound: Budget | Number | None) -> Budget:
+    """Return the bound of an ε, which is a budget unless it is infinite."""
+    if isinstance(bound, Budget):
+        return bound
+    assert bound is not None, "an infinite bound is no budget"
+    assert not isinstance(bound, ExpNumber), "an ε is compared with a budget"
+    return Budget.of(bound)
+
+
+def inequality_text(p: Number, q: Number, epsilon: Budget, delta: Number) -> str:
+    """Return p <= e^ε q + δ with the numbers filled in.
+
+    >>> from dpcheck.exact import number
+    >>> inequality_text(number(3, 4), number(1, 4), Budget.ln(2), 0)
+    '3/4 <= 2 * 1/4'
+    """
+    plus = "" if delta == 0 else f" + {exact_text(delta)}"
+    return f"{exact_text(p)} <= {exp_text(epsilon)} * {exact_text(q)}{plus}"
