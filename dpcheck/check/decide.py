@@ -153,7 +153,7 @@ def _selected(truths: Truths, at: At | None) -> IntArray:
         case AtState(key=key, span=span):
             states = np.flatnonzero(chain.labelling[key])
             if len(states) == 0:
-                raise ClaimRejected(AtSelectsNothing(span, key))
+                raise ClaimRejected(AtSelectsNothing(span, key.removeprefix("at ")))
             return states
         case _:
             assert_never(at)

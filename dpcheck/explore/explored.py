@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import assert_never
 
 import numpy as np
@@ -28,7 +28,8 @@ class Explored:
     columns: variable -> codes [n_reported_states] of `table`: the inputs that were kept, and
     `output`, where a state that shows nothing has a fault. origins: [n_reported_states] index into
     `spans`, the statement or declaration that a state comes from. inputs: variable -> codes
-    [n_initial], all inputs of the initial states (empty for explicit chains).
+    [n_initial], all inputs of the initial states (empty for explicit chains). `states_of`
+    returns the states with a label, in an explicit chain.
     """
 
     chain: Chain
@@ -37,6 +38,7 @@ class Explored:
     inputs: Mapping[str, IntArray]
     origins: IntArray
     spans: tuple[Span, ...]
+    states_of: Callable[[Label], IntArray] | None = None
 
     def origin(self, state: int) -> Span | None:
         """Return the statement a state comes from; the sinks come from none."""
@@ -68,12 +70,10 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
             case Sink():
                 diverged = explored.chain.diverged
                 holds = origin == (NO_STATE if diverged is None else diverged)
-            case Label(name=name):
-                own = name + key.removeprefix(f'"{name}"').removeprefix(name)
-                assert own in chain.labelling, f"the chain has no label {own}"
-                if key == own:
-                    continue
-                holds = chain.labelling[own].copy()
+            case Label():
+                assert explored.states_of is not None, "only explicit chains have labels"
+                holds = np.zeros(chain.n_states, np.bool_)
+                holds[explored.states_of(atom)] = True
             case Measure():
                 continue
             case _ as never:

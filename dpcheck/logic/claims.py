@@ -150,7 +150,7 @@ class AtCondition:
 
 @dataclass(frozen=True, slots=True)
 class AtState:
-    """`at s[3]` on an explicit chain: that state, initial or not (`key` is its label)."""
+    """`at s[3]` on an explicit chain: that state, initial or not (`key` is its atom)."""
 
     key: str
     span: Span

@@ -7,8 +7,7 @@ check stands a mapping from keys to these meanings; whoever builds the chain lab
   and the inputs, which keep their values along a run. One that reads `output` is false where
   nothing was output (the initial states and the sinks), and where an operation in it does not
   apply to the value that was. One that reads inputs only has the run's own truth value everywhere.
-- `Label`, on an explicit chain: a label, a state, a family (any of its members), or one member
-  (its key is `s[3]`, `g[1, 2]`; `indices` are the values).
+- `Label`, on an explicit chain: a label, a state, a family (any of its members), or one member.
 - `Measure`, on a mechanism: a numeric core expression over `output` and inputs; no formula reads
   it, the quantity `accuracy` does.
 - `Sink`: `stopped` holds at †, `diverged` where a run has gone silent forever.
@@ -19,7 +18,8 @@ from __future__ import annotations
 from typing import Literal
 
 from dpcheck.model.expressions import Expr
-from dpcheck.model.values import Value
+from dpcheck.model.values import Value, value_text
+from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
 
 
@@ -34,10 +34,25 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label, state or family of an explicit chain; `indices` for one member, else None."""
+    """A label, or the name of a state or family, of an explicit chain; `indices` for one member.
+
+    Without indices (None) it holds wherever that is a label or a name; the empty indices are those
+    of a single state.
+    """
 
     name: str
     indices: tuple[Value, ...] | None
+
+    @property
+    def text(self) -> str:
+        """The label as a formula writes it: no two labels are written alike.
+
+        >>> Label("g", (1, 2)).text, Label("s", None).text, Label("s[1]", None).text
+        ('g[1, 2]', 's', '"s[1]"')
+        """
+        if not self.indices:
+            return word_text(self.name)
+        return f"{word_text(self.name)}[{', '.join(map(value_text, self.indices))}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from dpcheck.model.atoms import Label
 from dpcheck.model.expressions import Expr
 from dpcheck.model.values import Value
 from dpcheck.records import dataclass
@@ -388,7 +389,7 @@ class AdjacentStates:
 class ExplicitChain:
     """A chain as declared. `initial` and `observed` are None where the text is silent.
 
-    `observed` are names of labels, families or states.
+    `observed` are labels, families, states or members, in the order written.
     """
 
     title: str
@@ -396,7 +397,7 @@ class ExplicitChain:
     rows: tuple[RowStatement, ...]
     adjacency: tuple[AdjacentStates, ...]
     initial: tuple[StateReference, ...] | None
-    observed: tuple[str, ...] | None
+    observed: tuple[Label, ...] | None
     span: Span
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 
 from dpcheck.exact import Budget, ExpNumber, Rational, exact_text
+from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
 
 
@@ -117,24 +118,25 @@ def same_value(left: Value, right: Value) -> bool:
 
 
 def value_text(value: Value) -> str:
-    """Return a value as the language writes it.
+    """Return a value as the language writes it; no two values are written alike.
 
     >>> value_text((Symbol("top"), True)), value_text(SetValue(range(0, 4)))
     ('(top, true)', '0..3')
+    >>> value_text(ArrayValue(1, (4, 5))), value_text(ArrayValue(0, (4, 5)))
+    ('[4, 5]', '[0: 4, 5]')
     """
     match value:
         case bool():
             return "true" if value else "false"
         case Symbol(name=name):
-            # Quoted where a bare name would be read as another value.
-            is_name = name.isidentifier() and name not in ("true", "false")
-            return name if is_name else f'"{name}"'
+            return word_text(name)
         case DistributionName(name=name):
             return name
         case tuple():
             return f"({_listed(value)})"
-        case ArrayValue(items=items):
-            return f"[{_listed(items)}]"
+        case ArrayValue(lo=lo, items=items):
+            first = "" if lo == 1 else f"{lo}: "  # arrays with other indices are other values
+            return f"[{first}{_listed(items)}]"
         case SetValue(items=range() as items) if items:
             return f"{value_text(items[0])}..{value_text(items[-1])}"
         case SetValue(items=items):

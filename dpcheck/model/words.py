@@ -23,3 +23,12 @@ def is_plain(name: str) -> bool:
     (True, False, False)
     """
     return name not in KEYWORDS and _NAME.fullmatch(name) is not None
+
+
+def word_text(name: str) -> str:
+    """Return a symbol or label so that it is read as one: in quotes where it has to be.
+
+    >>> word_text("top"), word_text("a, b"), word_text("diverged")
+    ('top', '"a, b"', '"diverged"')
+    """
+    return name if is_plain(name) and name not in ("stopped", "diverged") else f'"{name}"'

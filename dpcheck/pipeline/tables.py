@@ -272,15 +272,16 @@ def _quoted(state: str) -> str:
 def names_in_table(texts: Iterable[str]) -> dict[str, str]:
     """Return how a table names inputs or outputs of some texts: without double quotes.
 
-    They are left out where all remain different, and single quotes otherwise.
+    They are left out where all remain different. Otherwise single quotes stand for them, and
+    single quotes and backslashes get a backslash, so that no two names become one.
 
     >>> names_in_table(['"a b"', "c"]), names_in_table(['"1"', "1"])
     ({'"a b"': 'a b', 'c': 'c'}, {'"1"': "'1'", '1': '1'})
     """
-    plain = {text: text.replace('"', "") for text in texts}
+    plain = {text: text.replace('"', "").strip() for text in texts}
     if len(set(plain.values())) == len(plain):
         return plain
-    return {text: text.replace('"', "'") for text in plain}
+    return {text: re.sub(r"([\\'])", r"\\\1", text).replace('"', "'") for text in plain}
 
 
 def table_json(

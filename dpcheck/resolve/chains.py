@@ -9,6 +9,7 @@ from dpcheck.diagnostics.names import HiddenName, NameTaken, UnknownState
 from dpcheck.diagnostics.runs import NowhereToStart, OutsideFamily, TwoRowsForOneState
 from dpcheck.diagnostics.structure import NotAState, WrongNumberOfIndices
 from dpcheck.model import surface
+from dpcheck.model.atoms import Label
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Apply, Const, Expr, Logic, Var
 from dpcheck.model.program import (
@@ -23,7 +24,7 @@ from dpcheck.model.program import (
     RowStatement,
     StateReference,
 )
-from dpcheck.model.values import SetValue, Value, value_text
+from dpcheck.model.values import SetValue, Value
 from dpcheck.resolve.expressions.expressions import constant, expression
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds_of_rows
 from dpcheck.resolve.expressions.signatures import known_set
@@ -94,15 +95,6 @@ def domain_of(family: Family, position: int) -> SetValue:
     assert isinstance(domain, Const), "sets of indices are known"
     assert isinstance(domain.value, SetValue), "sets of indices are sets"
     return domain.value
-
-
-def member_key(name: str, indices: Sequence[Value]) -> str:
-    """Return the label of one member of a family.
-
-    >>> member_key("g", (1, 2)), member_key("s", ())
-    ('g[1, 2]', 's')
-    """
-    return f"{name}[{', '.join(value_text(index) for index in indices)}]" if indices else name
 
 
 def _families(chain: surface.Chain, scope: Scope) -> tuple[Family, ...] | None:
@@ -206,7 +198,7 @@ def _report_second_rows(rows: Sequence[RowStatement], scope: Scope) -> None:
         indices = [index.value for index in row.source.indices if isinstance(index, Const)]
         if len(indices) != len(row.source.indices):
             continue
-        key = member_key(row.source.name, indices)
+        key = Label(row.source.name, tuple(indices) or None).text
         if key in first:
             scope.report(TwoRowsForOneState(row.span, (), key, first[key]))
         first.setdefault(key, row.span)
@@ -278,8 +270,8 @@ def _check_known_member(
     if len(values) != len(indices) or not indices or not scope.certain:
         return
     if not is_member(family, values):
-        reference = member_key(family.name, values)
-        scope.report(OutsideFamily(tree.span, (), reference))
+        reference = Label(family.name, tuple(values))
+        scope.report(OutsideFamily(tree.span, (), reference.text))
 
 
 def is_member(family: Family, indices: Sequence[Value]) -> bool:
@@ -355,28 +347,24 @@ def _initial(
     return tuple(reference for reference in references if reference is not None)
 
 
-def _observed(chain: surface.Chain, states: States, scope: Scope) -> tuple[str, ...] | None:
-    """Return the names of what an adversary sees: labels, families, states, members `s[3]`."""
+def _observed(chain: surface.Chain, states: States, scope: Scope) -> tuple[Label, ...] | None:
+    """Return what an adversary sees: labels, families, states, members `s[3]`."""
     if not chain.observes:
         return None
-    observed: dict[str, None] = {}
-    for tree in (tree for observe in chain.observes for tree in observe.names):
-        key = _observed_key(tree, states, scope)
-        if key is not None:
-            observed[key] = None
-    return tuple(observed)
+    trees = (tree for observe in chain.observes for tree in observe.names)
+    labels = (_observed_label(tree, states, scope) for tree in trees)
+    return tuple(dict.fromkeys(label for label in labels if label is not None))
 
 
-def _observed_key(tree: surface.StateReference, states: States, scope: Scope) -> str | None:
+def _observed_label(tree: surface.StateReference, states: States, scope: Scope) -> Label | None:
     name = tree.name.name
-    if not tree.indices:
-        if name not in states.families and name not in states.labels:
-            candidate = similar(name, states.names())
-            scope.report(UnknownState(tree.span, name, states.chain, candidate))
-            return None
-        return name
-    member = known_member(tree.name, tree.indices, tree.span, states, scope)
-    return None if member is None else member[0]
+    if tree.indices:
+        return known_member(tree.name, tree.indices, tree.span, states, scope)
+    if name not in states.families and name not in states.labels:
+        candidate = similar(name, states.names())
+        scope.report(UnknownState(tree.span, name, states.chain, candidate))
+        return None
+    return Label(name, None)
 
 
 def known_member(
@@ -385,8 +373,8 @@ def known_member(
     span: Span,
     states: States,
     scope: Scope,
-) -> tuple[str, tuple[Value, ...]] | None:
-    """Return the key and the indices of a member that is known; else report why there is none."""
+) -> Label | None:
+    """Return the label of a member that is known; else report why there is none."""
     family = states.family(name, scope)
     if family is None:
         return None
@@ -400,8 +388,8 @@ def known_member(
         if value is None:
             return None
         values.append(value)
-    key = member_key(family.name, values)
+    member = Label(family.name, tuple(values))
     if not is_member(family, values):
-        scope.report(OutsideFamily(span, (), key))
+        scope.report(OutsideFamily(span, (), member.text))
         return None
-    return key, tuple(values)
+    return member

@@ -119,8 +119,8 @@ def test_chain_atoms_are_labels_states_families_and_members():
 
 
 def test_at_picks_a_state_of_a_chain_or_a_condition():
-    assert check_of("check c at s[3 - 1]: P>=0 [ F t ]").at.key == "s[2]"
-    assert check_of("check c at end: P>=0 [ F t ]").at.key == "end"
+    assert check_of("check c at s[3 - 1]: P>=0 [ F t ]").at.key == "at s[2]"
+    assert check_of("check c at end: P>=0 [ F t ]").at.key == "at end"
     assert isinstance(check_of("check c at s: P>=0 [ F t ]").at, claims.AtCondition)
     assert isinstance(check_of("check m at x = 1: P>=0 [ F top ]").at, claims.AtCondition)
 

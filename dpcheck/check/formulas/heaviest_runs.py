@@ -37,6 +37,9 @@ _MAX_GROUPS = 400
 _MAX_EDGES = 50_000
 _MAX_FOUND = 32
 
+_Shown = tuple[int, str]
+"""What entering a state shows, by code; -1 and its name if it is silent."""
+
 Rest = tuple[Any, ...]
 Belief = dict[tuple[int, Rest], Number]
 HeavyRun = tuple[str, tuple[Number, ...]]
@@ -103,7 +106,7 @@ class _Search:
         """Return the heaviest groups in which the formula has come true."""
         order = count()
         beliefs: list[Belief] = [{(s, start): 1} for s in states]
-        waiting: list[tuple[_Falling, int, tuple[str, ...], list[Belief]]] = []
+        waiting: list[tuple[_Falling, int, tuple[_Shown, ...], list[Belief]]] = []
         heappush(waiting, (_Falling(1), next(order), (), beliefs))
         runs: list[HeavyRun] = []
         for _ in range(_MAX_GROUPS):
@@ -112,7 +115,7 @@ class _Search:
             _, _, shown, beliefs = heappop(waiting)
             true, open_beliefs = self._settled(beliefs)
             if compare(true[0], 0) > 0:
-                runs.append((self._text(shown, beliefs), true))
+                runs.append((self._text(shown), true))
             for label, following in self._following(open_beliefs).items():
                 mass = _mass(following[0])
                 if mass != 0:
@@ -140,10 +143,10 @@ class _Search:
             rests.append(left)
         return tuple(true), rests
 
-    def _following(self, beliefs: list[Belief]) -> dict[str, list[Belief]]:
+    def _following(self, beliefs: list[Belief]) -> dict[_Shown, list[Belief]]:
         """Return the beliefs after one more transition, by what it shows."""
         chain = self.chain
-        found: dict[str, list[Belief]] = {}
+        found: dict[_Shown, list[Belief]] = {}
         for side, belief in enumerate(beliefs):
             for (s, rest), weight in belief.items():
                 low, high = int(chain.indptr[s]), int(chain.indptr[s + 1])
@@ -157,22 +160,18 @@ class _Search:
                     group[t, rest] = add(group.get((t, rest), 0), step)
         return found
 
-    def _label(self, state: int) -> str:
+    def _label(self, state: int) -> _Shown:
         """Return what entering a state shows: its output, or its name if it is silent."""
         code = int(self.chain.observation[state])
-        if code >= 0:
-            return self.chain.observation_text(code)
-        if state == self.chain.stopped:
-            return ""
-        return "diverged" if state == self.chain.diverged else self.chain.state_text(state)
+        return (code, "") if code >= 0 else (code, self.chain.state_text(state))
 
-    def _text(self, shown: tuple[str, ...], beliefs: list[Belief]) -> str:
+    def _text(self, shown: tuple[_Shown, ...]) -> str:
         """Return a group in words."""
-        if any(s == self.chain.stopped for belief in beliefs for s, _ in belief):
-            return sequence_text(shown[:-1], STOPPED)
-        if shown and shown[-1] == "diverged":
-            return sequence_text(shown[:-1], DIVERGED)
-        return sequence_text(shown, GOES_ON)
+        texts = [self.chain.observation_text(c) if c >= 0 else text for c, text in shown]
+        for end, sink in ((STOPPED, "stopped"), (DIVERGED, "diverged")):
+            if shown and shown[-1] == (-1, sink):
+                return sequence_text(texts[:-1], end)
+        return sequence_text(texts, GOES_ON)
 
     def _is_absorbing(self, state: int) -> bool:
         """Tell whether a run stays in a state forever."""

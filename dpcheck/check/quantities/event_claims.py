@@ -260,7 +260,11 @@ def _path_of_outputs(question: _Question) -> str:
     if not shown:
         return "X stopped"
     if question.is_of_labels:
-        return f"F<={_ASKED_OUTPUTS} {shown[0]}"
+        return (
+            f"F<={_ASKED_OUTPUTS} ({shown[0]})"
+            if " & " in shown[0]
+            else f"F<={_ASKED_OUTPUTS} {shown[0]}"
+        )
     *before, last = (f"output = {text}" for text in shown)
     return f"X ({before[0]} & X {last})" if before else f"X {last}"
 

@@ -15,8 +15,7 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
     """Return, for each initial state, its output sequences and their probabilities.
 
     Sequences are written as everywhere (`bot, top`; the ends of a run that shows nothing in words).
-    Raises `LimitReached` where they
-    are infinitely many.
+    Raises `LimitReached` where they are infinitely many.
     """
     states = distinct(chain.initial)
     seen, sources = observed(chain, states, limits)
@@ -28,11 +27,14 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
         sequence_text([chain.observation_text(code) for code in table.outputs(k)], int(end))
         for k, end in enumerate(table.end)
     ]
+    names = [chain.state_text(state) for state in states.tolist()]
+    assert len(set(texts)) == len(texts), "no two sequences are written alike"
+    assert len(set(names)) == len(names), "no two initial states are written alike"
     rows: dict[str, dict[str, Number]] = {}
-    for i, state in enumerate(states.tolist()):
+    for i, name in enumerate(names):
         entries = range(int(table.indptr[i]), int(table.indptr[i + 1]))
         below = table.denominators[i]
-        rows[chain.state_text(state)] = {
+        rows[name] = {
             texts[int(table.sequences[j])]: number(_whole(table.weights[j]), below) for j in entries
         }
     return rows

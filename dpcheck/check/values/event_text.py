@@ -31,6 +31,10 @@ class EventText:
 def sequence_text(outputs: Sequence[str], end: int) -> str:
     """Return a sequence of outputs in words; `...` where it goes on.
 
+    Outputs are values and labels as the language writes them: outside of quotes and brackets they
+    have no comma, and none is `diverged`, `...` or `(no output)`. So no two sequences are written
+    alike.
+
     >>> sequence_text(["bot", "top"], 0), sequence_text([], 0), sequence_text(["bot"], DIVERGED)
     ('bot, top', '(no output)', 'bot, diverged')
     """

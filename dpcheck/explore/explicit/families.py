@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -13,17 +12,13 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
+from dpcheck.model.atoms import Label
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import ExplicitChain, Family, StateReference
-from dpcheck.model.values import SetValue, value_text
+from dpcheck.model.values import SetValue
 from dpcheck.records import dataclass
 
 NO_STATE = -1
-
-_SPACE = re.compile(r' (?=(?:[^"]*"[^"]*")*[^"]*$)')
-"""A space outside of quotes."""
-
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def number_of_members(family: Family) -> int:
@@ -151,10 +146,15 @@ class Families:
         return block.first + np.arange(block.size)
 
     def text(self, state: int) -> str:
-        """Return a state's name."""
+        """Return a state's name, in quotes where a member or a sink is written so."""
         assert 0 <= state < self.n_states, "every state belongs to a family"
         block = self._in_order[bisect_right(self._in_order, state, key=lambda b: b.first) - 1]
-        return self.written(block.family.name, block.indices(state - block.first))
+        name = block.family.name
+        if block.sets:
+            return self.written(name, block.indices(state - block.first))
+        family = self.blocks.get(name.partition("[")[0])
+        is_like_member = name.endswith("]") and family is not None and bool(family.sets)
+        return f'"{name}"' if is_like_member or name in ("stopped", "diverged") else name
 
     @cached_property
     def _in_order(self) -> tuple[Block, ...]:
@@ -163,52 +163,23 @@ class Families:
 
     def written(self, name: str, codes: list[int]) -> str:
         """Return the name of a member."""
-        indices = ", ".join(value_text(self.table.value(code)) for code in codes)
-        return f"{name}[{indices}]" if codes else name
+        return Label(name, tuple(map(self.table.value, codes))).text
 
-    def with_name(self, key: str) -> IntArray | None:
-        """Return the states that a label, family, state or member `s[3]` names; None if unknown."""
-        found = [
+    def labelled(self, label: Label) -> IntArray:
+        """Return the states that a label, family or state, or a member, names."""
+        if label.indices is not None:
+            codes = [self.table.codes((value,)) for value in label.indices]
+            return self.members(label.name, codes, 1)
+        blocks = (
             block.first + np.arange(block.size)
             for block in self.blocks.values()
-            if key == block.family.name or key in block.family.labels
-        ]
-        if found:
-            return np.concatenate(found)
-        name, bracket, _ = key.partition("[")
-        block = self.blocks.get(name)
-        if not bracket or block is None:
-            return None
-        place = self._place(block, key[len(name) + 1 : -1])
-        return None if place is None else np.array([block.first + place])
-
-    def _place(self, block: Block, text: str) -> int | None:
-        """Return the place of the member whose indices are written so, compared as texts."""
-        place, rest = 0, _SPACE.sub("", text)
-        for k, members in enumerate(block.sets):
-            found = self._digit(members.codes, rest, is_last=k == len(block.sets) - 1)
-            if found is None:
-                return None
-            digit, n_characters = found
-            place, rest = place * len(members.codes) + digit, rest[n_characters + 1 :]
-        return place if block.sets else None
-
-    def _digit(self, members: IntArray, rest: str, *, is_last: bool) -> tuple[int, int] | None:
-        """Return which member a text begins with, and how long it is written there."""
-        first = rest if is_last else rest.partition(",")[0]
-        if _INTEGER.fullmatch(first):
-            # Nothing but an integer is written so: no need to write out all members.
-            place = np.flatnonzero(members == self.table.code(int(first)))
-            return (int(place[0]), len(first)) if len(place) else None
-        for digit, code in enumerate(members.tolist()):
-            written = _SPACE.sub("", value_text(self.table.value(code)))
-            if rest == written if is_last else rest.startswith(f"{written},"):
-                return digit, len(written)
-        return None
+            if label.name == block.family.name or label.name in block.family.labels
+        )
+        return np.concatenate([np.empty(0, np.int64), *blocks])
 
 
 class StateLabels(Mapping[str, BoolArray]):
-    """The labels of a chain's states: labels, families, states and members, made on demand."""
+    """The labels of a chain's states, and the names of states and families, made on demand."""
 
     def __init__(self, families: Families, n_states: int) -> None:
         """Label the declared states; of the `n_states` the sinks have no label."""
@@ -217,23 +188,21 @@ class StateLabels(Mapping[str, BoolArray]):
 
     def __getitem__(self, key: str) -> BoolArray:
         """Return [n_states] Booleans."""
-        states = self._families.with_name(key)
-        if states is None:
+        if key not in self._names:
             raise KeyError(key)
         holds = np.zeros(self._n_states, np.bool_)
-        holds[states] = True
+        holds[self._families.labelled(Label(key, None))] = True
         return holds
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        blocks = self._families.blocks.values()
+        return dict.fromkeys(name for b in blocks for name in (b.family.name, *b.family.labels))
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of families and states and over the labels."""
-        blocks = self._families.blocks.values()
-        names = [name for b in blocks for name in (b.family.name, *b.family.labels)]
-        yield from dict.fromkeys(names)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        """Return how many there are, members not counted."""
-        return sum(1 for _ in self)
-
-    def __contains__(self, key: object) -> bool:
-        """Tell whether some state may have the label."""
-        return isinstance(key, str) and self._families.with_name(key) is not None
+        """Return how many there are."""
+        return len(self._names)

@@ -6,7 +6,9 @@ its instances. Probabilities are turned into whole weights once per distinct tup
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 import numpy as np
 
@@ -58,6 +60,7 @@ from dpcheck.model.program import (
     StateReference,
 )
 from dpcheck.model.values import Value, value_text
+from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -96,7 +99,7 @@ def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     spans = tuple(block.family.span for block in families.blocks.values())
     sizes = [block.size for block in families.blocks.values()]
     origins = np.repeat(np.arange(len(spans)), sizes)
-    return Explored(chain, table, {}, {}, origins, spans)
+    return Explored(chain, table, {}, {}, origins, spans, families.labelled)
 
 
 # --- rows ----------------------------------------------------------------------------------
@@ -450,40 +453,37 @@ def _observation(
 ) -> tuple[IntArray, Callable[[int], str]]:
     """Return what entering each state shows, as codes, and the writer of codes.
 
-    A state shows its observed labels; under an observed family or member name, which member it is.
+    A state shows the set of its observed labels, among which are its name, and for a member of an
+    observed family, or an observed member, which member it is.
     """
     observation = np.full(families.n_states + 1, -1, np.int64)
-    observed = frozenset(target.observed or ())
-    codes: dict[frozenset[str], int] = {}
-    members: list[tuple[int, tuple[str, ...], int, int]] = []
+    observed = target.observed or ()
+    whole = tuple(label.name for label in observed if label.indices is None)
+    members = [families.labelled(label) for label in observed if label.indices is not None]
+    singled_out = distinct(np.concatenate([_NONE, *members]))
+    sets: dict[tuple[str, ...], int] = {}
+    parts: list[tuple[int, tuple[str, ...], IntArray]] = []  # first code, labels, members
     n_codes = 0
     for block in families.blocks.values():
-        states = slice(block.first, block.first + block.size)
-        labels = tuple(label for label in block.family.labels if label in observed)
-        if block.family.name in observed:
-            observation[states] = n_codes + np.arange(block.size)
-            members.append((n_codes, labels, block.first, block.size))
-            n_codes += block.size
-        elif labels:
-            known = codes.get(frozenset(labels))
-            if known is None:
-                known = codes[frozenset(labels)] = n_codes
-                members.append((n_codes, labels, NO_STATE, 1))
-                n_codes += 1
-            observation[states] = known
-    for key in sorted(observed):
-        found = families.with_name(key) if "[" in key else None
-        for state in () if found is None else found.tolist():
-            if observation[state] < 0 or families.text(state) in observed:
-                observation[state] = n_codes
-                members.append((n_codes, (), state, 1))
-                n_codes += 1
+        names = (*block.family.labels, *(() if block.sets else (block.family.name,)))
+        labels = tuple(word_text(name) for name in dict.fromkeys(whole) if name in names)
+        states = block.first + np.arange(block.size)
+        if labels and labels not in sets:
+            sets[labels] = n_codes
+            parts.append((n_codes, labels, np.array([NO_STATE])))
+            n_codes += 1
+        if labels:
+            observation[states] = sets[labels]
+        if not block.sets:
+            continue
+        shown = states if block.family.name in whole else states[np.isin(states, singled_out)]
+        observation[shown] = n_codes + np.arange(len(shown))
+        parts.append((n_codes, labels, shown))
+        n_codes += len(shown)
 
     def text(code: int) -> str:
-        for first, labels, state, size in members:
-            if first <= code < first + size:
-                name = () if state == NO_STATE else (families.text(state + code - first),)
-                return ", ".join((*name, *labels))
-        raise AssertionError("every code was given out here")
+        first, labels, states = parts[bisect_right(parts, code, key=itemgetter(0)) - 1]
+        state = int(states[code - first])
+        return " & ".join((*(() if state == NO_STATE else (families.text(state),)), *labels))
 
     return observation, text

@@ -31,6 +31,7 @@ from dpcheck.logic.claims import (
     TightEpsilon,
 )
 from dpcheck.model import surface
+from dpcheck.model.atoms import Label
 from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
@@ -167,15 +168,22 @@ def at_condition(tree: surface.Expression, reader: Reader) -> At | None:
         match tree:
             case surface.Name(name=name, primed=False, span=span) if name in states.families:
                 if not states.families[name].indices:
-                    return AtState(name, span)
+                    return _at_state(Label(name, ()), span, reader)
             case surface.Index(
                 base=surface.Name(name=name, primed=False, span=base), indices=indices, span=span
             ) if name in states.families:
                 identifier = surface.Identifier(name, span=base)
                 member = known_member(identifier, indices, span, states, reader.scope)
-                return None if member is None else AtState(member[0], span)
+                return None if member is None else _at_state(member, span, reader)
     formula = state_formula(tree, reader)
     return None if formula is None else AtCondition(formula, tree.span)
+
+
+def _at_state(state: Label, span: Span, reader: Reader) -> AtState:
+    """Return the choice of one state, which is not the label of its name: others may have that."""
+    key = f"at {state.text}"
+    reader.collected.atoms[key] = state
+    return AtState(key, span)
 
 
 def quantity_names(tree: surface.Expression) -> frozenset[str]:

@@ -477,13 +477,14 @@ def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> St
     match tree:
         case surface.Name(name=name, primed=False, span=span):
             if name in states.families or name in states.labels:
-                return _collected(_written(tree), Label(name, None), span, reader)
+                label = Label(name, None)
+                return _collected(label.text, label, span, reader)
             if name not in scope.known_names():
                 candidate = similar(name, states.names())
                 scope.report(UnknownState(span, name, chain.title, candidate))
                 return None
         case surface.Index(
-            base=surface.Name(name=name, primed=False, span=base_span) as base,
+            base=surface.Name(name=name, primed=False, span=base_span),
             indices=indices,
             span=span,
         ) if name in states.families or name not in scope.known_names():
@@ -491,9 +492,7 @@ def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> St
             member = known_member(identifier, indices, span, states, scope)
             if member is None:
                 return None
-            key, values = member
-            written = _written(base) + key.removeprefix(name)
-            return _collected(written, Label(name, values), span, reader)
+            return _collected(member.text, member, span, reader)
     return _truth(expression(tree, scope), tree, reader)
 
 
@@ -536,10 +535,6 @@ def _symbol_text(symbol: Symbol, tree: surface.Expression, scope: Scope) -> str:
     is_quoted = isinstance(tree, surface.Name) and tree.quoted
     is_word = symbol.name in ("stopped", "diverged") or not _is_bare(symbol.name, scope)
     return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
-
-
-def _written(name: surface.Name) -> str:
-    return f'"{name.name}"' if name.quoted else name.name
 
 
 def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> StateFormula | None:
