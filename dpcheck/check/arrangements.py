@@ -21,7 +21,11 @@ from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
-from dpcheck.check.quantities.decide_quantity import INFINITELY_MANY, decide_on_losses
+from dpcheck.check.quantities.decide_quantity import (
+    INFINITELY_MANY,
+    decide_comparison,
+    decide_on_losses,
+)
 from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
 from dpcheck.check.quantities.loss_values import KnownLosses, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
@@ -51,6 +55,7 @@ from dpcheck.logic.claims import (
     PrivacyClaim,
     Quantity,
     QuantityClaim,
+    QuantityComparison,
     QuantityValue,
     TightDelta,
     TightEpsilon,
@@ -186,6 +191,10 @@ def _outcome(
             quantity, LossQuantity | LossTable
         ):
             return decide_on_losses(claim, quantity, known, n_initial)
+        case QuantityComparison(left=left, right=right, span=span):
+            asked = [QuantityValue(quantity, span) for quantity in (left, right)]
+            sides = [_outcome(each, evidence, known, n_initial) for each in asked]
+            return decide_comparison(claim, sides)
         case PrivacyClaim() | QuantityClaim() | QuantityValue():
             setting = Setting(evidence, known.n_pairs, known.names, True)
             decision = decide_event_claim(claim, setting)

@@ -43,6 +43,7 @@ from dpcheck.logic.claims import (
     PrivacyClaim,
     Quantity,
     QuantityClaim,
+    QuantityComparison,
     QuantityValue,
     TightDelta,
     TightEpsilon,
@@ -168,6 +169,12 @@ def _decide(claim: Claim, selected: IntArray, truths: Truths, measures: Measures
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
         case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
             return _decide_quantity(claim, quantity, selected, truths, measures)
+        case QuantityComparison(left=left, right=right, span=span):
+            from dpcheck.check.quantities.decide_quantity import decide_comparison
+
+            asked = [QuantityValue(quantity, span) for quantity in (left, right)]
+            sides = [_decide(each, selected, truths, measures) for each in asked]
+            return decide_comparison(claim, sides)
         case _:
             assert_never(claim)
 
@@ -230,7 +237,7 @@ def _decide_path_probability(
     vacuity = path_vacuity(quantity.path, selected, truths)
     match claim:
         case QuantityValue():
-            return Outcome(Value(amount), coverage, vacuity, amount)
+            return Outcome(Value(amount, p), coverage, vacuity, amount)
         case QuantityClaim(comparison=comparison, bound=bound):
             sign = -1 if bound is None else compare(p, as_number(bound))
             if holds(comparison, sign):

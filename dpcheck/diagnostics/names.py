@@ -153,6 +153,8 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
     @property
     def help(self) -> str | None:
         """Square brackets, or a name that looks like it."""
+        if self.name == "output":
+            return "a component is `output[i]`; only `accuracy` reads the i-th output, `output(i)`"
         if self.is_variable:
             return f"an element of an array is written `{self.name}[...]`"
         return _FUNCTIONS_ELSEWHERE.get(self.name.lower()) or _meant(self.similar)

@@ -18,11 +18,14 @@ class QuantityArgument(Mistake):
     code: ClassVar[str] = "DP620"
     explanation: ClassVar[str] = """\
 `renyi(a)` needs a rational order a > 0; `renyi(a, digits)` and `zcdp(digits)` need a number of
-digits from 1 to 1000. `accuracy(f, beta)` is about the numbers that a mechanism outputs.
+digits from 1 to 1000. `accuracy(f, beta)` is about what a mechanism outputs first,
+`accuracy(output(2), f, beta)` about its second output and `accuracy(output(2)[1], f, beta)` about
+the first component of that. A tuple of outputs is compared with a tuple of as many values.
 
 Wrong: compute survey: renyi(0)
 Right: compute survey: renyi(2)
 Right: compute survey: renyi(3/2, 40)
+Right: check m: accuracy((output(1), output(2)), (x, y), 1/20) <= 3
 """
 
     @property
@@ -57,6 +60,34 @@ Right: compute survey: profile
     def help(self) -> str | None:
         """The number."""
         return f"compare `{self.instead}`, or `compute` the table"
+
+
+@dataclass(frozen=True)
+class BudgetAgainstNumber(Mistake):
+    """A quantity that is a budget compared with one that is a number."""
+
+    budget: str
+    number: str
+
+    code: ClassVar[str] = "DP625"
+    explanation: ClassVar[str] = """\
+`epsilon`, `renyi`, `zcdp` and `min_entropy_leakage` are budgets, all other quantities are numbers
+such as probabilities. Two quantities of one target can be compared where both are of one kind.
+
+Wrong: check survey: epsilon >= delta(0)
+Right: check survey: delta(1) < loss_tail(1)
+Right: check survey: renyi(2) < epsilon
+"""
+
+    @property
+    def title(self) -> str:
+        """Which is what."""
+        return f"`{self.budget}` is a budget and `{self.number}` a number: they do not compare"
+
+    @property
+    def help(self) -> str | None:
+        """Two claims."""
+        return "compare each with a bound of its own, in two claims"
 
 
 @dataclass(frozen=True)

@@ -104,12 +104,13 @@ def measured(explored: Explored, measure: Measure) -> list[Number | None]:
     """
     chain = explored.chain
     frame = Frame(chain.n_reported_states, explored.columns)
-    codes = evaluated(measure.value, frame, explored.table).tolist()
     values: list[Number | None] = [None] * chain.n_states
-    for state, code in enumerate(codes):
-        value = None if code >= FIRST_FAULT else explored.table.value(code)
-        if isinstance(value, int | Rational | ExpNumber) and not isinstance(value, bool):
-            values[state] = value
+    for expression in measure.values:
+        codes = evaluated(expression, frame, explored.table).tolist()
+        for state, code in enumerate(codes):
+            value = None if code >= FIRST_FAULT else explored.table.value(code)
+            if values[state] is None and isinstance(value, int | Rational | ExpNumber):
+                values[state] = None if isinstance(value, bool) else value
     return values
 
 

@@ -90,13 +90,15 @@ class ChannelQuantity:
 
 @dataclass(frozen=True, slots=True)
 class LeastError:
-    """`accuracy(f, beta)`: the least α with P>=(1-beta) [ X (abs(output - f) <= α) ] everywhere.
+    """`accuracy(f, beta)`: the least α with P(all errors <= α) >= 1 - beta everywhere.
 
-    `key` names the measure abs(output - f) among the atoms.
+    `errors` are the numbers of outputs, from 1, each with the key of its measure among the atoms:
+    how far that output is from f. `text` is the quantity as written.
     """
 
-    key: str
+    errors: tuple[tuple[int, str], ...]
     failure: Number
+    text: str
     span: Span
 
 
@@ -130,6 +132,16 @@ class QuantityClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantityComparison:
+    """`left comparison right` for two quantities of one target."""
+
+    left: Quantity
+    comparison: Literal["=", "!=", "<", "<=", ">", ">="]
+    right: Quantity
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class QuantityValue:
     """A quantity to report, as `compute` asks."""
 
@@ -137,7 +149,7 @@ class QuantityValue:
     span: Span
 
 
-Claim = FormulaClaim | PrivacyClaim | QuantityClaim | QuantityValue
+Claim = FormulaClaim | PrivacyClaim | QuantityClaim | QuantityComparison | QuantityValue
 
 
 @dataclass(frozen=True, slots=True)

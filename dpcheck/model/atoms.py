@@ -8,8 +8,8 @@ check stands a mapping from keys to these meanings; whoever builds the chain lab
   nothing was output (the initial states and the sinks), and where an operation in it does not
   apply to the value that was. One that reads inputs only has the run's own truth value everywhere.
 - `Label`, on an explicit chain: a label, a state, a family (any of its members), or one member.
-- `Measure`, on a mechanism: a numeric core expression over `output` and inputs; no formula reads
-  it, the quantity `accuracy` does.
+- `Measure`, on a mechanism: a number computed from `output` and inputs; no formula reads it, the
+  quantity `accuracy` does.
 - `Sink`: `stopped` holds at †, `diverged` where a run has gone silent forever.
 """
 
@@ -64,9 +64,9 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number over `output` and inputs; `inputs` are the input variables (cells) it reads."""
+    """The first of `values` that is a number; `inputs` are the input variables (cells) it reads."""
 
-    value: Expr
+    values: tuple[Expr, ...]
     inputs: tuple[str, ...]
 
 

@@ -9,10 +9,22 @@ precision, in which case the caller says so: it is never guessed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from flint import arb, ctx, fmpq, fmpz
 
-from dpcheck.exact import Budget, ExpNumber, LogOf, Number, Rational, decimal
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    Excess,
+    ExpNumber,
+    LogOf,
+    Number,
+    Rational,
+    compare,
+    compare_epsilon,
+    decimal,
+)
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.records import dataclass
 
@@ -29,7 +41,7 @@ class Enclosed:
     ball: Callable[[int], arb]
     text: str | None = None
 
-    def compare(self, other: Number | Budget | LogOf | Enclosed) -> int | None:
+    def compare(self, other: Number | Excess | Epsilon | Enclosed) -> int | None:
         """Return -1 or 1 as this is less or greater than the other number, None if undecided."""
         bits = 64
         while bits <= LAST_PRECISION:
@@ -78,9 +90,36 @@ class Enclosed:
         )
 
 
-def ball_of(value: Number | Budget | LogOf | Enclosed, bits: int) -> arb:
+Measure = Number | Excess | Epsilon | Enclosed | None
+"""The value of a quantity; None is infinite."""
+
+
+def compare_measures(left: Measure, right: Measure) -> int | None:
+    """Return -1, 0 or 1 as left is less than, equal to or greater than right.
+
+    Both are budgets or both numbers, where they are finite. None where no enclosure separates them,
+    which can happen only to an `Enclosed` and to two different `Excess`.
+
+    >>> compare_measures(None, Budget.ln(3)), compare_measures(fmpq(1, 2), fmpq(2, 3))
+    (1, -1)
+    """
+    if left is None or right is None:
+        return (left is None) - (right is None)
+    match left, right:
+        case (int() | fmpq() | ExpNumber(), int() | fmpq() | ExpNumber()):
+            return compare(left, right)
+        case (Budget() | LogOf(), Budget() | LogOf()):
+            return compare_epsilon(left, right)
+        case (Excess(), int() | fmpq() | ExpNumber()):
+            return left.compare(right)
+        case (int() | fmpq() | ExpNumber(), Excess()):
+            return -right.compare(left)
+    return 0 if left == right else Enclosed(partial(ball_of, left)).compare(right)
+
+
+def ball_of(value: Number | Excess | Epsilon | Enclosed, bits: int) -> arb:
     """Return an enclosure of an exact value."""
-    if isinstance(value, Budget | LogOf | ExpNumber | Enclosed):
+    if isinstance(value, Budget | LogOf | ExpNumber | Excess | Enclosed):
         return value.ball(bits)
     return number_ball(value, bits)
 

@@ -168,7 +168,7 @@ def _in_full(found: Counterexample, *, is_set: bool) -> Iterator[Line]:
     if found.probabilities:
         for state, amount in zip(found.states, found.probabilities, strict=False):
             rows.append((f"from {visible(state)}", amount_text(amount), "number"))
-    else:
+    elif found.states:
         rows.append(("from", " and ".join(map(visible, found.states)), "plain"))
     if found.requirement:
         rows.append(("fails", shortened(visible(found.requirement)), "plain"))

@@ -149,6 +149,133 @@ def test_accuracy_is_the_least_bound_of_its_formula():
     )
 
 
+TWO_OUTPUTS = """
+mechanism two(alpha = 1/2) {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, alpha) clamped 0..3
+  output y
+  z ~ geometric(3 - x, 1/4) clamped 0..3
+  output (z, y)
+  if y = 3 { stop }
+  output late
+}
+"""
+
+
+def test_accuracy_of_several_outputs_is_the_least_bound_of_their_conjunction():
+    second = "(abs(output[1] - (3 - x)) <= {a} & abs(output[2] - x) <= {a})"
+    both = "X (abs(output - x) <= {a} & X " + second + ")"
+    shown = "(output(1), output(2)[1], output(2)[2])", "(x, 3 - x, x)"
+    for beta in ("1/2", "1/4", "1/9", "1/100"):
+        (value,) = check_text(f"{TWO_OUTPUTS}compute two: accuracy({', '.join(shown)}, {beta})")[
+            "results"
+        ]
+        least = int(value["value"]["exact"])
+        assert_all_hold(
+            f"{TWO_OUTPUTS}check two: P>=(1 - {beta}) [ {both.format(a=least)} ]"
+            f" refute two: P>=(1 - {beta}) [ {both.format(a=least - 1)} ]"
+            f" check two: accuracy(output(2), (3 - x, x), {beta}) <= {least}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("accuracy(output(1), x, 1/4) = accuracy(x, 1/4)", "holds"),
+        ("accuracy(output(2), (3 - x, x), 1/4) = accuracy(output(2)[2], x, 1/4)", "holds"),
+        ("accuracy(output(2), x, 1/4) = inf", "holds"),
+        ("accuracy(output(2), (x, x, x), 1/4) = inf", "holds"),
+        ("accuracy(output(3), x, 1/4) = inf", "holds"),
+        ("accuracy(output(9), x, 1/4) = inf", "holds"),
+        ("accuracy(output(9), x, 1) = 0", "holds"),
+        ("accuracy((output(1), output(2)[1]), (x, 3 - x), 0) = 3", "holds"),
+        ("accuracy((output(1), output(2)[1]), (x, 3 - x), 0) < 3", "violated"),
+    ],
+)
+def test_accuracy_of_outputs_that_are_tuples_late_or_missing(claim, verdict):
+    assert verdicts(check_text(f"{TWO_OUTPUTS}check two: {claim}")) == [verdict]
+
+
+def test_accuracy_weighs_with_exact_exponentials():
+    # P(output is x) = (1 - a)/(1 + a) for 0 < x < 3 and a = exp(-1); of both its square, .2136.
+    assert_all_hold(
+        """
+    mechanism e {
+      input x in 1..2
+      adjacent all
+      repeat 2 { y ~ geometric(x, exp(-1)) clamped 0..3  output y }
+    }
+    check e: accuracy((output(1), output(2)), (x, x), 3/4) = 1
+    check e: accuracy((output(1), output(2)), (x, x), 1 - ((1 - exp(-1))/(1 + exp(-1)))^2) = 0
+    check e: accuracy((output(1), output(2)), (x, x), 79/100) = 0
+    check e: accuracy((output(1), output(2)), (x, x), 78/100) = 1
+    """
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("delta(1) < loss_tail(1)", "holds"),
+        ("loss_tail(1) > delta(1)", "holds"),
+        ("delta(1) = loss_tail(1)", "violated"),
+        ("delta(0) = total_variation", "holds"),
+        ("delta(1) < delta(1/2)", "holds"),
+        ("delta(1/2 * ln 2) = delta(1/4 * ln 4)", "holds"),
+        ("delta(1) != delta(1)", "violated"),
+        ("renyi(2) < epsilon", "holds"),
+        ("zcdp <= epsilon", "holds"),
+        ("epsilon > min_entropy_leakage", "holds"),
+        ("posterior_min(1/2) < posterior_max(1/2)", "holds"),
+        ("bayes_vulnerability >= posterior_max(1/2)", "holds"),
+    ],
+)
+def test_two_quantities_of_one_target_compare_exactly(claim, verdict):
+    assert verdicts(check_text(f"{SURVEY}check survey: {claim}")) == [verdict]
+    assert verdicts(check_text(f"{SURVEY}check group(survey, 1): {claim}")) == [verdict]
+
+
+def test_a_comparison_of_quantities_says_both_values():
+    text = f"{SURVEY}check survey: delta(ln 2) >= loss_tail(ln 2)"
+    (result,) = check_text(text)["results"]
+    assert result["claim"] == "delta(ln 2) >= loss_tail(ln 2)"
+    assert result["counterexample"]["requirement"] == (
+        "delta(ln(2)) >= loss_tail(ln(2)), but delta(ln(2)) = 1/4 and loss_tail(ln(2)) = 3/4"
+    )
+    assert [(b["text"], b["value"]["exact"]) for b in result["beside"]] == [
+        ("delta(ln(2)) is", "1/4"),
+        ("loss_tail(ln(2)) is", "3/4"),
+    ]
+
+
+def test_a_declared_name_beside_a_quantity_is_its_bound():
+    assert verdicts(check_text(f"{SURVEY}const zcdp = ln 3 check survey: epsilon = zcdp")) == [
+        "holds"
+    ]
+    assert verdicts(
+        check_text(f"{SURVEY}fun delta(e) = ln 3 check survey: epsilon = delta(0)")
+    ) == ["holds"]
+
+
+def test_equal_numbers_without_an_exact_form_are_no_verdict():
+    text = SURVEY + "check noise(alpha = exp(-1)): zcdp(17) = zcdp(17)"
+    assert verdicts(check_text(text)) == ["undecided"]
+
+
+def test_one_side_without_an_end_leaves_a_comparison_undecided():
+    text = """
+    mechanism loop {
+      input x in 0..1  adjacent all
+      more := true
+      while more { more ~ bernoulli(if x = 0 then 1/2 else 1/3)  output tick }
+    }
+    check loop: epsilon > renyi(2)
+    check loop: epsilon(1/4) = epsilon(1/4)
+    """
+    assert verdicts(check_text(text)) == ["undecided", "undecided"]
+
+
 def test_tails_of_the_loss_are_no_smaller_than_delta():
     assert_all_hold(
         SURVEY

@@ -32,9 +32,9 @@ def test_a_label_or_symbol_that_looks_like_a_quantity_is_none():
     assert not [m for m in resolved(chain).mistakes if isinstance(m, UnknownName)]
 
 
-def test_a_quantity_is_not_compared_with_another_one():
+def test_a_budget_is_not_compared_with_a_number():
     (found,) = resolved(M + "check m: epsilon = delta(0)").mistakes
-    assert (found.code, found.span.text) == ("DP602", "delta(0)")
+    assert (found.code, found.span.text) == ("DP625", "epsilon = delta(0)")
 
 
 def test_words_that_are_written_another_way_are_explained():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import assert_never
 
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.graph import graph_of
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
@@ -16,12 +17,12 @@ from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
 from dpcheck.check.quantities.loss_values import (
     KnownLosses,
-    Measure,
     measure_amount,
     measured,
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
+from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.amounts import INFINITE, epsilon_amount, number_amount
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
 from dpcheck.check.values.verdicts import (
@@ -42,8 +43,8 @@ from dpcheck.exact import (
     LogOf,
     Number,
     Whole,
+    add,
     compare,
-    compare_epsilon,
     divide,
     exact_text,
     log,
@@ -58,9 +59,10 @@ from dpcheck.logic.claims import (
     LossQuantity,
     LossTable,
     QuantityClaim,
+    QuantityComparison,
     QuantityValue,
 )
-from dpcheck.privacy.enclosed import Enclosed
+from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
 from dpcheck.privacy.losses import sum_of
 
 Question = QuantityClaim | QuantityValue
@@ -94,7 +96,7 @@ def decide_quantity(
         case ChannelQuantity():
             return _decide_channel(claim, quantity, chain, selected, limits)
         case LeastError():
-            return _decide_least_error(claim, quantity, chain, selected, measures)
+            return _decide_least_error(claim, quantity, chain, selected, measures, limits)
         case _:
             assert_never(quantity)
 
@@ -121,20 +123,13 @@ def decide_on_losses(
     if isinstance(quantity, LossTable):
         table = table_of(quantity, known)
         amount = number_amount(len(table.rows))
-        return Outcome(Value(amount, table), coverage, vacuity, amount)
+        return Outcome(Value(amount, len(table.rows), table), coverage, vacuity, amount)
     found = measured(quantity, known)
     amount = measure_amount(quantity.name, found.value, quantity.digits)
     names = () if found.side is None else found.side.names(known)
     pair = (Beside(f"between {names[0]} and {names[1]}"),) if names else ()
-    outcome = _decided(claim, _quantity_text(quantity), found.value, amount, names)
+    outcome = _decided(claim, quantity_text(quantity), found.value, amount, names)
     return Outcome(outcome, coverage, vacuity, amount, (*found.beside, *pair))
-
-
-def _quantity_text(quantity: LossQuantity) -> str:
-    """Return a quantity with its argument."""
-    if quantity.argument is None:
-        return quantity.name
-    return f"{quantity.name}({exact_text(quantity.argument)})"
 
 
 def _decided(
@@ -142,7 +137,7 @@ def _decided(
 ) -> Value | Holds | Violated | Undecided:
     """Return the verdict on a value: report it, or compare it with the bound."""
     if isinstance(claim, QuantityValue):
-        return Value(amount)
+        return Value(amount, value)
     bound = "inf" if claim.bound is None else exact_text(claim.bound)
     sign = _compared(value, claim.bound)
     if sign is None:
@@ -159,13 +154,35 @@ def _decided(
 
 def _compared(value: Measure, bound: Budget | Number | None) -> int | None:
     """Return -1, 0 or 1 as a value is less than, equal to or greater than a bound, if decided."""
-    if value is None or bound is None:
-        return (value is None) - (bound is None)
-    if isinstance(value, Enclosed):
-        return value.compare(bound)
-    if isinstance(value, Budget | LogOf):
-        return compare_epsilon(value, as_budget(bound))
-    return compare(value, as_number(bound))
+    if value is None or bound is None or isinstance(value, Enclosed):
+        return compare_measures(value, bound)
+    is_budget = isinstance(value, Budget | LogOf)
+    return compare_measures(value, as_budget(bound) if is_budget else as_number(bound))
+
+
+def decide_comparison(claim: QuantityComparison, sides: Sequence[Outcome]) -> Outcome:
+    """Return the outcome of `left comparison right` from the values of both sides."""
+    coverage = sides[0].coverage
+    vacuity = tuple(dict.fromkeys(reason for side in sides for reason in side.vacuity))
+    values = [side.verdict for side in sides if isinstance(side.verdict, Value)]
+    if len(values) < len(sides):
+        unknown = next(side for side in sides if not isinstance(side.verdict, Value))
+        return Outcome(unknown.verdict, coverage, vacuity)
+    left, right = quantity_text(claim.left), quantity_text(claim.right)
+    named = list(zip((left, right), (value.amount for value in values), strict=True))
+    sign = compare_measures(values[0].exact, values[1].exact)
+    verdict: Holds | Violated | Undecided
+    if sign is None:
+        reason = f"no enclosure separates {left} from {right}"
+        verdict = Undecided(reason, "", "compare each of them with a number")
+    elif holds(claim.comparison, sign):
+        verdict = Holds()
+    else:
+        known = " and ".join(f"{text} = {amount.exact}" for text, amount in named)
+        requirement = f"{left} {claim.comparison} {right}, but {known}"
+        verdict = Violated(Counterexample((), (), (), requirement))
+    beside = tuple(Beside(f"{text} is", amount) for text, amount in named)
+    return Outcome(verdict, coverage, vacuity, beside=beside)
 
 
 # --- the whole channel ---------------------------------------------------------------------
@@ -218,42 +235,94 @@ def _whole(weight: Whole) -> Whole:
 
 
 def _decide_least_error(
-    claim: Question, quantity: LeastError, chain: Chain, selected: IntArray, measures: Measures
+    claim: Question,
+    quantity: LeastError,
+    chain: Chain,
+    selected: IntArray,
+    measures: Measures,
+    limits: Limits,
 ) -> Outcome:
-    """Decide a claim about the least α that the first output keeps with probability 1 - β."""
+    """Decide a claim about the least α that all errors keep with probability 1 - β."""
+    errors: dict[int, list[Sequence[Number | None]]] = {}
+    for position, key in quantity.errors:
+        errors.setdefault(position, []).append(measures[key])
+    laws = _error_laws(chain, selected, errors, limits)
     needed = subtract(1, quantity.failure)
     worst: tuple[Number | None, int] | None = None
     for state in selected.tolist():
-        error = _least_error(chain, state, measures[quantity.key], needed)
-        if worst is None or (worst[0] is not None and (error is None or error > worst[0])):
+        error = _quantile(laws[state], needed)
+        if worst is None or compare_measures(error, worst[0]) == 1:
             worst = error, state
     assert worst is not None, "a claim is about some state"
     value, state = worst
     amount = INFINITE if value is None else number_amount(value)
-    verdict = _decided(claim, "accuracy", value, amount, (chain.state_text(state),))
+    verdict = _decided(claim, quantity.text, value, amount, (chain.state_text(state),))
     beside = (Beside(f"reached from {chain.state_text(state)}"),)
     n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
     return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)
 
 
-def _least_error(
-    chain: Chain, state: int, errors: Sequence[Number | None], needed: Number
-) -> Number | None:
-    """Return the least α with P(error of the first output <= α) >= needed; None for no α."""
-    low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
+def _error_laws(
+    chain: Chain,
+    sources: IntArray,
+    errors: Mapping[int, Sequence[Sequence[Number | None]]],
+    limits: Limits,
+) -> dict[int, dict[Number, Number]]:
+    """Return P(largest error = e) for every source and every e; the rest of 1 is infinitely far.
+
+    `errors` has for the number of an output its errors, [n_states] each. One transition is one
+    output, so the law at a state is that of its successors, one output later, mixed.
+    """
+    graph, last = graph_of(chain), max(errors)
+    layers = [distinct(sources)]
+    for _ in range(last - 1):
+        limits.check_time(f"{len(layers)} outputs followed")
+        layers.append(distinct(graph.successors(layers[-1])))
+    laws: dict[int, dict[Number, Number]] = {}
+    nothing: dict[Number, Number] = {0: 1}
+    for position in range(last, 0, -1):
+        limits.check_time(f"{last - position} of {last} outputs compared")
+        worst = _largest(errors.get(position, ()), chain.n_states)
+        later, laws = laws, {}
+        for state in layers[position - 1].tolist():
+            law: dict[Number, Number] = {}
+            for target, p in _row(chain, state):
+                error = worst[target]
+                if error is None:
+                    continue
+                for largest, q in later.get(target, nothing).items():
+                    key = error if compare(error, largest) > 0 else largest
+                    law[key] = add(law.get(key, 0), multiply(p, q))
+            laws[state] = law
+    return laws
+
+
+def _largest(errors: Sequence[Sequence[Number | None]], n_states: int) -> list[Number | None]:
+    """Return the largest of several errors at each state, [n_states]; None where one is."""
+    largest: list[Number | None] = [0] * n_states
+    for error in errors:
+        pairs = zip(largest, error, strict=True)
+        largest = [right if compare_measures(left, right) == -1 else left for left, right in pairs]
+    return largest
+
+
+def _row(chain: Chain, state: int) -> Iterator[tuple[int, Number]]:
+    """Yield the successors of a state with their probabilities."""
+    row = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
     below = chain.denominators[state : state + 1].tolist()[0]
-    masses: dict[Number, Whole] = {}
-    numerators = chain.numerators[low:high].tolist()
-    for target, weight in zip(chain.targets[low:high].tolist(), numerators, strict=True):
-        error = errors[target]
-        if error is not None:
-            masses[error] = masses.get(error, 0) + weight
-    wanted = multiply(needed, number(below))
-    reached: Whole = 0
-    if compare(0, wanted) >= 0:
+    for target, weight in zip(
+        chain.targets[row].tolist(), chain.numerators[row].tolist(), strict=True
+    ):
+        yield target, number(weight, below)
+
+
+def _quantile(law: Mapping[Number, Number], needed: Number) -> Number | None:
+    """Return the least α with P(error <= α) >= needed; None for no α."""
+    if needed == 0:
         return 0
-    for error in sorted(masses, key=cmp_to_key(compare)):
-        reached = reached + masses[error]
-        if compare(number(reached), wanted) >= 0:
+    reached: Number = 0
+    for error in sorted(law, key=cmp_to_key(compare)):
+        reached = add(reached, law[error])
+        if compare(reached, needed) >= 0:
             return error
     return None

@@ -16,7 +16,6 @@ from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.check.values.verdicts import Amount, Beside, Table
 from dpcheck.exact import (
     Budget,
-    Epsilon,
     ExpNumber,
     LogOf,
     Number,
@@ -32,7 +31,7 @@ from dpcheck.exact import (
 )
 from dpcheck.logic.claims import LossQuantity, LossTable
 from dpcheck.privacy.concentrated import zcdp
-from dpcheck.privacy.enclosed import Enclosed
+from dpcheck.privacy.enclosed import Enclosed, Measure
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of, total_variation
 from dpcheck.privacy.posterior import posterior
 from dpcheck.privacy.profile import Piece, profile
@@ -41,9 +40,6 @@ from dpcheck.privacy.tradeoff import curve, type_two_error
 from dpcheck.records import dataclass
 
 _SEQUENCES_SHOWN = 6
-
-Measure = Number | Epsilon | Enclosed | None
-"""The value of a quantity; None is infinite."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,6 +58,11 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.logic.claims import (
+    ChannelQuantity,
+    LeastError,
+    LossQuantity,
+    LossTable,
+    PathProbability,
     PrivacyClaim,
     Quantity,
     QuantityClaim,
@@ -65,6 +70,7 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
+from dpcheck.logic.formula_text import formula_text
 from dpcheck.records import dataclass
 
 EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
@@ -134,7 +140,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
             found = _quantity(claim.quantity, setting.evidence)
             amount = quantity_amount(found.value)
             if setting.is_complete or _is_greatest(found.value, claim.quantity):
-                return Decision(Value(amount), amount)
+                return Decision(Value(amount, found.value), amount)
             return Decision(None, None, f"it is at least {amount.exact}")
         case QuantityClaim():
             return _decide_comparison(claim, setting)
@@ -292,22 +298,30 @@ def _example(
     )
 
 
-def _spoken(quantity: Quantity) -> str:
+def quantity_text(quantity: Quantity) -> str:
     """Return a quantity as a claim writes it: `delta(ln(2))`, `epsilon` for `epsilon(0)`."""
     match quantity:
         case TightDelta(epsilon=epsilon):
             return f"delta({exact_text(epsilon)})"
-        case TightEpsilon(delta=delta) if delta != 0:
-            return f"epsilon({exact_text(delta)})"
+        case TightEpsilon(delta=delta):
+            return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+        case LossQuantity(name=name, argument=argument):
+            return name if argument is None else f"{name}({exact_text(argument)})"
+        case PathProbability(path=path):
+            return f"P=? [ {formula_text(path)} ]"
+        case LeastError(text=text):
+            return text
+        case ChannelQuantity(name=name) | LossTable(name=name):
+            return name
         case _:
-            return "epsilon"
+            assert_never(quantity)
 
 
 def _quantity_counterexample(
     claim: QuantityClaim, found: Found, setting: Setting
 ) -> Counterexample:
     """Return why a comparison is false: the value, and the event that shows it if there is one."""
-    name = _spoken(claim.quantity)
+    name = quantity_text(claim.quantity)
     bound = "inf" if claim.bound is None else exact_text(claim.bound)
     value = quantity_amount(found.value).exact
     requirement = f"{name} {claim.comparison} {bound}, but {name} = {value}"

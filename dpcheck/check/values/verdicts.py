@@ -7,9 +7,12 @@ Every number appears twice: exactly, and as the exact value correctly rounded to
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpcheck.records import dataclass
+
+if TYPE_CHECKING:
+    from dpcheck.privacy.enclosed import Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +99,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What `compute` asked for; of a table the amount is the number of its rows."""
+    """What `compute` asked for, as text and as the number `exact`; of a table how many rows."""
 
     amount: Amount
+    exact: Measure
     table: Table | None = None
 
 

@@ -10,6 +10,7 @@ any one distance. A declared target of the same name wins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from dpcheck.diagnostics.claims import NothingObserved
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
@@ -19,6 +20,7 @@ from dpcheck.logic.claims import (
     LossTable,
     PrivacyClaim,
     QuantityClaim,
+    QuantityComparison,
     QuantityValue,
     TightDelta,
     TightEpsilon,
@@ -31,6 +33,8 @@ from dpcheck.resolve.expressions.expressions import constant
 from dpcheck.resolve.names.scopes import Scope
 
 WORDS = ("compose", "group")
+OF_LOSSES: Final = (TightEpsilon, TightDelta, LossQuantity, LossTable)
+"""Quantities that are computed from privacy losses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,8 @@ def _is_about_losses(claim: Claim) -> bool:
         case PrivacyClaim():
             return True
         case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
-            return isinstance(quantity, TightEpsilon | TightDelta | LossQuantity | LossTable)
+            return isinstance(quantity, OF_LOSSES)
+        case QuantityComparison(left=left, right=right):
+            return isinstance(left, OF_LOSSES) and isinstance(right, OF_LOSSES)
         case _:
             return False

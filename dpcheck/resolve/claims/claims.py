@@ -13,7 +13,7 @@ from dpcheck.diagnostics.claims import (
     WordTaken,
 )
 from dpcheck.diagnostics.names import UnknownFunction, UnknownName
-from dpcheck.diagnostics.quantities import TableInComparison
+from dpcheck.diagnostics.quantities import BudgetAgainstNumber, TableInComparison
 from dpcheck.exact import Budget
 from dpcheck.logic.claims import (
     At,
@@ -26,6 +26,7 @@ from dpcheck.logic.claims import (
     PrivacyClaim,
     Quantity,
     QuantityClaim,
+    QuantityComparison,
     QuantityValue,
     TightDelta,
     TightEpsilon,
@@ -47,7 +48,7 @@ from dpcheck.resolve.claims.formulas import (
     probability,
     state_formula,
 )
-from dpcheck.resolve.claims.quantities import ONE_VALUE, other_quantity
+from dpcheck.resolve.claims.quantities import ACCURACY, ONE_VALUE, other_quantity
 from dpcheck.resolve.expressions.expressions import BUILT_IN, DISTRIBUTIONS, constant
 from dpcheck.resolve.names.scopes import similar
 from dpcheck.source import Span
@@ -76,7 +77,7 @@ USAGE: Final = {
     "posterior_min": "`posterior_min(prior)`",
     "bayes_vulnerability": "`bayes_vulnerability`",
     "min_entropy_leakage": "`min_entropy_leakage`",
-    "accuracy": "`accuracy(value, beta)`",
+    "accuracy": ACCURACY,
     "profile": "`profile`",
     "losses": "`losses`",
 }
@@ -91,7 +92,7 @@ ARITY: Final = {
     "loss_tail": (1, 1),
     "posterior_max": (1, 1),
     "posterior_min": (1, 1),
-    "accuracy": (2, 2),
+    "accuracy": (2, 3),
 }
 """The least and the greatest number of arguments; (0, 0) for the others."""
 
@@ -282,7 +283,7 @@ def _is_observed(span: Span, word: str, reader: Reader) -> bool:
 
 
 def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reader) -> Claim | None:
-    """Return a quantity compared with one bound, the quantity on either side."""
+    """Return a quantity compared with one bound, on either side, or with another quantity."""
     position = next(i for i, word in enumerate(words) if word is not None)
     word = words[position]
     assert word is not None, "some side is a quantity"
@@ -290,20 +291,50 @@ def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reade
     if len(tree.operands) != 2 or word == "dp" or operator == "in":
         reader.scope.report(QuantityInFormula(tree.operands[position].span, word))
         return None
-    other, other_word = tree.operands[1 - position], words[1 - position]
-    is_declared = other_word in reader.scope.file.visible
-    if isinstance(other, surface.Call) and other_word is not None and not is_declared:
-        reader.scope.report(QuantityInFormula(other.span, other_word))
-        return None
+    other_word = words[1 - position]
+    if other_word is not None and not _is_declared(other_word, reader):
+        return _comparison_of_quantities(tree, word, other_word, reader)
     comparison = operator if position == 0 else FLIPPED[operator]
-    quantity = _quantity(tree.operands[position], word, reader)
-    if isinstance(quantity, LossTable):
-        reader.scope.report(TableInComparison(quantity.span, word, ONE_VALUE[quantity.name]))
-        return None
+    quantity = _compared_quantity(tree.operands[position], word, reader)
     bound, is_sound = _bound(tree.operands[1 - position], word, reader)
     if quantity is None or not is_sound:
         return None
     return QuantityClaim(quantity, comparison, bound, tree.span)
+
+
+def _is_declared(word: str, reader: Reader) -> bool:
+    """Return whether a word that could be a quantity means something that the file declares."""
+    scope = reader.scope
+    return word in scope.file.visible or word in scope.known_names() or word in scope.bindings
+
+
+def _compared_quantity(tree: surface.Expression, word: str, reader: Reader) -> Quantity | None:
+    """Return the quantity that a side of a comparison is: one value, no table."""
+    quantity = _quantity(tree, word, reader)
+    if isinstance(quantity, LossTable):
+        reader.scope.report(TableInComparison(quantity.span, word, ONE_VALUE[quantity.name]))
+        return None
+    return quantity
+
+
+def _comparison_of_quantities(
+    tree: surface.Comparison, left_word: str, right_word: str, reader: Reader
+) -> Claim | None:
+    """Return a comparison of two quantities of the target, both budgets or both numbers."""
+    if right_word == "dp":
+        reader.scope.report(QuantityInFormula(tree.operands[1].span, right_word))
+        return None
+    words = (left_word, right_word)
+    if (left_word in BUDGETS) != (right_word in BUDGETS):
+        budget_word, number_word = words if left_word in BUDGETS else reversed(words)
+        reader.scope.report(BudgetAgainstNumber(tree.span, budget_word, number_word))
+        return None
+    sides = zip(tree.operands, words, strict=True)
+    left, right = [_compared_quantity(side, word, reader) for side, word in sides]
+    if left is None or right is None:
+        return None
+    comparison = FLIPPED[FLIPPED[tree.operators[0]]]
+    return QuantityComparison(left, comparison, right, tree.span)
 
 
 def _bound(

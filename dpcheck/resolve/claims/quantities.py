@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from dpcheck.diagnostics.claims import WordTaken
 from dpcheck.diagnostics.quantities import QuantityArgument
 from dpcheck.exact import Rational
 from dpcheck.logic.claims import (
@@ -17,7 +18,7 @@ from dpcheck.logic.claims import (
 )
 from dpcheck.model import surface
 from dpcheck.model.atoms import Measure
-from dpcheck.model.expressions import Apply, Var, reads
+from dpcheck.model.expressions import Apply, reads
 from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import value_text
@@ -32,8 +33,12 @@ ONE_VALUE: Final = {
 }
 """The number that is one value of a function."""
 
+ACCURACY: Final = (
+    "`accuracy(value, beta)`, or `accuracy(output(i), value, beta)` of the i-th output"
+)
 DIGITS: Final = 17
 MAX_DIGITS: Final = 1000
+LAST_OUTPUT: Final = 10_000
 
 
 def other_quantity(
@@ -51,7 +56,7 @@ def other_quantity(
         case "bayes_vulnerability" | "min_entropy_leakage" as name, _:
             return ChannelQuantity(name, span)
         case "accuracy", _:
-            return _accuracy(arguments[0], arguments[1], span, reader)
+            return _accuracy(arguments, span, reader)
         case "total_variation" as name, _:
             return LossQuantity(name, None, DIGITS, span)
         case "zcdp" as name, n:
@@ -99,33 +104,94 @@ def _order(tree: surface.Expression, reader: Reader) -> int | Rational | None:
 
 
 def _digits(tree: surface.Expression, reader: Reader) -> int | None:
-    value = constant(tree, reader.scope, "a number of digits")
+    return _integer(tree, "the number of digits", MAX_DIGITS, reader)
+
+
+def _integer(tree: surface.Expression, what: str, largest: int, reader: Reader) -> int | None:
+    value = constant(tree, reader.scope, what)
     if value is None:
         return None
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_DIGITS:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= largest:
         return value
-    wanted = f"the number of digits is an integer from 1 to {MAX_DIGITS}"
+    wanted = f"{what} is an integer from 1 to {largest}"
     reader.scope.report(QuantityArgument(tree.span, wanted, value_text(value)))
     return None
 
 
 def _accuracy(
-    tree: surface.Expression, failure: surface.Expression, span: Span, reader: Reader
+    arguments: Sequence[surface.Expression], span: Span, reader: Reader
 ) -> LeastError | None:
-    """Return the least α for abs(output - f), collected as a measure."""
+    """Return the least α for the distances of some outputs from some values."""
+    *shown, goal, failure = arguments
+    if not shown and _is_output(goal):
+        reader.scope.report(WordTaken(span, "accuracy", ACCURACY))
+        return None
     beta = probability(failure, "β", reader.scope)
     if not isinstance(reader.target, Mechanism):
         wanted = "`accuracy` is about the numbers that a mechanism outputs"
         reader.scope.report(QuantityArgument(span, wanted, "about the states of a chain"))
         return None
-    value = expression(tree, reader.scope)
-    if beta is None or has_hole(value):
+    if shown:
+        errors = [_error(*pair, reader) for pair in _outputs_and_goals(shown[0], goal, reader)]
+    else:
+        errors = [(1, _distance(surface.Name("output", span=goal.span), goal, reader))]
+    found = [(number, key) for number, key in errors if number is not None and key is not None]
+    if beta is None or not found or len(found) < len(errors):
         return None
-    difference = Apply("-", (Var("output", tree.span), value), tree.span)
-    error = Apply("abs", (difference,), tree.span)
-    inputs = tuple(dict.fromkeys(name for name in reads(value) if name != "output"))
     texts = {name: value_text(known) for name, known in reader.filled_in.items()}
-    key = f"abs(output - ({written_text(tree, texts)}))"
-    reader.collected.atoms[key] = Measure(error, inputs)
+    written = ", ".join(written_text(argument, texts) for argument in arguments)
+    return LeastError(tuple(found), beta, f"accuracy({written})", span)
+
+
+def _outputs_and_goals(
+    shown: surface.Expression, goal: surface.Expression, reader: Reader
+) -> Sequence[tuple[surface.Expression, surface.Expression]]:
+    """Return each output with the value it is compared with; none, with a mistake, for others."""
+    if not isinstance(shown, surface.Tuple):
+        return [(shown, goal)]
+    n = len(shown.items)
+    if isinstance(goal, surface.Tuple) and len(goal.items) == n:
+        return list(zip(shown.items, goal.items, strict=True))
+    wanted = f"`accuracy` compares a tuple of {n} outputs with a tuple of {n} values"
+    reader.scope.report(QuantityArgument(goal.span, wanted, f"`{written_text(goal, {})}`"))
+    return []
+
+
+def _error(
+    shown: surface.Expression, goal: surface.Expression, reader: Reader
+) -> tuple[int | None, str | None]:
+    """Return the number of an output, and the measure of its distance from a value."""
+    call = shown.base if isinstance(shown, surface.Index) else shown
+    if not isinstance(call, surface.Call) or not _is_output(shown) or len(call.arguments) != 1:
+        wanted = "`accuracy` is about outputs such as `output(2)` or `output(2)[1]`"
+        reader.scope.report(QuantityArgument(shown.span, wanted, f"`{written_text(shown, {})}`"))
+        return None, None
+    read: surface.Expression = surface.Name("output", span=call.span)
+    if isinstance(shown, surface.Index):
+        read = surface.Index(read, shown.indices, span=shown.span)
+    tree = surface.positional(call.arguments[0])
+    number = _integer(tree, "the number of an output", LAST_OUTPUT, reader)
+    return number, _distance(read, goal, reader)
+
+
+def _is_output(tree: surface.Expression) -> bool:
+    """Return whether a tree is `output(i)`, or a component of it."""
+    call = tree.base if isinstance(tree, surface.Index) else tree
+    return isinstance(call, surface.Call) and call.function.name == "output"
+
+
+def _distance(shown: surface.Expression, goal: surface.Expression, reader: Reader) -> str | None:
+    """Return the key of a new measure: how far an output, or each component, is from a value."""
+    output, value = expression(shown, reader.scope), expression(goal, reader.scope)
+    if has_hole(output) or has_hole(value):
+        return None
+    difference = Apply("-", (output, value), goal.span)
+    errors = (
+        Apply("abs", (difference,), goal.span),
+        Apply("linf", (output, value), goal.span),  # of tuples
+    )
+    inputs = tuple(dict.fromkeys(name for name in reads(errors[0]) if name != "output"))
+    key = f"error {len(reader.collected.atoms)}"
+    reader.collected.atoms[key] = Measure(errors, inputs)
     reader.collected.kept_inputs.update(dict.fromkeys(inputs))
-    return LeastError(key, beta, span)
+    return key
