@@ -13,12 +13,22 @@ def _meant(candidate: str | None) -> str | None:
     return None if candidate is None else f"did you mean `{candidate}`?"
 
 
+_NOT_YET = {
+    "integers": "sets without bounds are not supported yet: write `lo..hi`",
+    "outputs": "the number of outputs is not supported yet: ask `P=? [ X X !stopped ]`",
+}
+
+
 @dataclass(frozen=True)
 class UnknownName(Mistake):
-    """A name that means nothing here; `similar` is a known one that looks like it."""
+    """A name that means nothing here; `similar` is a known one that looks like it.
+
+    `may_be_symbol`: it is a whole value, such as what is assigned, compared or put into a set.
+    """
 
     name: str
     similar: str | None
+    may_be_symbol: bool = False
 
     code: ClassVar[str] = "DP301"
     explanation: ClassVar[str] = """\
@@ -27,8 +37,13 @@ itself) must be introduced somewhere in the file: by a set literal in a declarat
 distribution literal, or as a bare name that is output. Anywhere else an unknown name is a mistake,
 most often a slip of the pen.
 
+In quotes a name is a symbol wherever it stands.
+
 Wrong: input x in {pos, neg}   ...   if x = pso { output Y }
 Right: input x in {pos, neg}   ...   if x = pos { output Y }
+
+Wrong: y := Y                        y ~ uniform({Y, N})
+Right: y := "Y"                      y ~ uniform({"Y", "N"})
 """
 
     @property
@@ -43,7 +58,15 @@ Right: input x in {pos, neg}   ...   if x = pos { output Y }
             return f"write `{self.name.lower()}`"
         if self.name.startswith("ln") and self.name[2:].isdigit():
             return f"write `ln {self.name[2:]}`"
-        return _meant(self.similar)
+        if self.name in ("integers", "outputs"):
+            return _NOT_YET[self.name]
+        symbol = f'a symbol, which stands for itself, is written `"{self.name}"`'
+        if not self.may_be_symbol:
+            return _meant(self.similar)
+        if self.similar is None:
+            return symbol
+        is_other_case = self.similar.lower() == self.name.lower()
+        return f"{_meant(self.similar)} {symbol}" if is_other_case else _meant(self.similar)
 
 
 @dataclass(frozen=True)
@@ -109,8 +132,8 @@ Right: y ~ survey(x = b)
 
 
 _FUNCTIONS_ELSEWHERE = {
-    "laplace": "noise is on the integers; `geometric(center, exp(-1/b)) clamped lo..hi` is the"
-    " Laplace distribution of scale b there",
+    "laplace": "continuous noise is not supported yet; on the integers the Laplace distribution of"
+    " scale b is `geometric(center, exp(-1/b)) clamped lo..hi`",
     "discrete_laplace": "it is `geometric(center, alpha)`, with alpha = `exp(-1/b)` for scale b",
     "normal": "noise is on the integers: `gaussian(center, base) conditioned lo..hi`",
     "discrete_gaussian": "it is `gaussian(center, base) conditioned lo..hi`",

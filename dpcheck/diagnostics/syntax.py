@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.records import dataclass
@@ -128,45 +128,74 @@ Right: x := x + 1       const n = 5
 
 @dataclass(frozen=True)
 class KeywordAsName(Mistake):
-    """A word of the language stands where a name is meant."""
+    """A word of the language stands where a name is meant; `in_formula` if only there it is one."""
 
     word: str
     meaning: str
     can_quote: bool
+    in_formula: bool
 
     code: ClassVar[str] = "DP105"
     explanation: ClassVar[str] = """\
-Keywords, and the operator words P D X F G U W R, are reserved everywhere. A variable, constant or
-mechanism needs another name; a symbol or label of that name is written in quotes.
+Keywords are reserved everywhere: a variable, constant or mechanism needs another name; a symbol or
+label of that name is written in quotes. The operator words P D X F G U W R E are reserved inside
+formulas only, where a name, symbol or label of that name is written in quotes.
 
-Wrong: output R               state U
-Right: output "R"             state "U"
+Wrong: output if              check m: P>=1/2 [ X output = R ]
+Right: output "if"            check m: P>=1/2 [ X output = "R" ]
 """
 
     @property
     def title(self) -> str:
         """Which word, and what it is."""
-        return f"`{self.word}` is {self.meaning} and cannot be a name"
+        where = " in a formula" if self.in_formula else " and cannot be a name"
+        return f"`{self.word}` is {self.meaning}{where}"
 
     @property
     def help(self) -> str | None:
         """Quotes, or another name."""
         if self.can_quote:
-            return f'a symbol or label of this name is written `"{self.word}"`'
+            kinds = "name, symbol or label `{}`" if self.in_formula else "symbol or label `{}`"
+            return f'a {kinds.format(self.word)} is written `"{self.word}"` here'
         return "choose another name"
+
+
+_NOT_YET: Final = {
+    "param": (
+        "claims about all values of a parameter are",
+        "ask for some of them, as in `for a in {1/4, 1/2} { check m(alpha = a): dp(-ln a) }`",
+    ),
+    "query": (
+        "queries that an analyst chooses are",
+        "fix them beforehand: `public c in S` before the first statement",
+    ),
+    "prior": (
+        "data drawn from a prior are",
+        "make the secret an input, and draw the data from it: `x ~ dist` as a statement",
+    ),
+    "unbounded": (
+        "noise without bounds is",
+        "write `clamped lo..hi`, `conditioned lo..hi`, `folded lo..hi` or `wrapped lo..hi`",
+    ),
+    "E": (
+        "expected values are",
+        'ask for probabilities, as in `P=? [ X output = 3 ]`; a name `E` is written `"E"` here',
+    ),
+}
+"""What a word is for, and what to write instead."""
 
 
 @dataclass(frozen=True)
 class ReservedWord(Mistake):
-    """A word kept for later versions of the language."""
+    """A word of what the language cannot say yet."""
 
     word: str
 
     code: ClassVar[str] = "DP106"
     explanation: ClassVar[str] = """\
-`param`, `query`, `prior` and `unbounded` are reserved for what the language will be able to say
-later: claims for all values of a parameter, adaptive queries, priors, noise without bounds. This
-version does nothing with them, and they cannot be names.
+`param`, `query`, `prior` and `unbounded` are words of what is not supported yet: claims about all
+values of a parameter, an analyst's adaptive queries, data drawn from a prior, noise without bounds.
+They cannot be names. `E`, the expected value, is such a word inside formulas only.
 
 Wrong: param a in (0, 1)
 Right: const a = 1/2
@@ -174,8 +203,13 @@ Right: const a = 1/2
 
     @property
     def title(self) -> str:
-        """Which word."""
-        return f"`{self.word}` is reserved for a later version of the language"
+        """What is not supported."""
+        return f"{_NOT_YET[self.word][0]} not supported yet (`{self.word}`)"
+
+    @property
+    def help(self) -> str:
+        """What to write instead."""
+        return _NOT_YET[self.word][1]
 
 
 @dataclass(frozen=True)

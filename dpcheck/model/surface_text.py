@@ -42,6 +42,7 @@ from dpcheck.model.surface import (
     WeightedBranches,
     WithPolicy,
 )
+from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.records import fields, replace
 
 # How tight each kind of expression binds, as in the grammar: an operand that binds less tight
@@ -196,7 +197,8 @@ def _atom(node: Expression) -> str:
         case Name(name, primed, quoted):
             return f'"{name}"' if quoted else name + "'" * primed
         case Call():
-            return f"{node.function.name}({_joined_arguments(node.arguments)})"
+            name = f'"{node.function.name}"' if node.function.quoted else node.function.name
+            return f"{name}({_joined_arguments(node.arguments)})"
         case Tuple(items):
             return f"({_joined(items)})"
         case SetLiteral(items):
@@ -288,7 +290,7 @@ def _filled(node: Any, values: Mapping[str, Expression]) -> Any:  # noqa: ANN401
     match node:
         case tuple():
             return tuple(_filled(item, values) for item in node)
-        case Name(name, primed=False, quoted=False):
+        case Name(name, primed=False, quoted=quoted) if not quoted or name in OPERATOR_WORDS:
             return values.get(name, node)
         case Binder() | SetComprehension() | WeightedBranches():
             inner = {name: value for name, value in values.items() if name != node.variable.name}
@@ -305,7 +307,7 @@ def _free_names(node: Any) -> Iterator[Name]:  # noqa: ANN401 (any part of a tre
         case tuple():
             for item in node:
                 yield from _free_names(item)
-        case Name(primed=False, quoted=False):
+        case Name(name, primed=False, quoted=quoted) if not quoted or name in OPERATOR_WORDS:
             yield node
         case Binder() | SetComprehension() | WeightedBranches():
             yield from _free_names(node.domain)

@@ -5,24 +5,27 @@ from __future__ import annotations
 import re
 from typing import Final
 
+OPERATOR_WORDS: Final = frozenset("PDXFGUWRE")
+"""Operators inside formulas, and names everywhere else."""
+
 _WORDS: Final = """
 import const fun dist mechanism chain check refute compute input public adjacent var while repeat
 run stop output state init observe if then else for in where true false ln div mod forall exists
-normalized clamped conditioned folded wrapped param query prior unbounded P D X F G U W R
+normalized clamped conditioned folded wrapped param query prior unbounded
 """
 
-KEYWORDS: Final = frozenset(re.findall(r"\w+", _WORDS))
+KEYWORDS: Final = frozenset(_WORDS.split())
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
 def is_plain(name: str) -> bool:
-    """Tell whether a name needs no quotes.
+    """Return whether a name needs no quotes inside a formula.
 
     >>> is_plain("top"), is_plain("R"), is_plain("a b")
     (True, False, False)
     """
-    return name not in KEYWORDS and _NAME.fullmatch(name) is not None
+    return name not in KEYWORDS | OPERATOR_WORDS and _NAME.fullmatch(name) is not None
 
 
 def word_text(name: str) -> str:

@@ -25,8 +25,8 @@ from dpcheck.diagnostics.syntax import (
     UnknownLibrary,
 )
 from dpcheck.model import surface as s
+from dpcheck.model.words import KEYWORDS
 from dpcheck.parse.depth import too_deep_place
-from dpcheck.parse.generated_tables import WORDS
 from dpcheck.parse.tokens import Token
 from dpcheck.records import dataclass, replace
 from dpcheck.source import SourceText, Span
@@ -577,7 +577,7 @@ class Builder:
     def primed(self, span: Span, token: Token) -> s.Name:
         """`x'`."""
         word = token.text[:-1]
-        if word in WORDS:
+        if word in KEYWORDS:
             self._report(QuotedPrime(span, word))
         return s.Name(word, primed=True, span=span)
 
@@ -707,6 +707,11 @@ class Builder:
     def call(self, span: Span, function: Token, arguments: list[s.Argument]) -> s.Call:
         """`function(arguments)`."""
         return s.Call(self._identifier(function), tuple(arguments), span=span)
+
+    def quoted_call(self, span: Span, function: Token, arguments: list[s.Argument]) -> s.Call:
+        """`"F"(arguments)`, a function whose name is an operator in formulas."""
+        name = self.quoted_label(self._place(function), function)
+        return s.Call(name, tuple(arguments), span=span)
 
     def binder(
         self,

@@ -15,6 +15,7 @@ from dpcheck.diagnostics.syntax import (
     UnmatchedBracket,
     WrongEqualsSign,
 )
+from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.generated_tables import OPERATORS, WORDS
 from dpcheck.parse.tokens import BAD, CLOSER_OF, END, ITEM_WORDS, Token
 from dpcheck.source import SourceText, Span
@@ -59,7 +60,7 @@ EXPRESSION_STARTS = frozenset(
         *("P", "D", "FORALL", "EXISTS", "MINUS", "LN", "NOT", "X", "F", "G", "IF", "ARG_NAME"),
     }
 )
-OPERATOR_WORDS = {
+OPERATOR_MEANINGS = {
     "P": "the probability operator",
     "D": "the privacy operator",
     "X": "the operator 'next'",
@@ -190,20 +191,22 @@ def _name(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explaine
     if WORDS.get(token.text) != token.type or not accepts("NAME"):
         return None
     wants_expression = accepts("NUMBER")
-    is_operator_word = token.type in OPERATOR_WORDS
+    is_operator_word = token.type in OPERATOR_MEANINGS
     if wants_expression and not is_operator_word:
         return None
     if not is_operator_word and _begins_line(tokens, i, span.source):
         return None
-    meaning = OPERATOR_WORDS.get(token.type, "a word of the language")
+    meaning = OPERATOR_MEANINGS.get(token.type, "a word of the language")
+    is_bound = tokens[i - 1].type == "OPEN" and tokens[i + 1].type == "IN"
     can_quote = accepts("STRING") and (wants_expression or not accepts("OPEN_BRACE"))
-    return Explained(KeywordAsName(span, token.text, meaning, can_quote), "NAME")
+    can_quote = can_quote and not is_bound
+    return Explained(KeywordAsName(span, token.text, meaning, can_quote, is_operator_word), "NAME")
 
 
 def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Explained | None:
     """Explain an operator word just before, which was probably meant as a symbol."""
     before = tokens[i - 1] if i else None
-    if before is None or before.type not in OPERATOR_WORDS:
+    if before is None or before.type not in OPERATOR_MEANINGS:
         return None
     kind = tokens[i].type
     if kind in EXPRESSION_STARTS or (kind == "OPEN_BRACKET" and before.type in ("P", "D")):
@@ -211,7 +214,8 @@ def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Expl
     if before.type in TEMPORAL and kind in ("LE", "LT", "GE", "GT"):
         return None  # a bound of steps
     place = Span(span.source, before.start, before.end)
-    return Explained(KeywordAsName(place, before.text, OPERATOR_WORDS[before.type], True))
+    meaning = OPERATOR_MEANINGS[before.type]
+    return Explained(KeywordAsName(place, before.text, meaning, True, True))
 
 
 def _two_statements(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
@@ -308,10 +312,14 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
     for near in (token, before):
         if near.type == "NAME" and near.text in FOREIGN_WORDS:
             return FOREIGN_WORDS[near.text]
+        if near.type == "NAME" and near.text in OPERATOR_WORDS:
+            return f"`{near.text}` is an operator in claims only: after the `:` of a `check`"
     wants_operand = accepts("NUMBER")
     match before.type, token.type:
         case _, "DOT" if tokens[i + 1].type == "NUMBER" and wants_operand:
             return f"write `0.{tokens[i + 1].text}`"
+        case "DOTS", "OPEN_BRACE" | "CLOSE_BRACKET":
+            return "ranges without an end are not supported yet: write its last number"
         case "NUMBER", "DOT":
             return f"write `{before.text}` or `{before.text}.0`; ranges have two dots"
         case _, "IF" | "NOT" | "X" | "F" | "G" if wants_operand:

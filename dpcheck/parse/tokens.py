@@ -22,6 +22,7 @@ from dpcheck.diagnostics.syntax import (
     UnclosedQuote,
 )
 from dpcheck.model.surface import MAX_NESTING
+from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.generated_tables import OPERATORS, PATTERNS, WORDS
 from dpcheck.source import SourceText, Span
 
@@ -115,6 +116,7 @@ def tokens_of(source: SourceText) -> Tokens:
     mistakes: list[Mistake] = []
     tokens = list(_raw_tokens(source, mistakes))
     tokens = _without_deep_brackets(tokens, source, mistakes)
+    _mark_operators(tokens, source, mistakes)
     _mark_contextual(tokens)
     return Tokens(tokens, mistakes)
 
@@ -134,7 +136,8 @@ def _raw_tokens(source: SourceText, mistakes: list[Mistake]) -> Iterator[Token]:
                 mistakes.append(ReservedWord(Span(source, start, end), word))
                 yield Token(BAD, word, start, end)
             else:
-                yield Token(words.get(word, "NAME"), word, start, end)
+                kind = "NAME" if word in OPERATOR_WORDS else words.get(word, "NAME")
+                yield Token(kind, word, start, end)
         elif kind == "OPERATOR":
             yield Token(operators[word], word, start, end)
         elif kind == "TAIL" and not match.group("TAIL"):
@@ -152,7 +155,7 @@ def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> It
         case "TAIL":
             tail = match.group("TAIL")
             number_end = end - len(tail)
-            if tail in WORDS and tail not in "PDXFGUWR":
+            if tail in WORDS and tail not in OPERATOR_WORDS:
                 yield Token("NUMBER", text[: -len(tail)], start, number_end)
                 yield Token(WORDS[tail], tail, number_end, end)
                 return
@@ -205,6 +208,31 @@ def _without_deep_brackets(
     return kept
 
 
+def _mark_operators(tokens: list[Token], source: SourceText, mistakes: list[Mistake]) -> None:
+    """Tell operator words from names, in place: they are operators inside formulas only.
+
+    A formula is what follows the target of a question, up to whatever ends the question.
+    """
+    formula_from: int | None = None
+    depth = 0  # brackets open in the formula
+    for i, token in enumerate(tokens):
+        kind = token.type
+        if kind in ("CHECK", "REFUTE", "COMPUTE"):
+            formula_from, depth = _after_target(tokens, i), 0
+        elif kind in ITEM_WORDS or kind == "SEMICOLON" or (kind == "FOR" and depth == 0):
+            formula_from = None
+        if formula_from is None or i < formula_from:
+            continue
+        depth += (kind in CLOSER_OF) - (kind in CLOSER_OF.values())
+        if depth < 0:
+            formula_from = None
+        elif token.text == "E" and kind == "NAME":
+            mistakes.append(ReservedWord(Span(source, token.start, token.end), "E"))
+            tokens[i] = token._replace(type=BAD)
+        elif token.text in OPERATOR_WORDS and kind == "NAME":
+            tokens[i] = token._replace(type=WORDS[token.text])
+
+
 def _mark_contextual(tokens: list[Token]) -> None:
     """Tell apart, in place, what one token of lookahead cannot: see the head of the grammar."""
     is_call: list[bool] = []  # for each open bracket: is it the `(` of a call?
@@ -235,7 +263,9 @@ def _mark_contextual(tokens: list[Token]) -> None:
             case "CHECK" | "REFUTE" | "COMPUTE":
                 is_call.clear()
                 is_block.clear()
-                _mark_at(tokens, i)
+                at = _after_target(tokens, i)
+                if tokens[at].type == "NAME" and tokens[at].text == "at":
+                    tokens[at] = tokens[at]._replace(type="AT")
         previous = tokens[i].type
 
 
@@ -266,11 +296,11 @@ def _is_pattern(tokens: list[Token], i: int) -> bool:
     )
 
 
-def _mark_at(tokens: list[Token], i: int) -> None:
-    """Mark the `at` after the target of the question whose word is at i."""
-    i += 2 if tokens[i + 1].type == "STRING" else 1
+def _after_target(tokens: list[Token], i: int) -> int:
+    """Return where the target ends of the question whose word is at i; there, if it has none."""
+    start = i = i + (2 if tokens[i + 1].type == "STRING" else 1)
     if tokens[i].type != "NAME":
-        return
+        return start
     i += 1
     if tokens[i].type == "OPEN":
         depth = 0
@@ -278,9 +308,8 @@ def _mark_at(tokens: list[Token], i: int) -> None:
             kind = tokens[i].type
             depth += (kind == "OPEN") - (kind == "CLOSE")
             if kind == END or kind in ITEM_WORDS:
-                return
+                return start
             i += 1
             if depth == 0:
                 break
-    if tokens[i].type == "NAME" and tokens[i].text == "at":
-        tokens[i] = tokens[i]._replace(type="AT")
+    return i

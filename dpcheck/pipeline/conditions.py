@@ -30,9 +30,10 @@ def _inputs(mechanism: Mechanism, explored: Explored, state: int) -> str:
     taken = frozenset(one.name for one in mechanism.inputs)
     parts = []
     for one in mechanism.inputs:
-        names = [one.name]
+        written = _name(one.name, frozenset())
+        names = [written]
         if one.lo is not None:
-            names = [f"{one.name}[{k}]" for k, _ in enumerate(one.cells, start=one.lo)]
+            names = [f"{written}[{k}]" for k, _ in enumerate(one.cells, start=one.lo)]
         columns = (one.name,) if one.lo is None else one.cells
         for name, column in zip(names, columns, strict=True):
             value = explored.table.value(int(explored.inputs[column][state]))

@@ -496,5 +496,5 @@ def _reader(
         bindings["output"] = Held(output, "output", declaration.span)
     bindings.update(scope.bindings)
     filled_in.update(loop_values)
-    inside = Scope(scope.session, scope.file, names, bindings)
+    inside = Scope(scope.session, scope.file, names, bindings, in_formula=True)
     return Reader(target, inside, Collected(), filled_in)

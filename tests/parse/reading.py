@@ -22,6 +22,11 @@ def expression_of(text):
     return parsed.expression
 
 
+def formula_of(text):
+    """Return what a text means as the claim of a question."""
+    return item_of(f"check m: {text}").claim
+
+
 def mistakes_in(text):
     """Return (line, column, code, title) of every mistake."""
     return [

@@ -6,7 +6,7 @@ import pytest
 
 from dpcheck.model import surface as s
 from dpcheck.model.surface_text import surface_text
-from tests.parse.reading import expression_of, item_of, model_of
+from tests.parse.reading import expression_of, formula_of, item_of, model_of
 
 
 def shown(part):
@@ -208,7 +208,7 @@ def test_chain_sorts_its_declarations():
     ],
 )
 def test_precedence(text, grouped):
-    assert expression_of(text) == expression_of(grouped)
+    assert formula_of(text) == formula_of(grouped)
 
 
 def test_comparisons_chain_and_conjunctions_are_flat():
@@ -249,13 +249,13 @@ def test_words_that_stay_names():
 
 
 def test_formulas():
-    claim = expression_of("D{ln 3, 1/4}[X (Y & D{0}[F<=n/m Y])] & P in [1/4, 1] [a U<=(k + 1) b]")
+    claim = formula_of("D{ln 3, 1/4}[X (Y & D{0}[F<=n/m Y])] & P in [1/4, 1] [a U<=(k + 1) b]")
     private, within = claim.operands
     assert shown(private.delta) == "1/4"
     assert shown(private.path.operand.operands[1].path.bound) == "n/m"
     assert shown(within.path.bound) == "k + 1"
-    assert expression_of("F<=n (x = 3)").bound.name == "n"
-    assert expression_of("F<=n output = 3").bound.name == "n"
+    assert formula_of("F<=n (x = 3)").bound.name == "n"
+    assert formula_of("F<=n output = 3").bound.name == "n"
 
 
 def test_named_arguments_and_equalities():

@@ -20,8 +20,6 @@ DEEP = {
     "minus": "-" * N + "1",
     "logarithms": "ln " * N + "2",
     "not": "!" * N + "a",
-    "next": "X " * N + "a",
-    "until": "a U " * N + "b",
     "sum": "1" + " + 1" * N,
     "power": "2" + "^2" * N,
     "implication": "a" + " => a" * N,
@@ -37,6 +35,12 @@ def test_deep_expressions_are_a_mistake(text):
         mistakes = parse(SourceText("a", prefix + text)).mistakes
         assert [found.code for found in mistakes] == ["DP113"]
         assert len(mistakes[0].span.text) <= 1
+
+
+@pytest.mark.parametrize("text", ["X " * N + "a", "a U " * N + "b", "P>=1 [ " * N + "a" + "]" * N])
+def test_deep_formulas_are_a_mistake(text):
+    mistakes = parse_model(SourceText("a", f"check m: {text}")).mistakes
+    assert [found.code for found in mistakes] == ["DP113"]
 
 
 WIDE = {

@@ -47,10 +47,16 @@ from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
 from dpcheck.model.surface_text import filled, surface_text
 from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
-from dpcheck.model.words import is_plain
+from dpcheck.model.words import OPERATOR_WORDS, is_plain
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
-from dpcheck.resolve.expressions.expressions import constant, expression, has_hole, known_value
+from dpcheck.resolve.expressions.expressions import (
+    constant,
+    expression,
+    has_hole,
+    known_value,
+    whole_value,
+)
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
 from dpcheck.resolve.names.scopes import Held, Known, Scope, similar
 from dpcheck.resolve.names.syntax import descendants
@@ -500,13 +506,13 @@ def _condition(
     tree: surface.Expression, mechanism: Mechanism, reader: Reader
 ) -> StateFormula | None:
     """Return an atom of a mechanism: a condition over `output` and inputs."""
-    expr = expression(tree, reader.scope)
+    expr = whole_value(tree, reader.scope)
     match expr:
         case Const(value=Symbol() as symbol):
             output: Expr = Var("output", tree.span)
             equal = Apply("=", (output, expr), tree.span)
             meaning = Condition(equal, reads_output=True, inputs=())
-            return _collected(_symbol_text(symbol, tree, reader.scope), meaning, tree.span, reader)
+            return _collected(_symbol_text(symbol, tree, reader), meaning, tree.span, reader)
     free = tuple(dict.fromkeys(reads(expr)))
     if has_hole(expr):
         return None
@@ -531,9 +537,11 @@ def _input_kinds(mechanism: Mechanism) -> dict[str, Kinds]:
     return kinds
 
 
-def _symbol_text(symbol: Symbol, tree: surface.Expression, scope: Scope) -> str:
+def _symbol_text(symbol: Symbol, tree: surface.Expression, reader: Reader) -> str:
+    if symbol.name in OPERATOR_WORDS and reader.scope.hides_symbol(symbol.name):
+        return _text(tree, reader)  # `"R"` would be what hides the symbol
     is_quoted = isinstance(tree, surface.Name) and tree.quoted
-    is_word = symbol.name in ("stopped", "diverged") or not _is_bare(symbol.name, scope)
+    is_word = symbol.name in ("stopped", "diverged") or not _is_bare(symbol.name, reader.scope)
     return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
 
 
@@ -584,6 +592,8 @@ def _value_tree(value: Value, span: Span, scope: Scope) -> surface.Expression | 
     match value:
         case bool():
             return surface.Boolean(value, span=span)
+        case Symbol(name=name) if name in OPERATOR_WORDS and scope.hides_symbol(name):
+            return None  # in quotes too it is the name that hides the symbol
         case Symbol(name=name):
             return surface.Name(name, quoted=not _is_bare(name, scope), span=span)
         case tuple():

@@ -121,7 +121,7 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
         case surface.Boolean():
             return Const(tree.value, tree.span)
         case surface.Name():
-            return _name(tree, scope)
+            return _name(tree, scope, may_be_symbol=False)
         case surface.Call():
             return _call(tree, scope)
         case surface.Index():
@@ -144,7 +144,8 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             | surface.SetLiteral()
         ):
             op, operands = _strict(tree)
-            return folded(op, [expression(operand, scope) for operand in operands], tree.span)
+            read = whole_value if op in ("tuple", "set") else expression
+            return folded(op, [read(operand, scope) for operand in operands], tree.span)
         case surface.Branches() | surface.WeightedBranches() | surface.WithPolicy():
             scope.report(DistributionAsValue(tree.span))
             return hole(tree.span)
@@ -159,6 +160,16 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             scope.report(FormulaAsValue(tree.span))
             return hole(tree.span)
     assert_never(tree)
+
+
+def whole_value(tree: surface.Expression, scope: Scope) -> Expr:
+    """Return the core expression of what may well be a symbol, alone.
+
+    A name that means nothing there is told how a symbol is written.
+    """
+    if isinstance(tree, surface.Name):
+        return _name(tree, scope, may_be_symbol=True)
+    return expression(tree, scope)
 
 
 def constant(tree: surface.Expression, scope: Scope, purpose: str) -> Value | None:
@@ -291,9 +302,9 @@ def _strict(
 # --- names ---------------------------------------------------------------------------------
 
 
-def _name(tree: surface.Name, scope: Scope) -> Expr:
+def _name(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) -> Expr:
     """Return what a name stands for: binding, constant, or symbol, in this order."""
-    if tree.quoted:
+    if scope.is_symbol(tree):
         return Const(Symbol(tree.name), tree.span)
     if tree.primed:
         return _primed(tree, scope)
@@ -311,16 +322,17 @@ def _name(tree: surface.Name, scope: Scope) -> Expr:
     if declaration is not None:
         scope.report(NotAValue(tree.span, tree.name, what_is(declaration)))
     else:
-        _report_unknown(tree, scope)
+        _report_unknown(tree, scope, may_be_symbol=may_be_symbol)
     return hole(tree.span)
 
 
-def _report_unknown(tree: surface.Name, scope: Scope) -> None:
+def _report_unknown(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) -> None:
     """Report a name that means nothing, unless an item with a syntax error may introduce it."""
-    candidate = scope.session.suggestion(tree.name, scope.known_names())
+    sinks = ("stopped", "diverged") if scope.in_formula else ()
+    candidate = scope.session.suggestion(tree.name, (*scope.known_names(), *sinks))
     broken = scope.session.broken
     if tree.name not in broken and (candidate is not None or not broken):
-        scope.report(UnknownName(tree.span, tree.name, candidate))
+        scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol))
 
 
 def _primed(tree: surface.Name, scope: Scope) -> Expr:
@@ -508,10 +520,10 @@ def _conditional(tree: surface.Conditional, scope: Scope) -> Expr:
         chosen, other = tree.then, tree.otherwise
         if not condition.value:
             chosen, other = other, chosen
-        expression(other, scope.uncertain())
-        return expression(chosen, scope)
-    then = expression(tree.then, scope.uncertain())
-    orelse = expression(tree.otherwise, scope.uncertain())
+        whole_value(other, scope.uncertain())
+        return whole_value(chosen, scope)
+    then = whole_value(tree.then, scope.uncertain())
+    orelse = whole_value(tree.otherwise, scope.uncertain())
     return If(condition, then, orelse, tree.span)
 
 
@@ -558,7 +570,8 @@ def _joined(tree: surface.Junction, kept: list[Expr]) -> Expr:
 
 def _comparison(tree: surface.Comparison, scope: Scope) -> Expr:
     """Return a comparison; a chain is a conjunction that evaluates every operand once."""
-    operands = [expression(operand, scope) for operand in tree.operands]
+    read = whole_value if {"=", "!=", "in"} & {*tree.operators} else expression
+    operands = [read(operand, scope) for operand in tree.operands]
     lets: list[tuple[str, Expr]] = []
     for i in range(1, len(operands) - 1):
         middle = operands[i]

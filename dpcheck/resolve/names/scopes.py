@@ -14,6 +14,7 @@ from dpcheck.model import surface
 from dpcheck.model.expressions import ArrayVar, Expr, Var
 from dpcheck.model.program import Target
 from dpcheck.model.values import Value
+from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.names.syntax import assigned_names
 from dpcheck.source import Span
@@ -150,7 +151,7 @@ class Scope:
 
     `certain` is false inside what a run may skip (the right side of `&`, a branch of `if`): what
     would be a mistake only if it were evaluated is then left to the run. `depth` counts the calls
-    of functions that are being written out.
+    of functions that are being written out. `in_formula`: operator words in quotes are names.
     """
 
     session: Session
@@ -160,6 +161,7 @@ class Scope:
     primed: Mapping[str, Held] | None = None
     certain: bool = True
     depth: int = 0
+    in_formula: bool = False
 
     def inside(self, file: File) -> Scope:
         """Return the scope of a function's body: only what its own file says."""
@@ -176,6 +178,20 @@ class Scope:
     def uncertain(self) -> Scope:
         """Return the scope for a part that a run may skip."""
         return replace(self, certain=False) if self.certain else self
+
+    def is_symbol(self, tree: surface.Name) -> bool:
+        """Return whether a quoted name is a symbol whatever else has that name.
+
+        In a formula, where `R` is an operator, `"R"` is what `R` is elsewhere.
+        """
+        if not (tree.quoted and self.in_formula and tree.name in OPERATOR_WORDS):
+            return tree.quoted
+        return not self.hides_symbol(tree.name)
+
+    def hides_symbol(self, name: str) -> bool:
+        """Return whether a constant, parameter, input or local wins over a symbol of that name."""
+        _, declaration = self.file.visible.get(name, (None, None))
+        return name in self.bindings or isinstance(declaration, surface.Constant)
 
     def report(self, mistake: Mistake) -> None:
         """Keep a mistake."""

@@ -35,6 +35,7 @@ from dpcheck.resolve.expressions.expressions import (
     folded,
     has_hole,
     hole,
+    whole_value,
 )
 from dpcheck.resolve.expressions.signatures import (
     InputShape,
@@ -245,7 +246,7 @@ class _Walk:
         """Return the steps of one statement."""
         match statement:
             case surface.Assign(place=place, value=value, span=span):
-                return self.assignment(place, expression(value, scope), scope, span)
+                return self.assignment(place, whole_value(value, scope), scope, span)
             case surface.Sample():
                 return self.sample(statement, scope)
             case surface.Var():
@@ -408,7 +409,7 @@ class _Walk:
     def declaration(self, declared: surface.Var, scope: Scope) -> list[Step]:
         """Return the steps of `var`."""
         domain = None if declared.domain is None else expression(declared.domain, scope)
-        value = None if declared.value is None else expression(declared.value, scope)
+        value = None if declared.value is None else whole_value(declared.value, scope)
         name = declared.name.name
         if not self.assignable(declared.name, scope):
             return []
