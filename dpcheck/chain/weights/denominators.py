@@ -18,6 +18,9 @@ from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct
 from dpcheck.exact import Whole, exact_quotient, whole_lcm
 
+_ONE: Whole = 1
+"""Python has one object for the integer 1, so that `is` finds it at the price of a pointer."""
+
 INT64_LIMIT = 2**62
 MAX_BITS = 62
 
@@ -252,13 +255,22 @@ def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> Weig
         if left.dtype == np.int64 and fits(bound):
             return left * right
         others = marked(are_others)
+    elif left.dtype == np.int64:
+        return multiplied(right, left, bound)
     else:
-        others = np.arange(len(left))
-    if left.dtype == np.int64 and len(others) == len(left) and (left == 1).all():
-        return right
+        return _object_products(left.tolist(), right.tolist())
     product = as_objects(left).copy()
     product[others] = product[others] * as_objects(right)[others]
     return product
+
+
+def _object_products(left: list[Whole], right: list[Whole]) -> WeightArray:
+    """Return the products of Python's numbers, where a factor 1 returns the other factor itself."""
+    products = np.empty(len(left), object)
+    products[:] = [
+        a if b is _ONE else b if a is _ONE else a * b for a, b in zip(left, right, strict=True)
+    ]
+    return products
 
 
 def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightArray:

@@ -17,7 +17,7 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.weights.denominators import as_objects
 from dpcheck.check.evidence.sequences import SequenceTable
-from dpcheck.exact import MAX_FLOAT_BITS, Whole
+from dpcheck.exact import MAX_FLOAT_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,27 +27,19 @@ else:
     FloatArray = np.ndarray
 
 
-def rounded_chances(
-    table: SequenceTable, scales: Sequence[Whole], codes: IntArray
-) -> FloatArray | None:
-    """Return the entries' probabilities as floats, [n_entries]; None where some are no rationals.
+def rounded_chances(table: SequenceTable, scales: Sequence[int], codes: IntArray) -> FloatArray:
+    """Return the probabilities of a table of integers as floats, [n_entries].
 
     scales: the different denominators; codes [n_sources]: which of them each row has. Each
     probability is at least 2^-1000, or not a number where it is too small for its denominator.
     """
     widths, weights = np.diff(table.indptr), table.weights
-    integers = [scale for scale in scales if isinstance(scale, int)]
-    if len(integers) < len(scales):
-        return None
-    lost = [max(0, scale.bit_length() - MAX_FLOAT_BITS) for scale in integers]
+    lost = [max(0, scale.bit_length() - MAX_FLOAT_BITS) for scale in scales]
     is_long = any(lost)
-    try:
-        if is_long:
-            weights = as_objects(weights) >> np.repeat(np.array(lost, object)[codes], widths)
-        above = weights.astype(np.float64)
-    except TypeError:
-        return None
-    below = np.array([scale >> bits for scale, bits in zip(integers, lost, strict=True)], float)
+    if is_long:
+        weights = as_objects(weights) >> np.repeat(np.array(lost, object)[codes], widths)
+    above = weights.astype(np.float64)
+    below = np.array([scale >> bits for scale, bits in zip(scales, lost, strict=True)], float)
     chances: FloatArray = above / np.repeat(below[codes], widths)
     if is_long:
         has_lost = np.repeat(np.array(lost)[codes] > 0, widths)

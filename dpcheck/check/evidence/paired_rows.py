@@ -7,7 +7,8 @@ once. Weights stay whole numbers over the denominators of their rows: with E = a
 
     p/D > E q/D'   exactly if   p X > q Y   with X : Y = D' b : a D in lowest terms,
 
-in int64 where D X and D' Y are below 2^62 (p <= D and q <= D'), in Python integers or ℤ[e^r] else.
+in int64 where D X and D' Y are below 2^62 (p <= D and q <= D'), in Python integers or ℤ[e^r] else,
+there once for each different pair of numbers (`number_codes`).
 An irrational E is first replaced by a lower and an upper rational bound; only outputs between the
 two are decided one by one.
 
@@ -34,6 +35,7 @@ from dpcheck.chain.weights.denominators import as_objects, distinct_pairs, weigh
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.check.evidence.equal_rows import classes_by_limbs
 from dpcheck.check.evidence.float_probabilities import FloatArray, rounded_chances
+from dpcheck.check.evidence.number_codes import NumberCodes, number_codes
 from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.exact import (
@@ -54,7 +56,7 @@ from dpcheck.records import dataclass
 
 FloatPair = tuple[FloatArray, FloatArray]
 if TYPE_CHECKING:
-    Placed = TypeVar("Placed", WeightArray, FloatArray)
+    Placed = TypeVar("Placed", WeightArray, FloatArray, IntArray)
 
 _INT64_LIMIT = 2**62
 _BLOCK = 1 << 20
@@ -93,8 +95,6 @@ class PairedRows:
         chosen = self._class_pairs
         limits.check_time(f"0 of {len(chosen)} pairs of rows compared")
         if not self.have_one_support or len(chosen) < self.table.indptr[1]:
-            return self.blocks(limits)
-        if self._chances is None:
             return self.blocks(limits)
         columns = np.ascontiguousarray(self._chances.reshape(len(self._classes), -1).T)
         tops = []
@@ -168,11 +168,10 @@ class PairedRows:
         """
         start, end = self._bounds[i]
         row = slice(start, min(end, start + _HEAD))
-        denominator = self.table.denominators[i]
-        try:
-            head = tuple([weight / denominator for weight in self.table.weights[row].tolist()])
-        except TypeError:
+        if self._numbers is not None:
             return self._key(i, _HEAD)
+        denominator = self.table.denominators[i]
+        head = tuple([weight / denominator for weight in self.table.weights[row].tolist()])
         return head if self.have_one_support else (head, self.table.sequences[row].tobytes())
 
     def _key(self, i: int, width: int | None) -> _Key:
@@ -184,14 +183,13 @@ class PairedRows:
         start, end = self._bounds[i]
         row = slice(start, end if width is None else min(end, start + width))
         support = b"" if self.have_one_support else self.table.sequences[row].tobytes()
+        if self._numbers is not None:
+            return support, 1, self._numbers.codes[row].tobytes()
         if len(self._scales[0]) == 1 and self.table.weights.dtype == np.int64:
             return support, 1, self.table.weights[row].tobytes()
-        denominator, weights = self.table.denominators[i], self.table.weights[row].tolist()
-        divisor = _common_divisor(denominator, weights)
-        if divisor > 1:
-            denominator = exact_quotient(denominator, divisor)
-            weights = [weight // divisor for weight in weights]
-        return support, denominator, tuple(weights)
+        numbers = [self.table.denominators[i], *self.table.weights[row].tolist()]
+        divisor = gcd(*cast("list[int]", numbers))
+        return support, numbers[0] // divisor, tuple([n // divisor for n in numbers[1:]])
 
     @cached_property
     def _scales(self) -> tuple[Sequence[Whole], IntArray]:
@@ -202,9 +200,17 @@ class PairedRows:
         return list(codes), np.fromiter(found, np.int64, len(denominators))
 
     @cached_property
-    def _chances(self) -> FloatArray | None:
-        """The probabilities of the table's entries, rounded, where all are rational."""
-        return rounded_chances(self.table, *self._scales)
+    def _numbers(self) -> NumberCodes | None:
+        """The different numbers of the table, where some are no rationals."""
+        return number_codes(self.table, *self._scales)
+
+    @cached_property
+    def _chances(self) -> FloatArray:
+        """The probabilities of the table's entries, rounded, [n_entries]."""
+        if self._numbers is not None:
+            return self._numbers.chances[self._numbers.codes]
+        scales, codes = self._scales
+        return rounded_chances(self.table, cast("list[int]", scales), codes)
 
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
@@ -272,12 +278,14 @@ class PairedRows:
         width = int(self.table.indptr[1])
         grid = weights.reshape(-1, width)
 
-        def chances() -> FloatPair | None:
-            if self._chances is None:
-                return None
+        def chances() -> FloatPair:
             rounded = self._chances.reshape(-1, width)
             return rounded[left].reshape(-1), rounded[right].reshape(-1)
 
+        numbers = None
+        if self._numbers is not None:
+            places = self._numbers.codes.reshape(-1, width) + 1
+            numbers = places[left].reshape(-1), places[right].reshape(-1)
         segments = np.arange(len(chosen))
         return Block(
             pair=chosen,
@@ -291,6 +299,7 @@ class PairedRows:
             p_scales=codes[left],
             q_scales=codes[right],
             chances=chances,
+            numbers=numbers,
         )
 
     def _block(self, chosen: IntArray) -> Block:
@@ -309,12 +318,14 @@ class PairedRows:
         where_p, where_q = where[: len(keys_p)], where[len(keys_p) :]
         n = len(keys)
 
-        def chances() -> FloatPair | None:
+        def chances() -> FloatPair:
             found = self._chances
-            if found is None:
-                return None
             return _placed(found[at_p], where_p, n), _placed(found[at_q], where_q, n)
 
+        numbers = None
+        if self._numbers is not None:
+            places = self._numbers.codes + 1
+            numbers = _placed(places[at_p], where_p, n), _placed(places[at_q], where_q, n)
         segment = keys // self.table.n_sequences
         return Block(
             pair=chosen,
@@ -328,6 +339,7 @@ class PairedRows:
             p_scales=codes[left],
             q_scales=codes[right],
             chances=chances,
+            numbers=numbers,
         )
 
     def _entries(self, sources: IntArray) -> tuple[IntArray, IntArray]:
@@ -344,7 +356,8 @@ class Block:
     pair [n_segments] rows of the evidence's pairs; segment k holds the entries from `starts[k]`.
     segment, sequence, p, q [n_entries]; p is over the denominator `scales[p_scales[segment]]`, and
     q over that of `q_scales`, [n_segments]. `chances` makes both probabilities, [n_entries], as
-    `rounded_chances` gives them, when they are first needed.
+    `rounded_chances` gives them, when they are first needed. Over ℤ[e^r], `numbers` are the codes
+    of p and q, from 1, [n_entries]; 0 where there is no entry.
     """
 
     pair: IntArray
@@ -357,7 +370,8 @@ class Block:
     scales: Sequence[Whole]
     p_scales: IntArray
     q_scales: IntArray
-    chances: Callable[[], FloatPair | None]
+    chances: Callable[[], FloatPair]
+    numbers: tuple[IntArray, IntArray] | None
 
     def reversed(self) -> Block:
         """Return the same rows with p and q exchanged."""
@@ -372,12 +386,13 @@ class Block:
             self.scales,
             self.q_scales,
             self.p_scales,
-            lambda: None if self._chances is None else self._chances[::-1],
+            lambda: self._chances[::-1],
+            None if self.numbers is None else self.numbers[::-1],
         )
 
     def exceeding(self, factor: Factor) -> BoolArray:
         """Return where p > E q, [n_entries]."""
-        if factor.value is not None and (factor.is_rational or self._has_powers):
+        if factor.value is not None and (factor.is_rational or self.numbers is not None):
             return self._exceeding_at(factor.value, None)
         low, high = factor.bounds()
         sure = self.without_counterpart() if high is None else self._exceeding_at(high, None)
@@ -392,8 +407,7 @@ class Block:
             return products[0] > products[1]
         above, near = self._clearly_above(value, entries)
         if len(near):
-            p, q = self._cross_multiplied(value, near if entries is None else entries[near])
-            above[near] = p > q
+            above[near] = self._signs(value, near if entries is None else entries[near]) > 0
         return above
 
     def _shared_products(
@@ -418,9 +432,31 @@ class Block:
         products, chosen = self._shared_products(value, entries), entries
         if products is None:
             chosen = entries[self._clearly_above(value, entries)[1]]
-            products = self._cross_multiplied(value, chosen)
-        p, q = products
-        return chosen[np.asarray((p == q) & (self.p[chosen] != 0), np.bool_)]
+            are_equal = self._signs(value, chosen) == 0
+        else:
+            are_equal = np.asarray(products[0] == products[1], np.bool_)
+        found: IntArray = chosen[are_equal & np.asarray(self.p[chosen] != 0, np.bool_)]
+        return found
+
+    def _signs(self, value: Number, entries: IntArray) -> IntArray:
+        """Return the signs of p - value · q for some entries, exactly.
+
+        Over ℤ[e^r] each different pair of numbers is compared once. First whether they are equal,
+        an identity of coefficients: where floats are near each other, that is the rule.
+        """
+        if self.numbers is None:
+            back = None
+        else:
+            keys = self.numbers[0][entries] * (int(self.numbers[1].max()) + 1)
+            _, first, back = np.unique(
+                keys + self.numbers[1][entries], return_index=True, return_inverse=True
+            )
+            entries = entries[first]
+        p, q = self._cross_multiplied(value, entries)
+        differ = marked(~np.asarray(p == q, np.bool_))
+        signs: IntArray = np.zeros(len(entries), np.int64)
+        signs[differ] = np.where(np.asarray(p[differ] > q[differ], np.bool_), 1, -1)
+        return signs if back is None else signs[back]
 
     def ratio_gap(self, value: Number, k: int) -> Gap:
         """Return p - E q for the entries of segment k where p = value · q, at least one."""
@@ -431,7 +467,7 @@ class Block:
     def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
         """Return where floats tell that p > value · q, and which entries they do not decide."""
         ratios, bounds = self._ratios, float_bounds(value)
-        if ratios is None or bounds is None:
+        if bounds is None:
             n_asked = len(self.p) if entries is None else len(entries)
             return np.zeros(n_asked, np.bool_), np.arange(n_asked)
         ratios = ratios if entries is None else ratios[entries]
@@ -440,17 +476,15 @@ class Block:
         return above, marked(~(above | (ratios < low * (1 - _MARGIN))))
 
     @cached_property
-    def _ratios(self) -> FloatArray | None:
+    def _ratios(self) -> FloatArray:
         """Estimates of p/q as probabilities, [n_entries]: inf for p/0, not a number for 0/0."""
-        if self._chances is None:
-            return None
         p, q = self._chances
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios: FloatArray = p / q
         return ratios
 
     @cached_property
-    def _chances(self) -> FloatPair | None:
+    def _chances(self) -> FloatPair:
         """The probabilities of p and of q, rounded."""
         return self.chances()
 
@@ -531,14 +565,6 @@ class Block:
             above = above[self._exceeding_at(best[0], above)]
         return best
 
-    @cached_property
-    def _has_powers(self) -> bool:
-        """Tell whether some weight or scale lies outside the integers."""
-        if self.p.dtype != object:
-            return False
-        weights = (*self.scales, *self.p.tolist(), *self.q.tolist())
-        return any(isinstance(weight, ExpPolynomial) for weight in weights)
-
 
 def _largest_quotients(columns: FloatArray, pairs: IntArray) -> FloatArray:
     """Return the largest of p/q and q/p of each pair of rows, [n_pairs]; columns [width, n_rows].
@@ -603,14 +629,6 @@ def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
     occurs = np.zeros(n_codes, np.bool_)
     occurs[codes] = True
     return marked(occurs), (occurs.cumsum() - 1)[codes]
-
-
-def _common_divisor(denominator: Whole, weights: list[Whole]) -> int:
-    """Return the gcd of integers, 1 where there are powers of e among them."""
-    try:
-        return gcd(*cast("list[int]", [denominator, *weights]))
-    except TypeError:
-        return 1
 
 
 def _placed(values: Placed, where: IntArray, size: int) -> Placed:
