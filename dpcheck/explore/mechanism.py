@@ -13,7 +13,7 @@ from dpcheck.chain.weights.rows import Rows, with_sinks
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
-from dpcheck.explore.runs.later_neighbors import later_pairs
+from dpcheck.explore.runs.later_neighbors import later_pairs, with_results_drawn
 from dpcheck.explore.runs.liveness import flow_of
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, explore_runs, input_text
@@ -35,6 +35,7 @@ def mechanism_chain(
     table = ValueTable(limits)
     inputs, n_inputs = universe(mechanism, table, limits)
     kept = kept_variables(mechanism, kept_inputs)
+    mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
     flow = flow_of(mechanism, kept)
     rows, raw = explore_runs(
         mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors

@@ -144,13 +144,17 @@ Distribution = (
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target := value`; with `within`, a value outside that set is the user's mistake."""
+    """`target := value`; with `within`, a value outside that set is the user's mistake.
+
+    `is_drawn` marks the result of a sampled mechanism: neighbors of later states have equal ones.
+    """
 
     target: str
     value: Expr
     within: Expr | None
     next: int
     span: Span
+    is_drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

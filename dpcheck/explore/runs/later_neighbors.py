@@ -16,9 +16,26 @@ from dpcheck.chain.weights.rows import ranges
 from dpcheck.explore.runs.program_points import SHOWN
 from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.limits import Limits
-from dpcheck.records import dataclass
+from dpcheck.model.expressions import Const
+from dpcheck.model.program import Assign, Branches, Mechanism, Node, Sample
+from dpcheck.records import dataclass, replace
 
 NOWHERE = -1
+
+
+def with_results_drawn(mechanism: Mechanism) -> Mechanism:
+    """Return the same runs, where the results of sampled mechanisms are drawn with certainty.
+
+    So they are compared as those of every `~` are.
+    """
+
+    def drawn(node: Node) -> Node:
+        if not isinstance(node, Assign) or not node.is_drawn:
+            return node
+        certain = Branches(((node.value, Const(1, node.span)),), normalized=False, span=node.span)
+        return Sample(node.target, certain, node.within, node.next, node.span)
+
+    return replace(mechanism, nodes=tuple(map(drawn, mechanism.nodes)))
 
 
 def later_pairs(raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:

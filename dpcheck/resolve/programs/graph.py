@@ -55,8 +55,8 @@ class _Builder:
     def step(self, step: Step, following: int, exits: _Exits) -> int:
         """Return the node of a step after which `following` comes."""
         match step:
-            case steps.Assign(target, value, within, span):
-                return self.add(program.Assign(target, value, within, following, span))
+            case steps.Assign(target, value, within, span, is_drawn):
+                return self.add(program.Assign(target, value, within, following, span, is_drawn))
             case steps.AssignCell(array, lo, cells, index, value, within, span):
                 node = program.AssignCell(array, lo, cells, index, value, within, following, span)
                 return self.add(node)

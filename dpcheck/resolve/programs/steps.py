@@ -18,12 +18,13 @@ from dpcheck.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target := value`, within a set if there is one."""
+    """`target := value`, within a set if there is one; `is_drawn` for the result of a mechanism."""
 
     target: str
     value: Expr
     within: Expr | None
     span: Span
+    is_drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,7 @@ def exactly_one_output(
 
 
 def _kept(result: str, step: Captured) -> Step:
-    return Assign(result, step.value, None, step.span)
+    return Assign(result, step.value, None, step.span, is_drawn=True)
 
 
 def _once(result: str, counter: str, name: str, step: Captured) -> Step:
