@@ -1,4 +1,4 @@
-"""Claims about compositions and groups: independent runs on one input, neighbors at a distance.
+"""Claims about compositions and groups: independent runs on one input, neighbors further apart.
 
 A composition has no chain here. The losses of its parts are computed pair by pair and composed
 (`privacy.composition`), and every claim that losses determine is decided on the result. Beside it
@@ -12,7 +12,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import pairwise, product
+from math import prod
 
 import numpy as np
 from flint import arb, ctx
@@ -45,6 +46,7 @@ from dpcheck.exact import (
     exact_text,
     excess,
     excess_sign,
+    log,
     multiply,
 )
 from dpcheck.limits import Limits
@@ -63,12 +65,16 @@ from dpcheck.logic.claims import (
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.privacy.losses import Loss, LossDistribution
+from dpcheck.privacy.profile import Piece, profile
 from dpcheck.records import dataclass
 from dpcheck.records import replace as with_fields
 
 
 def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
-    """Return the chain with states at a distance of the neighbor graph as neighbors."""
+    """Return the chain with states at distance 1 to `distance` of the neighbor graph as neighbors.
+
+    Those are the groups of at most so many (Dwork, Roth, 2014, Theorem 2.2).
+    """
     if distance == 1:
         return chain
     import networkx as nx
@@ -77,9 +83,9 @@ def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
     graph.add_edges_from(chain.neighbors.pairs.tolist())
     found: list[tuple[int, int]] = []
     for state in sorted(graph.nodes):
-        limits.check_time(f"{len(found)} pairs at distance {distance} found")
+        limits.check_time(f"{len(found)} pairs at distance {distance} or less found")
         reached = nx.single_source_shortest_path_length(graph, state, cutoff=distance)
-        found.extend((state, t) for t, d in reached.items() if d == distance and state < t)
+        found.extend((state, t) for t in reached if state < t)
     pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
     return with_fields(chain, neighbors=NeighborRelation(pairs))
 
@@ -350,17 +356,53 @@ def _sum_of_balls(terms: Sequence[tuple[Epsilon | Number | Excess | None, int]])
     return Enclosed(enclosure)
 
 
+MAX_TRIED = 20_000
+"""So many losses, and gaps of pairs, are looked at to split a budget among parts."""
+
+
 def _basic_composition(
     epsilon: Budget, parts: Sequence[ComposedEvidence], times: Sequence[int]
 ) -> Beside:
-    """Return Σ times · δ(ε/n), ε shared evenly among all n runs."""
-    share = epsilon / sum(times)
-    factor = Factor.of(share)
-    terms: list[tuple[Number | Excess, int]] = []
-    for part, n in zip(parts, times, strict=True):
-        gap = part.worst_gap(factor)
-        terms.append((0 if gap is None else excess(gap.p, gap.q, share), n))
-    return Beside("basic composition promises", _capped_sum(terms))
+    """Return the least Σ times · δ(share) over the ways to split ε among the parts.
+
+    The runs of a part have equal shares. Between corners of its profile δ = p - e^ε q is concave in
+    ε, so a sum is least where all parts but one stand at a corner, those at ε = 0 among them; these
+    ways are tried, and equal shares. (Corners that are no budgets, of ratios in ℚ(e^r), are not,
+    nor where they are very many.)
+    """
+    ways = [[epsilon / sum(times)] * len(parts)]
+    different = [losses.losses for part in parts for _, losses in part.different]
+    is_tried = len(parts) > 1 and sum(map(len, different)) <= MAX_TRIED
+    profiles = [profile(part.different) for part in parts] if is_tried else []
+    corners = [_corners(pieces, epsilon / n) for pieces, n in zip(profiles, times, strict=False)]
+    for rest in range(len(profiles)):
+        others = [c if k != rest else [Budget.of(0)] for k, c in enumerate(corners)]
+        if prod(map(len, others)) * len(different) > MAX_TRIED:
+            continue
+        for way in map(list, product(*others)):
+            spent = sum((share * n for share, n in zip(way, times, strict=True)), Budget.of(0))
+            if spent <= epsilon:
+                ways.append(way)
+                way[rest] = (epsilon - spent) / times[rest]
+    promises = [
+        [(_delta(part, share), n) for part, share, n in zip(parts, way, times, strict=True)]
+        for way in ways
+    ]
+    # Each is a promise, so it does no harm if the least is found by sixteen of its digits.
+    least = min(promises, key=lambda terms: float(_sum_of_balls(terms).ball(128).mid()))
+    return Beside("basic composition promises", _capped_sum(least))
+
+
+def _corners(pieces: Sequence[Piece], most: Budget) -> list[Budget]:
+    """Return the corners of a profile that are budgets of at most so much."""
+    logarithms = (log(piece.start) for piece in pieces)
+    return [corner for corner in logarithms if isinstance(corner, Budget) and corner <= most]
+
+
+def _delta(part: ComposedEvidence, epsilon: Budget) -> Number | Excess:
+    """Return the least δ of a part for an ε."""
+    gap = part.worst_gap(Factor.of(epsilon))
+    return 0 if gap is None else excess(gap.p, gap.q, epsilon)
 
 
 def _capped_sum(terms: Sequence[tuple[Number | Excess, int]]) -> Amount:

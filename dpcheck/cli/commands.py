@@ -124,7 +124,7 @@ def _define(command: Callable[..., int]) -> Callable[..., int]:
             type=click.IntRange(min=1),
             default=1,
             metavar="K",
-            help="Compare inputs at distance K of the neighbor graph.",
+            help="Compare inputs up to distance K of the neighbor graph.",
         ),
         click.option("--max-states", type=click.IntRange(min=1), default=10_000_000, metavar="N"),
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S"),

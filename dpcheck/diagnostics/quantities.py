@@ -99,7 +99,7 @@ class ArrangementUsage(Mistake):
     code: ClassVar[str] = "DP622"
     explanation: ClassVar[str] = """\
 `compose(m, 3)` is three independent runs of m on the same input, `compose(m1, m2)` a run of each;
-`group(m, 2)` is m with inputs at distance 2 of the neighbor graph as neighbors. Targets may have
+`group(m, 2)` is m with inputs up to distance 2 of the neighbor graph as neighbors. Targets may have
 parameters, `compose(m(k = 2), 3)`, and numbers are positive integers.
 
 Wrong: check compose(3, survey): dp(ln 9)

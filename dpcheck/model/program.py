@@ -412,7 +412,7 @@ Target = Mechanism | ExplicitChain
 class Part:
     """One part of an arrangement: `times` independent runs of a target on the same input.
 
-    Neighbors are the inputs at `distance` in the graph of the target's own neighbors.
+    Neighbors are the inputs up to `distance` in the graph of the target's own neighbors.
     """
 
     target: Target

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import combinations, product
+from math import exp
+from random import Random
+
 import pytest
 
 from tests.checking import check_text, error_codes, verdicts
@@ -85,10 +90,117 @@ def test_groups_lose_at_most_the_distance_times_epsilon():
     )
 
 
-def test_a_distance_that_no_two_inputs_have_leaves_nothing_to_compare():
-    (result,) = check_text(SURVEY + "check group(survey, 2): dp(0)")["results"]
+TWO_PARTS = """
+mechanism leaky {
+  input x in 0..1
+  adjacent all
+  y ~ {0: if x = 0 then 6/10 else 3/10, 1: if x = 0 then 3/10 else 6/10, (x, x): 1/10}
+  output y
+}
+mechanism pure {
+  input x in 0..1
+  adjacent all
+  y ~ bernoulli(if x = 0 then 1/4 else 3/4)
+  output y
+}
+"""
+
+
+@pytest.mark.parametrize("claim", ["compute {}: delta(ln 6)", "check {}: dp(ln 6, 1/10)"])
+@pytest.mark.parametrize("target", ["compose(leaky, pure)", "compose(pure, leaky)"])
+def test_basic_composition_uses_the_budgets_of_the_parts(target, claim):
+    """(ln 2, 1/10) and (ln 3, 0) promise (ln 6, 1/10)."""
+    (result,) = check_text(TWO_PARTS + claim.format(target))["results"]
+    assert [b["value"]["exact"] for b in result["beside"]] == ["1/10"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_split_of_the_budget_promises_less_than_basic_composition(seed):
+    """Against splits on a grid, in floats: it is their least sum, and no less than the truth."""
+    choose = Random(seed)
+    times = [1, choose.randrange(1, 3), 1][: choose.randrange(2, 4)]
+    rows = []
+    for _ in times:
+        weights = [[choose.randrange(0, 9) for _ in range(3)] for _ in "xy"]
+        rows.append(
+            [[Fraction(w + (k == 0), sum(ws) + 1) for k, w in enumerate(ws)] for ws in weights]
+        )
+    text = "\n".join(
+        f"mechanism m{i} {{ input x in 0..1 adjacent all y ~ if x = 0 then "
+        + " else ".join(f"{{0: {r[0]}, 1: {r[1]}, 2: {r[2]}}}" for r in pair)
+        + " output y }"
+        for i, pair in enumerate(rows)
+    )
+    total = Fraction(choose.randrange(1, 6), 2)
+    target = ", ".join(f"m{i}, {n}" for i, n in enumerate(times))
+    (result,) = check_text(f"{text}\ncompute compose({target}): delta({total})")["results"]
+    promise = float(result["beside"][0]["value"]["decimal"])
+    assert promise >= float(result["value"]["decimal"]) - 1e-12
+
+    def delta(pair, epsilon):
+        sides = pair, pair[::-1]
+        return max(
+            sum(max(0, p - exp(epsilon) * q) for p, q in zip(*s, strict=True)) for s in sides
+        )
+
+    steps = 60
+    least = min(
+        sum(
+            n * delta(pair, total * k / steps / n)
+            for n, pair, k in zip(times, rows, ks, strict=True)
+        )
+        for ks in product(range(steps + 1), repeat=len(times))
+        if sum(ks) == steps
+    )
+    assert promise <= min(1, least) + 1e-12
+
+
+def test_a_group_without_any_pair_of_neighbors_is_vacuous():
+    text = "mechanism m { input x in 0..2 adjacent x = 5 & x' = 6 output x }\n"
+    (result,) = check_text(text + "check group(m, 2): dp(0)")["results"]
     assert result["verdict"] == "holds"
     assert result["vacuous"]
+
+
+def test_a_group_holds_those_who_are_nearer_too():
+    """The parity is equal at distance 2 and differs at distance 1: groups of size at most k."""
+    assert_all_hold(
+        """
+    mechanism parity {
+      input x in 0..4
+      adjacent abs(x - x') <= 1
+      y ~ bernoulli(if x mod 2 = 0 then 3/4 else 1/4)
+      output y
+    }
+    for k in 1..5 { check group(parity, k): epsilon = ln 3 }
+    refute group(parity, 2): dp(0)
+    check group(group(parity, 2), 2): D{ln 3} [ X (output = true) ]
+    refute group(compose(parity, 2), 2): dp(ln 8)
+    """
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_groups_against_walks_in_the_graph_of_neighbors(seed):
+    """Random graphs: the pairs of a group of k are those that 1 to k steps join, and no others."""
+    choose = Random(seed)
+    n = 7
+    edges = choose.sample(list(combinations(range(n), 2)), choose.randrange(3, 10))
+    near = {(i, j) for i, j in edges} | {(j, i) for i, j in edges}
+    rows = [Fraction(1, choose.randrange(2, 40)) for _ in range(n)]
+    lines = [f"state i{i} i{i} -> {p}: y + {1 - p}: z" for i, p in enumerate(rows)]
+    lines += [f"adjacent i{i} ~ i{j}" for i, j in edges]
+    claims = []
+    reached = {(i, i) for i in range(n)}
+    for k in range(1, 4):
+        reached |= {(i, j) for i, h in reached for g, j in near if g == h}
+        ratios = [
+            max(rows[i] / rows[j], (1 - rows[i]) / (1 - rows[j])) for i, j in reached if i != j
+        ]
+        claims.append(f"check group(c, {k}): epsilon = ln({max(ratios)})")
+        claims.append(f"check group(group(c, 1), {k}): dp(ln({max(ratios)}))")
+    claims.append("check group(group(c, 3), 1): epsilon = " + claims[-1].rpartition("dp(")[2][:-1])
+    assert_all_hold("\n".join(["chain c { state y state z", *lines, "observe y, z }", *claims]))
 
 
 @pytest.mark.parametrize("quantity", ["epsilon", "delta(0)", "renyi(2)", "zcdp", "profile"])

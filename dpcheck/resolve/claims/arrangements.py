@@ -1,10 +1,10 @@
 """Targets made of targets: `compose(m, 3)`, `compose(m1, m2)`, `group(m, 2)`.
 
-A composition is independent runs on the same input, a group the same mechanism with inputs at a
-distance of the neighbor graph as neighbors. They nest; as the group of a composition is the
-composition of groups, every arrangement comes down to parts: a mechanism or chain, the distance
-of its neighbors, and how often it runs. A group of a group is refused: its pairs are not those at
-any one distance. A declared target of the same name wins.
+A composition is independent runs on the same input, a group the same mechanism with inputs up to a
+distance of the neighbor graph as neighbors. They nest: the group of a composition is the
+composition of groups, and the distances of a group of a group multiply. So every arrangement comes
+down to parts: a mechanism or chain, the distance of its neighbors, and how often it runs. A
+declared target of the same name wins.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Compose:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Neighbors at a distance."""
+    """Neighbors up to a distance."""
 
     inner: Arranged
     distance: int
@@ -77,9 +77,6 @@ def _group(target: surface.Target, scope: Scope) -> Arranged | None:
     inner = _inner(target.arguments[0].value, "group", scope)
     distance = _count(target.arguments[1].value, "group", scope)
     if inner is None or distance is None:
-        return None
-    if any(further > 1 for _, further, _ in leaves(inner)):
-        scope.report(ArrangementUsage(target.span, "group"))
         return None
     return Group(inner, distance)
 
