@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.quantities.output_rows import output_rows
-from dpcheck.check.values.verdicts import Amount, Table, Undecided, Value
+from dpcheck.check.values.verdicts import Amount, Cell, Table, Undecided, Value
 from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, Number, exact_text
@@ -421,7 +421,7 @@ class Target:
         )
 
     @property
-    def _worst_state(self) -> Amount | str:
+    def _worst_state(self) -> Cell:
         return self.table("losses").rows[0][0]
 
     def _limits(self) -> Limits:

@@ -34,7 +34,7 @@ from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_
 from dpcheck.check.values.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import Factor, Gap
-from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome
+from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome, Phrase
 from dpcheck.exact import (
     Budget,
     Epsilon,
@@ -43,7 +43,6 @@ from dpcheck.exact import (
     add,
     compare,
     compare_values,
-    exact_text,
     excess,
     excess_sign,
     log,
@@ -267,11 +266,11 @@ class ComposedEvidence:
     def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
         """Return the event of a gap in words."""
         if factor is not None:
-            bound = exact_text(factor.epsilon)
-            return EventText((f"the outputs whose losses add up to more than {bound}",), ())
+            lead = "the outputs whose losses add up to more than "
+            return EventText(Phrase.of(lead, epsilon_amount(factor.epsilon)), ())
         if gap.q == 0:
-            return EventText(("the outputs that are possible on one side only",), ())
-        return EventText(("the outputs with the largest loss",), ())
+            return EventText(Phrase.of("the outputs that are possible on one side only"), ())
+        return EventText(Phrase.of("the outputs with the largest loss"), ())
 
     def has_certain_rows(self) -> bool:
         """Tell that this is not known."""

@@ -12,13 +12,15 @@ from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
-from dpcheck.check.values.amounts import number_amount
+from dpcheck.check.values.amounts import bound_amount, number_amount
 from dpcheck.check.values.comparisons import as_number, holds
 from dpcheck.check.values.verdicts import (
     Counterexample,
     Coverage,
     Holds,
     Outcome,
+    Phrase,
+    Sides,
     Undecided,
     Vacuity,
     Value,
@@ -27,7 +29,7 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.diagnostics.selection import AtSelectsNothing, SeveralStates
-from dpcheck.exact import compare, exact_text
+from dpcheck.exact import compare
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import (
     At,
@@ -85,7 +87,7 @@ def decide(
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
         reason, progress = _reason_and_progress(limit.reason)
-        return Outcome(Undecided(reason, progress, limit.option), coverage)
+        return Outcome(Undecided(reason, Phrase.of(progress), limit.option), coverage)
 
 
 def decide_arranged(
@@ -127,7 +129,7 @@ def decide_arranged(
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(own.neighbors.pairs))
         reason, progress = _reason_and_progress(limit.reason)
-        return Outcome(Undecided(reason, progress, limit.option), coverage)
+        return Outcome(Undecided(reason, Phrase.of(progress), limit.option), coverage)
 
 
 def _reason_and_progress(reason: str) -> tuple[str, str]:
@@ -242,12 +244,13 @@ def _decide_path_probability(
             sign = -1 if bound is None else compare(p, as_number(bound))
             if holds(comparison, sign):
                 return Outcome(Holds(), coverage, vacuity, amount)
-            right = "inf" if bound is None else exact_text(bound)
+            right = bound_amount(bound)
             example = Counterexample(
                 states=tuple(names),
-                event=(formula_text(quantity.path),),
+                event=Phrase.of(formula_text(quantity.path)),
                 probabilities=(amount,),
-                requirement=f"{amount.exact} {comparison} {right}",
+                requirement=Phrase.of(amount, f" {comparison} ", right),
+                sides=Sides(amount, comparison, right),
             )
             return Outcome(Violated(example), coverage, vacuity, amount)
         case _:

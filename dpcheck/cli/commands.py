@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -220,7 +220,6 @@ def pmf(
     from dpcheck.front import ModelError, load
     from dpcheck.limits import LimitReached
     from dpcheck.records import replace
-    from dpcheck.report import draw_mistake, writer
 
     constants = dict(_definition(text) for text in definitions)
     try:
@@ -228,8 +227,7 @@ def pmf(
         table = replace(chosen, max_states=max_states, timeout=timeout).pmf(form)
         sys.stdout.write(table)
     except ModelError as wrong:
-        for mistake in wrong.mistakes:
-            writer(sys.stderr)(draw_mistake(mistake))
+        _complain(wrong.mistakes)
         return 2
     except LimitReached as limit:
         say(f"{limit.reason} ({limit.option})")
@@ -254,18 +252,25 @@ def _overview_options(
 
 def _overview_status(found: Sequence[Overview]) -> int:
     """Complain about what went wrong; return the exit status."""
-    from dpcheck.report import Collector, crash_lines, draw_mistake, writer
+    from dpcheck.report import Collector, crash_lines, writer
 
     collector = Collector()
     for each in found:
         for event in each.events:
             collector.add(event)
     summary = collector.summary()
-    complain = writer(sys.stderr)
-    for mistake in summary.mistakes:
-        complain(draw_mistake(mistake))
-    complain(crash_lines(summary.crashes) if summary.crashes else ())
+    _complain(summary.mistakes)
+    writer(sys.stderr)(crash_lines(summary.crashes) if summary.crashes else ())
     return summary.exit_status
+
+
+def _complain(mistakes: Iterable[Mistake]) -> None:
+    """Draw mistakes on standard error."""
+    from dpcheck.report import draw_mistake, writer
+
+    write = writer(sys.stderr)
+    for mistake in mistakes:
+        write(draw_mistake(mistake, write.columns))
 
 
 def _write(place: str, text: str) -> None:
@@ -297,11 +302,10 @@ def new(name: str) -> int:
     from pathlib import Path
 
     from dpcheck.pipeline.library import write_new_file
-    from dpcheck.report import draw_mistake, writer
 
     written = write_new_file(name)
     if not isinstance(written, Path):
-        writer(sys.stderr)(draw_mistake(written))
+        _complain([written])
         return 2
     click.echo(f"wrote {written}; now: dpcheck check {written}")
     return 0
@@ -332,9 +336,8 @@ def _no_such_code(code: str, known: dict[str, type[Mistake]]) -> int:
     from difflib import get_close_matches
 
     from dpcheck.diagnostics.files import NoSuchCode
-    from dpcheck.report import draw_mistake, writer
 
     similar = get_close_matches(code.upper(), known, n=1)
     mistake = NoSuchCode(None, code, similar[0] if similar else None)
-    writer(sys.stderr)(draw_mistake(mistake))
+    _complain([mistake])
     return 2

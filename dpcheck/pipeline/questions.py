@@ -9,7 +9,7 @@ from math import inf
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged
-from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
+from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge
@@ -211,7 +211,7 @@ def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:
     if explored is not None:
         chain = explored.chain
         coverage = Coverage(len(chain.initial), len(chain.neighbors.pairs))
-    return Outcome(Undecided(reason, progress, limit.option), coverage)
+    return Outcome(Undecided(reason, Phrase.of(progress), limit.option), coverage)
 
 
 def _answer(

@@ -15,12 +15,12 @@ bracket in the margin. Tabs are four columns, wide characters two, and what woul
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.records import dataclass
+from dpcheck.report.characters import visible, visible_char, width
 from dpcheck.report.styled import Line, Piece, Role, line
 from dpcheck.source import SourceText
 
@@ -31,23 +31,25 @@ _TAB = 4
 _SHOWN_OF_BRACKET = 2  # lines shown at either end of a place of many lines
 
 
-def draw_mistake(mistake: Mistake) -> tuple[Line, ...]:
-    """Return the lines that show one mistake."""
+def draw_mistake(mistake: Mistake, columns: int | None = None) -> tuple[Line, ...]:
+    """Return the lines that show one mistake, on a terminal of so many columns if there is one."""
     role: Role = "bad" if mistake.severity == "error" else "unsure"
     lines = [
         line(
             Piece(f"{mistake.severity}[{mistake.code}]", role),
             Piece(f": {visible(mistake.title)}", "strong"),
+            hang=None if columns is None else 4,
         )
     ]
     distinct = tuple(dict.fromkeys(mistake.labels))
     margin = _margin_width(distinct)
+    room = WIDTH if columns is None else max(20, min(WIDTH, columns - margin - 4))
     for position, (source, labels) in enumerate(_by_source(distinct)):
-        lines.extend(_draw_source(source, labels, margin, is_first=position == 0))
+        lines.extend(_draw_source(source, labels, margin, room, is_first=position == 0))
     for note in mistake.notes:
-        lines.extend(_draw_remark("note", note, margin))
+        lines.extend(_draw_remark("note", note, margin, columns))
     if mistake.help is not None:
-        lines.extend(_draw_remark("help", mistake.help, margin))
+        lines.extend(_draw_remark("help", mistake.help, margin, columns))
     return tuple(lines)
 
 
@@ -70,13 +72,19 @@ def _by_source(labels: Sequence[Label]) -> list[tuple[SourceText, list[Label]]]:
     return groups
 
 
-def _draw_remark(kind: str, text: str, margin: int) -> Iterator[Line]:
-    """Yield `= kind: text`, further lines of the text indented under the first."""
+def _draw_remark(kind: str, text: str, margin: int, columns: int | None) -> Iterator[Line]:
+    """Yield `= kind: text`, further lines of the text indented under the first.
+
+    On a terminal long lines are folded; elsewhere they stay whole, for programs that look at them.
+    """
     first, *others = text.split("\n")
     lead = " " * (margin + 1)
-    yield line(lead, Piece("= ", "other_mark"), Piece(f"{kind}: ", "help"), visible(first))
+    column = len(f"{lead}= {kind}: ")
+    hang = None if columns is None else column
+    mark = Piece("= ", "other_mark")
+    yield line(lead, mark, Piece(f"{kind}: ", "help"), visible(first), hang=hang)
     for other in others:
-        yield line(lead, " " * len(f"= {kind}: "), visible(other))
+        yield line(" " * column, visible(other), hang=hang)
 
 
 # --- one text ------------------------------------------------------------------------------
@@ -107,7 +115,7 @@ class _Bracket:
 
 
 def _draw_source(
-    source: SourceText, labels: Sequence[Label], margin: int, *, is_first: bool
+    source: SourceText, labels: Sequence[Label], margin: int, room: int, *, is_first: bool
 ) -> Iterator[Line]:
     """Yield the place and the marked lines of one text."""
     primary = labels[0].span
@@ -120,10 +128,11 @@ def _draw_source(
     previous = None
     for number in _lines_shown(marks, brackets):
         if previous is not None and number == previous + 2:
-            yield from _draw_line(source, previous + 1, (), brackets, slots, margin)
+            yield from _draw_line(source, previous + 1, (), brackets, slots, margin, room)
         elif previous is not None and number > previous + 1:
             yield line(Piece("..." + " " * max(0, margin - 1), "faint"))
-        yield from _draw_line(source, number, marks.get(number, ()), brackets, slots, margin)
+        here = marks.get(number, ())
+        yield from _draw_line(source, number, here, brackets, slots, margin, room)
         previous = number
 
 
@@ -179,14 +188,15 @@ def _draw_line(
     brackets: Sequence[_Bracket],
     slots: int,
     margin: int,
+    room: int,
 ) -> Iterator[Line]:
-    """Yield one line of the user's text and the rows of marks below it."""
+    """Yield one line of the user's text, in so much room, and the rows of marks below it."""
     shown = _Shown(source.line(number))
-    left, text = shown.clipped(marks, [b.end for b in brackets if b.last == number])
+    left, text = shown.clipped(marks, [b.end for b in brackets if b.last == number], room)
     gutter = _gutter(brackets, slots, number, is_text=True)
     yield line(Piece(f"{number:>{margin}} | ", "other_mark"), *gutter, text if text.strip() else "")
     below = _gutter(brackets, slots, number, is_text=False)
-    for row in _mark_rows([_shifted(mark, left) for mark in marks]):
+    for row in _mark_rows([_shifted(mark, left, room) for mark in marks]):
         yield line(Piece(" " * margin + " | ", "other_mark"), *below, *row)
     for bracket in brackets:
         if bracket.last == number:
@@ -197,10 +207,10 @@ def _bar(margin: int) -> Line:
     return line(Piece(" " * margin + " |", "other_mark"))
 
 
-def _shifted(mark: _Mark, left: int) -> _Mark:
+def _shifted(mark: _Mark, left: int, room: int) -> _Mark:
     """Return the mark in the coordinates of the clipped line, short if it was cut."""
     start = max(0, mark.start - left)
-    end = min(max(start + 1, mark.end - left), WIDTH + 3)
+    end = min(max(start + 1, mark.end - left), room + 3)
     return _Mark(start, max(end, start + 1), mark.text, mark.symbol, mark.role)
 
 
@@ -323,7 +333,7 @@ class _Shown:
         self._chars: list[str] = []
         for char in text:
             at = self._starts[-1]
-            shown = " " * (_TAB - at % _TAB) if char == "\t" else _visible_char(char)
+            shown = " " * (_TAB - at % _TAB) if char == "\t" else visible_char(char)
             self._chars.append(shown)
             self._starts.append(at + width(shown))
 
@@ -332,62 +342,25 @@ class _Shown:
         beyond = max(0, index - len(self._chars))
         return self._starts[min(index, len(self._chars))] + beyond
 
-    def clipped(self, marks: Sequence[_Mark], ends: Sequence[int]) -> tuple[int, str]:
+    def clipped(self, marks: Sequence[_Mark], ends: Sequence[int], room: int) -> tuple[int, str]:
         """Return what is shown of the line, and the columns to take off every mark.
 
-        A line of at most `WIDTH` columns is shown whole; of a longer one a window around its
+        A line of at most `room` columns is shown whole; of a longer one a window around its
         marks, with `...` where something was cut off.
         """
         total = self._starts[-1]
-        if total <= WIDTH:
+        if total <= room:
             return 0, "".join(self._chars)
         first = min([mark.start for mark in marks] + list(ends), default=0)
         last = max([mark.end for mark in marks] + list(ends), default=0)
-        start = 0 if last <= WIDTH - 8 else max(0, min(first - 16, last + 8 - WIDTH))
-        start = min(start, max(0, first - 4)) if last - first < WIDTH else max(0, first - 16)
+        start = 0 if last <= room - 8 else max(0, min(first - 16, last + 8 - room))
+        start = min(start, max(0, first - 4)) if last - first < room else max(0, first - 16)
         kept = [
             (at, char)
             for at, char in zip(self._starts, self._chars, strict=False)
-            if start <= at and at + width(char) <= start + WIDTH
+            if start <= at and at + width(char) <= start + room
         ]
         head = "..." if start else ""
         begin = kept[0][0] if kept else start
-        tail = "..." if begin + WIDTH < total else ""
+        tail = "..." if begin + room < total else ""
         return begin - len(head), head + "".join(char for _, char in kept) + tail
-
-
-def width(text: str) -> int:
-    """Return the columns a text takes on a terminal.
-
-    >>> width("ab"), width("漢"), width("e\N{COMBINING ACUTE ACCENT}")
-    (2, 2, 1)
-    """
-    if text.isascii():
-        return len(text)
-    return sum(_char_width(char) for char in text)
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
-
-
-def visible(text: str) -> str:
-    r"""Return the text with characters that would not show replaced by pictures of them.
-
-    >>> visible("a\x00b\x1b[31m")
-    'a␀b␛[31m'
-    """
-    return text if text.isprintable() else "".join(_visible_char(char) for char in text)
-
-
-def _visible_char(char: str) -> str:
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
-    if char != " " and not char.isprintable() and not unicodedata.combining(char):
-        return "\N{REPLACEMENT CHARACTER}"
-    return char

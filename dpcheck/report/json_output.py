@@ -10,8 +10,11 @@ from typing import Any, assert_never
 
 from dpcheck.check.values.verdicts import (
     Amount,
+    Cell,
     Counterexample,
     Holds,
+    Phrase,
+    ShownEvent,
     Table,
     Undecided,
     Value,
@@ -19,6 +22,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.report.answers import Answer, Summary
+from dpcheck.report.notation import event_text
 
 SCHEMA = 1
 
@@ -77,7 +81,7 @@ def _result(answer: Answer) -> dict[str, Any]:
         case Violated(counterexample=counterexample):
             result["counterexample"] = _counterexample(counterexample)
         case Undecided(reason=reason, progress=progress, option=option):
-            result["reason"] = {"text": reason, "progress": progress, "option": option}
+            result["reason"] = {"text": reason, "progress": str(progress), "option": option}
         case Value(amount=amount, table=table):
             result["value"] = _amount(amount)
             if table is not None:
@@ -113,11 +117,13 @@ def _verdict_word(answer: Answer) -> str:
 def _counterexample(found: Counterexample) -> dict[str, Any]:
     made: dict[str, Any] = {
         "states": list(found.states),
-        "event": list(found.event),
+        "event": _event(found.event),
         "probabilities": [amount.exact for amount in found.probabilities],
         "decimals": [amount.decimal for amount in found.probabilities],
-        "requirement": found.requirement,
+        "requirement": str(found.requirement),
     }
+    if found.sides is not None:
+        made["sides"] = [_amount(found.sides.left), _amount(found.sides.right)]
     if found.ratio is not None:
         made["ratio"] = found.ratio.exact
     if found.excess is not None:
@@ -126,16 +132,28 @@ def _counterexample(found: Counterexample) -> dict[str, Any]:
         made["event_sequences"] = found.n_sequences
     if found.runs:
         made["runs"] = [
-            {"run": run.text, "probabilities": [amount.exact for amount in run.probabilities]}
+            {"run": str(run.shown), "probabilities": [amount.exact for amount in run.probabilities]}
             for run in found.runs
         ]
     return made
 
 
+def _event(event: ShownEvent) -> list[str]:
+    """Return output sequences as the keys of tables write them, anything else as one text."""
+    texts = [str(event)] if isinstance(event, Phrase) else map(str, event)
+    return [text for text in texts if text]
+
+
 def table_object(table: Table) -> dict[str, Any]:
     """Return a table as an object: its name, columns, and rows of texts and amounts."""
-    rows = [[c if isinstance(c, str) else _amount(c) for c in row] for row in table.rows]
+    rows = [[_cell(cell) for cell in row] for row in table.rows]
     return {"name": table.name, "columns": list(table.columns), "rows": rows}
+
+
+def _cell(cell: Cell) -> str | dict[str, Any]:
+    if isinstance(cell, Amount):
+        return _amount(cell)
+    return cell if isinstance(cell, str) else event_text(cell)
 
 
 def _amount(amount: Amount) -> dict[str, Any]:

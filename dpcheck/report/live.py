@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Self, TextIO, assert_never
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
 from dpcheck.report.answers import Answer, Crash, Event, FileDone, Started, in_reading_order
-from dpcheck.report.drawing import draw_mistake, visible
+from dpcheck.report.characters import visible
+from dpcheck.report.drawing import draw_mistake
 from dpcheck.report.styled import Writer, line
 from dpcheck.report.text import answer_lines
 
@@ -70,7 +71,7 @@ class TextReport:
             self._status.stop()
         self.write(answer_lines(self._answers, only_wrong=self.only_wrong))
         for mistake in in_reading_order(self._waiting):
-            self.complain((*draw_mistake(mistake), line()))
+            self.complain((*draw_mistake(mistake, self.complain.columns), line()))
         self._answers.clear()
         self._waiting.clear()
 

@@ -9,7 +9,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
 from dpcheck.report import plot
 from dpcheck.report.answers import Answer, Crash
-from dpcheck.report.drawing import visible
+from dpcheck.report.characters import visible
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
 from dpcheck.report.text import undecided_lines

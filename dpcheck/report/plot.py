@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from math import exp, floor, log, log10
 
-from dpcheck.check.values.verdicts import Amount, Table
+from dpcheck.check.values.verdicts import Amount, Cell, Table
 from dpcheck.records import dataclass
 
 _WIDTH, _HEIGHT = 720, 440
@@ -65,7 +65,7 @@ def profile_svg(title: str, table: Table, budgets: Sequence[Budget]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _numbers(row: Sequence[Amount | str]) -> tuple[float, float, float, float]:
+def _numbers(row: Sequence[Cell]) -> tuple[float, float, float, float]:
     """Return from, to, P and Q of a piece; its end may be infinite."""
     start, end, _, p, q = (float(c.decimal) for c in row[:5] if isinstance(c, Amount))
     return start, end, p, q

@@ -1,16 +1,21 @@
 """Text with roles: what is printed, before anybody decides about colors.
 
-A line is a tuple of pieces; a piece is characters and the role they play. Without a terminal
-the characters alone are written; on a terminal rich gives every role its color. rich takes 90 ms
-to import, so it is imported only when a terminal is there to see it.
+A line is made of pieces; a piece is characters and the role they play. Without a terminal the
+characters alone are written; on a terminal, or with FORCE_COLOR, rich gives every role its color.
+rich takes 90 ms to import, so it is imported only when somebody is there to see it. Long lines
+that may be folded are folded between words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
+from dpcheck.report.characters import width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +23,11 @@ if TYPE_CHECKING:
 Role = Literal[
     "plain", "strong", "faint", "good", "bad", "unsure", "mark", "other_mark", "help", "number"
 ]
+
+WIDTH = 100
+"""Columns of a report away from a terminal, and the most it takes on one."""
+
+_LEAST_WIDTH = 40
 
 _COLORS: dict[Role, str] = {
     "plain": "",
@@ -41,38 +51,159 @@ class Piece:
     role: Role = "plain"
 
 
-Line = tuple[Piece, ...]
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Pieces side by side.
+
+    A line with `hang` is folded where it is too wide; what follows is indented by so many columns.
+    `place` stands at the right margin.
+    """
+
+    pieces: tuple[Piece, ...]
+    hang: int | None = None
+    place: Piece | None = None
 
 
-def line(*pieces: Piece | str) -> Line:
+def line(*pieces: Piece | str, hang: int | None = None, place: Piece | None = None) -> Line:
     """Return a line of pieces; a bare string is a plain piece, empty pieces are dropped.
 
     >>> plain(line("a ", Piece("b", "good")))
     'a b'
     """
     made = (Piece(piece) if isinstance(piece, str) else piece for piece in pieces)
-    return tuple(piece for piece in made if piece.text)
+    return Line(tuple(piece for piece in made if piece.text), hang, place)
 
 
 def plain(styled: Line) -> str:
     """Return the characters of a line, without roles or trailing blanks."""
-    return "".join(piece.text for piece in styled).rstrip()
+    return "".join(piece.text for piece in styled.pieces).rstrip()
+
+
+# --- layout --------------------------------------------------------------------------------
+
+
+def laid_out(styled: Line, columns: int) -> Iterator[Line]:
+    """Yield a line as it fits in so many columns, its place at the right margin of the first row.
+
+    >>> long = line("  from  count = [2, 1] and then some words", hang=8, place=Piece("a.dpm:3"))
+    >>> for row in laid_out(long, 40): print(plain(row))
+      from  count = [2, 1] and then  a.dpm:3
+            some words
+    """
+    place = styled.place
+    taken = 0 if place is None else width(place.text) + 2
+    is_beside = place is not None and taken < columns // 2
+    rows = [styled]
+    if styled.hang is not None:
+        rows = list(_folded(styled, columns - 1, columns - taken if is_beside else columns - 1))
+    if place is not None and is_beside and width(plain(rows[0])) + taken <= columns:
+        rows[0] = _with_place(rows[0], place, columns)
+    elif place is not None:
+        rows.append(_with_place(line(), place, columns))
+    yield from (replace(row, place=None) for row in rows)
+
+
+def _with_place(styled: Line, place: Piece, columns: int) -> Line:
+    gap = max(0, columns - width(plain(styled)) - width(place.text))
+    return line(*styled.pieces, " " * gap, place)
+
+
+def _folded(styled: Line, most: int, most_at_first: int) -> Iterator[Line]:
+    """Yield the rows of a line of which the first has another width than the rest."""
+    text = "".join(piece.text for piece in styled.pieces).rstrip()
+    hang, start, room = styled.hang or 0, 0, most_at_first
+    if hang > most // 2:
+        hang = most // 4
+    while width(text[start:]) > room:
+        end = _break(text, start, room, start or hang)
+        if end is None:
+            break
+        yield line(" " * hang if start else "", *_cut(styled.pieces, start, end))
+        start = end + 1
+        room = most - hang
+    yield line(" " * hang if start else "", *_cut(styled.pieces, start, len(text)))
+
+
+_OPERATOR = re.compile(r"[≈=<>*/+\-|&!]+|against|in")
+
+
+def _break(text: str, start: int, room: int, after: int) -> int | None:
+    """Return the blank to break a row at: the last that fits, outside of brackets and numbers.
+
+    Of facts joined by `·` it is one between facts. A row is not broken before `after`. Where no
+    better blank is left, any one will do.
+    """
+    usable = inner = good = joint = None
+    depth, at = 0, 0
+    for i in range(start, len(text)):
+        char = text[i]
+        if char == " " and i > after and text[start:i].strip():
+            if at > room and (good is not None or usable is not None):
+                break
+            usable = i if at <= room or usable is None else usable
+            if at <= room and not _is_inside_term(text, i):
+                inner, good = i, i if depth == 0 else good
+                joint = i if text[i - 1] == "·" else joint
+        depth += (char in "([{") - (char in ")]}")
+        at += width(char)
+    for best in (joint, good, inner):
+        if best is not None and best - start > room // 3:
+            return best
+    return usable
+
+
+def _is_inside_term(text: str, blank: int) -> bool:
+    """Return whether a blank stands beside an operator, so that `1/3 ≈ 0.33` stays together."""
+    before = text[:blank].rsplit(" ", 1)[-1]
+    behind = text[blank + 1 :].split(" ", 1)[0]
+    return behind == "·" or any(map(_OPERATOR.fullmatch, (before, behind)))
+
+
+def _cut(pieces: tuple[Piece, ...], start: int, end: int) -> Iterator[Piece]:
+    """Yield the pieces of the characters from `start` to `end`."""
+    at = 0
+    for piece in pieces:
+        text = piece.text[max(0, start - at) : max(0, end - at)]
+        yield Piece(text, piece.role)
+        at += len(piece.text)
+
+
+# --- writers -------------------------------------------------------------------------------
 
 
 class Writer(Protocol):
-    """Somewhere lines can be written."""
+    """Somewhere lines can be written; `columns` is the width of a terminal, None elsewhere."""
+
+    @property
+    def columns(self) -> int | None:
+        """The columns of the terminal, if it is one."""
 
     def __call__(self, lines: Iterable[Line], /) -> None:
         """Write the lines, each with its line break, and flush."""
 
 
 def writer(stream: TextIO) -> Writer:
-    """Return what writes lines to a stream: colored on a terminal, plain everywhere else."""
-    if not stream.isatty():
+    """Return what writes lines to a stream: colored on a terminal, plain everywhere else.
+
+    FORCE_COLOR asks for colors everywhere, NO_COLOR for none, and wins.
+    """
+    is_forced = bool(os.environ.get("FORCE_COLOR")) and not os.environ.get("NO_COLOR")
+    if not stream.isatty() and not is_forced:
         return PlainWriter(stream)
     from rich.console import Console
 
-    return TerminalWriter(Console(file=stream, highlight=False, soft_wrap=True))
+    columns = None
+    if stream.isatty():
+        columns = max(_LEAST_WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+    # A width of its own, since rich would cut what it believes not to fit.
+    console = Console(
+        file=stream,
+        highlight=False,
+        soft_wrap=True,
+        width=columns or WIDTH,
+        force_terminal=True,
+    )
+    return TerminalWriter(console, columns)
 
 
 _IN_ASCII = str.maketrans(
@@ -91,16 +222,23 @@ class PlainWriter:
     """
 
     stream: TextIO
+    columns: int | None = None
 
     def __call__(self, lines: Iterable[Line], /) -> None:
         """Write the lines and flush."""
         encoding = self.stream.encoding or "utf-8"
-        for styled in lines:
-            text = plain(styled)
+        for row in _rows(lines, self.columns):
+            text = plain(row)
             if not _can_write(text, encoding):
                 text = text.translate(_IN_ASCII).encode(encoding, "replace").decode(encoding)
             self.stream.write(text + "\n")
         self.stream.flush()
+
+
+def _rows(lines: Iterable[Line], columns: int | None) -> Iterator[Line]:
+    """Yield lines as they fit; each is made only when the one before was written."""
+    for styled in lines:
+        yield from laid_out(styled, min(WIDTH, columns or WIDTH))
 
 
 def _can_write(text: str, encoding: str) -> bool:
@@ -116,14 +254,15 @@ class TerminalWriter:
     """Writes through rich, which knows the terminal's colors and honors NO_COLOR."""
 
     console: Console
+    columns: int | None
 
     def __call__(self, lines: Iterable[Line], /) -> None:
         """Write the lines and flush."""
         from rich.text import Text
 
-        for styled in lines:
+        for row in _rows(lines, self.columns):
             text = Text()
-            for piece in styled:
+            for piece in row.pieces:
                 text.append(piece.text, style=_COLORS[piece.role])
             text.rstrip()
             self.console.print(text)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpcheck.check.values.verdicts import Amount, Beside, Table
-from dpcheck.report.drawing import visible, width
-from dpcheck.report.numbers import amount_text
+from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table
+from dpcheck.report.characters import visible, width
+from dpcheck.report.notation import amount_text, event_text, number_text
 from dpcheck.report.styled import Line, Piece, line
 
-_EXACT_SHOWN = 24
 _TEXT_SHOWN = 60
 _ROWS_SHOWN = 30
 
@@ -43,20 +42,16 @@ def aligned_lines(
         yield line(spread(row))
 
 
-def cell_text(cell: Amount | str) -> str:
-    """Return what a cell shows: an exact number where it is short, else a decimal.
+def cell_text(cell: Cell) -> str:
+    """Return what a cell shows: a short number or its decimal, an event, or words.
 
-    >>> cell_text(Amount("3/4", "0.75")), cell_text(Amount("1/" + "7" * 40, "1.29e-41"))
-    ('3/4', '≈ 1.29e-41')
+    >>> cell_text(Amount("3/4", "0.75")), cell_text("x = " + "1" * 70)
+    ('3/4', 'x = 1111111111111111111111111111111111111111111111111111111…')
     """
-    if isinstance(cell, str):
-        text = visible(cell)
-        return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"
-    if len(cell.exact) <= _EXACT_SHOWN and cell.enclosure is None:
-        return cell.exact
-    short = amount_text(Amount(cell.decimal, cell.decimal))
-    rounded = amount_text(Amount("x", cell.decimal)).partition("≈ ")[2]
-    return f"≈ {rounded or short}"
+    if isinstance(cell, Amount):
+        return number_text(cell)
+    text = visible(cell) if isinstance(cell, str) else event_text(cell, _TEXT_SHOWN)
+    return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"
 
 
 def beside_text(beside: Sequence[Beside]) -> str:
@@ -92,6 +87,7 @@ def table_csv(table: Table) -> str:
             if isinstance(cell, Amount):
                 cells += [cell.exact, cell.decimal]
             else:
-                cells += [cell, ""] if is_number else [cell]
+                text = cell if isinstance(cell, str) else event_text(cell)
+                cells += [text, ""] if is_number else [text]
         out.writerow(cells)
     return stream.getvalue()

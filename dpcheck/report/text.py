@@ -4,18 +4,18 @@ survey.dpm
 
   survey  for x in {pos, neg} · adjacent all · 2 states, 1 neighbor pair
     ✓ check   dp(ln 3)         holds
-    ✓ refute  dp(ln 2)         violated, as claimed: {Y} has 3/4 = 0.75 from x = pos, ...
+    ✓ refute  dp(ln 2)         violated, as claimed: Y has 3/4 = 0.75 from x = pos, ...
     · compute epsilon          ln(3) ≈ 1.098612
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import assert_never
 
 from dpcheck.check.values.verdicts import (
-    Amount,
     Counterexample,
     Holds,
     Undecided,
@@ -23,15 +23,21 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.report.answers import Answer, Crash, Summary
-from dpcheck.report.drawing import visible, width
-from dpcheck.report.numbers import amount_text, shortened
+from dpcheck.report.characters import visible, width
+from dpcheck.report.notation import (
+    amount_text,
+    event_text,
+    phrase_text,
+    requirement_text,
+    sequence_text,
+    shortened,
+)
 from dpcheck.report.styled import Line, Piece, Role, line
 from dpcheck.report.tables import beside_text, table_lines
 
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
-_EVENT_SHOWN = 8
+_HANG = 8
 _RUNS_SHOWN = 5
-_TEXT_SHOWN = 600
 _CRASHES_SHOWN = 3
 
 
@@ -66,13 +72,14 @@ def _heading(target: str, members: Sequence[Answer]) -> Line:
     if first.n_states is not None:
         facts.append(_counted(first.n_states, "state"))
         facts.append(_counted(first.outcome.neighbor_pairs, "neighbor pair"))
-    return line("  ", Piece(visible(target), "strong"), "  ", Piece(" · ".join(facts), "faint"))
+    said = Piece(" · ".join(facts), "faint")
+    return line("  ", Piece(visible(target), "strong"), "  ", said, hang=_HANG)
 
 
 def _claim_text(answer: Answer) -> str:
     name = "" if answer.name is None else f'"{answer.name}" '
     where = "" if answer.at is None else f"at {answer.at}: "
-    return f"{answer.kind:<7} {visible(name)}{visible(where + answer.claim)}"
+    return f"{answer.kind:<7} {visible(name)}{shortened(visible(where + answer.claim))}"
 
 
 def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
@@ -81,31 +88,33 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
     gap = " " * max(2, column - width(claim) + 2)
     lead: tuple[Piece | str, ...] = ("    ", Piece(symbol, role), " ", claim, gap)
     verdict = answer.outcome.verdict
-    is_set = _is_about_sequences(answer)
+    place = None if answer.is_ok else Piece(visible(f"{answer.file}:{answer.line}"), "faint")
+    said = partial(line, *lead, hang=width(symbol + claim + gap) + 5, place=place)
     match verdict:
         case Holds():
             word = "holds" if answer.is_as_claimed else "holds, yet it is to be refuted"
-            yield line(*lead, Piece(word, role), *_quantity(answer), *_beside(answer))
+            yield said(Piece(word, role), *_quantity(answer), *_beside(answer))
         case Value(amount=amount, table=None):
-            yield line(*lead, Piece(amount_text(amount), "number"), *_beside(answer))
+            yield said(Piece(amount_text(amount), "number"), *_beside(answer))
         case Value(table=table):
             assert table is not None, "the case before has no table"
-            yield line(*lead, Piece(_counted(len(table.rows), "row"), "number"))
+            yield said(Piece(_counted(len(table.rows), "row"), "number"))
             yield from table_lines(table, "        ")
         case Violated(counterexample=counterexample) if answer.is_as_claimed:
-            said = f": {_in_short(counterexample, is_set=is_set)}"
-            yield line(*lead, Piece("violated, as claimed", role), *_quantity(answer), said)
+            quantity = _quantity(answer)
+            why = "" if quantity and not counterexample.probabilities else _in_short(counterexample)
+            yield said(Piece("violated, as claimed", role), *quantity, f": {why}" if why else "")
         case Violated(counterexample=counterexample):
-            yield line(*lead, Piece("violated", role), *_quantity(answer), *_beside(answer))
-            yield from _in_full(counterexample, is_set=is_set)
+            yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
+            yield from _in_full(counterexample)
         case Undecided():
-            yield line(*lead, Piece("undecided", role), f": {visible(verdict.reason)}")
+            yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")
             yield from undecided_lines(verdict, "        ")
         case _ as never:
             assert_never(never)
     for reason in answer.outcome.vacuity:
         tone: Role = "bad" if answer.is_strict else "unsure"
-        yield line("        ", Piece("vacuous: ", tone), visible(reason.text))
+        yield line("        ", Piece("vacuous: ", tone), visible(reason.text), hang=8 + 9)
 
 
 def _symbol(answer: Answer) -> tuple[str, Role]:
@@ -138,93 +147,69 @@ def _compact(text: str) -> str:
 
 def undecided_lines(verdict: Undecided, indent: str) -> Iterator[Line]:
     """Yield what stands below an undecided claim: how far the work got, and what to raise."""
-    if verdict.progress:
-        yield line(indent, "so far  ", shortened(visible(verdict.progress)))
+    hang = len(indent) + 8
+    if progress := phrase_text(verdict.progress):
+        yield line(indent, "so far  ", progress, hang=hang)
     if verdict.option:
         advice = verdict.option
         advice = f"raise `{advice}`" if advice.startswith("--") else advice
-        yield line(indent, Piece("help    ", "help"), shortened(visible(advice)))
+        yield line(indent, Piece("help    ", "help"), shortened(visible(advice)), hang=hang)
 
 
 # --- counterexamples -----------------------------------------------------------------------
 
 
-def _in_short(found: Counterexample, *, is_set: bool) -> str:
+def _in_short(found: Counterexample) -> str:
     """Return a counterexample in one line, for a claim that was to be refuted."""
     sides = [
         f"{amount_text(amount)} from {visible(state)}"
         for state, amount in zip(found.states, found.probabilities, strict=False)
     ]
     if not sides:
-        return shortened(visible(found.requirement)) or " and ".join(map(visible, found.states))
-    return f"{_event(found, is_set=is_set)} has {', '.join(sides)}"
+        return _failing(found) or " and ".join(map(visible, found.states))
+    return f"{event_text(found.event)} has {', '.join(sides)}"
 
 
-def _in_full(found: Counterexample, *, is_set: bool) -> Iterator[Line]:
+def _failing(found: Counterexample) -> str:
+    return requirement_text(found.requirement, found.sides)
+
+
+def _in_full(found: Counterexample) -> Iterator[Line]:
     """Yield a counterexample in full: states, event, probabilities, ratio, excess, runs."""
     rows: list[tuple[str, str, Role]] = []
-    if found.event:
-        rows.append(("event", _event(found, is_set=is_set), "plain"))
+    if event := event_text(found.event):
+        rows.append(("event", event, "plain"))
     if found.probabilities:
         for state, amount in zip(found.states, found.probabilities, strict=False):
             rows.append((f"from {visible(state)}", amount_text(amount), "number"))
     elif found.states:
         rows.append(("from", " and ".join(map(visible, found.states)), "plain"))
-    if found.requirement:
-        rows.append(("fails", shortened(visible(found.requirement)), "plain"))
+    if requirement := _failing(found):
+        rows.append(("fails", requirement, "plain"))
     if found.ratio is not None:
         rows.append(("ratio", amount_text(found.ratio), "number"))
     if found.excess is not None:
         rows.append(("excess", f"{amount_text(found.excess)} over the budget", "number"))
+    rows += _runs(found)
     column = max(width(label) for label, _, _ in rows)
     for label, text, role in rows:
         gap = " " * (column - width(label) + 2)
-        yield line("        ", Piece(label, "faint"), gap, Piece(text, role))
-    yield from _runs(found, column)
+        yield line("        ", Piece(label, "faint"), gap, Piece(text, role), hang=8 + column + 2)
 
 
-def _runs(found: Counterexample, column: int) -> Iterator[Line]:
-    """Yield the runs that carry most of the difference; one that is the event says nothing new."""
+def _runs(found: Counterexample) -> list[tuple[str, str, Role]]:
+    """Return the runs that carry most of the difference; one that is the event says nothing new."""
     runs = found.runs
-    if not runs or (len(runs) == 1 and found.event == (runs[0].text,)):
-        return
-    label = "runs"
-    texts = [_clipped(visible(run.text)) for run in runs[:_RUNS_SHOWN]]
+    if not runs or found.event == (runs[0].shown,):
+        return []
+    texts = [sequence_text(run.shown) for run in runs[:_RUNS_SHOWN]]
     reach = min(max(map(width, texts)), _CLAIM_COLUMN)
+    rows: list[tuple[str, str, Role]] = []
     for text, run in zip(texts, runs, strict=False):
-        amounts = " against ".join(_short_amount(amount) for amount in run.probabilities)
-        gaps = " " * (column - width(label) + 2), " " * max(2, reach - width(text) + 2)
-        yield line(
-            "        ", Piece(label, "faint"), gaps[0], text, gaps[1], Piece(amounts, "number")
-        )
-        label = ""
-    if len(runs) > _RUNS_SHOWN:
-        yield line("        ", " " * (column + 2), f"and {len(runs) - _RUNS_SHOWN} more")
-
-
-def _short_amount(amount: Amount) -> str:
-    return shortened(amount.exact)
-
-
-def _event(found: Counterexample, *, is_set: bool) -> str:
-    """Return the event: a path formula as it is, output sequences in braces."""
-    shown = [_clipped(shortened(visible(text))) for text in found.event[:_EVENT_SHOWN]]
-    n_hidden = (found.n_sequences or len(found.event)) - len(shown)
-    if found.n_sequences is not None and len(found.event) == 1 and found.n_sequences > 1:
-        return f"{shown[0]} ({_counted(found.n_sequences, 'sequence')})"
-    if not is_set:
-        return " and ".join(shown)
-    more = [f"... {n_hidden} more"] if n_hidden > 0 else []
-    return "{" + "; ".join(shown + more) + "}"
-
-
-def _is_about_sequences(answer: Answer) -> bool:
-    """Tell whether the claim is about sets of output sequences, not about a path formula."""
-    return answer.claim.startswith(("dp", "epsilon", "delta"))
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _TEXT_SHOWN else text[:_TEXT_SHOWN] + "…"
+        amounts = " against ".join(amount_text(amount) for amount in run.probabilities)
+        gap = " " * max(2, reach - width(text) + 2)
+        rows.append(("" if rows else "runs", f"{text}{gap}{amounts}", "plain"))
+    return rows
 
 
 # --- the end -------------------------------------------------------------------------------
@@ -270,6 +255,7 @@ def crash_lines(crashes: Sequence[Crash]) -> Iterator[Line]:
     yield line(
         "This is a bug in dpcheck, not in your file. Please report it with the lines above ",
         "and the model that shows it. All other results are unaffected.",
+        hang=0,
     )
 
 

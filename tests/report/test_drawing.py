@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.report import draw_mistake, plain
-from dpcheck.report.drawing import WIDTH, width
+from dpcheck.report.characters import width
+from dpcheck.report.drawing import WIDTH
 from dpcheck.source import SourceText, Span
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 
-from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Value
 from dpcheck.diagnostics.files import NoSuchFile
 from dpcheck.report import Answer, Collector, Crash, json_object, json_text
 
@@ -38,8 +38,8 @@ def test_every_kind_of_verdict_follows_the_schema():
 
 def test_an_interrupted_run_with_bugs_and_mistakes_follows_the_schema():
     collector = Collector(is_interrupted=True)
-    collector.add(answer(Outcome(Undecided("a", "b", "c"), Coverage(0, 0))))
-    collector.add(answer(Outcome(Value(Amount("inf", "inf")), Coverage(1, 1)), "compute"))
+    collector.add(answer(Outcome(Undecided("a", Phrase.of("b"), "c"), Coverage(0, 0))))
+    collector.add(answer(Outcome(Value(Amount("inf", "inf"), None), Coverage(1, 1)), "compute"))
     collector.add(NoSuchFile(None, "b.dpm", None))
     collector.add(NoSuchFile(None, "b.dpm", None))
     collector.add(Crash("a.dpm:3", "Traceback"))
@@ -53,7 +53,9 @@ def test_an_interrupted_run_with_bugs_and_mistakes_follows_the_schema():
 def test_numbers_of_any_length_stand_in_full():
     digits = "7" * 10_000
     collector = Collector()
-    collector.add(answer(Outcome(Value(Amount(digits, "7.7e9999")), Coverage(1, 1)), "compute"))
+    collector.add(
+        answer(Outcome(Value(Amount(digits, "7.7e9999"), None), Coverage(1, 1)), "compute")
+    )
     report = json.loads(json_text(collector.summary(), "0.1.0"))
     assert report["results"][0]["value"]["exact"] == digits
 
@@ -61,9 +63,9 @@ def test_numbers_of_any_length_stand_in_full():
 def test_what_leaves_most_unknown_decides_the_exit_status():
     held = Collector()
     assert held.summary().exit_status == 0
-    held.add(answer(Outcome(Undecided("a", "b", "c"), Coverage(0, 0))))
+    held.add(answer(Outcome(Undecided("a", Phrase.of("b"), "c"), Coverage(0, 0))))
     assert held.summary().exit_status == 3
-    held.add(answer(Outcome(Value(Amount("1", "1")), Coverage(0, 0)), "refute"))
+    held.add(answer(Outcome(Value(Amount("1", "1"), 1), Coverage(0, 0)), "refute"))
     assert held.summary().exit_status == 1
     held.add(NoSuchFile(None, "b.dpm", None))
     assert held.summary().exit_status == 2

@@ -41,9 +41,10 @@ from dpcheck.check.values.event_text import (
     STOPPED,
     EventText,
     many_sequences,
-    sequence_text,
+    output_sequence,
 )
 from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import (
     Number,
     Whole,
@@ -533,7 +534,7 @@ class MergedEvidence:
             wanted = lambda p, q: q != 0 and number(p, q) == ratio  # noqa: E731
         event = self._event(wanted, is_forward=gap.is_forward)
         runs = self._heavy_runs(self.graph.roots[gap.pair], event, is_forward=gap.is_forward)
-        return EventText((many_sequences(None, gap, factor),), runs)
+        return EventText(many_sequences(None, gap, factor), runs)
 
     def _event(self, wanted: Wanted, *, is_forward: bool) -> AbstractSet[int]:
         """Return the leaves whose loss is wanted, seen from the first or from the second side."""
@@ -572,19 +573,19 @@ class MergedEvidence:
 
     def _heavy_runs(
         self, root: int, event: AbstractSet[int], *, is_forward: bool
-    ) -> tuple[tuple[str, Number, Number], ...]:
+    ) -> tuple[tuple[OutputSequence, Number, Number], ...]:
         """Return heavy sequences of an event: a beam search along prefixes that can reach it."""
         reaching = self._reaching(event)
         beam: list[tuple[tuple[Label, ...], Number, int]] = [((), 1, root)]
-        found: list[tuple[str, Number, Number]] = []
+        found: list[tuple[OutputSequence, Number, Number]] = []
         while beam:
             following: list[tuple[tuple[Label, ...], Number, int]] = []
             for shown, weight, node in beam:
                 leaf = self.graph.leaves[node]
                 if leaf is not None:
                     p, q = (multiply(weight, _number(each)) for each in leaf)
-                    text = self._text(shown)
-                    found.append((text, p, q) if is_forward else (text, q, p))
+                    run = self._shown(shown)
+                    found.append((run, p, q) if is_forward else (run, q, p))
                     continue
                 for label, factor, child in self.graph.edges[node]:
                     if reaching[child]:
@@ -617,14 +618,14 @@ class MergedEvidence:
             )
         return reaching
 
-    def _text(self, labels: tuple[Label, ...]) -> str:
-        """Return a sequence of labels in words."""
+    def _shown(self, labels: tuple[Label, ...]) -> OutputSequence:
+        """Return a sequence of labels as outputs and an ending."""
         outputs = [self.output_text(label) for label in labels if label >= 0]
         if labels and labels[-1] == _STOPS:
-            return sequence_text(outputs, STOPPED)
+            return output_sequence(outputs, STOPPED)
         if labels and labels[-1] == _GOES_SILENT:
-            return sequence_text(outputs, DIVERGED)
-        return sequence_text(outputs, GOES_ON)
+            return output_sequence(outputs, DIVERGED)
+        return output_sequence(outputs, GOES_ON)
 
 
 def _exceeding(factor: Factor) -> Wanted:
@@ -637,6 +638,8 @@ def _without_counterpart(p: Whole, q: Whole) -> bool:
     return q == 0 and p != 0
 
 
-def _less_different(left: tuple[str, Number, Number], right: tuple[str, Number, Number]) -> int:
+def _less_different(
+    left: tuple[OutputSequence, Number, Number], right: tuple[OutputSequence, Number, Number]
+) -> int:
     """Compare two sequences by p - q."""
     return compare(subtract(left[1], left[2]), subtract(right[1], right[2]))

@@ -10,10 +10,12 @@ from dpcheck.check.values.event_text import (
     MAX_LISTED,
     N_RUNS,
     EventText,
+    by_value,
     many_sequences,
-    sequence_text,
+    output_sequence,
 )
 from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, compare
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
@@ -66,18 +68,17 @@ class TableEvidence:
         block = self.rows.block_of(gap)
         entries = marked(block.event(gap, factor))
         runs = tuple(
-            (self.sequence_text(int(block.sequence[j])), *block.probabilities(j))
+            (self.shown(int(block.sequence[j])), *block.probabilities(j))
             for j in block.heaviest(entries)[:N_RUNS]
         )
         if len(entries) > MAX_LISTED:
-            return EventText((many_sequences(len(entries), gap, factor),), runs, len(entries))
-        listed = tuple(self.sequence_text(k) for k in block.sequence[entries].tolist())
-        return EventText(listed, runs)
+            return EventText(many_sequences(len(entries), gap, factor), runs, len(entries))
+        return EventText(by_value(map(self.shown, block.sequence[entries].tolist())), runs)
 
-    def sequence_text(self, sequence: int) -> str:
+    def shown(self, sequence: int) -> OutputSequence:
         """Return the outputs of a sequence, and how it ends."""
-        shown = [self.output_text(code) for code in self.rows.table.outputs(sequence)]
-        return sequence_text(shown, int(self.rows.table.end[sequence]))
+        outputs = map(self.output_text, self.rows.table.outputs(sequence))
+        return output_sequence(outputs, int(self.rows.table.end[sequence]))
 
     def _largest_without_counterpart(self) -> Gap | None:
         """Return the largest p of an event with q = 0."""

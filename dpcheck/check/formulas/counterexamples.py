@@ -7,11 +7,11 @@ from typing import assert_never
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Bounds, Truths
-from dpcheck.check.values.amounts import between_amount, number_amount, ratio_amount
-from dpcheck.check.values.comparisons import inequality_text
+from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
+from dpcheck.check.values.comparisons import inequality, inequality_sides
 from dpcheck.check.values.exp_factor import Factor, Gap
-from dpcheck.check.values.verdicts import Amount, Counterexample, Run
-from dpcheck.exact import Number, compare, divide, exact_text, excess, exp_text, multiply, subtract
+from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
+from dpcheck.exact import Number, compare, divide, excess, multiply, subtract
 from dpcheck.limits import LimitReached
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
@@ -26,6 +26,7 @@ from dpcheck.logic.formulas import (
     StateFormula,
     Truth,
 )
+from dpcheck.records import replace
 
 
 def counterexample(formula: StateFormula, states: IntArray, truths: Truths) -> Counterexample:
@@ -55,7 +56,8 @@ def _example(
         case Truth() | Atom():
             name = truths.chain.state_text(int(states[0]))
             text = formula_text(formula)
-            return Counterexample((name,), (text,), (), f"{'not ' if is_true else ''}{text}")
+            requirement = Phrase.of(f"{'not ' if is_true else ''}{text}")
+            return Counterexample((name,), Phrase.of(text), (), requirement)
         case _:
             assert_never(formula)
 
@@ -100,23 +102,25 @@ def _pair_example(
     text = formula_text(formula)
     if len(pairs) == 0:
         name = truths.chain.state_text(int(states[0]))
-        return Counterexample((name,), (text,), (), f"not {text}: no state has a neighbor")
+        requirement = Phrase.of(f"not {text}: no state has a neighbor")
+        return Counterexample((name,), Phrase.of(text), (), requirement)
     shown = pairs if is_true else truths.violating(formula, pairs)
     ends = shown[_worst(formula, shown, truths)]
     p, q = _shown(formula.path, ends, truths)
     first, second = (int(s) for s in ends)
     if compare(p[0], q[0]) < 0:
         first, second, p, q = second, first, q, p
-    requirement = _inequality(p, q, formula)
+    requirement, sides = _inequality(p, q, formula)
     least, most = (
         excess(subtract(above, formula.delta), below, formula.epsilon)
         for above, below in ((p[0], q[1]), (p[1], q[0]))
     )
     return Counterexample(
         states=(truths.chain.state_text(first), truths.chain.state_text(second)),
-        event=(formula_text(formula.path),),
+        event=Phrase.of(formula_text(formula.path)),
         probabilities=(between_amount(*p), between_amount(*q)),
-        requirement=f"not {requirement}" if is_true else requirement,
+        requirement=Phrase.of("not ", *requirement.parts) if is_true else requirement,
+        sides=_opposite(sides) if is_true else sides,
         ratio=_ratio(p, q),
         excess=between_amount(least, most),
         runs=_runs(formula.path, (first, second), truths, is_satisfying=True),
@@ -138,19 +142,22 @@ def _is_exact(bounds: Bounds) -> bool:
     return compare(*bounds) == 0
 
 
-def _inequality(p: Bounds, q: Bounds, formula: Private) -> str:
-    """Return p <= e^ε q + δ with the numbers filled in, or with names and enclosures of them."""
+def _inequality(p: Bounds, q: Bounds, formula: Private) -> tuple[Phrase, Sides | None]:
+    """Return p <= e^ε q + δ with the numbers filled in, and the values of its sides.
+
+    Of numbers known by bounds it has the names, and then says where they lie.
+    """
     if _is_exact(p) and _is_exact(q):
-        return inequality_text(p[0], q[0], formula.epsilon, formula.delta)
-    plus = "" if formula.delta == 0 else f" + {exact_text(formula.delta)}"
-    known = " and ".join(f"{name} {_known(each)}" for name, each in (("p", p), ("q", q)))
-    return f"p <= {exp_text(formula.epsilon)} * q{plus}, where {known}"
+        known = (p[0], q[0], formula.epsilon, formula.delta)
+        return inequality(*known), inequality_sides(*known)
+    plus = () if formula.delta == 0 else (" + ", number_amount(formula.delta))
+    where = (", where ", *_known("p", p), " and ", *_known("q", q))
+    return Phrase.of("p <= ", growth_amount(formula.epsilon), " * q", *plus, *where), None
 
 
-def _known(bounds: Bounds) -> str:
-    """Return `= 3/4`, or `in [0.74, 0.76]`."""
-    text = between_amount(*bounds).exact
-    return f"= {text}" if _is_exact(bounds) else text
+def _known(name: str, bounds: Bounds) -> tuple[str, Amount]:
+    """Return `p = 3/4`, or `p in [0.74, 0.76]`."""
+    return f"{name} = " if _is_exact(bounds) else f"{name} ", between_amount(*bounds)
 
 
 def _ratio(p: Bounds, q: Bounds) -> Amount | None:
@@ -196,12 +203,14 @@ def _probability_example(
     if isinstance(formula, ProbabilityIn) and compare(lower[k], formula.low) >= 0:
         k = _extreme(lower, is_largest=True)
     (p,), s = _shown(formula.path, states[k : k + 1], truths), int(states[k])
-    requirement = f"{'not ' if is_true else ''}{_comparison_text(p, formula)}"
+    requirement = _comparison(p, formula)
+    sides = _compared(p[0], formula) if _is_exact(p) else None
     return Counterexample(
         states=(truths.chain.state_text(s),),
-        event=(formula_text(formula.path),),
+        event=Phrase.of(formula_text(formula.path)),
         probabilities=(between_amount(*p),),
-        requirement=requirement,
+        requirement=Phrase.of("not ", *requirement.parts) if is_true else requirement,
+        sides=_opposite(sides) if is_true else sides,
         runs=_runs(formula.path, (s,), truths, is_satisfying=wants_less != is_true),
     )
 
@@ -216,16 +225,36 @@ def _extreme(values: list[Number], *, is_largest: bool) -> int:
     return best
 
 
-def _comparison_text(p: Bounds, formula: ProbabilityIs | ProbabilityIn) -> str:
+def _comparison(p: Bounds, formula: ProbabilityIs | ProbabilityIn) -> Phrase:
     """Return the comparison that a P formula makes of a probability."""
-    name, where = (exact_text(p[0]), "") if _is_exact(p) else ("p", f", where p {_known(p)}")
+    name = between_amount(*p) if _is_exact(p) else "p"
+    where = () if _is_exact(p) else (", where ", *_known("p", p))
     match formula:
         case ProbabilityIs(comparison=comparison, bound=bound):
-            return f"{name} {comparison} {exact_text(bound)}{where}"
+            return Phrase.of(name, f" {comparison} ", number_amount(bound), *where)
         case ProbabilityIn(low=low, high=high):
-            return f"{exact_text(low)} <= {name} <= {exact_text(high)}{where}"
+            ends = number_amount(low), number_amount(high)
+            return Phrase.of(ends[0], " <= ", name, " <= ", ends[1], *where)
         case _:
             assert_never(formula)
+
+
+def _compared(p: Number, formula: ProbabilityIs | ProbabilityIn) -> Sides:
+    """Return the values that a P formula compares; of an interval the end that p is beyond."""
+    match formula:
+        case ProbabilityIs(comparison=comparison, bound=bound):
+            return Sides(number_amount(p), comparison, number_amount(bound))
+        case ProbabilityIn(low=low) if compare(p, low) < 0:
+            return Sides(number_amount(p), ">=", number_amount(low))
+        case ProbabilityIn(high=high):
+            return Sides(number_amount(p), "<=", number_amount(high))
+        case _:
+            assert_never(formula)
+
+
+def _opposite(sides: Sides | None) -> Sides | None:
+    """Return the comparison that is false where the given one is true."""
+    return None if sides is None else replace(sides, comparison=OPPOSITE[sides.comparison])
 
 
 def _runs(
@@ -239,4 +268,4 @@ def _runs(
         satisfying=truths.everywhere,
         is_satisfying=is_satisfying,
     )
-    return tuple(Run(text, tuple(number_amount(p) for p in each)) for text, each in found)
+    return tuple(Run(shown, tuple(number_amount(p) for p in each)) for shown, each in found)

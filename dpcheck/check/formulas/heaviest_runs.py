@@ -16,7 +16,8 @@ from itertools import count
 from typing import Any, assert_never
 
 from dpcheck.chain.chain import BoolArray, Chain
-from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, sequence_text
+from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, output_sequence
+from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import ExpPolynomial, Number, add, compare, multiply, number, subtract
 from dpcheck.logic.formulas import (
     Finally,
@@ -42,7 +43,7 @@ _Shown = tuple[int, str]
 
 Rest = tuple[Any, ...]
 Belief = dict[tuple[int, Rest], Number]
-HeavyRun = tuple[str, tuple[Number, ...]]
+HeavyRun = tuple[OutputSequence, tuple[Number, ...]]
 
 _TRUE: Rest = ("true",)
 _FALSE: Rest = ("false",)
@@ -115,7 +116,7 @@ class _Search:
             _, _, shown, beliefs = heappop(waiting)
             true, open_beliefs = self._settled(beliefs)
             if compare(true[0], 0) > 0:
-                runs.append((self._text(shown), true))
+                runs.append((self._sequence(shown), true))
             for label, following in self._following(open_beliefs).items():
                 mass = _mass(following[0])
                 if mass != 0:
@@ -165,13 +166,13 @@ class _Search:
         code = int(self.chain.observation[state])
         return (code, "") if code >= 0 else (code, self.chain.state_text(state))
 
-    def _text(self, shown: tuple[_Shown, ...]) -> str:
-        """Return a group in words."""
+    def _sequence(self, shown: tuple[_Shown, ...]) -> OutputSequence:
+        """Return what the runs of a group show, and how they end."""
         texts = [self.chain.observation_text(c) if c >= 0 else text for c, text in shown]
         for end, sink in ((STOPPED, "stopped"), (DIVERGED, "diverged")):
             if shown and shown[-1] == (-1, sink):
-                return sequence_text(texts[:-1], end)
-        return sequence_text(texts, GOES_ON)
+                return output_sequence(texts[:-1], end)
+        return output_sequence(texts, GOES_ON)
 
     def _is_absorbing(self, state: int) -> bool:
         """Tell whether a run stays in a state forever."""

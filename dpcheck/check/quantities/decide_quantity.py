@@ -22,8 +22,8 @@ from dpcheck.check.quantities.loss_values import (
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
-from dpcheck.check.quantities.privacy import quantity_text
-from dpcheck.check.values.amounts import INFINITE, epsilon_amount, number_amount
+from dpcheck.check.quantities.privacy import comparison_phrase, quantity_text
+from dpcheck.check.values.amounts import INFINITE, bound_amount, epsilon_amount, number_amount
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -32,6 +32,8 @@ from dpcheck.check.values.verdicts import (
     Coverage,
     Holds,
     Outcome,
+    Phrase,
+    Sides,
     Undecided,
     Value,
     Violated,
@@ -46,7 +48,6 @@ from dpcheck.exact import (
     add,
     compare,
     divide,
-    exact_text,
     log,
     multiply,
     number,
@@ -72,7 +73,7 @@ Measures = Mapping[str, Sequence[Number | None]]
 
 INFINITELY_MANY = Undecided(
     reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
-    progress="",
+    progress=Phrase.of(),
     option="ask about a mechanism whose runs have a bounded number of outputs",
 )
 
@@ -138,18 +139,19 @@ def _decided(
     """Return the verdict on a value: report it, or compare it with the bound."""
     if isinstance(claim, QuantityValue):
         return Value(amount, value)
-    bound = "inf" if claim.bound is None else exact_text(claim.bound)
     sign = _compared(value, claim.bound)
     if sign is None:
+        bound = bound_amount(claim.bound).exact
         return Undecided(
             f"no enclosure separates {name} from {bound}",
-            f"it is {amount.exact}",
+            Phrase.of("it is ", amount),
             "a bound that differs from it",
         )
     if holds(claim.comparison, sign):
         return Holds()
-    requirement = f"{name} {claim.comparison} {bound}, but {name} = {amount.exact}"
-    return Violated(Counterexample(states, (), (), requirement))
+    requirement = comparison_phrase(name, claim, amount)
+    sides = Sides(amount, claim.comparison, bound_amount(claim.bound))
+    return Violated(Counterexample(states, (), (), requirement, sides))
 
 
 def _compared(value: Measure, bound: Budget | Number | None) -> int | None:
@@ -174,13 +176,17 @@ def decide_comparison(claim: QuantityComparison, sides: Sequence[Outcome]) -> Ou
     verdict: Holds | Violated | Undecided
     if sign is None:
         reason = f"no enclosure separates {left} from {right}"
-        verdict = Undecided(reason, "", "compare each of them with a number")
+        verdict = Undecided(reason, Phrase.of(), "compare each of them with a number")
     elif holds(claim.comparison, sign):
         verdict = Holds()
     else:
-        known = " and ".join(f"{text} = {amount.exact}" for text, amount in named)
-        requirement = f"{left} {claim.comparison} {right}, but {known}"
-        verdict = Violated(Counterexample((), (), (), requirement))
+        first, second = (value.amount for value in values)
+        requirement = Phrase.of(
+            *(f"{left} {claim.comparison} {right}, but {left} = ", first),
+            *(f" and {right} = ", second),
+        )
+        difference = Sides(first, claim.comparison, second)
+        verdict = Violated(Counterexample((), (), (), requirement, difference))
     beside = tuple(Beside(f"{text} is", amount) for text, amount in named)
     return Outcome(verdict, coverage, vacuity, beside=beside)
 

@@ -186,10 +186,10 @@ def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
     for depth, evidence in _prefixes(question.seen):  # noqa: B007 (both are used afterwards)
         last = _decision(question, evidence, is_complete=False)
         if last.verdict is not None:
-            beside = (Beside(last.progress),) if last.progress else ()
+            beside = () if last.at_least is None else (Beside("it is at least", last.at_least),)
             return Outcome(last.verdict, coverage, (), last.value, beside)
     path = _path_of_outputs(question)
-    return Outcome(undecided_sequences(question.claim, last.progress, depth, path), coverage)
+    return Outcome(undecided_sequences(question.claim, last.at_least, depth, path), coverage)
 
 
 def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:

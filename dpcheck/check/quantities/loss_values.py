@@ -13,7 +13,7 @@ from dpcheck.check.quantities.pair_losses import NumberedLosses
 from dpcheck.check.values.amounts import INFINITE, enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import Factor, Gap
-from dpcheck.check.values.verdicts import Amount, Beside, Table
+from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table
 from dpcheck.exact import (
     Budget,
     ExpNumber,
@@ -38,8 +38,6 @@ from dpcheck.privacy.profile import Piece, profile
 from dpcheck.privacy.renyi import Divergence, renyi
 from dpcheck.privacy.tradeoff import curve, type_two_error
 from dpcheck.records import dataclass
-
-_SEQUENCES_SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +242,7 @@ def table_of(quantity: LossTable, known: KnownLosses) -> Table:
             assert_never(quantity.name)
 
 
-def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Amount | str, ...]:
+def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Cell, ...]:
     line = piece.line
     end = INFINITE if piece.end is None else number_amount(piece.end)
     numbers = (line.at(piece.start), line.p, line.q)
@@ -252,16 +250,10 @@ def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Amount | str, ...]:
     if line.pair < 0:
         return (*amounts, "", "", "")
     gap = Gap(line.p, line.q, line.pair, line.is_forward)
-    text = known.event_text(gap, Factor.of_number(piece.start))
+    event = known.event_text(gap, Factor.of_number(piece.start)).event
     first, second = known.names(line.pair)
     names = (first, second) if line.is_forward else (second, first)
-    return (*amounts, *names, _event(text))
-
-
-def _event(text: EventText) -> str:
-    shown = "; ".join(text.sequences[:_SEQUENCES_SHOWN])
-    n_hidden = len(text.sequences) - _SEQUENCES_SHOWN
-    return f"{shown}; ... {n_hidden} more" if n_hidden > 0 else shown
+    return (*amounts, *names, event)
 
 
 def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:

@@ -6,7 +6,7 @@ from dpcheck.chain.chain import Chain
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.quantities.event_claims import observed
-from dpcheck.check.values.event_text import sequence_text
+from dpcheck.check.values.event_text import output_sequence
 from dpcheck.exact import ExpPolynomial, Number, Whole, number
 from dpcheck.limits import LimitReached, Limits
 
@@ -24,7 +24,7 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
     table = sequence_table(seen, sources, limits=limits)
     assert table is not None, "without a bound on its size there is a table"
     texts = [
-        sequence_text([chain.observation_text(code) for code in table.outputs(k)], int(end))
+        str(output_sequence(map(chain.observation_text, table.outputs(k)), int(end)))
         for k, end in enumerate(table.end)
     ]
     names = [chain.state_text(state) for state in states.tolist()]

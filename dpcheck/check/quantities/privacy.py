@@ -22,21 +22,29 @@ from collections.abc import Callable
 from typing import Protocol, assert_never
 
 from dpcheck.certify import certify_violation
-from dpcheck.check.values.amounts import number_amount, quantity_amount, ratio_amount
+from dpcheck.check.values.amounts import (
+    bound_amount,
+    number_amount,
+    quantity_amount,
+    ratio_amount,
+)
 from dpcheck.check.values.comparisons import (
-    Comparison,
     as_budget,
     as_number,
     holds,
-    inequality_text,
+    inequality,
+    inequality_sides,
 )
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.check.values.verdicts import (
     Amount,
+    Comparison,
     Counterexample,
     Holds,
+    Phrase,
     Run,
+    Sides,
     Undecided,
     Value,
     Verdict,
@@ -112,12 +120,13 @@ class Found:
 class Decision:
     """A verdict (None: this evidence does not decide) and the value found on the way.
 
-    `shown` is the event behind a violation, to be certified.
+    `at_least` bounds a value that stayed unknown; `shown` is the event behind a violation, to be
+    certified.
     """
 
     verdict: Verdict | None
     value: Amount | None = None
-    progress: str = ""
+    at_least: Amount | None = None
     shown: Found | None = None
 
 
@@ -141,7 +150,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
             amount = quantity_amount(found.value)
             if setting.is_complete or _is_greatest(found.value, claim.quantity):
                 return Decision(Value(amount, found.value), amount)
-            return Decision(None, None, f"it is at least {amount.exact}")
+            return Decision(None, None, amount)
         case QuantityClaim():
             return _decide_comparison(claim, setting)
         case _:
@@ -221,7 +230,7 @@ def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
         is_greatest = _is_greatest(found.value, claim.quantity)
         truth = _bounded_below(claim.comparison, sign, is_greatest=is_greatest)
         if truth is None or (truth and not is_greatest):
-            return Decision(Holds() if truth else None, None, f"it is at least {amount.exact}")
+            return Decision(Holds() if truth else None, None, amount)
     if truth:
         return Decision(Holds(), amount)
     example = _quantity_counterexample(claim, found, setting)
@@ -270,7 +279,8 @@ def _counterexample(
         gap,
         factor,
         setting,
-        requirement=inequality_text(gap.p, gap.q, epsilon, delta),
+        requirement=inequality(gap.p, gap.q, epsilon, delta),
+        sides=inequality_sides(gap.p, gap.q, epsilon, delta),
         over=excess(subtract(gap.p, delta), gap.q, epsilon),
     )
 
@@ -280,20 +290,22 @@ def _example(
     factor: Factor | None,
     setting: Setting,
     *,
-    requirement: str,
+    requirement: Phrase,
     over: Number | Excess | None,
+    sides: Sides | None = None,
 ) -> Counterexample:
     """Return a gap as a counterexample."""
     names = setting.names(gap.pair)
     event = setting.evidence.event_text(gap, factor)
     return Counterexample(
         states=names if gap.is_forward else (names[1], names[0]),
-        event=event.sequences,
+        event=event.event,
         probabilities=(number_amount(gap.p), number_amount(gap.q)),
         requirement=requirement,
+        sides=sides,
         ratio=ratio_amount(gap),
         excess=None if over is None else number_amount(over),
-        runs=tuple(Run(text, (number_amount(p), number_amount(q))) for text, p, q in event.runs),
+        runs=tuple(Run(run, (number_amount(p), number_amount(q))) for run, p, q in event.runs),
         n_sequences=event.n_sequences,
     )
 
@@ -321,18 +333,26 @@ def _quantity_counterexample(
     claim: QuantityClaim, found: Found, setting: Setting
 ) -> Counterexample:
     """Return why a comparison is false: the value, and the event that shows it if there is one."""
-    name = quantity_text(claim.quantity)
-    bound = "inf" if claim.bound is None else exact_text(claim.bound)
-    value = quantity_amount(found.value).exact
-    requirement = f"{name} {claim.comparison} {bound}, but {name} = {value}"
-    if not setting.is_complete:
-        requirement = f"{name} {claim.comparison} {bound}, but {name} >= {value}"
+    value, name = quantity_amount(found.value), quantity_text(claim.quantity)
+    requirement = comparison_phrase(name, claim, value, is_exact=setting.is_complete)
+    sides = Sides(value, claim.comparison, bound_amount(claim.bound))
     if found.gap is None:
-        return Counterexample((), (), (), requirement)
+        return Counterexample((), (), (), requirement, sides)
     over: Number | Excess | None = None
     if _compared(found.value, claim.bound) > 0:
         over = _excess_over(claim, found.gap)
-    return _example(found.gap, found.factor, setting, requirement=requirement, over=over)
+    return _example(
+        found.gap, found.factor, setting, requirement=requirement, over=over, sides=sides
+    )
+
+
+def comparison_phrase(
+    name: str, claim: QuantityClaim, value: Amount, *, is_exact: bool = True
+) -> Phrase:
+    """Return what a claim says of a quantity, and what is so: `ε <= 1, but ε = ln(3)`."""
+    bound = bound_amount(claim.bound)
+    is_or_more = "=" if is_exact else ">="
+    return Phrase.of(f"{name} {claim.comparison} ", bound, f", but {name} {is_or_more} ", value)
 
 
 def _excess_over(claim: QuantityClaim, gap: Gap) -> Number | Excess | None:
@@ -346,15 +366,20 @@ def _excess_over(claim: QuantityClaim, gap: Gap) -> Number | Excess | None:
             raise AssertionError("other quantities are decided elsewhere")
 
 
-def undecided_sequences(claim: EventClaim, progress: str, depth: int, path: str) -> Undecided:
+def undecided_sequences(
+    claim: EventClaim, at_least: Amount | None, depth: int, path: str
+) -> Undecided:
     """Return the verdict on a claim about infinitely many sequences that no prefix refutes.
 
     `path` is a formula about some outputs, to show what can be asked.
     """
     seen = f"outputs were followed up to number {depth}"
+    progress = Phrase.of(f"{seen} without finding a violation")
+    if at_least is not None:
+        progress = Phrase.of(f"{seen}; it is at least ", at_least)
     return Undecided(
         reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
-        progress=f"{seen}; {progress}" if progress else f"{seen} without finding a violation",
+        progress=progress,
         option=f"ask about some outputs, such as D{{{_budget_text(claim)}}} [ {path} ]; "
         "with a larger --max-states more are followed",
     )

@@ -16,6 +16,7 @@ from dpcheck.exact import (
     divide,
     enclosure,
     exact_text,
+    excess,
     exp_text,
 )
 from dpcheck.privacy.enclosed import Enclosed
@@ -67,6 +68,20 @@ def epsilon_amount(value: Epsilon | None) -> Amount:
     if value is None:
         return INFINITE_EPSILON
     return Amount(exact_text(value), decimal(value), exp_text(value))
+
+
+def growth_amount(epsilon: Epsilon) -> Amount:
+    """Return e^ε.
+
+    >>> growth_amount(Budget.ln(3)).exact, growth_amount(Budget.of(1)).decimal
+    ('3', '2.7182818284590452')
+    """
+    return Amount(exp_text(epsilon), decimal(excess(0, -1, epsilon)))
+
+
+def bound_amount(bound: Budget | Number | None) -> Amount:
+    """Return what a claim compares with: a budget, a number, or infinity."""
+    return INFINITE if bound is None else Amount(exact_text(bound), decimal(bound))
 
 
 def ratio_amount(gap: Gap) -> Amount | None:

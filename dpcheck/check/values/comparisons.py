@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, assert_never
+from typing import assert_never
 
-from dpcheck.exact import Budget, ExpNumber, Number, exact_text, exp_text
-
-Comparison = Literal["=", "!=", "<", "<=", ">", ">="]
+from dpcheck.check.values.amounts import growth_amount, number_amount
+from dpcheck.check.values.verdicts import Comparison, Phrase, Sides
+from dpcheck.exact import Budget, ExpNumber, Number, excess, subtract
 
 
 def holds(comparison: Comparison, sign: int) -> bool:
@@ -48,12 +48,18 @@ def as_budget(bound: Budget | Number | None) -> Budget:
     return Budget.of(bound)
 
 
-def inequality_text(p: Number, q: Number, epsilon: Budget, delta: Number) -> str:
+def inequality(p: Number, q: Number, epsilon: Budget, delta: Number) -> Phrase:
     """Return p <= e^ε q + δ with the numbers filled in.
 
     >>> from dpcheck.exact import number
-    >>> inequality_text(number(3, 4), number(1, 4), Budget.ln(2), 0)
+    >>> str(inequality(number(3, 4), number(1, 4), Budget.ln(2), 0))
     '3/4 <= 2 * 1/4'
     """
-    plus = "" if delta == 0 else f" + {exact_text(delta)}"
-    return f"{exact_text(p)} <= {exp_text(epsilon)} * {exact_text(q)}{plus}"
+    plus = () if delta == 0 else (" + ", number_amount(delta))
+    times = growth_amount(epsilon)
+    return Phrase.of(number_amount(p), " <= ", times, " * ", number_amount(q), *plus)
+
+
+def inequality_sides(p: Number, q: Number, epsilon: Budget, delta: Number) -> Sides:
+    """Return the values of p and e^ε q + δ."""
+    return Sides(number_amount(p), "<=", number_amount(excess(delta, subtract(0, q), epsilon)))

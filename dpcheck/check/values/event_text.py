@@ -1,11 +1,16 @@
-"""Events and output sequences in words."""
+"""Events and output sequences as verdicts show them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from functools import lru_cache
+from re import compile as pattern
 
+from dpcheck.check.values.amounts import growth_amount
 from dpcheck.check.values.exp_factor import Factor, Gap
-from dpcheck.exact import Number, exp_text
+from dpcheck.check.values.verdicts import Ending, OutputSequence, Phrase, ShownEvent
+from dpcheck.exact import Number
 from dpcheck.records import dataclass
 
 STOPPED, DIVERGED, GOES_ON = 0, 1, 2
@@ -14,43 +19,65 @@ STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 MAX_LISTED = 4096
 N_RUNS = 3
 
+_ENDINGS: dict[int, Ending] = {STOPPED: "stopped", DIVERGED: "diverged", GOES_ON: "goes on"}
+_NUMBER = pattern(r"(-?\d+(?:/\d+)?)")
+_COMPARED = Context(prec=40)
+
 
 @dataclass(frozen=True, slots=True)
 class EventText:
-    """An event in words, and the sequences in it that carry most of the difference.
+    """An event to show, and the sequences in it that carry most of the difference.
 
-    `sequences` lists the event, or describes it when it has more than `MAX_LISTED` members; then
-    `n_sequences` is their number, if it is known. `runs` are (sequence, p, q).
+    `event` lists its sequences by value, or describes it when it has more than `MAX_LISTED`
+    members; then `n_sequences` is their number, if it is known. `runs` are (sequence, p, q).
     """
 
-    sequences: tuple[str, ...]
-    runs: tuple[tuple[str, Number, Number], ...]
+    event: ShownEvent
+    runs: tuple[tuple[OutputSequence, Number, Number], ...]
     n_sequences: int | None = None
 
 
-def sequence_text(outputs: Sequence[str], end: int) -> str:
-    """Return a sequence of outputs in words; `...` where it goes on.
+def output_sequence(outputs: Iterable[str], end: int) -> OutputSequence:
+    """Return a sequence of outputs that ends as the code of a table's `end` says.
 
     Outputs are values and labels as the language writes them: outside of quotes and brackets they
     have no comma, and none is `diverged`, `...` or `(no output)`. So no two sequences are written
     alike.
 
-    >>> sequence_text(["bot", "top"], 0), sequence_text([], 0), sequence_text(["bot"], DIVERGED)
-    ('bot, top', '(no output)', 'bot, diverged')
+    >>> str(output_sequence(["bot", "top"], STOPPED)), str(output_sequence(["bot"], GOES_ON))
+    ('bot, top', 'bot, ...')
     """
-    if end == DIVERGED:
-        return ", ".join([*outputs, "diverged"])
-    if end == GOES_ON:
-        return ", ".join([*outputs, "..."])
-    return ", ".join(outputs) if outputs else "(no output)"
+    return OutputSequence(tuple(outputs), _ENDINGS[end])
 
 
-def many_sequences(n_sequences: int | None, gap: Gap, factor: Factor | None) -> str:
+def by_value(sequences: Iterable[OutputSequence]) -> tuple[OutputSequence, ...]:
+    """Return sequences in the order of their outputs: numbers by value, other words by alphabet.
+
+    >>> found = by_value(OutputSequence((text,)) for text in ("10", "(9, 2)", "9", "-1", "1/2"))
+    >>> [str(each) for each in found]
+    ['-1', '1/2', '9', '10', '(9, 2)']
+    """
+    return tuple(sorted(sequences, key=lambda one: ([*map(_value_key, one.outputs)], one.ending)))
+
+
+@lru_cache(maxsize=MAX_LISTED)
+def _value_key(text: str) -> list[str | Decimal]:
+    """Return the words of a value and, between them, its numbers as decimals."""
+    parts = _NUMBER.split(text)
+    return [_approximate(part) if i % 2 else part for i, part in enumerate(parts)]
+
+
+def _approximate(number: str) -> Decimal:
+    above, _, below = number.partition("/")
+    return _COMPARED.divide(Decimal(above), Decimal(below or "1"))
+
+
+def many_sequences(n_sequences: int | None, gap: Gap, factor: Factor | None) -> Phrase:
     """Return a description of an event with too many sequences to list."""
-    number = "" if n_sequences is None else f" {n_sequences}"
+    number = "" if n_sequences is None else f" {n_sequences:,}"
     if factor is not None:
-        times = exp_text(factor.epsilon)
-        return f"the{number} output sequences more than {times} times as likely"
+        lead = f"the{number} output sequences more than "
+        return Phrase.of(lead, growth_amount(factor.epsilon), " times as likely")
     if gap.q == 0:
-        return f"the{number} output sequences that are possible on one side only"
-    return f"the{number} output sequences with the largest ratio"
+        return Phrase.of(f"the{number} output sequences that are possible on one side only")
+    return Phrase.of(f"the{number} output sequences with the largest ratio")

@@ -7,7 +7,7 @@ Every number appears twice: exactly, and as the exact value correctly rounded to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from dpcheck.records import dataclass
 
@@ -30,15 +30,88 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words with numbers in them, kept apart so that a report may shorten the numbers.
+
+    >>> str(Phrase.of("it is at least ", Amount("ln(3)", "1.0986122886681097", "3")))
+    'it is at least ln(3)'
+    """
+
+    parts: tuple[str | Amount, ...]
+
+    @classmethod
+    def of(cls, *parts: str | Amount) -> Phrase:
+        """Return a phrase of these parts."""
+        return cls(parts)
+
+    def __str__(self) -> str:
+        """Return the phrase with every number in full."""
+        return "".join(part if isinstance(part, str) else part.exact for part in self.parts)
+
+
+Ending = Literal["stopped", "diverged", "goes on"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSequence:
+    """What is seen of a run: outputs as the language writes them, and how it ends.
+
+    A run that `goes on` is known by its first outputs only. The runs of a path formula name the
+    states they pass where these output nothing.
+    """
+
+    outputs: tuple[str, ...]
+    ending: Ending = "stopped"
+
+    def __str__(self) -> str:
+        """Return the sequence as the keys of tables and the JSON answer write it.
+
+        >>> str(OutputSequence(("bot", "top"))), str(OutputSequence(("bot",), "diverged"))
+        ('bot, top', 'bot, diverged')
+        >>> str(OutputSequence(())), str(OutputSequence((), "goes on"))
+        ('(no output)', '...')
+        """
+        match self.ending:
+            case "stopped":
+                return ", ".join(self.outputs) or "(no output)"
+            case "diverged":
+                return ", ".join((*self.outputs, "diverged"))
+            case "goes on":
+                return ", ".join((*self.outputs, "..."))
+            case _ as never:
+                assert_never(never)
+
+
+ShownEvent = tuple[OutputSequence, ...] | Phrase
+"""A set of output sequences, one by one or in words; or a path formula."""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """Runs that look alike: what was seen or passed, and how likely that is on each side.
 
-    `text` lists outputs (`bot, top`) or states; it ends in `...` when the run goes on from there.
     `probabilities` stand in the order of the counterexample's states.
     """
 
-    text: str
+    shown: OutputSequence
     probabilities: tuple[Amount, ...]
+
+
+Comparison = Literal["=", "!=", "<", "<=", ">", ">="]
+
+OPPOSITE: dict[Comparison, Comparison] = {
+    "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
+}  # fmt: skip
+"""What is so where a comparison is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A comparison that is false, with the values of its sides."""
+
+    left: Amount
+    comparison: Comparison
+    right: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +120,8 @@ class Counterexample:
 
     `states` are two neighbors, the one with the larger probability first, or one state.
     `event` is a set of output sequences (event-level claims), or one path formula.
-    `requirement` is the inequality that fails, in numbers: `3/4 <= 2 * 1/4`.
+    `requirement` is what fails, in numbers: `3/4 <= 2 * 1/4`; `sides` are the values that it
+    compares, if it compares two.
     `ratio` (`"inf"` over zero) and `excess` (over the budget: p - e^ε q - δ) are for pairs;
     they are None where there is no second probability or no budget to exceed.
     `n_sequences` counts the event's sequences when they are too many to list; then `event` says
@@ -55,9 +129,10 @@ class Counterexample:
     """
 
     states: tuple[str, ...]
-    event: tuple[str, ...]
+    event: ShownEvent
     probabilities: tuple[Amount, ...]
-    requirement: str
+    requirement: Phrase
+    sides: Sides | None = None
     ratio: Amount | None = None
     excess: Amount | None = None
     runs: tuple[Run, ...] = ()
@@ -81,20 +156,23 @@ class Undecided:
     """A limit was reached: which, how far the work got, what to raise or ask instead."""
 
     reason: str
-    progress: str
+    progress: Phrase
     option: str
+
+
+Cell = Amount | str | ShownEvent
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A function as a table: the privacy profile, a loss distribution, a trade-off curve.
 
-    A cell is an amount, or words; `columns` name them.
+    A cell is an amount, an event, or words; `columns` name them.
     """
 
     name: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Amount | str, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,231 @@
+"""How numbers, sequences of outputs, and events are written for people.
+
+A number is exact with a decimal of 7 digits beside it: after `=` where the decimal is all of it,
+else after `≈`. A number too long to read is its decimal alone; the JSON answer has it in full. A
+sequence is `no, then yes`, a set of them `{ no; yes, then bot (31 times); and 9 more }`. No float
+is involved; decimals are rounded from the correctly rounded text of an `Amount`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from itertools import groupby
+from typing import assert_never
+
+from dpcheck.check.values.verdicts import (
+    OPPOSITE,
+    Amount,
+    OutputSequence,
+    Phrase,
+    ShownEvent,
+    Sides,
+)
+from dpcheck.report.characters import visible
+
+_LONGEST = 60
+"""Characters of the longest number that is shown exactly."""
+_LONGEST_IN_TABLE = 9
+_DIGITS_SHOWN = 7
+_ALL_DIGITS = 17  # that an `Amount` has
+_REPEATED = 3
+"""So many equal outputs in a row are counted instead of listed."""
+_SEQUENCES_SHOWN = 8
+_SEQUENCE_SHOWN = 600
+"""Characters of one sequence."""
+
+_LONG_NUMBER = re.compile(rf"(?<![\w.])-?\d[\d/]{{{_LONGEST},}}(?![\w.])")
+_RATIONAL = re.compile(r"-?\d+(/\d+)?")
+
+# --- numbers -------------------------------------------------------------------------------
+
+
+def amount_text(amount: Amount) -> str:
+    """Return an amount exactly and, where that says more, as a decimal.
+
+    >>> amount_text(Amount("3/4", "0.75")), amount_text(Amount("1/3", "0.33333333333333333"))
+    ('3/4 = 0.75', '1/3 ≈ 0.3333333')
+    >>> amount_text(Amount("ln(3)", "1.0986122886681097", exp="3"))
+    'ln(3) ≈ 1.098612'
+    """
+    exact = amount.exact
+    if exact in (amount.decimal, "inf") or _is_interval(amount):
+        return exact
+    if len(exact) > _LONGEST:
+        return f"≈ {_rounded(amount.decimal)} (exact: {_length(exact)})"
+    short = _rounded(amount.decimal)
+    return exact if exact == short else f"{exact} {'=' if _is_same(exact, short) else '≈'} {short}"
+
+
+def short_text(amount: Amount) -> str:
+    """Return an amount exactly where it can be read, else as a decimal: for inequalities.
+
+    >>> short_text(Amount("1/3", "0.33333333333333333")), short_text(Amount("7" * 99, "7.7e98"))
+    ('1/3', '≈ 7.7e+98')
+    """
+    return _exact_up_to(_LONGEST, amount)
+
+
+def number_text(amount: Amount) -> str:
+    """Return what the cell of a table shows: an exact number where it is short, else a decimal.
+
+    >>> number_text(Amount("3/4", "0.75"))
+    '3/4'
+    >>> number_text(Amount("161/648000", "0.00024845679012345679"))
+    '≈ 0.0002484568'
+    """
+    return _exact_up_to(_LONGEST_IN_TABLE, amount)
+
+
+def shortened(text: str) -> str:
+    """Return the text with numbers too long to read as decimals, their digits counted.
+
+    >>> shortened("x = 1/" + "7" * 80)
+    'x = ≈ 1.285714e-80 (81 digits)'
+    """
+    return _LONG_NUMBER.sub(_shorten, text)
+
+
+def phrase_text(phrase: Phrase) -> str:
+    """Return a phrase with a decimal beside every number."""
+    return _written(phrase, amount_text)
+
+
+def requirement_text(requirement: Phrase, sides: Sides | None) -> str:
+    """Return what fails, in exact numbers, and as decimals what is so instead.
+
+    >>> p, q = Amount("1/3", "0.33333333333333333"), Amount("1/6", "0.16666666666666667")
+    >>> requirement_text(Phrase.of(p, " <= ", q), Sides(p, "<=", q))
+    '1/3 <= 1/6      0.3333333 > 0.1666667'
+    """
+    if sides is None:
+        return phrase_text(requirement)
+    return f"{_written(requirement, short_text)}{_fact(sides)}"
+
+
+def _fact(sides: Sides) -> str:
+    """Return the true comparison of two decimals, of as many digits as tell them apart."""
+    for digits in range(_DIGITS_SHOWN, _ALL_DIGITS + 1):
+        left, right = (_rounded(each.decimal, digits) for each in (sides.left, sides.right))
+        if left != right:
+            return f"      {left} {OPPOSITE[sides.comparison]} {right}"
+    return ""
+
+
+def _written(phrase: Phrase, written: Callable[[Amount], str]) -> str:
+    texts = (
+        written(part) if isinstance(part, Amount) else shortened(visible(part))
+        for part in phrase.parts
+    )
+    return "".join(texts)
+
+
+def _exact_up_to(longest: int, amount: Amount) -> str:
+    if len(amount.exact) <= longest and not _is_interval(amount):
+        return amount.exact
+    return amount.decimal if amount.decimal == "inf" else f"≈ {_rounded(amount.decimal)}"
+
+
+def _is_interval(amount: Amount) -> bool:
+    """Return whether the text is an enclosure, whose ends are decimals already."""
+    ends = amount.enclosure
+    return ends is not None and amount.exact.startswith("in [") and len(ends[0]) <= _LONGEST
+
+
+def _rounded(decimal: str, digits: int = _DIGITS_SHOWN) -> str:
+    """Return a decimal rounded to the digits shown."""
+    rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(decimal)
+    if not rounded.is_finite():
+        return decimal
+    if rounded == 0:
+        return "0"
+    if -7 <= rounded.adjusted() < 15:
+        text = f"{rounded:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{rounded.normalize():e}"
+
+
+def _is_same(exact: str, short: str) -> bool:
+    """Return whether a short decimal is all of a rational number, by cross-multiplication."""
+    if not _RATIONAL.fullmatch(exact):
+        return False
+    numerator, _, denominator = exact.partition("/")
+    sign, digits, exponent = Decimal(short).as_tuple()
+    if not isinstance(exponent, int) or exponent > 0:
+        return False
+    scaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+    return bool(scaled * int(denominator or "1") == int(numerator) * 10**-exponent)
+
+
+def _length(text: str) -> str:
+    """Return how long a number is: its digits, or the characters of a longer expression."""
+    n_digits = sum(map(str.isdigit, text))
+    is_fraction = n_digits > 0.8 * len(text)
+    return f"{n_digits:,} digits" if is_fraction else f"{len(text):,} characters"
+
+
+def _shorten(match: re.Match[str]) -> str:
+    above, _, below = match.group().partition("/")
+    decimal = Context(prec=_ALL_DIGITS).divide(Decimal(above), Decimal(below or "1"))
+    return f"≈ {_rounded(str(decimal))} ({_length(match.group())})"
+
+
+# --- sequences of outputs ------------------------------------------------------------------
+
+
+def sequence_text(sequence: OutputSequence) -> str:
+    """Return a sequence of outputs; three or more equal ones in a row are counted.
+
+    >>> sequence_text(OutputSequence(("no", "yes"))), sequence_text(OutputSequence(("bot",) * 31))
+    ('no, then yes', 'bot (31 times)')
+    >>> sequence_text(OutputSequence(())), sequence_text(OutputSequence((), "diverged"))
+    ('no output', 'no output, then diverged')
+    """
+    steps = [*_steps(sequence.outputs)]
+    match sequence.ending:
+        case "stopped":
+            steps = steps or ["no output"]
+        case "diverged":
+            steps = [*(steps or ["no output"]), "diverged"]
+        case "goes on":
+            steps = [*steps, "anything"]
+        case _ as never:
+            assert_never(never)
+    text = ", then ".join(steps)
+    return text if len(text) <= _SEQUENCE_SHOWN else f"{text[:_SEQUENCE_SHOWN]}…"
+
+
+def _steps(outputs: Sequence[str]) -> Iterator[str]:
+    """Yield outputs as steps of a sequence.
+
+    The language writes every other output that could be read as the words of a sequence in quotes.
+    """
+    for output, group in groupby(outputs):
+        shown = '"anything"' if output == "anything" else shortened(visible(output))
+        times = sum(1 for _ in group)
+        yield from [f"{shown} ({times} times)"] if times >= _REPEATED else [shown] * times
+
+
+def event_text(event: ShownEvent, room: int | None = None) -> str:
+    """Return an event: one sequence as it is, several as a set, words as they are.
+
+    Of a set so many sequences are shown as fit in `room` characters, but at least one.
+
+    >>> event_text((OutputSequence(("a",)), OutputSequence(("b", "c"))))
+    '{ a; b, then c }'
+    """
+    if isinstance(event, Phrase):
+        return phrase_text(event) if room is None else _written(event, number_text)
+    if len(event) == 1:
+        return sequence_text(event[0])
+    shown = [sequence_text(each) for each in event[:_SEQUENCES_SHOWN]]
+    text = _set_text(shown, len(event))
+    while room is not None and len(text) > room and len(shown) > 1:
+        text = _set_text(shown := shown[:-1], len(event))
+    return text
+
+
+def _set_text(shown: Sequence[str], n_all: int) -> str:
+    more = [f"and {n_all - len(shown):,} more"] if n_all > len(shown) else []
+    return f"{{ {'; '.join([*shown, *more])} }}" if n_all else ""

@@ -1,0 +1,65 @@
+"""Numbers for the eye: rounded correctly, `=` only where nothing is lost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, Sides
+from dpcheck.report.notation import (
+    amount_text,
+    requirement_text,
+    sequence_text,
+    short_text,
+    shortened,
+)
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(1, 10**6))
+def test_an_equals_sign_means_that_the_decimal_is_exact(numerator, denominator):
+    value = Fraction(numerator, denominator)
+    decimal = format(float(value), ".12f").rstrip("0").rstrip(".")
+    text = amount_text(Amount(str(value), decimal))
+    if " = " in text:
+        assert Fraction(text.split(" = ")[1]) == value
+
+
+def test_a_number_of_more_than_sixty_characters_is_its_decimal_and_counts_its_digits():
+    assert shortened("9" * 60) == "9" * 60
+    assert shortened("x = " + "12345678" * 100) == "x = ≈ 1.234568e+799 (800 digits)"
+    short, long = "1/" + "3" * 58, "1/" + "3" * 59
+    assert amount_text(Amount(short, "3e-58")) == f"{short} ≈ 3e-58"
+    assert amount_text(Amount(long, "3e-59")) == "≈ 3e-59 (exact: 60 digits)"
+    assert short_text(Amount(long, "3e-59")) == "≈ 3e-59"
+
+
+def test_numbers_beyond_what_python_prints_are_shortened():
+    assert shortened("7" * 5000 + "/3").endswith("(5,001 digits)")
+
+
+def test_a_failing_inequality_shows_digits_until_its_sides_differ():
+    left, right = Amount("a", "0.12345678"), Amount("b", "0.12345676")
+    text = requirement_text(Phrase.of(left, " <= ", right), Sides(left, "<=", right))
+    assert text == "a <= b      0.12345678 > 0.12345676"
+
+
+OUTPUTS = ["a", '"diverged"', "anything", '"no output"', '"a, then a"', '"a (3 times)"']
+
+
+@given(st.lists(st.lists(st.sampled_from(OUTPUTS), max_size=6)))
+def test_different_sequences_have_different_texts(sequences):
+    endings = ("stopped", "diverged", "goes on")
+    all_of_them = {OutputSequence(tuple(s), e) for s in sequences for e in endings}
+    assert len({sequence_text(each) for each in all_of_them}) == len(all_of_them)
+
+
+def test_almost_one_is_not_one():
+    almost = Amount(f"{10**30 - 1}/{10**30}", "1")
+    assert "≈ 1" in amount_text(almost)
+
+
+def test_tiny_and_huge_decimals_keep_their_exponent():
+    assert amount_text(Amount("exp(-100)", "3.7200759760208360e-44")) == "exp(-100) ≈ 3.720076e-44"
+    assert amount_text(Amount("inf", "inf")) == "inf"
