@@ -24,6 +24,11 @@ STANDARD = ROOT / "dpcheck" / "std"
 
 FOLDERS = {
     ".": "First models",
+    "dpctl": "The paper that introduced dpCTL*",
+    "correlated": "Correlated records",
+    "anonymity": "Introductory notes: anonymity and randomized response",
+    "beliefs": "Notes on epsilon, delta and what an attacker learns",
+    "building_blocks": "Building blocks of a lecture",
     "local": "Local: people answer for themselves",
     "noise": "Noise on a number",
     "selection": "Selection",
