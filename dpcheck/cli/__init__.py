@@ -39,7 +39,7 @@ def _only_names_files(arguments: Sequence[str]) -> bool:
 
 
 def _checked(paths: Sequence[str]) -> int:
-    """Check files as `check` does without options; click would take 15 ms to find that out."""
+    """Check files as `check` does without options; to import click takes 40 ms of some 290."""
     from dpcheck.pipeline import Options
 
     return check_as_text(paths, Options())

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, cmp_to_key
 from itertools import accumulate
 
-from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, sign, subtract
+from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, subtract
 from dpcheck.records import dataclass
 
 
@@ -137,8 +137,3 @@ def sum_of(terms: Iterable[Number]) -> Number:
     for term in terms:
         total = add(total, term)
     return total
-
-
-def is_positive(value: Number) -> bool:
-    """Tell whether a number is greater than 0."""
-    return sign(value) > 0

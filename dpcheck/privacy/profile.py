@@ -107,11 +107,3 @@ def _pieces(hull: Sequence[Line]) -> Iterator[Piece]:
         yield Piece(start, end, line)
         start = end
     yield Piece(start, None, hull[-1])
-
-
-def delta_at(pieces: Sequence[Piece], factor: Number) -> Number:
-    """Return δ(E) for E >= 1 from the pieces of a profile."""
-    for piece in pieces:
-        if piece.end is None or compare(factor, piece.end) <= 0:
-            return piece.line.at(factor)
-    raise AssertionError("the last piece of a profile has no end")

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from dpcheck.exact import Number, add, compare, divide, multiply, subtract
-from dpcheck.privacy.losses import LossDistribution, both_directions
+from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass
 
 
@@ -60,14 +60,3 @@ def type_two_error(losses: LossDistribution, type_one: Number) -> Number:
             )
             return add(left.type_two, multiply(share, subtract(right.type_two, left.type_two)))
     return 0
-
-
-def least_error(pairs: Iterable[LossDistribution], type_one: Number) -> tuple[Number, int] | None:
-    """Return the least type II error over pairs and directions, and which pair; None without."""
-    best: tuple[Number, int] | None = None
-    for number, losses in enumerate(pairs):
-        for directed, _ in both_directions(losses):
-            error = type_two_error(directed, type_one)
-            if best is None or compare(error, best[0]) < 0:
-                best = error, number
-    return best

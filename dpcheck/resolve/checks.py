@@ -54,7 +54,6 @@ class TargetDeclaration:
     """A mechanism or chain that a file declares or imports, with its parameters."""
 
     name: str
-    is_chain: bool
     parameters: tuple[str, ...]
     inputs: tuple[str, ...]
     is_imported: bool

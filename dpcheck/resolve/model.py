@@ -239,7 +239,6 @@ def _targets(file: File) -> dict[str, TargetDeclaration]:
     return {
         name: TargetDeclaration(
             name,
-            isinstance(declaration, surface.Chain),
             tuple(parameter.name.name for parameter in declaration.parameters),
             _input_names(declaration),
             home is not file,

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import fmpz
@@ -48,11 +48,6 @@ from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.systems.float_solves import FloatArray, IllConditioned, kept_guessing
 from dpcheck.solve.systems.system import System
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    UnsignedArray = NDArray[np.uint64]
 
 MAX_WEIGHT_BITS = 24
 FIRST_CONSTANT_BITS = 24
