@@ -10,7 +10,7 @@ the other) are paired with each other. So 10^5 inputs at distance 1 cost a few t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,11 +24,12 @@ from dpcheck.chain.weights.rows import ranges
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import PairOutsideInput
 from dpcheck.explore.inputs.adjacency_patterns import Distance, conjunctions, distances
+from dpcheck.explore.inputs.certain_values import TRUTH, Shape, shape, shape_of_column
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.model.expressions import Apply, Const, Expr, Logic, Var, reads
+from dpcheck.model.expressions import Apply, Expr, reads
 from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
 from dpcheck.model.values import ArrayValue, Value, value_text
 from dpcheck.records import dataclass
@@ -42,9 +43,6 @@ MAX_TABLE = 1 << 28
 
 MAX_MOVES = 200_000
 MAX_KEY = 2**62
-
-_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_RING = frozenset({"+", "-", "*", "neg", "abs"})
 
 Columns = dict[str, IntArray]
 
@@ -156,9 +154,17 @@ def related(
         return search.satisfying(search.blocks(()), ()).pairs
     names = frozenset(left.columns), frozenset(right.columns)
     found = []
+    used = frozenset(reads(condition))
+    shapes = {
+        name: shape_of_column(codes, table)
+        for side in (left, right)
+        for name, codes in side.columns.items()
+        if name in used
+    }
     for conjuncts in conjunctions(condition):
-        narrow = _narrowed(search, conjuncts)
-        bounds = distances(narrow.conjuncts, *names)
+        narrow = _narrowed(search, conjuncts, shapes)
+        # A bound of a later conjunct would hide the pairs on which one before it has no value.
+        bounds = distances(narrow.conjuncts[: narrow.n_certain], *names)
         candidates, settled = narrow.search.candidates(bounds, len(narrow.conjuncts))
         open_ = [conjunct for conjunct in narrow.conjuncts if id(conjunct) not in settled]
         part = narrow.search.satisfying(candidates, open_)
@@ -442,7 +448,7 @@ class _Narrowed:
     """What is left to search where some conjuncts, which read one side only, are settled.
 
     whole: the search among all rows; left, right: the rows of its sides that are left; conjuncts:
-    those not settled.
+    those not settled, of which the first `n_certain` have a value on every pair.
     """
 
     whole: _Search
@@ -450,6 +456,7 @@ class _Narrowed:
     left: IntArray
     right: IntArray
     conjuncts: Sequence[Expr]
+    n_certain: int
 
     def widened(self, pairs: IntArray) -> IntArray:
         """Return pairs of rows of the whole sides."""
@@ -462,7 +469,7 @@ class _Narrowed:
         return np.stack([rows, others]).T
 
 
-def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
+def _narrowed(search: _Search, conjuncts: Sequence[Expr], shapes: Mapping[str, Shape]) -> _Narrowed:
     """Return the search among the rows on which conjuncts that read one side are true.
 
     A row that makes such a conjunct false makes the conjunction false in all pairs, provided that
@@ -470,19 +477,20 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
     right. (`k = 5 & l = 6` then looks at n + n rows, not at n * n pairs.)
     """
     rows = {id(side): np.arange(side.n_rows) for side in (search.left, search.right)}
-    whole = _whole_columns(search.left) | _whole_columns(search.right)
     left_over: list[Expr] = []
     equalities: list[tuple[Expr, Expr]] = []
+    n_certain = 0
     for place, conjunct in enumerate(conjuncts):
         used = set(reads(conjunct))
         sides = [s for s in (search.left, search.right) if used & set(s.columns)]
         side = sides[0] if sides else search.left
         kept = rows[id(side)]
         if len(sides) > 1:
-            if not _is_truth_of_integers(conjunct, whole):
+            if shape(conjunct, shapes) != TRUTH:
                 left_over.extend(conjuncts[place:])
                 break
             left_over.append(conjunct)
+            n_certain += 1
             equalities.extend(_across(conjunct, search))
             continue
         frame = Frame(len(kept), _gathered(side.columns, kept, conjunct))
@@ -507,7 +515,7 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr]) -> _Narrowed:
         search.limits,
         one_table=search.one_table and np.array_equal(left, right),
     )
-    return _Narrowed(search, inner, left, right, left_over)
+    return _Narrowed(search, inner, left, right, left_over, n_certain)
 
 
 def _across(conjunct: Expr, search: _Search) -> Iterator[tuple[Expr, Expr]]:
@@ -524,38 +532,6 @@ def _across(conjunct: Expr, search: _Search) -> Iterator[tuple[Expr, Expr]]:
 def _values(expr: Expr, side: Side, rows: IntArray, table: ValueTable) -> IntArray:
     """Return the codes of an expression that always has a value, on some rows of a side."""
     return evaluated(expr, Frame(len(rows), _gathered(side.columns, rows, expr)), table)
-
-
-def _whole_columns(side: Side) -> frozenset[str]:
-    """Return the names of the columns that hold integers only."""
-    return frozenset(
-        name
-        for name, column in side.columns.items()
-        if len(column) and int(np.abs(column).max()) < PLAIN
-    )
-
-
-def _is_truth_of_integers(conjunct: Expr, whole: frozenset[str]) -> bool:
-    """Tell whether an expression compares sums and products of integers: it always has a value."""
-    match conjunct:
-        case Apply(op, args) if op in _COMPARISONS:
-            return all(_is_integer(arg, whole) for arg in args)
-        case Logic(_, args):
-            return all(_is_truth_of_integers(arg, whole) for arg in args)
-        case _:
-            return False
-
-
-def _is_integer(expr: Expr, whole: frozenset[str]) -> bool:
-    match expr:
-        case Const(value):
-            return isinstance(value, int) and not isinstance(value, bool)
-        case Var(name):
-            return name in whole
-        case Apply(op, args) if op in _RING:
-            return all(_is_integer(arg, whole) for arg in args)
-        case _:
-            return False
 
 
 def _side_rows(side: Side, rows: IntArray) -> Side:

@@ -61,10 +61,10 @@ def _union(expr: Expr) -> list[tuple[Expr, ...]]:
 
 def simplified(expr: Expr) -> Expr:
     """Return the expression with named parts and constant quantifiers written out."""
-    return _substituted(expr, {})
+    return substituted(expr, {})
 
 
-def _substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
+def substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
     """Replace variables bound by `Let` to names, arrays and constants; unroll `forall`."""
     match expr:
         case Var(name=name) if name in names:
@@ -72,27 +72,27 @@ def _substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
         case Const() | Var() | ArrayVar():
             return expr
         case Let(name=name, value=value, body=body):
-            inner = _substituted(value, names)
+            inner = substituted(value, names)
             if isinstance(inner, Const | Var | ArrayVar):
-                return _substituted(body, {**names, name: inner})
-            return replace(expr, value=inner, body=_substituted(body, names))
+                return substituted(body, {**names, name: inner})
+            return replace(expr, value=inner, body=substituted(body, names))
         case Logic(op="and" | "or" as op, args=args):
             flat: list[Expr] = []
             for arg in args:
-                part = _substituted(arg, names)
+                part = substituted(arg, names)
                 same = isinstance(part, Logic) and part.op == op
                 flat += part.args if same and isinstance(part, Logic) else (part,)
             return replace(expr, args=tuple(flat))
         case Logic(args=args):
-            return replace(expr, args=tuple(_substituted(arg, names) for arg in args))
+            return replace(expr, args=tuple(substituted(arg, names) for arg in args))
         case Apply(args=args):
-            return _cell(replace(expr, args=tuple(_substituted(arg, names) for arg in args)))
+            return _cell(replace(expr, args=tuple(substituted(arg, names) for arg in args)))
         case If(condition=condition, then=then, orelse=orelse):
             return replace(
                 expr,
-                condition=_substituted(condition, names),
-                then=_substituted(then, names),
-                orelse=_substituted(orelse, names),
+                condition=substituted(condition, names),
+                then=substituted(then, names),
+                orelse=substituted(orelse, names),
             )
         case Binder():
             return _unrolled(expr, names)
@@ -111,13 +111,13 @@ def _cell(expr: Apply) -> Expr:
 
 def _unrolled(expr: Binder, names: dict[str, Expr]) -> Expr:
     """Write out a quantifier or a sum of distances over a constant set."""
-    domain = _substituted(expr.domain, names)
-    elements = _constant_elements(domain)
+    domain = substituted(expr.domain, names)
+    elements = constant_elements(domain)
     if elements is None or expr.where is not None or expr.kind not in _UNROLLED:
-        where = None if expr.where is None else _substituted(expr.where, names)
-        return replace(expr, domain=domain, where=where, body=_substituted(expr.body, names))
+        where = None if expr.where is None else substituted(expr.where, names)
+        return replace(expr, domain=domain, where=where, body=substituted(expr.body, names))
     bodies = tuple(
-        _substituted(expr.body, {**names, expr.name: Const(element, expr.span)})
+        substituted(expr.body, {**names, expr.name: Const(element, expr.span)})
         for element in elements
     )
     match expr.kind:
@@ -140,7 +140,8 @@ def _zero(expr: Expr) -> Const:
     return Const(0, expr.span)
 
 
-def _constant_elements(domain: Expr) -> tuple[Value, ...] | None:
+def constant_elements(domain: Expr) -> tuple[Value, ...] | None:
+    """Return the elements of a set that is known and has some, but not too many; else None."""
     match domain:
         case Const(value=SetValue() as value) if 0 < value.size <= MAX_UNROLLED:
             return tuple(value)

@@ -15,6 +15,7 @@ from dpcheck.chain.arrays import differences, marked, ranked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.diagnostics.runs import EmptyUniverse, WrongKindOnRun
+from dpcheck.explore.inputs.certain_values import TRUTH, shape, shape_of_column
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, truths
 from dpcheck.explore.values.intervals import may_hold
@@ -51,6 +52,10 @@ def _extended(
     names = (one.name,) if one.lo is None else one.cells
     pool, starts, sizes = _elements(one, columns, n_rows, table, limits)
     conditions = _conjuncts(one.where)
+    used = frozenset(name for condition in conditions for name in reads(condition))
+    shapes = {name: shape_of_column(columns[name], table) for name in used & set(columns)}
+    shapes |= dict.fromkeys(names, shape_of_column(pool, table))
+    certain = frozenset(id(c) for c in conditions if shape(c, shapes) == TRUTH)
     for k, name in enumerate(names):
         total = int(sizes.sum())
         kept: list[Columns] = []
@@ -64,7 +69,8 @@ def _extended(
             part[name] = pool[ranges(starts[first:last], part_sizes)]
             part["#row"] = owner
             if conditions:
-                good, unsure = _kept(conditions, part, len(owner), names[k + 1 :], pool, table)
+                missing = names[k + 1 :]
+                good, unsure = _kept(conditions, part, len(owner), missing, pool, certain, table)
                 unsettled |= unsure
                 part = {known: column[good] for known, column in part.items()}
             kept.append(part)
@@ -131,17 +137,19 @@ def _kept(
     n_rows: int,
     missing: tuple[str, ...],
     pool: IntArray,
+    certain: frozenset[int],
     table: ValueTable,
 ) -> tuple[BoolArray, set[int]]:
     """Return which rows satisfy the conditions, or still may once the missing cells are there.
 
     A condition without a value on some row is a mistake unless one before it, which waits for
-    missing cells, may still rule the row out: the `id`s of such conditions come second.
+    missing cells, may still rule the row out: the `id`s of such conditions come second. After one
+    that waits and may turn out to have no value, no other one may rule a row out: all wait.
     """
     good = np.ones(n_rows, np.bool_)
     unsettled: set[int] = set()
     is_waiting = False
-    for condition in conditions:
+    for place, condition in enumerate(conditions):
         rows = marked(good)
         frame = Frame(n_rows, columns).at(rows)
         if frozenset(columns).issuperset(reads(condition)):
@@ -153,6 +161,9 @@ def _kept(
                 unsettled.add(id(condition))
                 is_waiting = True
             good[rows] = (truth == TRUE) | (truth >= FIRST_FAULT)
+        elif id(condition) not in certain:
+            unsettled.update(id(later) for later in conditions[place:])
+            break
         else:
             is_waiting = True
             if len(pool):
