@@ -551,8 +551,9 @@ class Builder:
         text = token.text
         mantissa, _, exponent_text = text.lower().partition("e")
         whole, _, fraction = mantissa.partition(".")
-        # Few digits are enough to see that an exponent is out of bounds.
-        exponent = int(exponent_text[:12] or "0") if exponent_text else 0
+        # Few digits show that an exponent is out of bounds; zeros before them are none.
+        size = int(exponent_text.lstrip("+-").lstrip("0")[:12] or "0")
+        exponent = -size if exponent_text.startswith("-") else size
         n_digits = len(whole) + len(fraction) + abs(exponent)
         if n_digits > MAX_DIGITS:
             self._report(NumberTooLong(span, text, n_digits, MAX_DIGITS))

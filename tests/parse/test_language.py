@@ -225,6 +225,8 @@ def test_comparisons_chain_and_conjunctions_are_flat():
         ("0.1", Fraction(1, 10)),
         ("1e-6", Fraction(1, 10**6)),
         ("2.50E+1", Fraction(25)),
+        ("1e-000000000000005", Fraction(1, 10**5)),
+        ("1e+0000000000000002", Fraction(100)),
         ("0.000", Fraction(0)),
         ("9" * 5000, Fraction(10**5000 - 1)),
         ("1e5000", Fraction(10**5000)),
