@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from dpcheck.exact import exact_text
 from dpcheck.records import dataclass
 
 Tick = Callable[[str], None]
@@ -41,7 +42,8 @@ class Limits:
         """Raise `LimitReached` when there are more states than allowed; `counted` says of what."""
         if n_states > self.max_states:
             raise LimitReached(
-                f"more than {self.max_states} states ({n_states} {counted})", "--max-states"
+                f"more than {self.max_states} states ({exact_text(n_states)} {counted})",
+                "--max-states",
             )
 
     def check_time(self, progress: str) -> None:

@@ -82,7 +82,7 @@ def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
     graph.add_edges_from(chain.neighbors.pairs.tolist())
     found: list[tuple[int, int]] = []
     for state in sorted(graph.nodes):
-        limits.check_time(f"{len(found)} pairs at distance {distance} or less found")
+        limits.check_time(f"{len(found)} pairs at distance {exact_text(distance)} or less found")
         reached = nx.single_source_shortest_path_length(graph, state, cutoff=distance)
         found.extend((state, t) for t in reached if state < t)
     pairs = np.array(sorted(found), np.int64).reshape(-1, 2)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.runs import shortened
+from dpcheck.exact import exact_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -229,7 +231,7 @@ one is longer than can be meant.
     @property
     def title(self) -> str:
         """How many."""
-        return f"{self.what}: {self.count}, more than {self.limit}"
+        return f"{self.what}: {shortened(exact_text(self.count))}, more than {self.limit}"
 
 
 @dataclass(frozen=True)

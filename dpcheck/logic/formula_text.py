@@ -128,4 +128,4 @@ def _binary(left: PathFormula, operator: str, right: PathFormula) -> str:
 
 def _bound(bound: int | None) -> str:
     """Return `<=bound`, or nothing."""
-    return "" if bound is None else f"<={bound}"
+    return "" if bound is None else f"<={exact_text(bound)}"

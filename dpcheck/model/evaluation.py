@@ -589,8 +589,8 @@ def _index(base: Value, index: Value) -> Value:
             raise _wrong("`[ ]`", "an array or a tuple", base)
     i = _integer(index, "[ ]")
     if not lo <= i < lo + len(items):
-        bounds = f"{lo}..{lo + len(items) - 1}"
-        title = f"index {i} is outside {bounds}, the indices of this {what}"
+        bounds = f"{value_text(lo)}..{value_text(lo + len(items) - 1)}"
+        title = f"index {value_text(i)} is outside {bounds}, the indices of this {what}"
         raise Fault("index out of range", title, (base, index))
     return items[i - lo]
 

@@ -23,6 +23,7 @@ from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 
+from dpcheck import exact
 from dpcheck.diagnostics.imports import MalformedTable
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.parse import parse_expression, parse_model
@@ -243,9 +244,12 @@ def _check_row(given: str, row: Mapping[str, str], table: _Table) -> None:
             raise _Malformed(f"{given} has {shown} with {p}, which is no probability", line, given)
         numbers.append(number)
     known = [number for number in numbers if number is not None]
-    if len(known) == len(numbers) and sum(known) != 1:
-        reason = f"the row of {given} sums to {sum(known)}, not 1"
-        raise _Malformed(reason, table.lines.get(given), given)
+    total = sum(known, Fraction())
+    if len(known) == len(numbers) and total != 1:
+        shown = exact.exact_text(exact.number(*total.as_integer_ratio()))
+        raise _Malformed(
+            f"the row of {given} sums to {shown}, not 1", table.lines.get(given), given
+        )
 
 
 def _plain_number(text: str) -> Fraction | None:

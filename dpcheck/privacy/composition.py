@@ -18,7 +18,17 @@ from collections.abc import Sequence
 
 from flint import fmpq, fmpz, fmpz_mpoly, fmpz_mpoly_ctx
 
-from dpcheck.exact import ExpNumber, Number, Rational, add, divide, multiply, number, subtract
+from dpcheck.exact import (
+    ExpNumber,
+    Number,
+    Rational,
+    add,
+    divide,
+    exact_text,
+    multiply,
+    number,
+    subtract,
+)
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.privacy.losses import Loss, LossDistribution, by_falling_ratio
 
@@ -186,7 +196,9 @@ def _check_size(polynomial: fmpz_mpoly, times: int, limits: Limits) -> None:
     bits = sum(abs(coefficient) for coefficient in polynomial.coeffs()).bit_length() * times
     if n_terms * bits > _MAX_BITS:
         gigabytes = n_terms * bits >> 33
-        raise LimitReached(f"the composed losses would need {gigabytes} GB", "fewer runs")
+        raise LimitReached(
+            f"the composed losses would need {exact_text(gigabytes)} GB", "fewer runs"
+        )
 
 
 def _losses(

@@ -102,6 +102,7 @@ class Supports:
         self._sizes, self._starts = Growing(), Growing()
         self._values, self._numerators = Growing(), Growing()
         self._denominators = Growing()
+        self._listed: dict[int, tuple[list[int], list[int]]] = {}
 
     def add(self, support: Weights) -> int:
         """Return the number of a new distribution.
@@ -144,6 +145,15 @@ class Supports:
         if found.all():
             return found
         return weight_array([self._members[k].denominator for k in numbers.tolist()])
+
+    def listed(self, numbers: list[int]) -> list[tuple[list[int], list[int]]] | None:
+        """Return values and numerators for each number; None if not all are common and int64."""
+        for number in set(numbers) - self._listed.keys():
+            member = self._members[number]
+            if self._starts.values[number] < 0 or not self._denominators.values[number]:
+                return None
+            self._listed[number] = member.values.tolist(), member.numerators.tolist()
+        return [self._listed[number] for number in numbers]
 
     def drawn(self, numbers: IntArray) -> Drawn:
         """Return every row once per value of its distribution (`numbers` [n_rows])."""
@@ -304,7 +314,7 @@ def _check_support(n_values: int) -> None:
     """Stop before a distribution is written out that has more values than any limit on states."""
     if n_values > MAX_SUPPORT:
         raise LimitReached(
-            f"a distribution has {n_values} values, and {MAX_SUPPORT} are the limit",
+            f"a distribution has {value_text(n_values)} values, and {MAX_SUPPORT} are the limit",
             "a smaller range",
         )
 
@@ -401,7 +411,10 @@ def _geometric_positive(policy: Policy) -> Maker:
                 return closed_forms.positive_clamped(a, b, lo, hi)
             case "conditioned":
                 if hi < 0:
-                    raise _bad(policy.span, f"`conditioned {lo}..{hi}` leaves no value >= 0")
+                    raise _bad(
+                        policy.span,
+                        f"`conditioned {value_text(lo)}..{value_text(hi)}` leaves no value >= 0",
+                    )
                 _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
                 return closed_forms.positive_conditioned(a, b, lo, hi)
             case "folded":

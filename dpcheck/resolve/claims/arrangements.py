@@ -14,6 +14,7 @@ from typing import Final
 
 from dpcheck.diagnostics.claims import NothingObserved
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
+from dpcheck.exact import exact_text
 from dpcheck.logic.claims import (
     Claim,
     LossQuantity,
@@ -164,10 +165,11 @@ def arranged_text(tree: Arranged, leaf_texts: Sequence[str]) -> str:
             case Leaf():
                 return next(remaining)
             case Group(inner=inner, distance=distance):
-                return f"group({text(inner)}, {distance})"
+                return f"group({text(inner)}, {exact_text(distance)})"
             case Compose(parts=parts):
                 texts = [
-                    text(inner) + (f", {times}" if times != 1 else "") for inner, times in parts
+                    text(inner) + (f", {exact_text(times)}" if times != 1 else "")
+                    for inner, times in parts
                 ]
                 return f"compose({', '.join(texts)})"
 

@@ -26,6 +26,9 @@ from dpcheck.source import Span
 MAX_CELLS = 100_000
 """An array with more elements than this is not laid out."""
 
+MAX_INDEX = 2**62
+"""Indices up to here; differences of two of them fit into the integers of numpy."""
+
 
 @dataclass(frozen=True, slots=True)
 class InputShape:
@@ -146,6 +149,10 @@ def index_range(tree: surface.Range | None, name: str, scope: Scope) -> range | 
     if indices is None:
         return None
     assert isinstance(indices.items, range), "a range is a range"
+    if max(abs(indices.items.start), abs(indices.items.stop)) > MAX_INDEX:
+        what = f"the indices of `{name}` are too large, beyond {MAX_INDEX}"
+        scope.report(NumberTooLarge(tree.span, (), what))
+        return None
     if indices.size > MAX_CELLS:
         what = f"the range of `{name}` has {value_text(indices.size)} elements"
         scope.report(NumberTooLarge(tree.span, (), f"{what}, more than {MAX_CELLS}"))

@@ -18,6 +18,7 @@ from dpcheck.diagnostics.kinds import (
 from dpcheck.diagnostics.names import UnknownFunction
 from dpcheck.diagnostics.runs import (
     BadParameter,
+    NumberTooLarge,
     ProbabilityOutsideUnit,
     RowDoesNotSumToOne,
     WeightsDoNotSumToOne,
@@ -119,12 +120,9 @@ def _branches(tree: surface.Branches, scope: Scope) -> Distribution:
 
 def _check_sum(tree: surface.Branches, known: list[Number | None], scope: Scope) -> None:
     """Report known weights that do not sum to 1."""
-    total: Number = 0
-    for weight in known:
-        if weight is None:
-            return
-        total = exact.add(total, weight)
-    if total != 1:
+    numbers = [weight for weight in known if weight is not None]
+    total = _total(numbers, tree.span, scope) if len(numbers) == len(known) else None
+    if total is not None and total != 1:
         weights = tuple(
             (branch.weight.span, weight)
             for branch, weight in zip(tree.branches, known, strict=True)
@@ -300,14 +298,24 @@ def check_row(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
     known = [number for number in map(_number, weights) if number is not None]
     for weight in weights:
         _check_probability(weight, scope)
-    total: Number = 0
-    for number in known:
-        if exact.sign(number) < 0 or exact.compare(number, 1) > 0:
-            return
-        total = exact.add(total, number)
-    if len(known) == len(weights) and total != 1:
+    if any(exact.sign(number) < 0 or exact.compare(number, 1) > 0 for number in known):
+        return
+    total = _total(known, span, scope) if len(known) == len(weights) else None
+    if total is not None and total != 1:
         places = (weight.span for weight in weights)
         scope.report(RowDoesNotSumToOne(span, (), total, tuple(zip(places, known, strict=True))))
+
+
+def _total(numbers: Sequence[Number], span: Span, scope: Scope) -> Number | None:
+    """Return the sum of numbers; None, and report it, where powers of e make it too large."""
+    total: Number = 0
+    try:
+        for number in numbers:
+            total = exact.add(total, number)
+    except exact.TooLarge as error:
+        scope.report(NumberTooLarge(span, (), str(error)))
+        return None
+    return total
 
 
 def _check_alpha(expr: Expr, scope: Scope) -> None:

@@ -12,7 +12,15 @@ import numpy as np
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import topological_layers
 from dpcheck.chain.weights.denominators import INT64_LIMIT
-from dpcheck.exact import ExpPolynomial, Number, Whole, exact_quotient, number, whole_lcm
+from dpcheck.exact import (
+    ExpPolynomial,
+    Number,
+    Whole,
+    exact_quotient,
+    exact_text,
+    number,
+    whole_lcm,
+)
 from dpcheck.limits import Limits
 from dpcheck.solve.systems.solution import solution
 from dpcheck.solve.systems.system import System
@@ -49,7 +57,7 @@ def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limit
                 weights.astype(object),
                 constants.astype(object),
             )
-        limits.check_time(f"{step} of {bound} steps")
+        limits.check_time(f"{step} of {exact_text(bound)} steps")
         following = constants * power
         if len(starts):
             terms = weights * values[system.graph.targets]
