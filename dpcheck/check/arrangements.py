@@ -43,6 +43,7 @@ from dpcheck.exact import (
     add,
     compare,
     compare_values,
+    exact_text,
     excess,
     excess_sign,
     log,
@@ -444,19 +445,29 @@ def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> 
 
 
 def _grown(delta: Number | Excess, share: Budget, distance: int) -> Amount:
-    """Return δ Σ_{j<k} e^(jε), or 1 if that is less."""
+    """Return δ Σ_{j<k} e^(jε), or 1 if that is less.
+
+    Terms are added until they exceed 1, so that k may be of any size.
+    """
 
     def enclosure(bits: int) -> arb:
         with ctx.workprec(bits):
             ball = delta.ball(bits) if isinstance(delta, Excess) else ball_of(delta, bits)
-            return sum(((share * j).exp_ball(bits) for j in range(distance)), arb(0)) * ball
+            if share == Budget.of(0):
+                return ball * distance
+            above, below = (share * distance).exp_ball(bits) - 1, share.exp_ball(bits) - 1
+            return ball * above / below
 
-    factors = [Factor.of(share * j).value for j in range(distance)]
-    exact = [factor for factor in factors if factor is not None]
-    if len(exact) == distance and not isinstance(delta, Excess):
-        total: Number = 0
-        for factor in exact:
-            total = add(total, multiply(factor, delta))
+    factor = Factor.of(share).value
+    if isinstance(delta, Excess) or factor is None:
+        enclosed = Enclosed(enclosure)
+        return number_amount(1) if enclosed.compare(1) == 1 else enclosed_amount(enclosed, DIGITS)
+    if factor == 1:
+        total: Number = multiply(distance, delta)
         return number_amount(1 if compare(total, 1) > 0 else total)
-    enclosed = Enclosed(enclosure)
-    return number_amount(1) if enclosed.compare(1) == 1 else enclosed_amount(enclosed, DIGITS)
+    total, term = 0, delta
+    for _ in range(distance):
+        total, term = add(total, term), multiply(term, factor)
+        if compare(total, 1) > 0:
+            return number_amount(1)
+    return number_amount(total)
