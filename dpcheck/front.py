@@ -21,7 +21,6 @@ parsed and resolved like any other, so both give the same answers.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -36,13 +35,13 @@ from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, Number, exact_text
 from dpcheck.explore import MistakesFound, labelled
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import LimitReached, Limits, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
-from dpcheck.pipeline.questions import Explorations, answered, is_selected
+from dpcheck.pipeline.questions import Explorations, answered, asked_of, is_selected
 from dpcheck.pipeline.run import read_definitions, undeclared
 from dpcheck.pipeline.tables import names_in_table, table_csv, table_json
 from dpcheck.records import dataclass, field, replace
@@ -220,7 +219,7 @@ def _answer(
 ) -> Answer:
     """Return the answer to a claim; raises the mistakes it runs into."""
     mistakes: list[Mistake] = []
-    for event in answered(check, explorations, max_states=max_states, timeout=timeout):
+    for event in answered(check, asked_of(check), explorations, RunLimits(max_states, timeout)):
         match event:
             case Answer():
                 return event
@@ -291,8 +290,8 @@ class Target:
         match verdict:
             case Value(amount=amount):
                 return amount
-            case Undecided(reason=reason, option=option):
-                raise LimitReached(reason, option)
+            case Undecided(limit=limit, progress=progress):
+                raise LimitReached(limit, str(progress))
             case _:
                 raise AssertionError(f"`compute` gives a value, not {verdict}")
 
@@ -316,8 +315,8 @@ class Target:
         match verdict:
             case Value(table=Table() as table):
                 return table
-            case Undecided(reason=reason, option=option):
-                raise LimitReached(reason, option)
+            case Undecided(limit=limit, progress=progress):
+                raise LimitReached(limit, str(progress))
             case _:
                 raise ValueError(f"{function} is no function; `value` gives its number")
 
@@ -425,8 +424,7 @@ class Target:
         return self.table("losses").rows[0][0]
 
     def _limits(self) -> Limits:
-        deadline = None if self.timeout is None else time.monotonic() + self.timeout
-        return Limits(self.max_states, deadline, self.timeout)
+        return RunLimits(self.max_states, self.timeout).of_a_claim()
 
 
 def _probability(p: Number) -> Probability:

@@ -56,6 +56,7 @@ def _made(cls: Any, *, frozen: bool, slots: bool, eq: bool) -> Any:
             cls.__hash__ = _deferred(cls, "__hash__", _hash_text)
     cls.__dataclass_params__ = SimpleNamespace(frozen=frozen)
     if frozen:
+        cls.__reduce__ = _reduced
         cls.__setattr__ = _refuse_to_set
         cls.__delattr__ = _refuse_to_delete
     return cls
@@ -99,6 +100,22 @@ def _with_slots(cls: Any, known: dict[str, Any]) -> Any:
     made = type(cls)(cls.__name__, cls.__bases__, content)
     made.__qualname__ = cls.__qualname__
     return made
+
+
+def _reduced(self: Any) -> Any:
+    """Return how a frozen object is pickled: as its class and the values of its fields."""
+    return _restored, (type(self), tuple(getattr(self, name) for name in _names(type(self))))
+
+
+def _restored(cls: Any, values: tuple[Any, ...]) -> Any:
+    found = cls.__new__(cls)
+    for name, value in zip(_names(cls), values, strict=True):
+        object.__setattr__(found, name, value)
+    return found
+
+
+def _names(cls: Any) -> Any:
+    return cls.__dataclass_fields__
 
 
 def _refuse_to_set(_self: Any, name: str, _value: Any) -> None:

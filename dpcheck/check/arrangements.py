@@ -23,7 +23,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.decide_quantity import (
-    INFINITELY_MANY,
+    UNBOUNDED,
     decide_comparison,
     decide_on_losses,
 )
@@ -143,7 +143,7 @@ def decide_composition(
     n_initial = len(selected)
     parts = [_part_losses(run.chain, first, pairs, limits) for run in runs]
     if any(part is None for part in parts):
-        return Outcome(INFINITELY_MANY, Coverage(n_initial, len(pairs)))
+        return Outcome(UNBOUNDED, Coverage(n_initial, len(pairs)))
     known_parts = [part for part in parts if part is not None]
     times = [run.times for run in runs]
     evidence = ComposedEvidence(tuple(enumerate(_composed(known_parts, times, limits))))

@@ -86,8 +86,7 @@ def decide(
         return _decide(claim, selected, truths, measures or {})
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
-        reason, progress = _reason_and_progress(limit.reason)
-        return Outcome(Undecided(reason, Phrase.of(progress), limit.option), coverage)
+        return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 
 def decide_arranged(
@@ -128,18 +127,7 @@ def decide_arranged(
         return decide_composition(claim, runs, selected, limits)
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(own.neighbors.pairs))
-        reason, progress = _reason_and_progress(limit.reason)
-        return Outcome(Undecided(reason, Phrase.of(progress), limit.option), coverage)
-
-
-def _reason_and_progress(reason: str) -> tuple[str, str]:
-    """Return a limit's sentence as which limit it is and, in its parentheses, how far it got.
-
-    >>> _reason_and_progress("more than 10 states (11 states)")
-    ('more than 10 states', '11 states')
-    """
-    limit, bracket, progress = reason.partition(" (")
-    return (limit, progress.removesuffix(")")) if bracket else (reason, "")
+        return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 
 def _selected(truths: Truths, at: At | None) -> IntArray:

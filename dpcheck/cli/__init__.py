@@ -40,9 +40,12 @@ def _only_names_files(arguments: Sequence[str]) -> bool:
 
 def _checked(paths: Sequence[str]) -> int:
     """Check files as `check` does without options; to import click takes 40 ms of some 290."""
+    from dpcheck.cli.memory import available_memory
+    from dpcheck.limits import run_limits
     from dpcheck.pipeline import Options
 
-    return check_as_text(paths, Options())
+    limits = run_limits(max_memory=available_memory())
+    return check_as_text(paths, Options(limits=limits))
 
 
 def _commanded(arguments: Sequence[str]) -> int:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from math import nan
 from typing import TYPE_CHECKING
 
 import click
 
 from dpcheck import __version__
 from dpcheck.cli.checking import check_as_json, check_as_text, say
+from dpcheck.cli.memory import available_memory, memory_of
+from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
-    from dpcheck.pipeline import Options
     from dpcheck.report.overview import Overview
 
 EXIT_STATUS = """\
@@ -36,6 +39,83 @@ def dpcheck() -> None:
     A model file describes a mechanism and what is claimed of it; `check` proves every claim or
     shows a counterexample.
     """
+
+
+# --- limits --------------------------------------------------------------------------------
+
+
+def _seconds(text: str | float) -> float:
+    """Return a number of seconds that an option says, 0 for no limit."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = nan
+    if not seconds >= 0:
+        raise click.BadParameter(f"{text!r} is not a number of seconds, or 0 for no limit.")
+    return seconds
+
+
+def _memory(text: str | int) -> int:
+    """Return an amount of memory that an option says, in bytes."""
+    try:
+        return memory_of(str(text))
+    except (ValueError, KeyError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is not an amount of memory, such as 1G or 500M."
+        ) from None
+
+
+def _limits(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say what a run may use; the command takes them as `limits`."""
+
+    @wraps(command)
+    def limited(
+        *arguments: object,
+        max_states: int,
+        timeout: float,
+        total_timeout: float,
+        max_memory: int | None,
+        **options: object,
+    ) -> int:
+        limits = run_limits(max_states, timeout, total_timeout, max_memory)
+        return command(*arguments, limits=limits, **options)
+
+    for option in (
+        click.option(
+            "--max-memory",
+            type=_memory,
+            default=available_memory,
+            metavar="SIZE",
+            help="Stop a claim that needs more memory, such as 500M or 2G: it is undecided."
+            "  [default: three quarters of what there is]",
+        ),
+        click.option(
+            "--total-timeout",
+            type=_seconds,
+            default=0,
+            metavar="S",
+            help="Stop the whole run after so many seconds: what is left is undecided; 0 is never."
+            "  [default: 0]",
+        ),
+        click.option(
+            "--timeout",
+            type=_seconds,
+            default=TIMEOUT,
+            show_default=True,
+            metavar="S",
+            help="Stop each claim after so many seconds: it is undecided; 0 is never.",
+        ),
+        click.option(
+            "--max-states",
+            type=click.IntRange(min=1),
+            default=MAX_STATES,
+            show_default=True,
+            metavar="N",
+            help="Stop a claim that needs more states: it is undecided.",
+        ),
+    ):
+        limited = option(limited)
+    return limited
 
 
 # --- check ---------------------------------------------------------------------------------
@@ -63,20 +143,7 @@ def dpcheck() -> None:
     metavar="GLOB",
     help="Check only the claims whose name, target or claim matches.",
 )
-@click.option(
-    "--max-states",
-    type=click.IntRange(min=1),
-    default=10_000_000,
-    show_default=True,
-    metavar="N",
-    help="Stop a claim that needs more states: it is undecided.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="S",
-    help="Stop each claim after so many seconds: it is undecided.",
-)
+@_limits
 @click.option(
     "--strict-vacuity",
     is_flag=True,
@@ -88,17 +155,14 @@ def check(
     definitions: tuple[str, ...],
     form: str,
     select: str | None,
-    max_states: int,
-    timeout: float | None,
+    limits: RunLimits,
     strict_vacuity: bool,
     quiet: bool,
 ) -> int:
     """Check every claim of model files, or of all `.dpm` files below a directory."""
     from dpcheck.pipeline import Options
 
-    if timeout is not None and timeout != timeout:
-        raise click.BadParameter("nan is not a number of seconds.", param_hint="'--timeout'")
-    options = Options(definitions, select, max_states, timeout, strict_vacuity)
+    options = Options(definitions, select, limits, strict_vacuity)
     if form == "json":
         return check_as_json(paths, options)
     return check_as_text(paths, options, is_quiet=quiet)
@@ -126,11 +190,9 @@ def _define(command: Callable[..., int]) -> Callable[..., int]:
             metavar="K",
             help="Compare inputs up to distance K of the neighbor graph.",
         ),
-        click.option("--max-states", type=click.IntRange(min=1), default=10_000_000, metavar="N"),
-        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S"),
     ):
         command = option(command)
-    return command
+    return _limits(command)
 
 
 @dpcheck.command(short_help="Show delta as a function of epsilon.")
@@ -143,17 +205,17 @@ def profile(
     definitions: tuple[str, ...],
     target: str | None,
     distance: int,
-    max_states: int,
-    timeout: float | None,
+    limits: RunLimits,
     svg: str | None,
     csv: str | None,
 ) -> int:
     """Show the privacy profile of the mechanisms of a file: exact, with pairs and events."""
+    from dpcheck.pipeline import Options
     from dpcheck.pipeline.overview import overviews
     from dpcheck.report import writer
     from dpcheck.report.overview import profile_csv, profile_lines, profile_svg
 
-    options = _overview_options(definitions, max_states, timeout)
+    options = Options(definitions, limits=limits)
     found = list(overviews(path, ["profile"], target, distance, options))
     status = _overview_status(found)
     for each in found:
@@ -178,15 +240,15 @@ def quantities(
     definitions: tuple[str, ...],
     target: str | None,
     distance: int,
-    max_states: int,
-    timeout: float | None,
+    limits: RunLimits,
 ) -> int:
     """Show one table of exact quantities for all mechanisms of a file."""
+    from dpcheck.pipeline import Options
     from dpcheck.pipeline.overview import overviews
     from dpcheck.report import writer
     from dpcheck.report.overview import QUANTITIES, quantity_lines
 
-    options = _overview_options(definitions, max_states, timeout)
+    options = Options(definitions, limits=limits)
     found = list(overviews(path, list(QUANTITIES), target, distance, options))
     writer(sys.stdout)(quantity_lines(found))
     return _overview_status(found)
@@ -203,15 +265,13 @@ def quantities(
     help="Give a constant of the file another value.",
 )
 @click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json")
-@click.option("--max-states", type=click.IntRange(min=1), default=10_000_000, metavar="N")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S")
+@_limits
 def pmf(
     path: str,
     target: str,
     definitions: tuple[str, ...],
     form: str,
-    max_states: int,
-    timeout: float | None,
+    limits: RunLimits,
 ) -> int:
     """Write the exact output distributions of a mechanism, and its neighbors, as a table.
 
@@ -220,17 +280,18 @@ def pmf(
     from dpcheck.front import ModelError, load
     from dpcheck.limits import LimitReached
     from dpcheck.records import replace
+    from dpcheck.report.answers import OPTIONS
 
     constants = dict(_definition(text) for text in definitions)
     try:
         chosen = load(path, **constants).target(target)
-        table = replace(chosen, max_states=max_states, timeout=timeout).pmf(form)
+        table = replace(chosen, max_states=limits.max_states, timeout=limits.timeout).pmf(form)
         sys.stdout.write(table)
     except ModelError as wrong:
         _complain(wrong.mistakes)
         return 2
     except LimitReached as limit:
-        say(f"{limit.reason} ({limit.option})")
+        say(f"{limit} ({OPTIONS.get(limit.limit.kind, limit.limit.advice)})")
         return 3
     return 0
 
@@ -240,14 +301,6 @@ def _definition(text: str) -> tuple[str, str]:
     if not (name.strip() and equals and value.strip()):
         raise click.BadParameter(f"{text!r} is not NAME=VALUE.", param_hint="'-D'")
     return name.strip(), value.strip()
-
-
-def _overview_options(
-    definitions: tuple[str, ...], max_states: int, timeout: float | None
-) -> Options:
-    from dpcheck.pipeline import Options
-
-    return Options(definitions, None, max_states, timeout)
 
 
 def _overview_status(found: Sequence[Overview]) -> int:

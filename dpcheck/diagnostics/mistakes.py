@@ -29,14 +29,15 @@ class Mistake:
     """One mistake: where, and through its class which. The first label is the primary place.
 
     `code` and `explanation` (what it means, why it matters, a wrong and a right example; shown by
-    `dpcheck explain`) belong to the class. `title` is lower case, stands alone, shows values.
+    `dpcheck explain`) belong to the class. `title` is lower case, stands alone, shows values. What
+    is `undecided` is no mistake of the user's, but a limit that was reached.
     """
 
     span: Span | None
 
     code: ClassVar[str]
     explanation: ClassVar[str]
-    severity: ClassVar[Literal["error", "warning"]] = "error"
+    severity: ClassVar[Literal["error", "warning", "undecided"]] = "error"
 
     @property
     def title(self) -> str:

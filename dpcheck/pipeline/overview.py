@@ -11,7 +11,7 @@ from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import model_paths
 from dpcheck.pipeline.imports import Closure, Library
-from dpcheck.pipeline.questions import Explorations, answered
+from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.pipeline.run import Definitions, Options, read_definitions, resolved, undeclared
 from dpcheck.report.answers import Answer, Crash
 from dpcheck.report.overview import Overview
@@ -67,9 +67,7 @@ def _of_file(
         answers: dict[str, Answer] = {}
         events: list[Answer | Mistake | Crash] = list(mistakes)
         for quantity, check in zip(known, asked, strict=False):
-            for event in answered(
-                check, explorations, max_states=options.max_states, timeout=options.timeout
-            ):
+            for event in answered(check, asked_of(check), explorations, options.limits):
                 if isinstance(event, Answer):
                     answers[quantity] = event
                 if isinstance(event, Answer | Mistake | Crash):

@@ -15,12 +15,12 @@ from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import measured
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.model.atoms import Measure
 from dpcheck.model.program import Target
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.records import dataclass, field, replace
-from dpcheck.report import Answer, Crash, Started
+from dpcheck.report import Answer, Asked, Crash, Started
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
 
@@ -48,7 +48,7 @@ class Explorations:
         key = id(check.target), frozenset(check.kept_inputs), check.needs_later_neighbors
         if key not in self._found or self._may_come_further(key, limits):
             self._targets.append(check.target)
-            self._seconds[key] = seconds_left(limits)
+            self._seconds[key] = seconds_left(limits.deadline)
             self._found[key] = _attempt(check, limits)
         found = self._found[key]
         if isinstance(found, Explored):
@@ -62,8 +62,8 @@ class Explorations:
         Another claim may have used up much of its time before it came to the chain.
         """
         found = self._found[key]
-        is_late = isinstance(found, LimitReached) and found.option == "--timeout"
-        return is_late and seconds_left(limits) > MORE_TIME * max(self._seconds[key], 0.0)
+        is_late = isinstance(found, LimitReached) and found.limit.kind == "time"
+        return is_late and seconds_left(limits.deadline) > MORE_TIME * max(self._seconds[key], 0.0)
 
     def forget(self) -> None:
         """Let go of all chains: who was stopped at any point may have left values half entered."""
@@ -84,9 +84,9 @@ def _attempt(check: ResolvedCheck, limits: Limits) -> Explorable:
         return stopped.with_traceback(None)
 
 
-def seconds_left(limits: Limits) -> float:
-    """Return the time until the deadline, [s]."""
-    return inf if limits.deadline is None else limits.deadline - time.monotonic()
+def seconds_left(deadline: float | None) -> float:
+    """Return the time until a deadline, [s]."""
+    return inf if deadline is None else deadline - time.monotonic()
 
 
 def is_selected(check: ResolvedCheck, pattern: str | None) -> bool:
@@ -104,20 +104,21 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 def answered(
-    check: ResolvedCheck,
-    explorations: Explorations,
-    *,
-    max_states: int,
-    timeout: float | None,
+    check: ResolvedCheck, asked: Asked, explorations: Explorations, allowed: RunLimits
 ) -> Iterator[Started | Answer | Mistake | Crash]:
     """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into."""
-    file = check.span.source.name
-    yield Started(file, f"{check.target_text}: {check.claim_text}")
+    yield Started(asked)
     started = time.monotonic()
-    deadline = None if timeout is None else started + timeout
-    limits = Limits(max_states, deadline, timeout)
-    explored = None
+    limits = allowed.of_a_claim()
+    explored: Explored | None = None
+
+    def answer(outcome: Outcome) -> Answer:
+        chain = None if explored is None else explored.chain
+        sizes = None if chain is None else (chain.n_reported_states, chain.n_reported_transitions)
+        return asked.answered(outcome, sizes, time.monotonic() - started)
+
     try:
+        limits.check_time("the work on this claim had not begun")
         explored = explorations.explored(check, limits)
         chain = labelled(explored, check.atoms) if check.atoms else explored.chain
         measures = measures_of(explored, check, chain.n_states)
@@ -138,24 +139,24 @@ def answered(
     except ClaimRejected as rejected:
         yield _with_condition(rejected.mistake, check.target, explored)
     except LimitReached as limit:
-        yield _answer(check, explored, _undecided(limit, explored), time.monotonic() - started)
+        yield answer(_undecided(limit, explored))
     except TooLarge as number:
-        long = LimitReached(str(number), "use exponents that are small multiples of one number")
-        yield _answer(check, explored, _undecided(long, explored), time.monotonic() - started)
+        long = too_large(str(number), "use exponents that are small multiples of one number")
+        yield answer(_undecided(long, explored))
     except MemoryError:
         explorations.forget()
-        full = LimitReached("the memory of this machine is used up", "--max-states")
-        yield _answer(check, explored, _undecided(full, explored), time.monotonic() - started)
+        full = LimitReached(Limit("memory", allowed.max_memory or 0))
+        yield answer(_undecided(full, explored))
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
         import traceback
 
         explorations.forget()
-        yield Crash(f"{file}:{check.span.line}", traceback.format_exc())
+        yield Crash(f"{asked.file}:{asked.line}", traceback.format_exc())
     except BaseException:
         explorations.forget()
         raise
     else:
-        yield _answer(check, explored, outcome, time.monotonic() - started)
+        yield answer(outcome)
 
 
 def _parts(
@@ -205,19 +206,16 @@ def measures_of(
 
 
 def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:
-    reason, bracket, progress = limit.reason.partition(" (")
-    progress = progress.removesuffix(")") if bracket else ""
     coverage = Coverage(0, 0)
     if explored is not None:
         chain = explored.chain
         coverage = Coverage(len(chain.initial), len(chain.neighbors.pairs))
-    return Outcome(Undecided(reason, Phrase.of(progress), limit.option), coverage)
+    return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 
-def _answer(
-    check: ResolvedCheck, explored: Explored | None, outcome: Outcome, seconds: float
-) -> Answer:
-    return Answer(
+def asked_of(check: ResolvedCheck, *, is_strict: bool = False) -> Asked:
+    """Return a claim as people see it; with `is_strict`, one that says nothing is not ok."""
+    return Asked(
         file=check.span.source.name,
         line=check.span.line,
         name=check.name,
@@ -225,9 +223,6 @@ def _answer(
         target=check.target_text,
         at=check.at_text,
         claim=check.claim_text,
-        outcome=outcome,
         covers=covered_by(check.target),
-        n_states=None if explored is None else explored.chain.n_reported_states,
-        n_transitions=None if explored is None else explored.chain.n_reported_transitions,
-        seconds=seconds,
+        is_strict=is_strict,
     )

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
-from dpcheck.diagnostics.files import MalformedDefinition, NothingSelected, UndeclaredDefinition
+from dpcheck.diagnostics.files import (
+    MalformedDefinition,
+    NothingSelected,
+    UndeclaredDefinition,
+)
+from dpcheck.diagnostics.limits import RunStopped
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownName
+from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression
 from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
-from dpcheck.pipeline.questions import Explorations, answered, is_selected
-from dpcheck.records import dataclass, replace
-from dpcheck.report import Answer, Crash, Event, FileDone
+from dpcheck.pipeline.questions import (
+    Explorations,
+    answered,
+    asked_of,
+    is_selected,
+    seconds_left,
+)
+from dpcheck.records import dataclass
+from dpcheck.report import Crash, Event, FileDone, FileRead, Reading, Started
+from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
 
@@ -23,43 +37,84 @@ Definitions = Mapping[str, surface.Expression]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to check: `definitions` are texts `NAME=VALUE`; `timeout` is seconds for each claim.
+    """How to check: `definitions` are texts `NAME=VALUE`; `limits` are those of the run.
 
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed.
     """
 
     definitions: tuple[str, ...] = ()
     select: str | None = None
-    max_states: int = 10_000_000
-    timeout: float | None = None
+    limits: RunLimits = RunLimits()
     strict_vacuity: bool = False
 
 
-def check_paths(arguments: Sequence[str], options: Options) -> Iterator[Event]:
+def check_paths(
+    arguments: Sequence[str], options: Options, after: Sequence[Event] = ()
+) -> Iterator[Event]:
     """Yield what is found while every claim of every file is answered.
 
-    A mistake or a bug costs the claim, or at most the file, it shows in; all else goes on.
+    A mistake or a bug costs the claim, or at most the file, it shows in; all else goes on. A run
+    that was cut short goes on `after` what it told, and may tell mistakes once more.
     """
     paths, mistakes = model_paths(arguments)
     yield from mistakes
     library = Library()
+    done = {event.file for event in after if isinstance(event, FileDone)}
     definitions, mistakes = read_definitions(options.definitions)
-    if definitions:
-        mistakes += undeclared(definitions, [library.closure(path) for path in paths])
+    if definitions and not done:  # else they were seen to be declared, or a file was given up
+        closures = []
+        for path in paths:
+            yield Reading(path.shown)
+            closures.append(library.closure(path))
+        mistakes += undeclared(definitions, closures)
     yield from mistakes
     if any(mistake.severity == "error" for mistake in mistakes):
         return
-    n_claims = n_selected = 0
+    read = [event for event in after if isinstance(event, FileRead) and event.file in done]
     for path in paths:
-        checks, found = _checks_of(path, library, definitions)
-        yield from found
-        selected = [check for check in checks if is_selected(check, options.select)]
-        n_claims += len(checks)
-        n_selected += len(selected)
-        yield from _answers(selected, options)
-        yield FileDone(path.shown)
-    if options.select is not None and n_claims and not n_selected:
+        if path.shown in done:
+            continue
+        if seconds_left(options.limits.deadline) < 0:
+            yield _not_read([path.shown for path in paths if path.shown not in done], options)
+            return
+        for event in _file_events(path, library, definitions, options, _n_started(after)):
+            if isinstance(event, FileRead):
+                read.append(event)
+            yield event
+        done.add(path.shown)
+        after = ()
+    n_claims = sum(event.n_claims for event in read)
+    if options.select is not None and n_claims and not any(event.asked for event in read):
         yield NothingSelected(None, options.select, n_claims)
+
+
+def _n_started(events: Sequence[Event]) -> int:
+    """Return how many claims were begun of the file that was not done."""
+    n_started = 0
+    for event in events:
+        n_started = 0 if isinstance(event, FileDone) else n_started + isinstance(event, Started)
+    return n_started
+
+
+def _not_read(files: Sequence[str], options: Options) -> RunStopped:
+    limit = Limit("run time", options.limits.total_timeout or 0)
+    return RunStopped(None, limit.text, OPTIONS[limit.kind], len(files), files[0])
+
+
+def _file_events(
+    path: ModelPath, library: Library, definitions: Definitions, options: Options, n_answered: int
+) -> Iterator[Event]:
+    """Yield what is found in one file, whose first claims may have been answered before."""
+    yield Reading(path.shown)
+    checks, found = _checks_of(path, library, definitions)
+    yield from found
+    selected = [check for check in checks if is_selected(check, options.select)]
+    asked = tuple(asked_of(check, is_strict=options.strict_vacuity) for check in selected)
+    yield FileRead(path.shown, asked, len(checks))
+    explorations = Explorations()
+    for check, shown in islice(zip(selected, asked, strict=True), n_answered, None):
+        yield from answered(check, shown, explorations, options.limits)
+    yield FileDone(path.shown)
 
 
 def _checks_of(
@@ -88,18 +143,6 @@ def resolved(
     # A lost item may have introduced any name as a symbol, so no name is called unknown here.
     certain = (m for m in found.mistakes if not isinstance(m, UnknownName))
     return (), (*closure.mistakes, *certain)
-
-
-def _answers(checks: Sequence[ResolvedCheck], options: Options) -> Iterator[Event]:
-    explorations = Explorations()
-    for check in checks:
-        for event in answered(
-            check, explorations, max_states=options.max_states, timeout=options.timeout
-        ):
-            if isinstance(event, Answer):
-                yield replace(event, is_strict=options.strict_vacuity)
-            else:
-                yield event
 
 
 # --- constants from the command line -------------------------------------------------------

@@ -29,7 +29,7 @@ from dpcheck.exact import (
     number,
     subtract,
 )
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limits, too_large
 from dpcheck.privacy.losses import Loss, LossDistribution, by_falling_ratio
 
 _MAX_BITS = 1 << 33
@@ -196,9 +196,7 @@ def _check_size(polynomial: fmpz_mpoly, times: int, limits: Limits) -> None:
     bits = sum(abs(coefficient) for coefficient in polynomial.coeffs()).bit_length() * times
     if n_terms * bits > _MAX_BITS:
         gigabytes = n_terms * bits >> 33
-        raise LimitReached(
-            f"the composed losses would need {exact_text(gigabytes)} GB", "fewer runs"
-        )
+        raise too_large(f"the composed losses would need {exact_text(gigabytes)} GB", "fewer runs")
 
 
 def _losses(

@@ -2,32 +2,38 @@
 
 from dpcheck.report.answers import (
     Answer,
+    Asked,
     Collector,
     Crash,
     Event,
     FileDone,
+    FileRead,
+    Reading,
     Started,
     Summary,
     in_reading_order,
 )
+from dpcheck.report.characters import visible
 from dpcheck.report.drawing import draw_mistake
 from dpcheck.report.explanations import explanation_lines, index_lines
 from dpcheck.report.json_output import json_object, json_text
 from dpcheck.report.library import library_lines
-from dpcheck.report.live import TextReport
+from dpcheck.report.live import TextReport, work_text
 from dpcheck.report.styled import plain, writer
-from dpcheck.report.text import answer_lines, closing_lines, crash_lines
+from dpcheck.report.text import closing_lines, crash_lines
 
 __all__ = [
     "Answer",
+    "Asked",
     "Collector",
     "Crash",
     "Event",
     "FileDone",
+    "FileRead",
+    "Reading",
     "Started",
     "Summary",
     "TextReport",
-    "answer_lines",
     "closing_lines",
     "crash_lines",
     "draw_mistake",
@@ -38,5 +44,7 @@ __all__ = [
     "json_text",
     "library_lines",
     "plain",
+    "visible",
+    "work_text",
     "writer",
 ]

@@ -5,23 +5,31 @@ These are what the pipeline hands over; the other modules of this room draw them
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never
 
+from dpcheck import limits
 from dpcheck.check.values.verdicts import Holds, Outcome, Table, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass, field, fields
 
 Kind = Literal["check", "refute", "compute"]
 
+OPTIONS: Mapping[limits.Kind, str] = {
+    "states": "--max-states",
+    "time": "--timeout",
+    "run time": "--total-timeout",
+    "memory": "--max-memory",
+}
+"""The options that set the limits which are for the user to set."""
+
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """One claim and its outcome.
+class Asked:
+    """One claim as it is asked.
 
     `target`, `at` and `claim` have parameters and loop variables filled in. `covers` says for which
-    inputs and neighbors the outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
-    States and transitions leave the sinks out; they are None where no chain was finished.
+    inputs and neighbors an outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
     With `is_strict`, a vacuous claim is not ok, whatever its verdict.
     """
 
@@ -32,12 +40,33 @@ class Answer:
     target: str
     at: str | None
     claim: str
-    outcome: Outcome
     covers: tuple[str, ...]
+    is_strict: bool
+
+    def answered(self, outcome: Outcome, sizes: tuple[int, int] | None, seconds: float) -> Answer:
+        """Return the answer with this outcome; `sizes` are the states and transitions."""
+        n_states, n_transitions = sizes or (None, None)
+        asked = {each.name: getattr(self, each.name) for each in fields(Asked)}
+        return Answer(
+            **asked,
+            outcome=outcome,
+            n_states=n_states,
+            n_transitions=n_transitions,
+            seconds=seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Asked):
+    """One claim and its outcome.
+
+    States and transitions leave the sinks out; they are None where no chain was finished.
+    """
+
+    outcome: Outcome
     n_states: int | None
     n_transitions: int | None
     seconds: float
-    is_strict: bool = False
 
     @property
     def is_ok(self) -> bool:
@@ -85,11 +114,29 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """Work on a claim begins: `what` names it, for people who wait."""
+class Reading:
+    """A file, and what it imports, is being read."""
 
     file: str
-    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """These are the claims that are asked of a file, of as many as it has.
+
+    They are its claims that make sense; mistakes in the others were told before.
+    """
+
+    file: str
+    asked: tuple[Asked, ...]
+    n_claims: int
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Work on a claim begins."""
+
+    asked: Asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +146,7 @@ class FileDone:
     file: str
 
 
-Event = Started | Answer | Mistake | Crash | FileDone
+Event = Reading | FileRead | Started | Answer | Mistake | Crash | FileDone
 """What the pipeline tells while it works, in this order for each file."""
 
 
@@ -118,6 +165,16 @@ class Summary:
         return tuple(m for m in self.mistakes if m.severity == "error")
 
     @property
+    def stopped(self) -> tuple[Mistake, ...]:
+        """What says which files were not read to their end, or not at all: a limit was reached."""
+        return tuple(m for m in self.mistakes if m.severity == "undecided")
+
+    @property
+    def n_undecided(self) -> int:
+        """The number of claims that a limit stopped, and of times it stopped the reading."""
+        return len(self.stopped) + sum(answer.is_undecided for answer in self.answers)
+
+    @property
     def exit_status(self) -> int:
         """0 as claimed, 1 something is not so, 2 bad input, 3 undecided, 70 bug, 130 interrupted.
 
@@ -131,7 +188,7 @@ class Summary:
             return 2
         if any(not answer.is_ok and not answer.is_undecided for answer in self.answers):
             return 1
-        return 3 if any(answer.is_undecided for answer in self.answers) else 0
+        return 3 if self.n_undecided else 0
 
 
 @dataclass
@@ -152,7 +209,7 @@ class Collector:
                 self.crashes.append(event)
             case Mistake():
                 self.mistakes.setdefault(event)
-            case Started() | FileDone():
+            case Reading() | FileRead() | Started() | FileDone():
                 pass
             case _ as never:
                 assert_never(never)

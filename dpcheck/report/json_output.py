@@ -21,7 +21,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.report.answers import Answer, Summary
+from dpcheck.report.answers import OPTIONS, Answer, Summary
 from dpcheck.report.notation import event_text
 
 SCHEMA = 1
@@ -47,6 +47,8 @@ def json_object(summary: Summary, version: str) -> dict[str, Any]:
     warnings = [m for m in summary.mistakes if m.severity == "warning"]
     if warnings:
         found["warnings"] = [_mistake(mistake) for mistake in warnings]
+    if summary.stopped:
+        found["undecided"] = [_mistake(mistake) for mistake in summary.stopped]
     if summary.crashes:
         found["crashes"] = [
             {"where": crash.where, "traceback": crash.traceback} for crash in summary.crashes
@@ -80,8 +82,9 @@ def _result(answer: Answer) -> dict[str, Any]:
     match outcome.verdict:
         case Violated(counterexample=counterexample):
             result["counterexample"] = _counterexample(counterexample)
-        case Undecided(reason=reason, progress=progress, option=option):
-            result["reason"] = {"text": reason, "progress": str(progress), "option": option}
+        case Undecided(limit=limit, progress=progress):
+            option = OPTIONS.get(limit.kind, limit.advice)
+            result["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
         case Value(amount=amount, table=table):
             result["value"] = _amount(amount)
             if table is not None:

@@ -1,4 +1,4 @@
-"""Answers as they come: the text of each file once it is done, and what is worked on now."""
+"""Answers as they come: the text of each once it is known, and what is worked on now."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Self, TextIO, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
-from dpcheck.report.answers import Answer, Crash, Event, FileDone, Started, in_reading_order
+from dpcheck.report.answers import (
+    Answer,
+    Crash,
+    Event,
+    FileDone,
+    FileRead,
+    Reading,
+    Started,
+    in_reading_order,
+)
 from dpcheck.report.characters import visible
 from dpcheck.report.drawing import draw_mistake
 from dpcheck.report.styled import Writer, line
-from dpcheck.report.text import answer_lines
+from dpcheck.report.text import AnswerLines
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -29,7 +38,8 @@ class TextReport:
     complain: Writer
     progress: TextIO | None
     only_wrong: bool = False
-    _answers: list[Answer] = field(default_factory=list)
+    _file: FileRead | None = None
+    _lines: AnswerLines | None = None
     _waiting: list[Mistake] = field(default_factory=list)
     _told: set[Mistake] = field(default_factory=set)
     _status: Status | None = None
@@ -45,45 +55,66 @@ class TextReport:
         _traceback: TracebackType | None,
     ) -> None:
         """Write the rest."""
-        self._write_file()
+        self._end_file()
 
     def add(self, event: Event) -> None:
-        """Take in an event; a file's results are written when it is done."""
+        """Take in an event; an answer is written at once, mistakes when their file is done."""
         match event:
+            case Reading() | Started():
+                self._show(event)
+            case FileRead():
+                self._begin_file(event)
             case Answer():
-                self._answers.append(event)
+                self._stop_progress()
+                assert self._lines is not None, "the claims of a file are known before its answers"
+                self.write(self._lines.add(event))
             case Mistake():
                 if event not in self._told:
                     self._told.add(event)
                     self._waiting.append(event)
-            case Started():
-                self._show(event)
             case FileDone():
-                self._write_file()
+                self._end_file()
             case Crash():
                 pass
             case _ as never:
                 assert_never(never)
 
-    def _write_file(self) -> None:
-        """Write the results of a file, then its mistakes; each mistake once in a run."""
-        if self._status is not None:
-            self._status.stop()
-        self.write(answer_lines(self._answers, only_wrong=self.only_wrong))
+    def _begin_file(self, read: FileRead) -> None:
+        """Take in the claims of a file; one that was read again goes on."""
+        if read != self._file:
+            self._file, self._lines = read, AnswerLines(read.asked, only_wrong=self.only_wrong)
+
+    def _end_file(self) -> None:
+        """Write the end of a file's results, then its mistakes; each mistake once in a run."""
+        self._stop_progress()
+        if self._lines is not None:
+            self.write(self._lines.end())
         for mistake in in_reading_order(self._waiting):
             self.complain((*draw_mistake(mistake, self.complain.columns), line()))
-        self._answers.clear()
+        self._file = self._lines = None
         self._waiting.clear()
 
-    def _show(self, started: Started) -> None:
+    def _show(self, event: Reading | Started) -> None:
         """Show what is worked on, on a terminal."""
         if self.progress is None:
             return
-        text = visible(f"{started.file}: {started.what}")
         if self._status is None:
             self._status = _status(self.progress)
-        self._status.update(_unmarked(text, self._status))
+        self._status.update(_unmarked(visible(work_text(event)), self._status))
         self._status.start()
+
+    def _stop_progress(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+def work_text(event: Reading | Started) -> str:
+    """Return what is worked on, in a line."""
+    if isinstance(event, Reading):
+        return f"reading {event.file}"
+    asked = event.asked
+    at = "" if asked.at is None else f" at {asked.at}"
+    return f"{asked.file}:{asked.line}: {asked.kind} {asked.target}{at}: {asked.claim}"
 
 
 def _status(stream: TextIO) -> Status:

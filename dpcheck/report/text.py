@@ -22,7 +22,7 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
-from dpcheck.report.answers import Answer, Crash, Summary
+from dpcheck.report.answers import OPTIONS, Answer, Asked, Crash, Summary
 from dpcheck.report.characters import visible, width
 from dpcheck.report.notation import (
     amount_text,
@@ -41,42 +41,58 @@ _RUNS_SHOWN = 5
 _CRASHES_SHOWN = 3
 
 
-def answer_lines(answers: Sequence[Answer], *, only_wrong: bool) -> Iterator[Line]:
-    """Yield the lines for the answers of one file, in the order of the file.
+class AnswerLines:
+    """Lines for the answers of one file, each as soon as it is known, in the order of the file.
 
     With `only_wrong`, claims that came out as written are left out, computed values kept.
     """
-    shown = [answer for answer in answers if not only_wrong or _is_worth_saying(answer)]
-    if not shown:
-        return
-    yield line(Piece(visible(shown[0].file), "strong"))
-    for target, group in groupby(shown, key=lambda answer: answer.target):
-        members = list(group)
-        yield line()
-        yield _heading(target, members)
-        claims = [_claim_text(answer) for answer in members]
-        column = min(max(map(width, claims)), _CLAIM_COLUMN)
-        for answer, claim in zip(members, claims, strict=True):
-            yield from _answer(answer, claim, column)
-    yield line()
+
+    def __init__(self, asked: Sequence[Asked], *, only_wrong: bool) -> None:
+        """Take all claims of the file: they say how wide those about one target are."""
+        self._only_wrong = only_wrong
+        self._groups = groupby(asked, key=lambda each: each.target)
+        self._shown: Answer | None = None
+        self._column = 0
+
+    def add(self, answer: Answer) -> Iterator[Line]:
+        """Yield the lines of an answer, below those of the file and the target where they begin."""
+        if self._only_wrong and not _is_worth_saying(answer):
+            return
+        last, self._shown = self._shown, answer
+        if last is None:
+            yield line(Piece(visible(answer.file), "strong"))
+        if last is None or last.target != answer.target:
+            self._column = self._next_column(answer.target)
+            yield line()
+            yield _heading(answer)
+        yield from _answer(answer, _claim_text(answer), self._column)
+
+    def end(self) -> Iterator[Line]:
+        """Yield what stands between this file and the next."""
+        if self._shown is not None:
+            yield line()
+
+    def _next_column(self, target: str) -> int:
+        """Return how wide the next claims about a target are, but for those that are very wide."""
+        members = next(group for name, group in self._groups if name == target)
+        return min(max(width(_claim_text(each)) for each in members), _CLAIM_COLUMN)
 
 
 def _is_worth_saying(answer: Answer) -> bool:
     return not answer.is_ok or answer.kind == "compute"
 
 
-def _heading(target: str, members: Sequence[Answer]) -> Line:
-    """Return the target, and what every verdict below it covers."""
-    first = members[0]
+def _heading(first: Answer) -> Line:
+    """Return the target of an answer, and what every verdict below it covers."""
     facts = [shortened(visible(text)) for text in first.covers]
     if first.n_states is not None:
         facts.append(_counted(first.n_states, "state"))
         facts.append(_counted(first.outcome.neighbor_pairs, "neighbor pair"))
     said = Piece(" · ".join(facts), "faint")
-    return line("  ", Piece(visible(target), "strong"), "  ", said, hang=_HANG)
+    return line("  ", Piece(visible(first.target), "strong"), "  ", said, hang=_HANG)
 
 
-def _claim_text(answer: Answer) -> str:
+def _claim_text(answer: Asked) -> str:
     name = "" if answer.name is None else f'"{answer.name}" '
     where = "" if answer.at is None else f"at {answer.at}: "
     return f"{answer.kind:<7} {visible(name)}{shortened(visible(where + answer.claim))}"
@@ -150,9 +166,9 @@ def undecided_lines(verdict: Undecided, indent: str) -> Iterator[Line]:
     hang = len(indent) + 8
     if progress := phrase_text(verdict.progress):
         yield line(indent, "so far  ", progress, hang=hang)
-    if verdict.option:
-        advice = verdict.option
-        advice = f"raise `{advice}`" if advice.startswith("--") else advice
+    option = OPTIONS.get(verdict.limit.kind)
+    advice = verdict.limit.advice if option is None else f"raise `{option}`"
+    if advice:
         yield line(indent, Piece("help    ", "help"), shortened(visible(advice)), hang=hang)
 
 
@@ -224,7 +240,7 @@ def closing_lines(summary: Summary, seconds: float) -> Iterator[Line]:
         (sum(_came_out(answer, "refute") for answer in answers), "refuted", "good"),
         (sum(_came_out(answer, "compute") for answer in answers), "computed", "plain"),
         (sum(_is_failed(answer) for answer in answers), "not as claimed", "bad"),
-        (sum(answer.is_undecided for answer in answers), "undecided", "unsure"),
+        (summary.n_undecided, "undecided", "unsure"),
         (sum(answer.outcome.is_vacuous for answer in answers), "vacuous", "unsure"),
         (len(summary.errors), "mistakes" if len(summary.errors) != 1 else "mistake", "bad"),
     ]

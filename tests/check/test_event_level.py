@@ -256,7 +256,7 @@ def test_outputs_without_end_are_violated_or_undecided_but_never_hold():
     found = outcome(same, dp(ln(2))).verdict
     assert isinstance(found, Undecided)
     assert "infinitely many" in found.reason
-    assert "D{ln(2)} [ X (output = b & X output = b) ]" in found.option
+    assert "D{ln(2)} [ X (output = b & X output = b) ]" in found.limit.advice
     assert verdict(endless("1/3", "1/2"), dp(ln(2))) == "violated"
     assert verdict(endless("1/3", "1/2"), dp(ln(2), "1/1000000")) == "violated"
     assert verdict(endless("1/3", "1/2"), dp(ln(2), "99/100")) == "undecided"

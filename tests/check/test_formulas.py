@@ -11,7 +11,7 @@ from dpcheck import solve
 from dpcheck.chain.chain import Chain, NeighborRelation
 from dpcheck.check import ClaimRejected, Undecided, Violated, decide
 from dpcheck.exact import Budget
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims as c
 from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
@@ -178,7 +178,7 @@ def test_a_limit_is_undecided():
     past = Limits(deadline=0.0, timeout=1.0)
     found = decide(chain, c.PrivacyClaim(ln(3), 0, SPAN), at=None, limits=past)
     assert isinstance(found.verdict, Undecided)
-    assert found.verdict.option == "--timeout"
+    assert found.verdict.limit.kind == "time"
     assert found.neighbor_pairs == 1
 
 
@@ -220,7 +220,7 @@ def only_bounds(monkeypatch):
     """Let exact probabilities reach the time limit; bounds are 1/1000 apart."""
 
     def too_long(*arguments, **options):
-        raise LimitReached("the time limit of 1 s passed (3 digits found)", "--timeout")
+        raise LimitReached(Limit("time", 1), "3 digits found")
 
     def bounds(*arguments, **options):
         options.pop("bits")

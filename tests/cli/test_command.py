@@ -108,7 +108,10 @@ def test_a_violation_outweighs_a_limit(folder):
         ("check", "--no-such-option", "good.dpm"),
         ("check", "good.dpm", "--max-states", "0"),
         ("check", "good.dpm", "--max-states", "many"),
-        ("check", "good.dpm", "--timeout", "0"),
+        ("check", "good.dpm", "--timeout", "-1"),
+        ("check", "good.dpm", "--total-timeout", "soon"),
+        ("check", "good.dpm", "--max-memory", "0"),
+        ("check", "good.dpm", "--max-memory", "much"),
         ("check", "good.dpm", "--timeout", "nan"),
         ("check", "good.dpm", "--format", "xml"),
         ("check", "good.dpm", "-D", "n"),
@@ -220,12 +223,12 @@ def test_json_counts_no_pairs_where_a_limit_kept_the_chain_from_being_finished(f
 
 
 def test_json_keeps_the_numbers_of_a_chain_that_stands_when_a_limit_is_met(folder, monkeypatch):
-    from dpcheck.limits import LimitReached
+    from dpcheck.limits import Limit, LimitReached
     from dpcheck.pipeline import questions
     from tests.checking import check_text
 
     def stopped(*arguments, **options):
-        raise LimitReached("the time limit of 1 s passed (labels)", "--timeout")
+        raise LimitReached(Limit("time", 1), "labels")
 
     monkeypatch.setattr(questions, "measures_of", stopped)
     (result,) = check_text(TRUE_CLAIM)["results"]
@@ -391,17 +394,21 @@ def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
     folder, monkeypatch, capsys, way
 ):
     from dpcheck import cli, pipeline
+    from dpcheck.cli import checking
+    from dpcheck.cli.memory import available_memory
+    from dpcheck.limits import run_limits
 
     seen = []
 
     def told(paths, options):
         seen.append((list(paths), options))
-        return ()
+        yield from ()
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(pipeline, "check_paths", told)
+    monkeypatch.setattr(checking, "_events", told)
     assert cli.run(["check", *way]) == 0
-    assert seen == [(["good.dpm"], pipeline.Options())]
+    defaults = run_limits(max_memory=available_memory())
+    assert seen == [(["good.dpm"], pipeline.Options(limits=defaults))]
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["check", "-"], ["check", "--", "-a.dpm"]])
@@ -416,12 +423,14 @@ def test_a_call_without_files_or_with_dashes_is_read_by_its_options(folder, caps
 def test_an_interrupt_before_anything_is_found_ends_with_130(
     folder, monkeypatch, capsys, arguments
 ):
-    from dpcheck import cli, pipeline
+    from dpcheck import cli
+    from dpcheck.cli import checking
 
     def interrupted(paths, options):
         raise KeyboardInterrupt
+        yield
 
-    monkeypatch.setattr(pipeline, "check_paths", interrupted)
+    monkeypatch.setattr(checking, "_events", interrupted)
     assert cli.run(arguments) == 130
     assert "interrupted" in capsys.readouterr().err
 

@@ -11,7 +11,7 @@ import pytest
 
 import dpcheck
 from dpcheck.chain.chain import Chain
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limit, LimitReached, Limits, RunLimits
 from dpcheck.pipeline import Options, check_paths, questions
 from dpcheck.report import Answer
 
@@ -58,7 +58,7 @@ def test_a_deadline_at_any_look_leaves_the_claim_undecided(path, monkeypatch):
         nonlocal looks
         looks += 1
         if looks == last:
-            raise LimitReached("the time limit passed (so far)", "--timeout")
+            raise LimitReached(Limit("time", 1), "so far")
 
     monkeypatch.setattr(Limits, "check_time", count)
     last = 0
@@ -85,7 +85,7 @@ def test_a_claim_has_all_its_own_time_to_compute_values(tmp_path, monkeypatch):
     path.write_text(VALUES)
     clock = itertools.count(step=0.01)
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    events = check_paths([str(path)], Options(timeout=1.0))
+    events = check_paths([str(path)], Options(limits=RunLimits(timeout=1.0)))
     verdicts = []
     for event in events:
         if isinstance(event, Answer):

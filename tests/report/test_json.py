@@ -10,14 +10,18 @@ import jsonschema
 
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Value
 from dpcheck.diagnostics.files import NoSuchFile
+from dpcheck.diagnostics.limits import ReadingStopped
+from dpcheck.limits import Limit
 from dpcheck.report import Answer, Collector, Crash, json_object, json_text
 
 SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
 GOLDEN = Path(__file__).parents[1] / "golden"
 
+UNDECIDED = Outcome(Undecided(Limit("states", 1, "states"), Phrase.of("b")), Coverage(0, 0))
+
 
 def answer(outcome, kind="check"):
-    return Answer("a.dpm", 1, None, kind, "m", None, "dp(0)", outcome, (), 1, 1, 0.5)
+    return Answer("a.dpm", 1, None, kind, "m", None, "dp(0)", (), False, outcome, 1, 1, 0.5)
 
 
 def test_the_schema_is_a_schema():
@@ -38,10 +42,11 @@ def test_every_kind_of_verdict_follows_the_schema():
 
 def test_an_interrupted_run_with_bugs_and_mistakes_follows_the_schema():
     collector = Collector(is_interrupted=True)
-    collector.add(answer(Outcome(Undecided("a", Phrase.of("b"), "c"), Coverage(0, 0))))
+    collector.add(answer(UNDECIDED))
     collector.add(answer(Outcome(Value(Amount("inf", "inf"), None), Coverage(1, 1)), "compute"))
     collector.add(NoSuchFile(None, "b.dpm", None))
     collector.add(NoSuchFile(None, "b.dpm", None))
+    collector.add(ReadingStopped(None, "c.dpm", "the time limit of 1 s passed", "--timeout"))
     collector.add(Crash("a.dpm:3", "Traceback"))
     report = json_object(collector.summary(), "0.1.0")
     jsonschema.validate(report, SCHEMA)
@@ -63,8 +68,11 @@ def test_numbers_of_any_length_stand_in_full():
 def test_what_leaves_most_unknown_decides_the_exit_status():
     held = Collector()
     assert held.summary().exit_status == 0
-    held.add(answer(Outcome(Undecided("a", Phrase.of("b"), "c"), Coverage(0, 0))))
+    held.add(answer(UNDECIDED))
     assert held.summary().exit_status == 3
+    unread = Collector()
+    unread.add(ReadingStopped(None, "c.dpm", "the time limit of 1 s passed", "--timeout"))
+    assert unread.summary().exit_status == 3
     held.add(answer(Outcome(Value(Amount("1", "1"), 1), Coverage(0, 0)), "refute"))
     assert held.summary().exit_status == 1
     held.add(NoSuchFile(None, "b.dpm", None))

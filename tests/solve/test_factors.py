@@ -104,9 +104,9 @@ def test_parts_that_share_an_element_its_bound_or_its_negation_stay_together() -
 def test_a_limit_while_the_product_is_solved_names_its_states() -> None:
     with pytest.raises(LimitReached) as caught, counting(1234):
         Limits(deadline=0.0, timeout=1.0).check_time("0 of 9 layers solved")
-    assert "0 of 9 layers solved" in caught.value.reason
-    assert "1234 states of the product of chain and path formula" in caught.value.reason
-    assert caught.value.option == "--timeout"
+    assert "0 of 9 layers solved" in caught.value.progress
+    assert "1234 states of the product of chain and path formula" in caught.value.progress
+    assert caught.value.limit.kind == "time"
 
 
 def test_more_product_states_than_allowed_are_called_that() -> None:
@@ -116,8 +116,8 @@ def test_more_product_states_than_allowed_are_called_that() -> None:
     counters = finally_(both(atom("a"), following(atom("b"))), 30)
     with pytest.raises(LimitReached) as caught:
         probabilities(long, counters, limits=Limits(max_states=20))
-    assert "states of the product of chain and path formula" in caught.value.reason
-    assert caught.value.option == "--max-states"
+    assert "states of the product of chain and path formula" in caught.value.progress
+    assert caught.value.limit.kind == "states"
 
 
 def test_classes_that_a_part_cannot_tell_apart_are_one_class_to_it(

@@ -214,8 +214,8 @@ def test_a_product_that_explodes_says_how_many_states_it_had() -> None:
     path = globally(either(no(atom("a")), finally_(atom("b"), 30)))
     with pytest.raises(LimitReached) as caught:
         probabilities(chain, path, limits=Limits(max_states=70))
-    assert "70 states" in caught.value.reason
-    assert caught.value.option == "--max-states"
+    assert "70 states" in caught.value.limit.text
+    assert caught.value.limit.kind == "states"
 
 
 def test_a_passed_deadline_stops_the_work() -> None:
@@ -223,7 +223,7 @@ def test_a_passed_deadline_stops_the_work() -> None:
     path = either(following(atom("a")), finally_(both(atom("a"), following(atom("b"))), 300))
     with pytest.raises(LimitReached) as caught:
         probabilities(chain, path, limits=Limits(deadline=0.0, timeout=1.0))
-    assert caught.value.option == "--timeout"
+    assert caught.value.limit.kind == "time"
 
 
 def test_runs_into_the_sink_continue_there_forever() -> None:

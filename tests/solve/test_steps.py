@@ -128,7 +128,7 @@ def test_formulas_that_count_in_many_ways_end_with_their_number() -> None:
     path = finally_(both(atom("a"), inner), 60)
     with pytest.raises(LimitReached, match=r"more than 500 formulas \(\d+ formulas") as limit:
         probabilities(make_chain(rows, labels), path, limits=Limits(max_states=10_000))
-    assert limit.value.option == "--max-states"
+    assert limit.value.limit.kind == "states"
 
 
 def test_a_step_with_more_pairs_than_allowed_says_how_many() -> None:

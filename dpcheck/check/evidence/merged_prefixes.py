@@ -58,7 +58,7 @@ from dpcheck.exact import (
     whole_gcd,
     whole_lcm,
 )
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass, field
 
@@ -352,11 +352,9 @@ class _Builder:
 def _check_number(n_found: int, limits: Limits) -> None:
     """Raise `LimitReached` when there are too many pairs of beliefs: each is worth five states."""
     if 5 * n_found > limits.max_states:
-        raise LimitReached(
-            f"more than {limits.max_states // 5} pairs of beliefs of neighbors"
-            f" (five states of the {limits.max_states} allowed are charged for each)",
-            "--max-states",
-        )
+        limit = Limit("states", limits.max_states // 5, "pairs of beliefs of neighbors")
+        charged = f"five states of the {limits.max_states} allowed are charged for each"
+        raise LimitReached(limit, charged)
 
 
 Row = tuple[Whole, dict[Label, list[tuple[int, Whole]]]]

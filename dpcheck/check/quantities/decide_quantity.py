@@ -22,7 +22,7 @@ from dpcheck.check.quantities.loss_values import (
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
-from dpcheck.check.quantities.privacy import comparison_phrase, quantity_text
+from dpcheck.check.quantities.privacy import INFINITELY_MANY, comparison_phrase, quantity_text
 from dpcheck.check.values.amounts import INFINITE, bound_amount, epsilon_amount, number_amount
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
 from dpcheck.check.values.verdicts import (
@@ -53,7 +53,7 @@ from dpcheck.exact import (
     number,
     subtract,
 )
-from dpcheck.limits import Limits
+from dpcheck.limits import Limit, Limits
 from dpcheck.logic.claims import (
     ChannelQuantity,
     LeastError,
@@ -71,10 +71,12 @@ OtherQuantity = LossQuantity | LossTable | ChannelQuantity | LeastError
 Measures = Mapping[str, Sequence[Number | None]]
 """Per measure [n_states] the number it has where a state outputs one, else None."""
 
-INFINITELY_MANY = Undecided(
-    reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
-    progress=Phrase.of(),
-    option="ask about a mechanism whose runs have a bounded number of outputs",
+UNBOUNDED = Undecided(
+    Limit(
+        "size",
+        unit=INFINITELY_MANY,
+        advice="ask about a mechanism whose runs have a bounded number of outputs",
+    )
 )
 
 
@@ -92,7 +94,7 @@ def decide_quantity(
             known = known_losses(chain, selected, limits)
             if known is None:
                 n_pairs = len(seen_pairs(chain, selected, limits).pairs)
-                return Outcome(INFINITELY_MANY, Coverage(len(selected), n_pairs))
+                return Outcome(UNBOUNDED, Coverage(len(selected), n_pairs))
             return decide_on_losses(claim, quantity, known, len(selected))
         case ChannelQuantity():
             return _decide_channel(claim, quantity, chain, selected, limits)
@@ -141,12 +143,9 @@ def _decided(
         return Value(amount, value)
     sign = _compared(value, claim.bound)
     if sign is None:
-        bound = bound_amount(claim.bound).exact
-        return Undecided(
-            f"no enclosure separates {name} from {bound}",
-            Phrase.of("it is ", amount),
-            "a bound that differs from it",
-        )
+        unsure = f"no enclosure separates {name} from {bound_amount(claim.bound).exact}"
+        limit = Limit("size", unit=unsure, advice="a bound that differs from it")
+        return Undecided(limit, Phrase.of("it is ", amount))
     if holds(claim.comparison, sign):
         return Holds()
     requirement = comparison_phrase(name, claim, amount)
@@ -175,8 +174,8 @@ def decide_comparison(claim: QuantityComparison, sides: Sequence[Outcome]) -> Ou
     sign = compare_measures(values[0].exact, values[1].exact)
     verdict: Holds | Violated | Undecided
     if sign is None:
-        reason = f"no enclosure separates {left} from {right}"
-        verdict = Undecided(reason, Phrase.of(), "compare each of them with a number")
+        unsure = f"no enclosure separates {left} from {right}"
+        verdict = Undecided(Limit("size", unit=unsure, advice="compare each of them with a number"))
     elif holds(claim.comparison, sign):
         verdict = Holds()
     else:
@@ -202,7 +201,7 @@ def _decide_channel(
     seen, sources = observed(chain, states, limits)
     coverage = Coverage(len(states), len(seen_pairs(chain, selected, limits).pairs))
     if has_output_cycle(seen, sources):
-        return Outcome(INFINITELY_MANY, coverage)
+        return Outcome(UNBOUNDED, coverage)
     total = _sum_of_maxima(seen, sources, limits)
     value: Number | Epsilon
     if quantity.name == "bayes_vulnerability":

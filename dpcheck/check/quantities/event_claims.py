@@ -238,7 +238,7 @@ def _prefix_graph(seen: SeenPairs, depth: int) -> LossGraph | None:
         try:
             known[key] = loss_graph(seen.chain, pairs, some, depth=depth)
         except LimitReached as reached:
-            if reached.option != "--max-states":
+            if reached.limit.kind != "states":
                 raise
             known[key] = None
     return known[key]

@@ -8,7 +8,7 @@ from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.quantities.event_claims import observed
 from dpcheck.check.values.event_text import output_sequence
 from dpcheck.exact import ExpPolynomial, Number, Whole, number
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limits, too_large
 
 
 def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
@@ -20,7 +20,7 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
     states = distinct(chain.initial)
     seen, sources = observed(chain, states, limits)
     if has_output_cycle(seen, sources):
-        raise LimitReached("there are infinitely many output sequences", "a bounded formula")
+        raise too_large("there are infinitely many output sequences", "a bounded formula")
     table = sequence_table(seen, sources, limits=limits)
     assert table is not None, "without a bound on its size there is a table"
     texts = [

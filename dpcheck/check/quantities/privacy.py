@@ -65,6 +65,7 @@ from dpcheck.exact import (
     log,
     subtract,
 )
+from dpcheck.limits import Limit
 from dpcheck.logic.claims import (
     ChannelQuantity,
     LeastError,
@@ -366,6 +367,9 @@ def _excess_over(claim: QuantityClaim, gap: Gap) -> Number | Excess | None:
             raise AssertionError("other quantities are decided elsewhere")
 
 
+INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an unbounded loop)"
+
+
 def undecided_sequences(
     claim: EventClaim, at_least: Amount | None, depth: int, path: str
 ) -> Undecided:
@@ -377,12 +381,11 @@ def undecided_sequences(
     progress = Phrase.of(f"{seen} without finding a violation")
     if at_least is not None:
         progress = Phrase.of(f"{seen}; it is at least ", at_least)
-    return Undecided(
-        reason="there are infinitely many output sequences (outputs inside an unbounded loop)",
-        progress=progress,
-        option=f"ask about some outputs, such as D{{{_budget_text(claim)}}} [ {path} ]; "
-        "with a larger --max-states more are followed",
+    advice = (
+        f"ask about some outputs, such as D{{{_budget_text(claim)}}} [ {path} ]; "
+        "with more states allowed more are followed"
     )
+    return Undecided(Limit("size", unit=INFINITELY_MANY, advice=advice), progress)
 
 
 def _budget_text(claim: EventClaim) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, assert_never
 
+from dpcheck.limits import Limit
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
@@ -153,11 +154,15 @@ class Violated:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A limit was reached: which, how far the work got, what to raise or ask instead."""
+    """A limit was reached: which, with what can be done about it, and how far the work got."""
 
-    reason: str
-    progress: Phrase
-    option: str
+    limit: Limit
+    progress: Phrase = Phrase(())
+
+    @property
+    def reason(self) -> str:
+        """Which limit was reached, as a sentence."""
+        return self.limit.text
 
 
 Cell = Amount | str | ShownEvent

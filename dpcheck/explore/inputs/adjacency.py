@@ -28,7 +28,7 @@ from dpcheck.explore.inputs.certain_values import TRUTH, Shape, shape, shape_of_
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.model.expressions import Apply, Expr, reads
 from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
 from dpcheck.model.values import ArrayValue, Value, value_text
@@ -243,7 +243,8 @@ class _Search:
             found.append(pairs)
             n_found += pairs.shape[1]
             if n_found > 4 * self.limits.max_states:
-                raise LimitReached(f"more than {n_found} neighbor pairs", "--max-states")
+                limit = Limit("states", 4 * self.limits.max_states, "neighbor pairs")
+                raise LimitReached(limit, f"{n_found} neighbor pairs found")
         return _Found(np.concatenate(found, axis=1).T, np.concatenate(unsure, axis=1).T)
 
     def _truth(self, rows: IntArray, others: IntArray, conjuncts: Sequence[Expr]) -> IntArray:

@@ -46,7 +46,7 @@ from dpcheck.explore.values.codes import (
 from dpcheck.explore.values.evaluate import Frame, evaluated, spread, truths
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.mistakes import MistakeFault
-from dpcheck.limits import LimitReached
+from dpcheck.limits import too_large
 from dpcheck.model.evaluation import Fault, described
 from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.program import (
@@ -313,7 +313,7 @@ def _window(low: Value, high: Value, policy: Policy) -> tuple[int, int]:
 def _check_support(n_values: int) -> None:
     """Stop before a distribution is written out that has more values than any limit on states."""
     if n_values > MAX_SUPPORT:
-        raise LimitReached(
+        raise too_large(
             f"a distribution has {value_text(n_values)} values, and {MAX_SUPPORT} are the limit",
             "a smaller range",
         )

@@ -41,7 +41,7 @@ from dpcheck.exact import (
     subtract,
     whole_lcm,
 )
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, Factors
 from dpcheck.solve.formulas.product import PRODUCT, Table
@@ -189,9 +189,8 @@ def _forward(walk: Walk, starts: IntArray, limits: Limits) -> tuple[list[IntArra
 def _check_formulas(n_formulas: int, n_seen: int, limits: Limits) -> None:
     """Raise `LimitReached` for too many formulas."""
     if n_formulas * STATES_A_FORMULA > limits.max_states:
-        allowed = limits.max_states // STATES_A_FORMULA
-        reason = f"more than {allowed} formulas ({n_formulas} formulas, {n_seen} {PRODUCT})"
-        raise LimitReached(reason, "--max-states")
+        limit = Limit("states", limits.max_states // STATES_A_FORMULA, "formulas")
+        raise LimitReached(limit, f"{n_formulas} formulas, {n_seen} {PRODUCT}")
 
 
 def _sorted_set(keys: IntArray, n: int) -> IntArray:

@@ -314,8 +314,8 @@ def counting(n_states: int) -> Iterator[None]:
     try:
         yield
     except LimitReached as limit:
-        reason = f"{limit.reason}, after {n_states} {PRODUCT} were built"
-        raise LimitReached(reason, limit.option) from limit
+        progress = f"{limit.progress}, after {n_states} {PRODUCT} were built"
+        raise LimitReached(limit.limit, progress) from limit
 
 
 def product(

@@ -27,7 +27,7 @@ from itertools import pairwise
 from math import inf
 from operator import and_
 
-from dpcheck.limits import LimitReached
+from dpcheck.limits import too_large
 from dpcheck.solve.formulas.terms import (
     FALSE,
     After,
@@ -201,7 +201,7 @@ class Progression:
     def _minimal(self, parts: list[Conjunction]) -> Formula:
         """Return the weakest conjunctions, each without what its other members entail."""
         if len(parts) > MAX_CONJUNCTIONS:
-            raise LimitReached(
+            raise too_large(
                 f"a path formula grew to {len(parts)} conjunctions, more than {MAX_CONJUNCTIONS}",
                 "a simpler formula",
             )

@@ -34,7 +34,7 @@ from dpcheck.exact import (
     solve_linear,
     whole_lcm,
 )
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limits, too_large
 from dpcheck.solve.systems.acyclic import acyclic_solution, exact_bits
 from dpcheck.solve.systems.dixon_lifting import lifted_bounds, lifted_values
 from dpcheck.solve.systems.enclosures import acyclic_bounds
@@ -124,7 +124,7 @@ def _solved(system: System, shape: _Shape, wanted: IntArray, limits: Limits) -> 
 def _check_elimination_is_possible(system: System, largest: int) -> None:
     """Raise `LimitReached` where elimination would fill a large dense matrix."""
     if largest > ELIMINATION_LIMIT and fill_bound(system.graph) > ELIMINATION_LIMIT**2:
-        raise LimitReached(
+        raise too_large(
             f"a cycle of {largest} states is left so rarely that floats cannot guide"
             " its exact solution",
             "a smaller model",

@@ -1,0 +1,307 @@
+"""Work in a process of its own, which is ended at a limit whatever it does.
+
+Python hears nothing while one long call into C goes on, and the kernel ends a process that takes
+too much memory. So the work is done in a child, a *worker*, that is forked when everything is
+imported, and tells what it finds through a pipe; the parent waits, and draws. A worker looks at the
+clock itself where it can. If it does not answer for a while after a limit, it is killed, what it
+was at is undecided, and a fresh worker goes on with the rest. Memory is bounded by the operating
+system: a worker that asks for too much is refused, which Python reports, and C libraries die of.
+
+Without `os.fork` (Windows) the work is done here: then limits hold where the work looks at them.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import pickle
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from math import inf
+from typing import Any, Generic, NoReturn, TypeVar
+
+from dpcheck.check.values.verdicts import Value
+from dpcheck.cli.memory import limit_memory
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.limits import Limit, RunLimits
+from dpcheck.records import dataclass, replace
+from dpcheck.report.told import told
+from dpcheck.source import SourceText
+
+T = TypeVar("T")
+
+GRACE = 1.0
+"""So long after a limit a worker is killed, [s]; before, it may say itself how far it got."""
+
+LAST_WORDS = 0.5
+"""So long a worker has that begins when the time of the run is over, [s]: to say what is left."""
+
+FIRST_WAIT = 10.0
+"""After so much silence, and whenever it has doubled, people are told what is going on, [s]."""
+
+_FAILED, _OUT_OF_MEMORY = 1, 2
+_LENGTH = 8  # bytes in front of every message
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The worker has been silent for so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A worker came to its end before its work: by a limit, or by a bug, with what it said.
+
+    The last piece of its work had so many seconds.
+    """
+
+    limit: Limit | None
+    seconds: float = 0.0
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Work(Generic[T]):
+    """Work that can be taken up where it was stopped.
+
+    events: yields what is found, after what was told before; stopped: returns what there is to
+    tell of an end by a limit or bug, and whether to go on; is_last: whether a worker that told
+    this is of no more use.
+    """
+
+    events: Callable[[Sequence[T]], Iterator[T]]
+    stopped: Callable[[Sequence[T], Stopped], tuple[Sequence[T], bool]]
+    is_last: Callable[[T], bool]
+
+
+def supervised(work: Work[T], limits: RunLimits) -> Generator[T | Waiting, None, None]:
+    """Yield what the work finds; it is done by workers, one after the other."""
+    if not hasattr(os, "fork"):
+        yield from work.events(())
+        return
+    heard: list[T] = []
+    goes_on = True
+    while goes_on:
+        worker = _Worker(work, heard, limits)
+        try:
+            stopped = yield from _listened(worker, work, heard, limits)
+        finally:
+            worker.end()
+        if stopped is None:
+            return
+        if stopped is not SPENT:
+            rest, goes_on = work.stopped(heard, stopped)
+            heard.extend(rest)
+            yield from rest
+
+
+SPENT = Stopped(None)
+"""The end of a worker that is of no more use, and was between two pieces of work."""
+
+
+def _listened(
+    worker: _Worker[T], work: Work[T], heard: list[T], limits: RunLimits
+) -> Generator[T | Waiting, None, Stopped | None]:
+    """Yield what a worker tells, and how long it is silent; return how it ended, None if well."""
+    end = inf
+    if limits.deadline is not None:
+        end = max(limits.deadline + GRACE, time.monotonic() + LAST_WORDS)
+    last, wait = time.monotonic(), FIRST_WAIT
+    while True:
+        late = inf if limits.timeout is None else last + limits.timeout + GRACE
+        found = worker.messages(min(end, late, last + wait))
+        for event in found:
+            if isinstance(event, _End):
+                return event.stopped and replace(event.stopped, seconds=time.monotonic() - last)
+            heard.append(event)
+            yield event
+            if work.is_last(event):
+                return SPENT
+        now = time.monotonic()
+        if now >= end:
+            return Stopped(Limit("run time", limits.total_timeout or 0), now - last)
+        if found:
+            last, wait = now, FIRST_WAIT
+        elif now >= late:
+            return Stopped(Limit("time", limits.timeout or 0), now - last)
+        elif now >= last + wait:
+            yield Waiting(wait)
+            wait *= 2
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The worker has nothing more to tell."""
+
+    stopped: Stopped | None
+
+
+class _Worker(Generic[T]):
+    """A child process at work, seen from its parent."""
+
+    def __init__(self, work: Work[T], heard: Sequence[T], limits: RunLimits) -> None:
+        """Fork a worker that goes on after what was heard."""
+        self._limits = limits
+        self._told, telling = os.pipe()
+        self._errors, complaining = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _work(work, heard, limits, telling, complaining)
+        os.close(telling)
+        os.close(complaining)
+        os.set_blocking(self._errors, False)
+        self._buffer = bytearray()
+        self._sources: list[SourceText] = []
+
+    def messages(self, until: float) -> list[T | _End]:
+        """Return what the worker told, as soon as it tells something; nothing after a while."""
+        patience = None if until == inf else max(0.0, until - time.monotonic())
+        if not select.select([self._told], [], [], patience)[0]:
+            return []
+        received = os.read(self._told, 1 << 20)
+        if not received:
+            return [_End(self._how_it_ended())]
+        self._buffer += received
+        return list(self._unpacked())
+
+    def _unpacked(self) -> Iterator[T | _End]:
+        """Yield the messages that are complete."""
+        start = 0
+        while len(self._buffer) >= start + _LENGTH:
+            begin = start + _LENGTH
+            length = int.from_bytes(self._buffer[start:begin], "big")
+            if len(self._buffer) < begin + length:
+                break
+            yield _Unpickler(bytes(self._buffer[begin : begin + length]), self._sources).load()
+            start = begin + length
+        del self._buffer[:start]
+
+    def _how_it_ended(self) -> Stopped:
+        """Return why a worker died that did not come to the end of its work."""
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = 0
+        said = ""
+        with suppress(OSError):  # it said nothing
+            said = os.read(self._errors, 1 << 16).decode("utf-8", "replace")
+        code = os.waitstatus_to_exitcode(status)
+        # GMP and flint abort where they get no memory, and the kernel kills who takes it all.
+        no_memory = code == -signal.SIGABRT and "alloc" in said
+        if code in (_OUT_OF_MEMORY, -signal.SIGKILL) or no_memory:
+            return Stopped(Limit("memory", self._limits.max_memory or 0))
+        ended = f"ended by {signal.Signals(-code).name}" if code < 0 else "ended early"
+        return Stopped(None, said=f"{said}a worker {ended}\n")
+
+    def end(self) -> None:
+        """End the worker, whatever it is doing."""
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+        os.close(self._told)
+        os.close(self._errors)
+
+
+# --- in the worker -------------------------------------------------------------------------
+
+
+def _work(
+    work: Work[T], heard: Sequence[T], limits: RunLimits, telling: int, complaining: int
+) -> NoReturn:
+    """Do the work and end the process."""
+    status = _FAILED
+    try:
+        _settle(limits, complaining)
+        sources: dict[SourceText, int] = {}
+        for event in work.events(heard):
+            _tell(telling, event, sources)
+        _tell(telling, _End(None), sources)
+        status = 0
+    except MemoryError:
+        status = _OUT_OF_MEMORY
+    except BaseException:  # noqa: BLE001 - it must not go on as a second parent
+        import traceback
+
+        os.write(complaining, traceback.format_exc().encode())
+    finally:
+        os._exit(status)
+
+
+def _settle(limits: RunLimits, complaining: int) -> None:
+    """Let the process be a worker: leave signals to the parent, end with it, take no more memory.
+
+    What C libraries say on standard error goes to the parent, who reads it if the worker dies.
+    """
+    gc.freeze()  # what is there stays, and is not looked at: pages stay shared with the parent
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.set_blocking(complaining, False)
+    os.dup2(complaining, 2)
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if limits.max_memory is not None:
+        limit_memory(limits.max_memory)
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _tell(telling: int, event: object, sources: dict[SourceText, int]) -> None:
+    """Write a message to the parent."""
+    stream = io.BytesIO()
+    shown = told(event) if isinstance(event, Mistake) else event
+    _Pickler(stream, sources).dump(shown)
+    content = stream.getbuffer()
+    for part in (len(content).to_bytes(_LENGTH, "big"), content):
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(telling, rest) :]
+
+
+# --- messages ------------------------------------------------------------------------------
+
+
+class _Pickler(pickle.Pickler):
+    """Writes a text of the user's in full where it comes up first, and as a number after that."""
+
+    def __init__(self, stream: io.BytesIO, sources: dict[SourceText, int]) -> None:
+        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        self._sources = sources
+
+    def persistent_id(self, value: object) -> object:
+        """Return what stands for a text, None for all else."""
+        if not isinstance(value, SourceText):
+            return None
+        if value in self._sources:
+            return self._sources[value]
+        self._sources[value] = len(self._sources)
+        return value.name, value.text
+
+    def reducer_override(self, value: object) -> Any:  # noqa: ANN401
+        """Return a value without its number: it is told as text, and may have no other form."""
+        if isinstance(value, Value):
+            return Value, (value.amount, None, value.table)
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what the pickler of the same worker wrote."""
+
+    def __init__(self, message: bytes, sources: list[SourceText]) -> None:
+        super().__init__(io.BytesIO(message))
+        self._sources = sources
+
+    def persistent_load(self, told: object) -> SourceText:
+        """Return the text that is told, or known by its number."""
+        if isinstance(told, int):
+            return self._sources[told]
+        assert isinstance(told, tuple), "a text is told by its name and content"
+        self._sources.append(SourceText(*told))
+        return self._sources[-1]

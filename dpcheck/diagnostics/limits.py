@@ -1,0 +1,75 @@
+"""Limits reached where there is no claim yet to be undecided (DP03x): no mistakes of the user's."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from dpcheck.diagnostics.files import FileMistake
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True)
+class ReadingStopped(FileMistake):
+    """A limit was reached before the claims of a file were known; `limit` says which."""
+
+    limit: str
+    option: str
+
+    code: ClassVar[str] = "DP030"
+    severity: ClassVar[Literal["error", "warning", "undecided"]] = "undecided"
+    explanation: ClassVar[str] = """\
+The limit on time or memory was reached while the file and what it imports were read: its constants
+computed, its loops unrolled, its mechanisms put together. None of its claims is decided. A model
+that takes long to read mostly calls functions or mechanisms within each other many times.
+
+Right: dpcheck check --timeout 3600 large.dpm
+"""
+
+    @property
+    def title(self) -> str:
+        """Which limit, and which file."""
+        return f"{self.limit} before `{self.path}` was read to its end"
+
+    @property
+    def help(self) -> str | None:
+        """The option that sets the limit."""
+        return f"raise `{self.option}`"
+
+
+@dataclass(frozen=True)
+class RunStopped(Mistake):
+    """The time of the run was over before `n_files` files were looked at, from `first` on.
+
+    Both are None where the files were not even found.
+    """
+
+    limit: str
+    option: str
+    n_files: int | None
+    first: str | None
+
+    code: ClassVar[str] = "DP031"
+    severity: ClassVar[Literal["error", "warning", "undecided"]] = "undecided"
+    explanation: ClassVar[str] = """\
+The limit on the time of the whole run was reached, so that some files were not looked at. None of
+their claims is decided.
+
+Right: dpcheck check --total-timeout 3600 models
+"""
+
+    @property
+    def title(self) -> str:
+        """Which limit, and what was not looked at."""
+        match self.n_files:
+            case None:
+                return f"{self.limit} before all files were found"
+            case 1:
+                return f"{self.limit} before `{self.first}` was read"
+            case _:
+                return f"{self.limit} before {self.n_files} files were read: `{self.first}`, ..."
+
+    @property
+    def help(self) -> str | None:
+        """The option that sets the limit."""
+        return f"raise `{self.option}`"

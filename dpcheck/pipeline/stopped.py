@@ -1,0 +1,81 @@
+"""What there is to tell of work that was stopped from outside, so that it can go on behind it.
+
+The work may have been stopped at any point, and what it told until then is all that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
+from dpcheck.diagnostics.limits import ReadingStopped, RunStopped
+from dpcheck.limits import Limit
+from dpcheck.report import Answer, Asked, Crash, Event, FileDone, FileRead, Reading, Started
+from dpcheck.report.answers import OPTIONS
+
+
+def after_limit(told: Sequence[Event], limit: Limit, seconds: float) -> tuple[Event, ...]:
+    """Return what is undecided because of a limit, after the last piece of work had so long.
+
+    That is a claim or the reading of a file; at the end of the time of the run also what is left of
+    the file. Empty where no file was looked at: there is nothing to go on with.
+    """
+
+    def undecided(asked: Asked) -> Answer:
+        return asked.answered(Outcome(Undecided(limit), Coverage(0, 0)), None, seconds)
+
+    stopped = ReadingStopped
+    return _after(
+        told,
+        undecided,
+        lambda file: stopped(None, file, limit.text, OPTIONS[limit.kind]),
+        is_all=limit.kind == "run time",
+    )
+
+
+def after_crash(told: Sequence[Event], said: str) -> tuple[Event, ...]:
+    """Return where a bug ended the work, with what was said; empty as for a limit."""
+    return _after(
+        told,
+        lambda asked: Crash(f"{asked.file}:{asked.line}", said),
+        lambda file: Crash(file, said),
+        is_all=False,
+    )
+
+
+def _after(
+    told: Sequence[Event],
+    of_claim: Callable[[Asked], Event],
+    of_file: Callable[[str], Event],
+    *,
+    is_all: bool,
+) -> tuple[Event, ...]:
+    """Return the end of the claim, or of the file, that was worked on; `is_all`, of all its claims.
+
+    A file that was read before and cannot be read again has no more answers either.
+    """
+    recent = _since_last_file(told)
+    read = next((event for event in recent if isinstance(event, FileRead)), None)
+    reading = next((event for event in recent if isinstance(event, Reading)), None)
+    if reading is None:
+        return ()
+    if read is None:
+        return of_file(reading.file), FileDone(reading.file)
+    n_started = sum(isinstance(event, Started) for event in recent)
+    is_begun = isinstance(recent[-1], Started)
+    rest = read.asked[n_started - is_begun :]
+    if is_all or not rest or isinstance(recent[-1], Reading):
+        return *map(of_claim, rest), FileDone(read.file)
+    begun = () if is_begun else (Started(rest[0]),)
+    return *begun, of_claim(rest[0])
+
+
+def _since_last_file(told: Sequence[Event]) -> Sequence[Event]:
+    """Return the events after the last file that was done."""
+    done = [k for k, event in enumerate(told) if isinstance(event, FileDone)]
+    return told[done[-1] + 1 :] if done else told
+
+
+def run_stopped(limit: Limit) -> RunStopped:
+    """Return that a limit was reached before all files were found."""
+    return RunStopped(None, limit.text, OPTIONS[limit.kind], None, None)
