@@ -10,6 +10,26 @@ from tests.oracle.runs import neighbor_pairs, output_rows
 from tests.oracle.values import as_text
 
 PROGRAMS = {
+    "every statement, in loops and out of them": """
+        mechanism m {
+          input x in 0..1
+          input w[1..2] in {red, green}
+          adjacent all
+          var a[1..3] in 0..9 := 0
+          var y in 0..9 := 0
+          n := 0
+          (p, q) := (x, w[1])
+          a[x mod 3 + 1] := x + 1
+          while n < 2 {
+            coin ~ if w[2] = red then bernoulli(1/2) else bernoulli(1/3)
+            if coin { n := n + 1; a[n] := min(a[n] + p, 9) } else { n := n + 2 }
+            y ~ geometric(n, 1/2) clamped 0..2
+            z ~ {i: 1 + i for i in 0..1} normalized
+            if y >= z & !(y = 1) | q = green { output (a, y div 2) }
+          }
+          while a[1] > 0 { a[1] := a[1] - 1 }
+          output clamp(n, 0, a[2] + 1)
+        }""",
     "numbers beyond 64 bits stay apart": """
         mechanism m { input x in 0..2 adjacent all
           y := 2^80 + x

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.chain.chain import IntArray
+from dpcheck.chain.chain import BoolArray, IntArray
 
 FEW = 4096
 """So few values are found among the different ones faster than numpy sorts their places."""
@@ -35,6 +35,18 @@ def differences(values: IntArray) -> IntArray:
     return values[1:] - values[:-1]
 
 
+def are_first(values: IntArray) -> BoolArray:
+    """Return which values differ from the one before; the first one does.
+
+    >>> are_first(np.array([4, 4, 5])).tolist()
+    [True, False, True]
+    """
+    is_first = np.empty(len(values), np.bool_)
+    is_first[:1] = True
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    return is_first
+
+
 def ranked(values: IntArray) -> tuple[IntArray, IntArray]:
     """Return the different values in order, and which of them each one is.
 
@@ -48,8 +60,5 @@ def ranked(values: IntArray) -> tuple[IntArray, IntArray]:
         different, rank = np.unique(values, return_inverse=True)
         return different, rank
     ordered = np.sort(values)
-    is_first = np.empty(len(ordered), np.bool_)
-    is_first[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    different = ordered[is_first]
+    different = ordered[are_first(ordered)]
     return different, different.searchsorted(values)

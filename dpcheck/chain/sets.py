@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked
+from dpcheck.chain.arrays import are_first, marked
 from dpcheck.chain.chain import IntArray
 
 _RADIX_LIMIT = 2**62
@@ -23,9 +23,7 @@ def distinct(values: IntArray) -> IntArray:
     ([1, 2, 3], [])
     """
     ordered: IntArray = np.sort(values, axis=None)
-    is_first = np.ones(len(ordered), np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[is_first]
+    return ordered[are_first(ordered)]
 
 
 def union(left: IntArray, right: IntArray) -> IntArray:

@@ -13,7 +13,7 @@ from functools import reduce
 
 import numpy as np
 
-from dpcheck.chain.arrays import differences, marked, ranked
+from dpcheck.chain.arrays import are_first, differences, marked, ranked
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct
 from dpcheck.exact import Whole, exact_quotient, whole_lcm
@@ -95,7 +95,7 @@ class Scales:
             m = len(self.values)
             keys = _distinct_below(n_segments * m, segments * m + codes)
             segments, codes = keys // m, keys % m
-            first = marked(np.diff(segments, prepend=-1))
+            first = marked(are_first(segments))
             if len(first) == len(segments):
                 result[segments] = codes
                 break
@@ -116,9 +116,7 @@ class Scales:
             return result
         bit = np.zeros(int(used[-1]) + 1, np.int64)
         bit[used] = np.int64(1) << np.arange(len(used))
-        is_first = np.ones(len(segments), np.bool_)
-        is_first[1:] = segments[1:] != segments[:-1]
-        starts = marked(is_first)
+        starts = marked(are_first(segments))
         sets = np.bitwise_or.reduceat(bit[codes], starts)
         different, group = ranked(sets)
         among = tuple(used.tolist())
@@ -196,7 +194,7 @@ def distinct_pairs(
         index[pairs] = np.arange(len(pairs))
         inverse = index[keys]
     else:
-        pairs, inverse = np.unique(keys, return_inverse=True)
+        pairs, inverse = ranked(keys)
     return [divmod(key, n_codes) for key in pairs.tolist()], inverse
 
 

@@ -11,7 +11,7 @@ from math import gcd
 
 import numpy as np
 
-from dpcheck.chain.arrays import differences, marked
+from dpcheck.chain.arrays import are_first, differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import in_order, is_increasing
 from dpcheck.chain.weights.denominators import (
@@ -86,8 +86,8 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """
     if not len(starts):
         return np.empty(0, np.int64)
-    ends = np.cumsum(lengths)
-    found = (starts - ends + lengths).repeat(lengths)
+    ends = lengths.cumsum()
+    found: IntArray = (starts - ends + lengths).repeat(lengths)
     found += np.arange(ends[-1])
     return found
 
@@ -141,9 +141,7 @@ def _added_up(
             del keys
             return _added_up_in_table(entries, used, n_targets)
     keys, order = in_order(keys, n_rows << bits)
-    is_first = np.ones(n_entries, np.bool_)
-    is_first[1:] = keys[1:] != keys[:-1]
-    starts = marked(is_first)
+    starts = marked(are_first(keys))
     sums = summed(entries.numerators[order], starts, bound)
     keys = keys[starts]
     rows = keys >> bits

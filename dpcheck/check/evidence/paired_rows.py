@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked
+from dpcheck.chain.arrays import are_first, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.chain.weights.denominators import as_objects, distinct_pairs, weight_array
@@ -614,9 +614,7 @@ def first_places(keys: IntArray) -> IntArray:
         return np.sort(np.unique(keys, return_index=True)[1])
     ordered = np.sort(keys * n + np.arange(n))
     different = ordered // n
-    is_first = np.ones(n, np.bool_)
-    is_first[1:] = different[1:] != different[:-1]
-    return np.sort(ordered[is_first] % n)
+    return np.sort(ordered[are_first(different)] % n)
 
 
 def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:

@@ -11,27 +11,22 @@ in one table of states, so that states merge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from dpcheck.chain.arrays import differences, marked
+from dpcheck.chain.arrays import are_first, differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import in_order
 from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.chain.weights.rows import Rows, indptr_of
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.explore import few
-from dpcheck.explore.few import FewRows, Formulas, walk_draws, walk_from
-from dpcheck.explore.lists import Unusual
-from dpcheck.explore.rounds import Columns, Reached, Rounds
 from dpcheck.explore.runs.liveness import END, Flow
 from dpcheck.explore.runs.program_points import DRAWS, STOPPED, Cut
-from dpcheck.explore.runs.walk import Batch, Part, Walk, are_first, spoken
+from dpcheck.explore.runs.walk import Batch, Part, Walk, spoken
 from dpcheck.explore.sampling.distributions import Supports
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame
@@ -156,8 +151,6 @@ class Explorer:
         self.mechanism, self.flow, self.table, self.limits = mechanism, flow, table, limits
         self.inputs, self.n_inputs = inputs, n_inputs
         self.supports = Supports(table)
-        self.formulas = Formulas(flow, self.supports)
-        self.rounds = Rounds(flow, is_on=not labelled)
         self.tables: dict[Cut, _Table] = {}
         self.queue: list[tuple[int, int, Cut]] = []
         self.n_states = n_inputs
@@ -211,112 +204,16 @@ class Explorer:
                 for name in self.flow.live[entry]
             }
             self.limits.check_states(self.n_states)
-            frame = Frame(len(source), columns)
-            if not self._leave_few(entry, source, columns, leaves_head=False):
-                self._leave(entry, source, frame)
+            self._leave(entry, source, Frame(len(source), columns))
 
     def _expand(self, table: _Table, rows: slice) -> None:
         """Run the code after some states of a cut point, up to the next cut points."""
         kind, node_index = table.cut
         source, frame = table.numbers[rows], table.frame(rows)
-        is_head, columns = kind == "head", dict(frame.columns)
-        if kind == "sample":
-            is_done = self._draw_few(node_index, source, frame)
-        else:
-            is_done = self._leave_few(node_index, source, frame.columns, leaves_head=is_head)
-        if is_done or self.rounds.is_repeated(self, table.cut, source, columns):
-            return
-        self.rounds.begin(table.cut)
         if kind == "sample":
             self._draw(node_index, source, frame)
         else:
-            self._leave(node_index, source, frame, leaves_head=is_head)
-        self.rounds.end(self, table.cut, source, columns)
-
-    # --- few rows --------------------------------------------------------------------------
-
-    def _leave_few(
-        self, point: int, source: IntArray, columns: dict[str, IntArray], *, leaves_head: bool
-    ) -> bool:
-        """Do what `_leave` does on lists, if there are few rows; tell whether it is done."""
-        if len(source) > few.MAX_FEW or point == END or self.labelled_edges is not None:
-            return False
-        lists = {name: column.tolist() for name, column in columns.items()}
-        walk = partial(walk_from, self, point, source.tolist(), lists, leaves_head=leaves_head)
-        if self._is_walked(walk):
-            self.scales.append((source, np.ones(len(source), np.int64)))
-            return True
-        return False
-
-    def _draw_few(self, index: int, source: IntArray, frame: Frame) -> bool:
-        """Do what `_draw` does on lists, if there are few rows; tell whether it is done."""
-        if len(source) > few.MAX_FEW or self.labelled_edges is not None:
-            return False
-        numbers = frame[DRAWS]
-        supports = self.supports.listed(numbers.tolist())
-        if supports is None or sum(len(values) for values, _ in supports) > few.MAX_FEW:
-            return False
-        lists = {name: column.tolist() for name, column in frame.columns.items()}
-        walk = partial(walk_draws, self, index, source.tolist(), lists, supports)
-        if self._is_walked(walk):
-            self.scales.append((source, self.supports.denominators(numbers)))
-            return True
-        return False
-
-    def _is_walked(self, walk: Callable[[], None]) -> bool:
-        """Tell whether a walk on lists came to its end; if not, nothing of it is recorded.
-
-        What it has met are states that the walk on arrays meets too, in the same order.
-        """
-        n_passed = self.n_passed
-        try:
-            walk()
-        except Unusual:
-            self.n_passed = n_passed
-            return False
-        return True
-
-    def reach_few(
-        self,
-        cut: Cut,
-        columns: dict[str, list[int]],
-        origin: list[int],
-        batch: FewRows,
-        span: Span,
-    ) -> list[int]:
-        """Return the raw states that rows are in at a cut point; new ones are queued."""
-        table = self.tables.get(cut)
-        if table is None:
-            table = self.tables[cut] = _Table(cut, tuple(columns))
-        if not columns:
-            found, first = table.states.numbers([], len(origin))
-            local, new = found.tolist(), first.tolist()
-        else:
-            local, new = table.states.numbers_of(list(zip(*columns.values(), strict=True)))
-        if new:
-            rows = [origin[place] for place in new]
-            sources = np.array([batch.source[row] for row in rows], np.int64)
-            drawn = np.array([batch.drawn[row] for row in rows], np.int64)
-            self._add_states(table, sources, drawn, span)
-        numbers: list[int] = table.numbers[local].tolist()
-        return numbers
-
-    def record_few(self, batch: FewRows, origins: list[int], targets: list[int]) -> None:
-        """Add the edges of finished rows, parallel ones summed up."""
-        size = self.n_states + 1
-        sums: dict[int, int] = {}
-        for row, target in zip(origins, targets, strict=True):
-            edge = batch.source[row] * size + (target - STOPPED)
-            sums[edge] = sums.get(edge, 0) + batch.weight[row]
-        if sums:
-            edges = sorted(sums)
-            keys = np.array(edges, np.int64)
-            sources = keys // size
-            self.sources.append(sources)
-            self.targets.append(keys - sources * size + STOPPED)
-            self.weights.append(np.array([sums[edge] for edge in edges], np.int64))
-
-    # --- many rows -------------------------------------------------------------------------
+            self._leave(node_index, source, frame, leaves_head=kind == "head")
 
     def _draw(self, index: int, source: IntArray, frame: Frame) -> None:
         """Leave a `~` with every value of its distribution."""
@@ -351,34 +248,16 @@ class Explorer:
     ) -> IntArray:
         """Return the raw states the rows are in at a cut point; new ones are queued."""
         source, drawn = batch.source_of(part), batch.drawn_of(part)
-        numbers = self.entered(cut, columns, source, drawn, span)
-        self.rounds.meet(Reached(cut, columns, numbers, source, drawn, span))
-        return numbers
-
-    def entered(
-        self,
-        cut: Cut,
-        columns: Columns,
-        source: IntArray,
-        drawn: IntArray,
-        span: Span,
-        *,
-        are_different: bool = False,
-    ) -> IntArray:
-        """Return the raw states at a cut point with some columns, met after a source that drew."""
         table = self.tables.get(cut)
         if table is None:
             table = self.tables[cut] = _Table(cut, tuple(columns))
-        if are_different and not table.states.n_rows:
-            local = new = table.states.started(list(columns.values()), len(source))
-        else:
-            local, new = table.states.numbers(list(columns.values()), len(source))
+        local, new = table.states.numbers(list(columns.values()), len(source))
         if len(new) == len(source):
             # Every row is a state of its own, in this order.
             self._add_states(table, source, drawn, span)
         elif len(new):
             self._add_states(table, source[new], drawn[new], span)
-        return table.numbers if local is new and len(local) else table.numbers[local]
+        return table.numbers[local]
 
     def _add_states(self, table: _Table, sources: IntArray, drawn: IntArray, span: Span) -> None:
         """Add new states of a cut point, each first met after a raw state and what it drew."""

@@ -1,7 +1,7 @@
 """The walk of a batch through deterministic code, on arrays: from a cut point to the next ones.
 
 An assignment is one numpy expression, a branch splits the rows by a mask, and parts that meet at a
-node go on together. `few` walks batches of a few rows the same way on lists.
+node go on together.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked
-from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.arrays import are_first, marked
+from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
-from dpcheck.explore.few import kept_at_sample
+from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.sampling.distributions import distributions
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.model.evaluation import Fault, described
-from dpcheck.model.expressions import Apply, Expr, Var
+from dpcheck.model.expressions import Apply, Expr, Var, reads
 from dpcheck.model.program import (
     Assign,
     AssignCell,
@@ -100,13 +100,6 @@ class Batch:
         if part.weight is not None:
             return part.weight
         return self.weight if part.origin is self.every else self.weight[part.origin]
-
-
-def are_first(values: IntArray) -> BoolArray:
-    """Return which values differ from the one before."""
-    is_first = np.ones(len(values), np.bool_)
-    np.not_equal(values[1:], values[:-1], out=is_first[1:])
-    return is_first
 
 
 class Walk:
@@ -346,10 +339,18 @@ class Walk:
             numbers, part = numbers[rows], part.at(rows)
         if not len(part.origin):
             return
-        kept = kept_at_sample(self.flow, node)
+        kept = _kept_at_sample(self.flow, node)
         columns = {DRAWS: numbers} | {name: part.frame[name] for name in kept}
         cut: Cut = ("sample", index)
         self.finish(part, self.explorer.reach(cut, columns, part, self.batch, node.span))
+
+
+def _kept_at_sample(flow: Flow, node: Sample) -> tuple[str, ...]:
+    """Return the variables that still matter once the distribution of a `~` is known, sorted."""
+    kept = set(flow.live[node.next]) - {node.target}
+    if node.within is not None:
+        kept |= set(reads(node.within))
+    return tuple(sorted(kept))
 
 
 def _index_faults(node: AssignCell, index: IntArray, table: ValueTable) -> IntArray:

@@ -102,7 +102,6 @@ class Supports:
         self._sizes, self._starts = Growing(), Growing()
         self._values, self._numerators = Growing(), Growing()
         self._denominators = Growing()
-        self._listed: dict[int, tuple[list[int], list[int]]] = {}
 
     def add(self, support: Weights) -> int:
         """Return the number of a new distribution.
@@ -145,15 +144,6 @@ class Supports:
         if found.all():
             return found
         return weight_array([self._members[k].denominator for k in numbers.tolist()])
-
-    def listed(self, numbers: list[int]) -> list[tuple[list[int], list[int]]] | None:
-        """Return values and numerators for each number; None if not all are common and int64."""
-        for number in set(numbers) - self._listed.keys():
-            member = self._members[number]
-            if self._starts.values[number] < 0 or not self._denominators.values[number]:
-                return None
-            self._listed[number] = member.values.tolist(), member.numerators.tolist()
-        return [self._listed[number] for number in numbers]
 
     def drawn(self, numbers: IntArray) -> Drawn:
         """Return every row once per value of its distribution (`numbers` [n_rows])."""

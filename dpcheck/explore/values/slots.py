@@ -14,8 +14,11 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray
 
-MAX_SLOTS = 4
-"""There are so many slots for each row at most."""
+MAX_SLOTS = 8
+"""There are so many slots for each row at most, or"""
+
+FEW_SLOTS = 1024
+"""so many that making them takes no longer than a numpy call or two."""
 
 MANY_TIMES = 8
 """Slots are made anew for a batch if the rows that are there already are so many times more."""
@@ -67,7 +70,7 @@ class Slots:
 
         A range that grows is given twice its width, if it can be: it may grow again.
         """
-        most = MAX_SLOTS * (n_rows + n_known)
+        most = max(MAX_SLOTS * (n_rows + n_known), FEW_SLOTS)
         tight = _together(self._ranges, ranges)
         ample = [_ample(*pair) for pair in zip(tight, self._ranges or tight, strict=True)]
         if _size(ample) <= most:

@@ -18,23 +18,6 @@ if TYPE_CHECKING:
 
     UIntArray = NDArray[np.uint64]
 
-FEW = 512
-"""So many different rows are looked up one by one, in a table of at most `MANY` rows."""
-
-VERY_FEW = 64
-"""So few rows take less time in a dictionary than it takes to find those that are different."""
-
-MANY = 1 << 16
-
-LARGE = 4096
-"""From batches of so many rows on, states are found by their place in an array, if it fits."""
-
-MAX_SLOTS = 4
-"""The array has so many places for each row at most."""
-
-LARGE = 4096
-"""So many rows at once are looked up in slots, if these can be made."""
-
 _MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
@@ -45,12 +28,9 @@ class HashCollision(Exception):
 class StateTable:
     """Distinct rows of `n_columns` values, numbered from 0.
 
-    The first rows are only told apart: many tables are never asked again. While rows then come a
-    few at a time they are keys of a dictionary: a loop that goes one step a batch would spend its
-    time in numpy calls. Large batches are looked up in `Slots`. Where values are too many for that,
-    rows are found again by a 64-bit hash in sorted runs (a few, each at least twice as long as the
-    next), and every hit is compared with the row itself: a collision leads to another seed, never
-    to a wrong answer.
+    Rows are looked up in `Slots`. Where values are too many for that, they are found again by a
+    64-bit hash in sorted runs (a few, each at least twice as long as the next), and every hit is
+    compared with the row itself: a collision leads to another seed, never to a wrong answer.
 
     >>> table = StateTable(2)
     >>> numbers, new = table.numbers([np.array([5, 5, 7]), np.array([1, 1, 2])])
@@ -62,7 +42,6 @@ class StateTable:
         """Start empty."""
         self.n_rows = 0
         self._columns = [Growing() for _ in range(n_columns)]
-        self._numbers: dict[tuple[int, ...], int] | None = {}
         self._slots = Slots()
         self._runs: list[tuple[UIntArray, IntArray]] = []
         self._n_in_runs = 0
@@ -87,21 +66,10 @@ class StateTable:
             new = np.arange(1 if self.n_rows == 0 and n_rows else 0)
             self.n_rows = max(self.n_rows, min(n_rows, 1))
             return np.zeros(n_rows, np.int64), new
-        by_one = self._numbers is not None and self.n_rows <= MANY
-        if by_one and len(columns[0]) <= VERY_FEW:
-            return self._counted(columns)
-        if len(columns[0]) >= LARGE:
-            found = self._found_by_slots(columns)
-            if found is not None:
-                return found
+        found = self._found_by_slots(columns) if len(columns[0]) else None
+        if found is not None:
+            return found
         first, group = distinct_rows(columns)
-        if by_one and self.n_rows and len(first) <= FEW:
-            order = np.argsort(first)
-            first = first[order]
-            known, new = self._counted([column[first] for column in columns])
-            numbers = np.empty(len(first), np.int64)
-            numbers[order] = known
-            return numbers[group], first[new]
         if not self.n_rows and len(first) == len(group):
             # All are different, and new: they are numbered as they stand.
             self._extend(columns)
@@ -115,13 +83,6 @@ class StateTable:
             known[missing] = self.n_rows + np.arange(len(missing))
             self._extend([row[missing] for row in rows])
         return known[group], first[missing]
-
-    def started(self, columns: Sequence[IntArray], n_rows: int) -> IntArray:
-        """Add the first rows, known to be different, and return their numbers."""
-        self.n_rows = 0 if columns else n_rows
-        if columns:
-            self._extend(list(columns))
-        return np.arange(n_rows)
 
     def _found_by_slots(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray] | None:
         """Return what `numbers` does, by slots; None if those are too many."""
@@ -166,49 +127,8 @@ class StateTable:
         self._slots.n_entered = self.n_rows
         return numbers, new
 
-    def _counted(self, columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-        """Return what `numbers` does, by the dictionary, row by row."""
-        rows = list(zip(*(column.tolist() for column in columns), strict=True))
-        numbers, new = self._looked_up_one_by_one(rows)
-        first = np.array(new, np.int64)
-        if new:
-            self._extend([column[first] for column in columns])
-        return np.array(numbers, np.int64), first
-
-    def _looked_up_one_by_one(self, rows: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
-        """Return each row's number and the first places of new rows, which enter the dictionary."""
-        known = self._numbers
-        assert known is not None, "hashed rows are in no dictionary"
-        if len(known) < self.n_rows:
-            columns = [column[len(known) :].tolist() for column in self.columns]
-            late = range(len(known), self.n_rows)
-            known.update(zip(zip(*columns, strict=True), late, strict=True))
-        numbers = [known.setdefault(row, len(known)) for row in rows]
-        new: list[int] = []
-        if len(known) > self.n_rows:
-            # Numbers are given in the order of rows: a new one is larger than all before it.
-            last = self.n_rows - 1
-            for place, number in enumerate(numbers):
-                if number > last:
-                    last = number
-                    new.append(place)
-        return numbers, new
-
-    def numbers_of(self, rows: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:
-        """Return what `numbers` does, for a few rows that are no arrays (of a column at least)."""
-        if self._numbers is None or self.n_rows > MANY:
-            columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
-            numbers, first = self.numbers(columns)
-            return numbers.tolist(), first.tolist()
-        known, new = self._looked_up_one_by_one(rows)
-        if new:
-            added = zip(*(rows[place] for place in new), strict=True)
-            self._extend([np.array(column, np.int64) for column in added])
-        return known, new
-
     def _found(self, rows: list[IntArray]) -> IntArray:
         """Return the numbers of distinct rows, -1 where they are new."""
-        self._numbers = None
         while True:
             try:
                 self._index()

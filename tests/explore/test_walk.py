@@ -1,0 +1,93 @@
+"""The walk of batches through deterministic code: mistakes, masks, and rows that become one."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcheck.exact import rational
+from dpcheck.explore.mechanism import mechanism_chain
+from dpcheck.explore.values.codes import ValueTable
+from dpcheck.explore.values.evaluate import Frame, comparison, truths
+from dpcheck.limits import Limits
+from tests.chains import built_chain, chain_rows
+from tests.checking import check_text
+from tests.explore.building import branches, c, mechanism, op, scalar, v
+from tests.explore.test_columns import POOL, SMALL
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("var k in 0..2 := 0 k := x y := k", "DP502"),
+        ("var k in 0..2 := 0 k ~ {x: 1/2, 0: 1/2} y := k", "DP502"),
+        ("a[x] := 1 y := a[1]", "DP501"),
+        ("y := 1 / x", "DP207"),
+        ("y ~ bernoulli(x)", "DP201"),
+        ("y := (if x > 1 then true else x) + 1", "DP504"),
+        ("(y, z) := if x > 2 then (1, 2) else (1, 2, 3)", "DP506"),
+    ],
+)
+def test_mistakes_of_runs_are_found_at_every_statement(statement, code):
+    text = f"""mechanism m {{
+      input x in 0..3
+      adjacent all
+      var a[0..1] := 0
+      z := 0
+      {statement}
+      output (y, z, a)
+    }}
+    check m: epsilon = 1"""
+    report = check_text(text)
+    assert code in {found["code"] for found in report["errors"]}, report["errors"]
+
+
+@pytest.mark.parametrize("kind", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("values", [SMALL, POOL])
+def test_a_comparison_without_codes_is_the_condition(kind, values):
+    table = ValueTable()
+    columns = {
+        "p": table.codes([a for a in values for _ in values]),
+        "q": table.codes([b for _ in values for b in values]),
+    }
+    frame = Frame(len(values) ** 2, columns)
+    for expr in (op(kind, "p", "q"), op(kind, "p", 1), op(kind, 2, "q"), op(kind, "p", c(2**61))):
+        mask = comparison(expr, frame)
+        if mask is not None:
+            assert mask.tolist() == (truths(expr, frame, table) == 2**61 + 1).tolist()
+    assert (comparison(op(kind, "p", v("q")), frame) is None) == (values is POOL)
+
+
+THRESHOLD = """
+mechanism m {
+  input d in 0..1
+  adjacent all
+  noisy ~ uniform(0..2)
+  answer ~ geometric(d, 1/3) clamped -3..3
+  if answer >= noisy { output top; stop }
+  output bot
+}
+"""
+
+
+def test_rows_that_agree_in_all_that_matters_keep_their_weights():
+    for row in chain_rows(built_chain(THRESHOLD, "m"), 3):
+        assert sum(row.values()) == 1
+
+
+def test_results_that_are_forgotten_still_keep_runs_in_lock_step():
+    """Of the results of the first `~`, both inputs may give 3 only; the rest forgets it."""
+    quarter = rational("0.25")
+    results = [(op("+", op("*", 3, "x"), k), quarter) for k in range(4)]
+    body = [
+        ("~", "y", branches(*results)),
+        ("output", 1),
+        ("~", "z", branches((0, op("/", op("+", "x", 1), 4)), (1, op("/", op("-", 3, "x"), 4)))),
+        ("output", "z"),
+    ]
+    explored = mechanism_chain(
+        mechanism([scalar("x", range(2))], body),
+        kept_inputs=frozenset(),
+        later_neighbors=True,
+        limits=Limits(),
+    )
+    assert len(explored.chain.neighbors.later) == 1
