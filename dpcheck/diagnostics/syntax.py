@@ -50,6 +50,7 @@ class UnclosedBracket(Mistake):
     closer: str
     what: str
     found: str
+    edit: str | None = None
 
     code: ClassVar[str] = "DP102"
     explanation: ClassVar[str] = """\
@@ -77,6 +78,11 @@ Right: mechanism survey { output top }
             Label(self.span, f"`{self.closer}` must come before this"),
             Label(self.opener, "opened here"),
         )
+
+    @property
+    def help(self) -> str | None:
+        """What to write in place of what was found, if that is plain."""
+        return None if self.edit is None else f"write `{self.edit}`"
 
 
 @dataclass(frozen=True)
@@ -214,28 +220,31 @@ Right: const a = 1/2
 
 @dataclass(frozen=True)
 class ForeignSpelling(Mistake):
-    """A spelling from another language whose meaning is plain."""
+    """A spelling from another language whose meaning is plain; `why` goes on from `meant`."""
 
     found: str
     meant: str
+    why: str = ""
 
     code: ClassVar[str] = "DP107"
     explanation: ClassVar[str] = """\
-Other languages spell this operator so; this one does not.
+Other languages spell this so; this one does not.
 
-Wrong: x == 1 && y != 2       x % 2       x ≤ 3       output 'R'
-Right: x = 1 & y != 2         x mod 2     x <= 3      output "R"
+Wrong: x == 1 and y != 2      x % 2       |x - x'| ≤ 3        return x      3 ln 2
+Right: x = 1 & y != 2         x mod 2     abs(x - x') <= 3    output x      3 * ln 2
 """
 
     @property
     def title(self) -> str:
         """Both spellings."""
+        if not self.meant:
+            return f"`{self.found}` is no word of the language"
         return f"`{self.found}` is written `{self.meant}`"
 
     @property
     def help(self) -> str | None:
         """The spelling here."""
-        return f"write `{self.meant}`"
+        return f"write `{self.meant}` {self.why}".rstrip() if self.meant else "leave it out"
 
 
 @dataclass(frozen=True)
@@ -297,8 +306,8 @@ class SlashComment(Mistake):
     explanation: ClassVar[str] = """\
 Comments start with `#` and end with the line. Division without remainder is `div`.
 
-Wrong: x := 1   // one       y := x // 2
-Right: x := 1   # one        y := x div 2
+Wrong: x := 1   // one       y := x // 2      -- a comment      /* a comment */
+Right: x := 1   # one        y := x div 2     # a comment       # a comment
 """
 
     @property
@@ -309,9 +318,13 @@ Right: x := 1   # one        y := x div 2
     @property
     def help(self) -> str | None:
         """The sign here."""
-        if self.found == "//":
-            return "write `#` for a comment, `div` for division rounded down"
-        return "write `#` at the start of every line of the comment"
+        match self.found:
+            case "//":
+                return "write `#` for a comment, `div` for division rounded down"
+            case "--" | "%":
+                return "write `#`"
+            case _:
+                return "write `#` at the start of every line of the comment"
 
 
 @dataclass(frozen=True)
@@ -547,10 +560,14 @@ Clear:   dp(ln(3/2))        dp((ln 3)/2)
 
 @dataclass(frozen=True)
 class Misplaced(Mistake):
-    """A statement or declaration that belongs inside something else."""
+    """A statement or declaration that belongs inside something else, or outside.
+
+    `move` is its first and last line, and the line above which it can stand.
+    """
 
     word: str
     home: str
+    move: tuple[int, int, int] | None = None
 
     code: ClassVar[str] = "DP120"
     explanation: ClassVar[str] = """\
@@ -566,6 +583,15 @@ Right: mechanism m { input x in 0..1  output x }
     def title(self) -> str:
         """What belongs where."""
         return f"`{self.word}` belongs {self.home}"
+
+    @property
+    def help(self) -> str | None:
+        """Where to move it."""
+        if self.move is None:
+            return None
+        first, last, target = self.move
+        lines = f"line {first}" if first == last else f"lines {first} to {last}"
+        return f"move {lines} above line {target}"
 
 
 @dataclass(frozen=True)
@@ -586,6 +612,35 @@ Right: adjacent x' = x + 1
     def title(self) -> str:
         """Which word."""
         return f"`{self.word}` is a word of the language, so `{self.word}'` names nothing"
+
+
+@dataclass(frozen=True)
+class IndentedBlock(Mistake):
+    """A block by `:` and indentation; `head` begins its first line."""
+
+    head: str
+    last_line: int
+
+    code: ClassVar[str] = "DP123"
+    explanation: ClassVar[str] = """\
+A block stands in braces. Indentation means nothing, and a `:` opens no block.
+
+Wrong: mechanism m:                 if x = 1:
+         output top                   output top
+Right: mechanism m {                if x = 1 {
+         output top                   output top
+       }                            }
+"""
+
+    @property
+    def title(self) -> str:
+        """Whose block."""
+        return f"the block of `{self.head}` stands in braces, not behind a `:`"
+
+    @property
+    def help(self) -> str | None:
+        """Both braces."""
+        return f"write `{{` and, after line {self.last_line}, `}}`"
 
 
 @dataclass(frozen=True)

@@ -71,22 +71,17 @@ OPERATOR_MEANINGS = {
     "R": "the operator 'release'",
 }
 TEMPORAL = frozenset({"X", "F", "G", "U", "W", "R"})
-FOREIGN_WORDS = {
-    "and": "write `&` for `and`",
-    "or": "write `|` for `or`",
-    "not": "write `!` for `not`",
-    "implies": "write `=>` for `implies`",
-    "elif": "write `else if` for `elif`",
-    "elseif": "write `else if` for `elseif`",
-    "return": "write `output e`, then `stop` if the run ends there",
-    "print": "write `output` to show a value to the adversary",
-    "let": "a local needs no word: write `x := e`",
-    "def": "write `fun f(x) = e` for a function",
-    "function": "write `fun f(x) = e` for a function",
-    "True": "write `true`",
-    "False": "write `false`",
-    "module": "write `mechanism`",
+WORDS_ELSEWHERE = {
+    "continue": "put the rest of the loop's body into an `if`",
+    "switch": "write `if x = 1 { ... } else if x = 2 { ... }`",
+    "match": "write `if x = 1 { ... } else if x = 2 { ... }`",
+    "case": "write `if x = 1 { ... } else if x = 2 { ... }`",
+    "do": "write the body once before `while c { ... }`",
+    "until": "write `while !(c) { ... }`",
+    "try": "a run cannot fail halfway: test with `if` before",
 }
+"""Statements of other languages that have no like here, and what to do."""
+
 HOMES = {
     **dict.fromkeys(["VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT"], "inside a mechanism"),
     "BREAK": "inside a loop of a mechanism",
@@ -124,7 +119,15 @@ def mistake_at(
     """
     token = tokens[i]
     span = Span(source, token.start, token.end)
-    for explain in (_equals_sign, _misspelt, _name, _operator_alone, _two_statements, _misplaced):
+    for explain in (
+        _equals_sign,
+        _word_elsewhere,
+        _misspelt,
+        _name,
+        _operator_alone,
+        _two_statements,
+        _misplaced,
+    ):
         found = explain(tokens, i, span, accepts)
         if found is not None:
             return found
@@ -147,6 +150,16 @@ def _equals_sign(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> E
             return Explained(WrongEqualsSign(span, ":="), "EQ")
         case _:
             return None
+
+
+def _word_elsewhere(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+    """Explain a statement that another language has."""
+    before = tokens[i - 1] if i else Token(BAD, "", 0, 0)
+    if before.text not in WORDS_ELSEWHERE or not (accepts("ASSIGN") and accepts("TILDE")):
+        return None
+    place = Span(span.source, before.start, before.end)
+    edit = f"there is no `{before.text}`: {WORDS_ELSEWHERE[before.text]}"
+    return Explained(Unexpected(place, ("a statement",), _shown(before), edit))
 
 
 def _misspelt(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
@@ -176,7 +189,7 @@ def _meant(token: Token, source: SourceText, word: str, *, is_before: bool) -> E
 
 def _similar_word(text: str, kinds: AbstractSet[str]) -> str | None:
     """Return the keyword that a word is nearly, whatever the case of its letters."""
-    if text in FOREIGN_WORDS:
+    if text in WORDS_ELSEWHERE:
         return None
     from difflib import get_close_matches
 
@@ -224,7 +237,7 @@ def _two_statements(tokens: list[Token], i: int, span: Span, accepts: Accepts) -
     if before is None or before.type != "NAME" or _begins_line(tokens, i - 1, span.source):
         return None
     ends = tokens[i].type in (END, "CLOSE_BRACE") or _begins_line(tokens, i, span.source)
-    if not ends or not (accepts("ASSIGN") and accepts("TILDE")) or before.text in FOREIGN_WORDS:
+    if not ends or not (accepts("ASSIGN") and accepts("TILDE")):
         return None
     if tokens[i - 2].type in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON", "VAR"):
         return None
@@ -310,8 +323,6 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
     token = tokens[i]
     before = tokens[i - 1] if i else Token(BAD, "", 0, 0)
     for near in (token, before):
-        if near.type == "NAME" and near.text in FOREIGN_WORDS:
-            return FOREIGN_WORDS[near.text]
         if near.type == "NAME" and near.text in OPERATOR_WORDS:
             return f"`{near.text}` is an operator in claims only: after the `:` of a `check`"
     wants_operand = accepts("NUMBER")

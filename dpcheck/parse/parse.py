@@ -9,6 +9,7 @@ from dpcheck.diagnostics.syntax import NestedTooDeeply
 from dpcheck.model import surface
 from dpcheck.parse.automaton import Machine
 from dpcheck.parse.depth import too_deep_place
+from dpcheck.parse.slips import Edit, mended, slips_in
 from dpcheck.parse.tokens import tokens_of
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText
@@ -42,15 +43,9 @@ def parse_model(source: SourceText) -> Parsed:
     >>> parsed.model.items[0].name, parsed.mistakes
     (Identifier(name='n', quoted=False), ())
     """
-    tokens, mistakes = tokens_of(source)
-    machine = Machine(tokens, source, "model")
-    items = cast(list[surface.Item] | None, machine.run())
-    mistakes += machine.builder.mistakes
-    return Parsed(
-        surface.SurfaceModel(source, tuple(items or ())),
-        _in_order(mistakes),
-        frozenset(machine.builder.broken_names),
-    )
+    items, mistakes, broken = _read(source, "model")
+    model = surface.SurfaceModel(source, tuple(cast(list[surface.Item] | None, items) or ()))
+    return Parsed(model, _in_order(mistakes), frozenset(broken))
 
 
 def parse_expression(source: SourceText) -> ParsedExpression:
@@ -59,10 +54,8 @@ def parse_expression(source: SourceText) -> ParsedExpression:
     >>> parse_expression(SourceText("-D n", "2 * 3")).expression.operator
     '*'
     """
-    tokens, mistakes = tokens_of(source)
-    machine = Machine(tokens, source, "expression")
-    expression = cast(surface.Expression | None, machine.run())
-    mistakes += machine.builder.mistakes
+    found, mistakes, _ = _read(source, "expression")
+    expression = cast(surface.Expression | None, found)
     if expression is not None:
         deep = too_deep_place(expression, surface.MAX_NESTING)
         if deep is not None:
@@ -70,6 +63,37 @@ def parse_expression(source: SourceText) -> ParsedExpression:
     if any(mistake.severity == "error" for mistake in mistakes):
         expression = None
     return ParsedExpression(expression, _in_order(mistakes))
+
+
+def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake], set[str]]:
+    """Return what a text means from a start symbol, the mistakes, and the names they spoiled.
+
+    If there is a syntax error, slips whose meaning is plain are mended and the text is read again:
+    each is then one mistake, which hides no other.
+    """
+    tokens, mistakes = tokens_of(source)
+    machine = Machine(list(tokens), source, start)
+    value = machine.run()
+    errors = [found for found in machine.builder.mistakes if found.severity == "error"]
+    places = [label.span.start for found in errors for label in found.labels]
+    slips = slips_in(tokens, source, places) if places else []
+    if slips:
+        new = mended(source.text, slips)
+        again = tokens_of(SourceText(source.name, new.text)).tokens
+        machine = Machine([new.token(token) for token in again], source, start)
+        value = machine.run()
+        edits = [edit for slip in slips for edit in slip.edits]
+        mistakes = [found for found in mistakes if not _is_within(found, edits)]
+        mistakes += [slip.mistake for slip in slips]
+    seen = {found.span for found in mistakes}
+    mistakes += [found for found in machine.builder.mistakes if found.span not in seen]
+    return value, mistakes, machine.builder.broken_names
+
+
+def _is_within(mistake: Mistake, edits: list[Edit]) -> bool:
+    """Return whether a mistake is in characters that an edit replaces."""
+    span = mistake.span
+    return span is not None and any(e.start <= span.start and span.end <= e.end for e in edits)
 
 
 def _in_order(mistakes: list[Mistake]) -> tuple[Mistake, ...]:

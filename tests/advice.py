@@ -1,0 +1,29 @@
+"""What a mistake advises, done to the text as a program would: for tests of the help."""
+
+from __future__ import annotations
+
+import re
+
+
+def after_advice(text, mistake):
+    """Return the text after what the help of a mistake says, taken literally.
+
+    "write `a`" puts a in place of what is marked; "and, after line n, `b`" also adds a line with b;
+    "move lines i to j above line k" moves them.
+    """
+    span, advice = mistake.span, mistake.help
+    written = re.match(r"write `([^`]*)`(?: and, after line (\d+), `([^`]*)`)?", advice)
+    if written:
+        put, line, added = written.groups()
+        text = text[: span.start] + put + text[span.end :]
+        lines = text.split("\n")
+        if line:
+            lines.insert(int(line), added)
+        return "\n".join(lines)
+    moved = re.match(r"move lines? (\d+)(?: to (\d+))? above line (\d+)", advice)
+    assert moved, f"no program can follow {advice!r}"
+    first, last, target = (int(n or moved[1]) for n in moved.groups())
+    lines = text.split("\n")
+    taken = lines[first - 1 : last]
+    rest = lines[: first - 1] + lines[last:]
+    return "\n".join(rest[: target - 1] + taken + rest[target - 1 :])

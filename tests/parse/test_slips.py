@@ -1,0 +1,154 @@
+"""What is plainly meant is mended: one mistake each, and what it advises makes the text right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dpcheck
+from dpcheck.parse import parse_model
+from dpcheck.parse.slips import slips_in
+from dpcheck.parse.tokens import tokens_of
+from dpcheck.source import SourceText
+from tests.advice import after_advice
+
+IN_A_MECHANISM = {
+    "return x": "output x",
+    "print(x)": "output (x)",
+    "halt": "stop",
+    "foreach i in 0..1 { stop }": "for i in 0..1 { stop }",
+    "for each i in 0..1 { stop }": "for i in 0..1 { stop }",
+    "for (i = 0; i < 3; i++) { stop }": "for i in 0..3 - 1 { stop }",
+    "for i = 0..1 { stop }": "for i in 0..1 { stop }",
+    "for i in 1 to 3 { stop }": "for i in 1 .. 3 { stop }",
+    "loop { stop }": "while true { stop }",
+    "while x = 1 do { stop }": "while x = 1 { stop }",
+    "repeat 3 times { stop }": "repeat 3 { stop }",
+    "let z := 3": "z := 3",
+    "c += x": "c := c + x",
+    "c++": "c := c + 1",
+    "y <- x": "y := x",
+    "y <- uniform(0..3)": "y ~ uniform(0..3)",
+    "y <-$ uniform(0..3)": "y ~ uniform(0..3)",
+    "y ~~ uniform(0..3)": "y ~ uniform(0..3)",
+    "if x = 1 and y = 2 { stop }": "if x = 1 & y = 2 { stop }",
+    "if x = 1 or not x = 2 { stop }": None,
+    "if x not in {1, 2} { stop }": "if !(x in {1, 2}) { stop }",
+    "if x = 1 { stop } elif x = 2 { stop }": "if x = 1 { stop } else if x = 2 { stop }",
+    "if x = 1 then output a else output b": "if x = 1 { output a } else { output b }",
+    "if x = 1 then { output a }": "if x = 1 { output a }",
+    "if x = 1 output a": "if x = 1 { output a }",
+    "if x = 1: output a": "if x = 1 { output a }",
+    "y := x = 1 ? 2 : 3": "y := if x = 1 then 2 else 3",
+    "y := 2 if x = 1 else 3": "y := if x = 1 then 2 else 3",
+    "y := |x - 2|": "y := abs(x - 2)",
+    "y := [1, 2]": "y := (1, 2)",
+    "y := 2 x": "y := 2 * x",
+    "y := 2(x + 1)": "y := 2 * (x + 1)",
+    "y := 1,000,000": "y := 1000000",
+    "y ~ bernoulli(75%)": "y ~ bernoulli(75/100)",
+    "y ~ geometric(x, 1/2) clamped [0, 3]": "y ~ geometric(x, 1/2) clamped 0..3",
+    "y ~ geometric(x, 1/2) clamped(0, 3)": "y ~ geometric(x, 1/2) clamped 0..3",
+    "output x, 3": "output (x, 3)",
+    "input z in [0, 3]": "input z in 0..3",
+    "input z in [0, 1, 2]": "input z in {0, 1, 2}",
+    "input z in [0..3]": "input z in 0..3",
+    "input z in 0:3": "input z in 0..3",
+    "input z : 0..3": "input z in 0..3",
+    "input int z in 0..3": "input z in 0..3",
+    "private z in 0..3": "input z in 0..3",
+    "neighbors |x - x'| <= 1": None,
+    "adjacent ||x - x'||_1 <= 1": "adjacent l1(x, x') <= 1",
+    "adjacent ||x - x'||_inf <= 1": "adjacent linf(x, x') <= 1",
+}
+AT_TOP_LEVEL = {
+    "check m: dp(3 ln 2)": "check m: dp(3 * ln 2)",
+    "check m: dp(n ln 2)": "check m: dp(n * ln 2)",
+    "check m: dp(log 2)": "check m: dp(ln 2)",
+    "check m dp(1)": "check m: dp(1)",
+    "check m satisfies dp(1)": "check m: dp(1)",
+    "check m |= dp(1)": "check m: dp(1)",
+    "check m.epsilon = 1": "check m:epsilon = 1",
+    "check epsilon = 1 : m": "check m: epsilon = 1",
+    "check: dp(1)": "check m: dp(1)",
+    "assert m: dp(1)": "check m: dp(1)",
+    "check m: D_{ln 2, 0} [ X a ]": "check m: D{ln 2, 0} [ X a ]",
+    "check m: D(ln 2) [ X a ]": "check m: D{ln 2} [ X a ]",
+    "check m: D{ln 2} ( X a )": "check m: D{ln 2} [ X a ]",
+    "check m: P_{>=1/2} [ X a ]": "check m: P>=1/2 [ X a ]",
+    "check m: P>=1/2 ( X a )": "check m: P>=1/2 [ X a ]",
+    "check m: P>=1% [ X a ]": "check m: P>=1/100 [ X a ]",
+    "check m: Pmax=? [ X a ] = 1": "check m: P=? [ X a ] = 1",
+    "check m: P=1 [ <> a ]": "check m: P=1 [ F a ]",
+    "check m: P=1 [ [] a ]": "check m: P=1 [ G a ]",
+    "check m: P=1 [ not X a ]": "check m: P=1 [ !X a ]",
+    "const int k = 3": "const k = 3",
+    "const k 3": "const k = 3",
+    "k = 3": "const k = 3",
+    "let k = 3": "const k = 3",
+    "from std import survey": "import std.survey",
+    'include "a.dpm"': 'import "a.dpm"',
+    "mechanism q(float eps) { output eps }": "mechanism q(eps) { output eps }",
+    "mechanism q(eps: float = 1) { output eps }": "mechanism q(eps = 1) { output eps }",
+    "-- a comment\nconst k = 3": "# a comment\nconst k = 3",
+    "const k = 3 -- of all of them": "const k = 3 # of all of them",
+    "% a comment\nconst k = 3": "# a comment\nconst k = 3",
+    "mechanism q:\n  if n = 3:\n    stop\n  output a\n": None,
+    "mechanism q {\n  fun f(a) = a\n  output f(3)\n}": None,
+    "mechanism q {\n  if n = 3 {\n    stop\n  else {\n    output a\n  }\n}": None,
+}
+FRAME = """const n = 3
+mechanism m {
+  input x in 0..3
+  adjacent all
+  %s
+  output x
+}
+"""
+CASES = [(FRAME % wrong, right and FRAME % right) for wrong, right in IN_A_MECHANISM.items()]
+CASES += [
+    (f"{FRAME % ''}{wrong}\n", right and f"{FRAME % ''}{right}\n")
+    for wrong, right in AT_TOP_LEVEL.items()
+]
+
+
+def mistakes_of(text):
+    return parse_model(SourceText("test.dpm", text)).mistakes
+
+
+@pytest.mark.parametrize(("wrong", "right"), CASES)
+def test_what_a_slip_advises_makes_the_text_right(wrong, right):
+    found = mistakes_of(wrong)
+    assert found
+    is_one = len(found) == 1
+    assert is_one or right is None
+    for _ in found:
+        wrong = after_advice(wrong, mistakes_of(wrong)[0])
+    assert [mistake.title for mistake in mistakes_of(wrong)] == []
+    if right is not None:
+        assert wrong.replace(" ", "") == right.replace(" ", "")
+
+
+@pytest.mark.parametrize(("wrong", "right"), CASES)
+def test_a_slip_hides_no_other_mistake(wrong, right):
+    n = len(mistakes_of(wrong))
+    assert len(mistakes_of(f"const a = +\n{wrong}\nconst b = +\n")) == n + 2
+
+
+def test_places_are_those_of_the_text_as_written():
+    text = "mechanism m {\n  fun f(a) = a + \n  y := |2 x - 1| $\n}\n"
+    shown = [(found.span.line, found.span.text) for found in mistakes_of(text)]
+    assert (2, "fun") in shown
+    assert (3, "2 x") in shown
+    assert (3, "$") in shown
+
+
+def test_nothing_that_the_language_accepts_is_taken_for_a_slip():
+    root = Path(dpcheck.__file__).parent.parent
+    files = [*(root / "dpcheck/std").glob("*.dpm"), *(root / "models").rglob("*.dpm")]
+    assert len(files) > 40
+    for file in files:
+        source = SourceText(file.name, file.read_text("utf-8"))
+        every = list(range(0, len(source.text), 50))
+        assert slips_in(tokens_of(source).tokens, source, every) == []
