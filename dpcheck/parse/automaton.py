@@ -17,7 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 from dpcheck.diagnostics.syntax import Misplaced
-from dpcheck.parse import generated_tables as tables
+from dpcheck.parse import tables
 from dpcheck.parse.build import Builder
 from dpcheck.parse.explain import innermost_openers, mistake_at
 from dpcheck.parse.tokens import BAD, END, ITEM_WORDS, Token
@@ -51,7 +51,7 @@ class Rows(dict[int, dict[str, int]]):
     def __init__(self) -> None:
         """Keep the lines; nothing is read yet."""
         super().__init__()
-        self.lines = tables.ROWS.split("\n")
+        self.lines = tables.ROWS
 
     def __missing__(self, state: int) -> dict[str, int]:
         """Read a row."""
@@ -68,7 +68,7 @@ ROWS = Rows()
 def rules() -> tuple[Rule, ...]:
     """Return the rules by their numbers."""
     found = []
-    for line in tables.RULES.split("\n"):
+    for line in tables.RULES:
         origin, length, function, *kept = line.split(" ")
         found.append(Rule(origin, int(length), function, tuple(map(int, kept))))
     return tuple(found)

@@ -16,7 +16,7 @@ from dpcheck.diagnostics.syntax import (
     WrongEqualsSign,
 )
 from dpcheck.model.words import OPERATOR_WORDS
-from dpcheck.parse.generated_tables import OPERATORS, WORDS
+from dpcheck.parse.tables import OPERATORS, WORDS
 from dpcheck.parse.tokens import BAD, CLOSER_OF, END, ITEM_WORDS, Token
 from dpcheck.source import SourceText, Span
 

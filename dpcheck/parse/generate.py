@@ -1,103 +1,104 @@
 """Write the parser's tables: `python -m dpcheck.parse.generate`.
 
-Lark computes the LALR(1) automaton of `grammar/dpm.lark`; this module writes it down as a Python
-module of plain constants, so that a run of dpcheck neither imports Lark nor builds tables. It is
-the only module that uses Lark (an extra of the tests, not a dependency).
+Lark computes the LALR(1) automaton of `grammar/dpm.lark`; this module writes it down as text, so
+that a run of dpcheck neither imports Lark nor builds tables (see `tables`).
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from lark import Lark
-from lark.parsers.lalr_analysis import ParseTableBase
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
 
-START_SYMBOLS = ("model", "expression")
+from dpcheck.parse.tables import TABLES
+from dpcheck.parse.with_lark import START_SYMBOLS, grammar
+
 DECLARED = ("PATTERN_OPEN", "ARG_NAME", "AT", "BREAK")
 """Terminals without patterns, made by the lexer's look around."""
 
-REPOSITORY = Path(__file__).parents[2]
-GRAMMAR = REPOSITORY / "grammar" / "dpm.lark"
-TABLES = Path(__file__).parent / "generated_tables.py"
+REDUCE = 1
+"""Lark's number for the action; 0 is a shift, or where a rule's name leads."""
+
+Actions = dict[str, tuple[int, Any]]
+"""By terminal or rule name: 0 and a state, or `REDUCE` and a reference to a rule."""
 
 
 def main() -> None:
     """Generate the tables from the grammar and write them beside this module."""
-    TABLES.write_text(tables_module(GRAMMAR.read_text(encoding="utf-8")), encoding="utf-8")
+    TABLES.write_text(tables_text(grammar()), encoding="utf-8")
     print(f"wrote {TABLES}")  # noqa: T201
 
 
-def tables_module(grammar: str) -> str:
-    """Return the text of the module of tables for a grammar.
+def tables_text(text: str) -> str:
+    """Return the tables of a grammar: sections of lines, `%` between them.
 
     A row of the automaton maps a terminal or rule name to a number: `n >= 0` shifts to (or goes
     to) state n, `n < 0` reduces by rule `-n - 1`. States are numbered in the order of a
     breadth-first walk, so equal grammars give equal tables.
     """
-    lark = Lark(grammar, parser="lalr", lexer="basic", start=list(START_SYMBOLS))
-    rules = list(lark.rules)
-    rule_numbers = {rule: number for number, rule in enumerate(rules)}
-    table = lark.parser.parser._parse_table  # noqa: SLF001
-    order = _walk(table)
-    state_numbers = {state: number for number, state in enumerate(order)}
-    rows = [_row(table.states[state], state_numbers, rule_numbers) for state in order]
-    starts = {name: state_numbers[table.start_states[name]] for name in START_SYMBOLS}
-    ends = {name: state_numbers[table.end_states[name]] for name in START_SYMBOLS}
+    lark = Lark(text, parser="lalr", lexer="basic", start=list(START_SYMBOLS))
+    written, memo = lark.memo_serialize([TerminalDef, Rule])
+    table = written["parser"]["parser"]
+    states = {
+        state: {table["tokens"][token]: action for token, action in actions.items()}
+        for state, actions in table["states"].items()
+    }
+    starts, ends = table["start_states"], table["end_states"]
+    number = {state: k for k, state in enumerate(_walk(states, starts))}
+    numbers = {_key(rule.serialize()): k for k, rule in enumerate(lark.rules)}
+    rules = {k: numbers[_key(rule)] for k, rule in memo.items() if rule["__type__"] == "Rule"}
     words, operators, patterns = _terminals(lark)
-    parts = [
-        '"""The LALR(1) tables of grammar/dpm.lark: dpcheck.parse.generate writes this file."""',
-        _constant("START_STATES", "dict[str, int]", _lines(starts)),
-        _constant("END_STATES", "dict[str, int]", _lines(ends)),
-        _constant("WORDS", "dict[str, str]", _lines(words)),
-        _constant("OPERATORS", "dict[str, str]", _lines(operators)),
-        _constant("PATTERNS", "dict[str, str]", _lines(patterns)),
-        "# a line for each rule: origin, number of symbols, builder function (`-`: pass on), and",
-        "# the positions of the symbols it receives",
-        _constant("RULES", "str", _text(_rules(rules))),
-        "# a line for each state: name action name action ...",
-        _constant("ROWS", "str", _text(rows)),
+    sections = [
+        [f"{name} {number[starts[name]]} {number[ends[name]]}" for name in START_SYMBOLS],
+        words,
+        operators,
+        patterns,
+        _rules(lark.rules),
+        [_row(states[state], number, rules) for state in number],
     ]
-    return "\n".join(parts) + "\n"
+    return "\n%\n".join("\n".join(lines) for lines in sections) + "\n"
 
 
-def _walk(table: ParseTableBase[int]) -> list[int]:
+def _key(rule: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of a rule and of its symbols: no two rules have the same."""
+    return (rule["origin"]["name"], *(symbol["name"] for symbol in rule["expansion"]))
+
+
+def _walk(states: dict[int, Actions], starts: dict[str, int]) -> list[int]:
     """Return the states in breadth-first order from the start states, names in sorted order."""
-    order = [table.start_states[name] for name in START_SYMBOLS]
+    order = [starts[name] for name in START_SYMBOLS]
     seen = set(order)
     for state in order:
-        for _, (action, argument) in sorted(table.states[state].items()):
-            if action.name == "Shift" and argument not in seen:
+        for _, (action, argument) in sorted(states[state].items(), key=lambda item: item[0]):
+            if action != REDUCE and argument not in seen:
                 seen.add(argument)
                 order.append(argument)
     return order
 
 
-def _row(
-    actions: dict[str, Any], state_numbers: dict[int, int], rule_numbers: dict[Any, int]
-) -> str:
+def _row(actions: Actions, number: dict[int, int], rules: dict[int, int]) -> str:
     """Return one state's actions, sorted by name."""
     return " ".join(
-        f"{name} {state_numbers[argument]}"
-        if action.name == "Shift"
-        else f"{name} {-rule_numbers[argument] - 1}"
-        for name, (action, argument) in sorted(actions.items())
+        f"{name} {-rules[argument['@']] - 1 if action == REDUCE else number[argument]}"
+        for name, (action, argument) in sorted(actions.items(), key=lambda item: item[0])
     )
 
 
-def _terminals(lark: Lark) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the words, the operators (both by their text) and the patterns (by name)."""
-    words, operators, patterns = {}, {}, {}
+def _terminals(lark: Lark) -> tuple[list[str], list[str], list[str]]:
+    """Return a line `NAME text` for each word, operator and pattern, sorted by name."""
+    words: list[str] = []
+    operators: list[str] = []
+    patterns: list[str] = []
     for terminal in sorted(lark.terminals, key=lambda terminal: terminal.name):
         if terminal.name in DECLARED:
             continue
         text = terminal.pattern.value
-        if terminal.pattern.type == "re":
-            patterns[terminal.name] = text
-        elif text.isidentifier():
-            words[text] = terminal.name
-        else:
-            operators[text] = terminal.name
+        kind = operators if terminal.pattern.type == "str" else patterns
+        # The control characters of a pattern are written as Python's `re` reads them.
+        line = f"{terminal.name} {text}".replace("\n", "\\n").replace("\r", "\\r")
+        (words if text.isidentifier() else kind).append(line)
     return words, operators, patterns
 
 
@@ -114,19 +115,6 @@ def _rules(rules: list[Any]) -> list[str]:
         parts = (rule.origin.name, str(len(rule.expansion)), rule.alias or "-", *kept)
         lines.append(" ".join(parts))
     return lines
-
-
-def _text(lines: list[str]) -> str:
-    """Return lines as one literal, which Python reads fast even where it may not cache."""
-    return '"""\\\n' + "\n".join(lines) + '"""'
-
-
-def _lines(mapping: dict[str, Any]) -> str:
-    return "{\n" + "\n".join(f"    {key!r}: {value!r}," for key, value in mapping.items()) + "\n}"
-
-
-def _constant(name: str, annotation: str, text: str) -> str:
-    return f"{name}: {annotation} = {text}"
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from dpcheck.diagnostics.syntax import (
 )
 from dpcheck.model.surface import MAX_NESTING
 from dpcheck.model.words import OPERATOR_WORDS
-from dpcheck.parse.generated_tables import OPERATORS, PATTERNS, WORDS
+from dpcheck.parse.tables import OPERATORS, PATTERNS, WORDS
 from dpcheck.source import SourceText, Span
 
 

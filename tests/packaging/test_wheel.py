@@ -30,7 +30,7 @@ def wheel(tmp_path_factory):
 
 def test_the_wheel_holds_grammar_libraries_schema_and_license(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert "dpcheck/grammar/dpm.lark" in names
+    assert {"dpcheck/grammar/dpm.lark", "dpcheck/parse/tables.txt"} <= names
     assert "dpcheck/report/schema/results-1.json" in names
     assert "dpcheck/py.typed" in names
     assert {f"dpcheck/std/{path.name}" for path in (ROOT / "dpcheck/std").glob("*.dpm")} <= names
@@ -61,3 +61,7 @@ def test_the_wheel_checks_a_model_from_any_directory(wheel, tmp_path):
     report = json.loads(run.stdout)
     assert [result["verdict"] for result in report["results"]] == ["holds", "violated"]
     assert run.returncode == 0
+    generate = [bin_folder / "python", "-m", "dpcheck.parse.generate"]
+    subprocess.run(generate, cwd=elsewhere, env=environment, check=True, capture_output=True)
+    (tables,) = venv.glob("**/site-packages/dpcheck/parse/tables.txt")
+    assert tables.read_bytes() == (ROOT / "dpcheck/parse/tables.txt").read_bytes()

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.parse import parse_expression, parse_model
-from dpcheck.parse.generated_tables import OPERATORS, WORDS
+from dpcheck.parse.tables import OPERATORS, WORDS
 from dpcheck.source import SourceText
 from tests.parse.reading import mistakes_in
 
