@@ -149,6 +149,11 @@ def _limits(command: Callable[..., int]) -> Callable[..., int]:
     is_flag=True,
     help="Let a claim fail that says nothing: no neighbors, atoms never true, sure events.",
 )
+@click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="Let a run pass that has no claims at all.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not as claimed.")
 def check(
     paths: tuple[str, ...],
@@ -157,12 +162,13 @@ def check(
     select: str | None,
     limits: RunLimits,
     strict_vacuity: bool,
+    allow_empty: bool,
     quiet: bool,
 ) -> int:
     """Check every claim of model files, or of all `.dpm` files below a directory."""
     from dpcheck.pipeline import Options
 
-    options = Options(definitions, select, limits, strict_vacuity)
+    options = Options(definitions, select, limits, strict_vacuity, allow_empty)
     if form == "json":
         return check_as_json(paths, options)
     return check_as_text(paths, options, is_quiet=quiet)

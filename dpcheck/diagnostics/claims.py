@@ -142,23 +142,39 @@ Right: dp(ln 3)
 
 @dataclass(frozen=True)
 class BoundOutsideUnit(Mistake):
-    """A probability or δ that is not between 0 and 1; `what` it bounds."""
+    """A probability or δ that is not between 0 and 1.
+
+    It bounds `what`; `has_logarithm` if it is a budget that is no number at all. `swapped` is the
+    claim with its two numbers the other way round, where these may be an ε and a δ.
+    """
 
     what: str
     value: str
+    has_logarithm: bool = False
+    swapped: str | None = None
 
     code: ClassVar[str] = "DP606"
     explanation: ClassVar[str] = """\
-The bound of P and the delta of a privacy claim are probabilities, from 0 to 1.
+The bound of P and the delta of a privacy claim are probabilities, from 0 to 1, and written without
+`ln`. Where there are two numbers, epsilon stands before delta.
 
-Wrong: P>=3/2 [ F top ]      dp(ln 3, 2)
+Wrong: P>=3/2 [ F top ]      dp(ln 3, 2)         dp(1/100, ln 3)
 Right: P>=1/2 [ F top ]      dp(ln 3, 1/100)
 """
 
     @property
     def title(self) -> str:
         """What, which value."""
+        if self.has_logarithm:
+            return f"{self.what} is a probability, a number without `ln`, and {self.value} is none"
         return f"{self.what} lies between 0 and 1, and {self.value} does not"
+
+    @property
+    def help(self) -> str | None:
+        """The two numbers of a privacy claim the other way round, where that makes sense."""
+        if self.swapped is None:
+            return None
+        return f"ε stands before δ: if the two were swapped, write `{self.swapped}`"
 
 
 @dataclass(frozen=True)
@@ -342,3 +358,37 @@ Right: check m: delta(ln 2) <= 1/8
     def title(self) -> str:
         """How it is written."""
         return f"`{self.quantity}` is written {self.usage}"
+
+
+@dataclass(frozen=True)
+class OutputAtStart(Mistake):
+    """A formula that reads an output at the start, where nothing was output yet.
+
+    `before` and `after` are what to write around the place.
+    """
+
+    before: str
+    after: str
+
+    code: ClassVar[str] = "DP615"
+    severity: ClassVar = "warning"
+    explanation: ClassVar[str] = """\
+A path begins at an initial state, where nothing was output, so `output = 3` is false there. `X` is
+the state of the first output, `X X` that of the second; `F` is some output. `G` and the left side
+of `U` and `W` include the start.
+
+Wrong: P>=1/2 [ output = x ]        P>=1/2 [ G output = x ]
+Right: P>=1/2 [ X output = x ]      P>=1/2 [ X G output = x ]
+"""
+
+    @property
+    def title(self) -> str:
+        """What is so at the start."""
+        return "nothing is output at the start of a run, and this reads an output there"
+
+    @property
+    def help(self) -> str | None:
+        """Begin one step later."""
+        assert self.span is not None, "a formula has a place"
+        text = " ".join(self.span.text.split())
+        return f"did you mean the first output? `{self.before}{text}{self.after}`"

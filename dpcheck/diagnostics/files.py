@@ -23,7 +23,10 @@ class FileMistake(Mistake):
 
 @dataclass(frozen=True)
 class NoSuchFile(FileMistake):
-    """The path names nothing; `similar` is a name nearby that looks like it."""
+    """The path names nothing.
+
+    `similar` is a name nearby that looks like it.
+    """
 
     similar: str | None
 
@@ -131,7 +134,10 @@ has none, so nothing would be checked.
 
 @dataclass(frozen=True)
 class CannotRead(FileMistake):
-    """The operating system refuses to read the file; `reason` in its words."""
+    """The operating system refuses to read the file.
+
+    `reason` is in its words.
+    """
 
     reason: str
 
@@ -247,6 +253,39 @@ Right: --select survey       --select 'rr(k = *)'       --select 'epsilon*'
 
 
 @dataclass(frozen=True)
+class NoClaims(Mistake):
+    """No file of a run states a claim.
+
+    There are `n_files`; `target` is a mechanism or chain of theirs that can be asked about.
+    """
+
+    n_files: int
+    target: str | None
+
+    code: ClassVar[str] = "DP019"
+    explanation: ClassVar[str] = """\
+None of the files has a `check`, `refute` or `compute`, so nothing would be checked, and a gate
+would pass that tests nothing. The claims of imported files do not run. Where that is meant, as for
+a directory of libraries, `--allow-empty` says so.
+
+Right: check survey: dp(ln 3)
+Right: dpcheck check lib/ --allow-empty
+"""
+
+    @property
+    def title(self) -> str:
+        """Of how many files."""
+        files = "the file states" if self.n_files == 1 else f"{self.n_files} files state"
+        return f"{files} no claim, so nothing is checked"
+
+    @property
+    def help(self) -> str | None:
+        """A question that can be asked, or the option."""
+        asked = "" if self.target is None else f"ask `compute {self.target}: epsilon`, or "
+        return f"{asked}allow it with `--allow-empty`"
+
+
+@dataclass(frozen=True)
 class NoSuchCode(Mistake):
     """`dpcheck explain CODE` for a code that does not exist."""
 
@@ -295,7 +334,10 @@ another name, or remove the file first.
 
 @dataclass(frozen=True)
 class CannotWrite(FileMistake):
-    """The operating system refuses to write the file; `reason` in its words."""
+    """The operating system refuses to write the file.
+
+    `reason` is in its words.
+    """
 
     reason: str
 
@@ -364,7 +406,10 @@ Right: dpcheck check .
 
 @dataclass(frozen=True)
 class SeveralFiles(FileMistake):
-    """A directory of `n_files` models where one file is needed; `first` is one of them."""
+    """A directory of models where one file is needed.
+
+    There are `n_files`; `first` is one of them.
+    """
 
     n_files: int
     first: str

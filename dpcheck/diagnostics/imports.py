@@ -10,7 +10,10 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True)
 class ImportNotFound(Mistake):
-    """`import "path"` names nothing that can be read; `reason` says why."""
+    """`import "path"` names nothing that can be read.
+
+    `reason` says why.
+    """
 
     path: str
     reason: str
@@ -67,7 +70,10 @@ Right: start dpcheck in, or give it, a directory that contains both files.
 
 @dataclass(frozen=True)
 class ImportCycle(Mistake):
-    """Files import each other; `cycle` lists them, the first again at the end."""
+    """Files import each other.
+
+    `cycle` lists them, the first again at the end.
+    """
 
     cycle: tuple[str, ...]
 
@@ -138,7 +144,10 @@ mistakes are reported too.
 
 @dataclass(frozen=True)
 class MalformedTable(Mistake):
-    """An imported table of probabilities that is none; `reason` says why."""
+    """An imported table of probabilities that is none.
+
+    `reason` says why.
+    """
 
     shown: str
     reason: str

@@ -11,7 +11,10 @@ from dpcheck.source import Span
 
 @dataclass(frozen=True)
 class WrongKind(Mistake):
-    """An operand whose kind is surely wrong; `others` are places that show why."""
+    """An operand whose kind is surely wrong.
+
+    `others` are places that show why.
+    """
 
     needed: str
     found: str
@@ -42,7 +45,7 @@ Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
 
 @dataclass(frozen=True)
 class NotConstant(Mistake):
-    """An expression that must be known before any run, and reads `names`."""
+    """An expression that must be known before any run, and reads names that are not."""
 
     purpose: str
     names: tuple[str, ...]
@@ -67,7 +70,10 @@ Right: run rr(k = 3, x = x)
 
 @dataclass(frozen=True)
 class WrongNumberOfArguments(Mistake):
-    """A call with too few or too many arguments; `most` is None where any number may follow."""
+    """A call with too few or too many arguments.
+
+    `most` is None where any number may follow.
+    """
 
     function: str
     least: int

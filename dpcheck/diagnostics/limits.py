@@ -11,7 +11,10 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True)
 class ReadingStopped(FileMistake):
-    """A limit was reached before the claims of a file were known; `limit` says which."""
+    """A limit was reached before the claims of a file were known.
+
+    `limit` says which.
+    """
 
     limit: str
     option: str
@@ -39,9 +42,9 @@ Right: dpcheck check --timeout 3600 large.dpm
 
 @dataclass(frozen=True)
 class RunStopped(Mistake):
-    """The time of the run was over before `n_files` files were looked at, from `first` on.
+    """The time of the run was over before all files were looked at.
 
-    Both are None where the files were not even found.
+    `n_files` were not, from `first` on; both are None where the files were not even found.
     """
 
     limit: str

@@ -21,8 +21,9 @@ _NOT_YET = {
 
 @dataclass(frozen=True)
 class UnknownName(Mistake):
-    """A name that means nothing here; `similar` is a known one that looks like it.
+    """A name that means nothing here.
 
+    `similar` is a known one that looks like it.
     `may_be_symbol`: it is a whole value, such as what is assigned, compared or put into a set.
     """
 
@@ -71,7 +72,10 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
 
 @dataclass(frozen=True)
 class NameTaken(Mistake):
-    """A name that is declared a second time; `what` is what the first declaration makes it."""
+    """A name that is declared a second time.
+
+    `what` is what the first declaration makes it.
+    """
 
     name: str
     what: str
@@ -149,7 +153,10 @@ _FUNCTIONS_ELSEWHERE = {
 
 @dataclass(frozen=True)
 class UnknownFunction(Mistake):
-    """A call of something that is not known; `is_variable` if the name is a value."""
+    """A call of something that is not known.
+
+    `is_variable` if the name is a value.
+    """
 
     name: str
     similar: str | None
@@ -185,7 +192,10 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
 
 @dataclass(frozen=True)
 class UnknownTarget(Mistake):
-    """A claim about something that is no mechanism or chain; `what` it is, if anything."""
+    """A claim about something that is no mechanism or chain.
+
+    `what` it is, if anything.
+    """
 
     name: str
     what: str | None
@@ -289,7 +299,10 @@ Right: input x in 0..5   ...   y := x + 1
 
 @dataclass(frozen=True)
 class ConstantCycle(Mistake):
-    """Constants that need each other; `cycle` lists them, the first again at the end."""
+    """Constants that need each other.
+
+    `cycle` lists them, the first again at the end.
+    """
 
     cycle: tuple[str, ...]
 
@@ -309,7 +322,10 @@ Wrong: const a = b + 1
 
 @dataclass(frozen=True)
 class MayBeUnassigned(Mistake):
-    """A local that some run reads before it has a value; `path` are the turns of such a run."""
+    """A local that some run reads before it has a value.
+
+    `path` are the turns of such a run.
+    """
 
     name: str
     path: tuple[tuple[Span, str], ...]
@@ -395,7 +411,10 @@ write an expression, such as `s[n + 0]`.
 
 @dataclass(frozen=True)
 class UnusedLocal(Mistake):
-    """A local that nothing reads; `shown` is a symbol that is output and looks like it."""
+    """A local that nothing reads.
+
+    `shown` is a symbol that is output and looks like it.
+    """
 
     name: str
     shown: str | None

@@ -10,7 +10,10 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True)
 class QuantityArgument(Mistake):
-    """An argument of a quantity outside of its range; `wanted` says what it is."""
+    """An argument of a quantity outside of its range.
+
+    `wanted` says what it is.
+    """
 
     wanted: str
     value: str

@@ -33,8 +33,9 @@ Right: check survey at x = pos : P>=3/4 [ F Y ]
 
 @dataclass(frozen=True)
 class SeveralStates(Mistake):
-    """`P=?` is asked where several states are possible; `states` lists them.
+    """`P=?` is asked where several states are possible.
 
+    `states` lists them.
     `condition` picks the first of them, as one writes it after `at`, where that is known.
     """
 

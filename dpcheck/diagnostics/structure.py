@@ -177,6 +177,41 @@ Right: adjacent abs(x - x') <= 1 & t = t'
 
 
 @dataclass(frozen=True)
+class UnprimedInput(Mistake):
+    """An `adjacent` clause that reads a private input, and not its primed copy.
+
+    `edit` is the whole `condition` with primes where it compares the input with itself.
+    """
+
+    name: str
+    condition: Span
+    edit: str | None
+
+    code: ClassVar[str] = "DP534"
+    severity: ClassVar = "warning"
+    explanation: ClassVar[str] = """\
+In `adjacent`, `x` is one input and `x'` the neighbor's. A clause that reads `x` alone says nothing
+of the neighbor's value, so both may be as far apart as they like: `abs(x - x) <= 1` relates all
+inputs.
+
+Wrong: adjacent abs(x - x) <= 1
+Right: adjacent abs(x - x') <= 1
+"""
+
+    @property
+    def title(self) -> str:
+        """Which input."""
+        return f"this clause reads `{self.name}` but not `{self.name}'`, the neighbor's value"
+
+    @property
+    def help(self) -> str | None:
+        """The prime."""
+        if self.edit is None:
+            return f"`{self.name}'` may be anything here; say how far it may be from `{self.name}`"
+        return f"write `adjacent {self.edit}`"
+
+
+@dataclass(frozen=True)
 class PairsNeedOneInput(Mistake):
     """Pairs of values in `adjacent`, for a mechanism that has not exactly one private scalar."""
 

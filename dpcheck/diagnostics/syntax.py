@@ -44,7 +44,10 @@ Right: check survey: dp(ln 3)
 
 @dataclass(frozen=True)
 class UnclosedBracket(Mistake):
-    """A bracket is still open where something else begins; `what` names what it opened."""
+    """A bracket is still open where something else begins.
+
+    `what` names what it opened.
+    """
 
     opener: Span
     closer: str
@@ -134,7 +137,10 @@ Right: x := x + 1       const n = 5
 
 @dataclass(frozen=True)
 class KeywordAsName(Mistake):
-    """A word of the language stands where a name is meant; `in_formula` if only there it is one."""
+    """A word of the language stands where a name is meant.
+
+    `in_formula` if only there it is one.
+    """
 
     word: str
     meaning: str
@@ -220,7 +226,10 @@ Right: const a = 1/2
 
 @dataclass(frozen=True)
 class ForeignSpelling(Mistake):
-    """A spelling from another language whose meaning is plain; `why` goes on from `meant`."""
+    """A spelling from another language whose meaning is plain.
+
+    `why` goes on from `meant`.
+    """
 
     found: str
     meant: str
@@ -616,7 +625,10 @@ Right: adjacent x' = x + 1
 
 @dataclass(frozen=True)
 class IndentedBlock(Mistake):
-    """A block by `:` and indentation; `head` begins its first line."""
+    """A block by `:` and indentation.
+
+    `head` begins its first line.
+    """
 
     head: str
     last_line: int

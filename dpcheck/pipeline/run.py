@@ -8,6 +8,7 @@ from itertools import islice
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
+    NoClaims,
     NothingSelected,
     UndeclaredDefinition,
 )
@@ -39,13 +40,15 @@ Definitions = Mapping[str, surface.Expression]
 class Options:
     """How to check: `definitions` are texts `NAME=VALUE`; `limits` are those of the run.
 
-    With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed.
+    With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
+    `allow_empty`, a run without claims is a mistake.
     """
 
     definitions: tuple[str, ...] = ()
     select: str | None = None
     limits: RunLimits = RunLimits()
     strict_vacuity: bool = False
+    allow_empty: bool = False
 
 
 def check_paths(
@@ -58,6 +61,7 @@ def check_paths(
     """
     paths, mistakes = model_paths(arguments)
     yield from mistakes
+    is_sound = not mistakes and not any(map(_is_error, after))
     library = Library()
     done = {event.file for event in after if isinstance(event, FileDone)}
     definitions, mistakes = read_definitions(options.definitions)
@@ -80,12 +84,30 @@ def check_paths(
         for event in _file_events(path, library, definitions, options, _n_started(after)):
             if isinstance(event, FileRead):
                 read.append(event)
+            is_sound &= not _is_error(event)
             yield event
         done.add(path.shown)
         after = ()
     n_claims = sum(event.n_claims for event in read)
     if options.select is not None and n_claims and not any(event.asked for event in read):
         yield NothingSelected(None, options.select, n_claims)
+    if not n_claims and is_sound and not options.allow_empty:
+        target = _first_target(library.closure(paths[0])) if len(paths) == 1 else None
+        yield NoClaims(None, len(paths), target)
+
+
+def _is_error(event: Event) -> bool:
+    """Return whether something was found that may have cost claims."""
+    return isinstance(event, Crash) or (isinstance(event, Mistake) and event.severity != "warning")
+
+
+def _first_target(closure: Closure) -> str | None:
+    """Return a mechanism or chain of a file that can be asked about as it is."""
+    kinds = surface.Mechanism | surface.Chain
+    for item in closure.file.model.items if closure.file.model is not None else ():
+        if isinstance(item, kinds) and all(each.default is not None for each in item.parameters):
+            return item.name.name
+    return None
 
 
 def _n_started(events: Sequence[Event]) -> int:

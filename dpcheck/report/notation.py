@@ -105,12 +105,16 @@ def requirement_text(requirement: Phrase, sides: Sides | None) -> str:
 
 
 def _fact(sides: Sides) -> str:
-    """Return the true comparison of two decimals, of as many digits as tell them apart."""
+    """Return the true comparison of two decimals, of as many digits as tell them apart.
+
+    Of values that no decimal at hand tells apart only this is said.
+    """
     for digits in range(_DIGITS_SHOWN, _ALL_DIGITS + 1):
         left, right = (_rounded(each.decimal, digits) for each in (sides.left, sides.right))
         if left != right:
             return f"      {left} {OPPOSITE[sides.comparison]} {right}"
-    return ""
+    is_same = sides.left.exact == sides.right.exact
+    return "" if is_same else f"      (equal in their first {_ALL_DIGITS} digits)"
 
 
 def _written(phrase: Phrase, written: Callable[[Amount], str]) -> str:

@@ -124,7 +124,9 @@ def _folded(styled: Line, most: int, most_at_first: int) -> Iterator[Line]:
     yield line(" " * hang if start else "", *_cut(styled.pieces, start, len(text)))
 
 
-_OPERATOR = re.compile(r"[≈=<>*/+\-|&!]+|against|in")
+_OPERATOR = r"[≈=<>*/+\-|&!]+|in"
+_BEGINS_NO_ROW = re.compile(rf"{_OPERATOR}|·")
+_ENDS_NO_ROW = re.compile(rf"{_OPERATOR}|against|and")
 
 
 def _break(text: str, start: int, room: int, after: int) -> int | None:
@@ -156,7 +158,7 @@ def _is_inside_term(text: str, blank: int) -> bool:
     """Return whether a blank stands beside an operator, so that `1/3 ≈ 0.33` stays together."""
     before = text[:blank].rsplit(" ", 1)[-1]
     behind = text[blank + 1 :].split(" ", 1)[0]
-    return behind == "·" or any(map(_OPERATOR.fullmatch, (before, behind)))
+    return bool(_ENDS_NO_ROW.fullmatch(before) or _BEGINS_NO_ROW.fullmatch(behind))
 
 
 def _cut(pieces: tuple[Piece, ...], start: int, end: int) -> Iterator[Piece]:

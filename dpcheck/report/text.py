@@ -214,8 +214,8 @@ def _in_full(found: Counterexample) -> Iterator[Line]:
 
 
 def _runs(found: Counterexample) -> list[tuple[str, str, Role]]:
-    """Return the runs that carry most of the difference; one that is the event says nothing new."""
-    runs = found.runs
+    """Return the runs that carry most of the difference, if they say more than the event."""
+    runs = [run for run in found.runs if run.shown.outputs or run.shown.ending != "goes on"]
     if not runs or found.event == (runs[0].shown,):
         return []
     texts = [sequence_text(run.shown) for run in runs[:_RUNS_SHOWN]]

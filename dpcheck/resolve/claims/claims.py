@@ -44,10 +44,12 @@ from dpcheck.resolve.claims.formulas import (
     as_budget,
     as_number,
     budget,
+    epsilon_and_delta,
     path_formula,
     probability,
     state_formula,
 )
+from dpcheck.resolve.claims.outputs_at_start import report_outputs_at_start
 from dpcheck.resolve.claims.quantities import ACCURACY, ONE_VALUE, other_quantity
 from dpcheck.resolve.expressions.expressions import BUILT_IN, DISTRIBUTIONS, constant
 from dpcheck.resolve.names.scopes import similar
@@ -125,7 +127,10 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
         if any(words):
             return _comparison(tree, words, reader)
     formula = state_formula(tree, reader)
-    return None if formula is None else FormulaClaim(formula, tree.span)
+    if formula is None:
+        return None
+    report_outputs_at_start(formula, reader)
+    return FormulaClaim(formula, tree.span)
 
 
 def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
@@ -242,10 +247,8 @@ def _privacy(tree: surface.Expression, reader: Reader) -> Claim | None:
     is_observed = _is_observed(tree.span, "dp", reader)
     if arguments is None:
         return None
-    epsilon = budget(arguments[0], reader.scope)
-    delta: Number | None = 0
-    if len(arguments) == 2:
-        delta = probability(arguments[1], "δ", reader.scope)
+    given = arguments[0], arguments[1] if len(arguments) == 2 else None
+    epsilon, delta = epsilon_and_delta(*given, "dp({}, {})", reader.scope)
     if epsilon is None or delta is None or not is_observed:
         return None
     return PrivacyClaim(epsilon, delta, tree.span)

@@ -263,25 +263,49 @@ def _private(tree: surface.Private, reader: Reader) -> StateFormula | None:
     if reader.on_run:
         reader.collected.needs_later_neighbors = True
     path = path_formula(tree.path, replace(reader, on_run=True))
-    epsilon = budget(tree.epsilon, reader.scope)
-    delta: Number | None = 0
-    if tree.delta is not None:
-        delta = probability(tree.delta, "δ", reader.scope)
+    epsilon, delta = epsilon_and_delta(tree.epsilon, tree.delta, "D{{{}, {}}}", reader.scope)
     if path is None or epsilon is None or delta is None:
         return None
     return Private(epsilon, delta, path, tree.span)
 
 
-def probability(tree: surface.Expression, what: str, scope: Scope) -> Number | None:
-    """Return a number between 0 and 1 that is known before any run; else report it."""
+def epsilon_and_delta(
+    first: surface.Expression, second: surface.Expression | None, form: str, scope: Scope
+) -> tuple[Budget | None, Number | None]:
+    """Return the ε and the δ (0 if none is given) of a claim written as `form`; else report it."""
+    epsilon = budget(first, scope)
+    if second is None:
+        return epsilon, 0
+    swapped = None
+    if epsilon is not None and _is_in_unit(epsilon.as_number()):
+        swapped = form.format(*(" ".join(tree.span.text.split()) for tree in (second, first)))
+    return epsilon, probability(second, "δ", scope, swapped)
+
+
+def probability(
+    tree: surface.Expression, what: str, scope: Scope, swapped: str | None = None
+) -> Number | None:
+    """Return a number between 0 and 1 that is known before any run; else report it.
+
+    `swapped` is what to write if this is the ε of a privacy claim, and its δ stands before it.
+    """
     value = constant(tree, scope, what)
     if value is None:
         return None
     number = as_number(value)
-    if number is None or exact.sign(number) < 0 or exact.compare(number, 1) > 0:
-        scope.report(BoundOutsideUnit(tree.span, what, value_text(value)))
+    if number is None or not _is_in_unit(number):
+        known = as_budget(value)
+        may_be_epsilon = known is not None and known.sign() >= 0
+        has_logarithm = known is not None and number is None
+        help_text = swapped if may_be_epsilon else None
+        span, text = tree.span, value_text(value)
+        scope.report(BoundOutsideUnit(span, what, text, has_logarithm, help_text))
         return None
     return number
+
+
+def _is_in_unit(number: Number | None) -> bool:
+    return number is not None and exact.sign(number) >= 0 and exact.compare(number, 1) <= 0
 
 
 def budget(tree: surface.Expression, scope: Scope) -> Budget | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from dpcheck.diagnostics.runs import PairOutsideInput
 from dpcheck.diagnostics.structure import (
@@ -10,6 +11,7 @@ from dpcheck.diagnostics.structure import (
     MissingAdjacent,
     PairsNeedOneInput,
     ProgramTooLarge,
+    UnprimedInput,
 )
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
@@ -27,6 +29,7 @@ from dpcheck.resolve.expressions.expressions import constant, expression, has_ho
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds
 from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input_shapes
 from dpcheck.resolve.names.scopes import Held, Scope
+from dpcheck.resolve.names.syntax import descendants
 from dpcheck.resolve.programs.graph import control_flow_graph
 from dpcheck.resolve.programs.lengths import too_long_part
 from dpcheck.resolve.programs.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
@@ -114,6 +117,9 @@ def _adjacency(
     known = tuple(clause for clause in clauses if clause is not None)
     if len(known) == len(clauses) and not any(map(has_mistake, known)):
         _report_free_inputs(private, known, scope)
+        for clause in mechanism.adjacency:
+            if isinstance(clause, surface.AdjacentWhere):
+                _report_unprimed(private, clause.condition, scope)
     return known
 
 
@@ -227,3 +233,36 @@ def _report_free_inputs(
         cells = variable.cells if isinstance(variable, ArrayVar) else (variable.name,)
         if mentioned.isdisjoint(cells):
             scope.report(FreeInput(shape.declared.name.span, shape.name))
+
+
+def _report_unprimed(
+    private: Sequence[InputShape], condition: surface.Expression, scope: Scope
+) -> None:
+    """Warn about private inputs that a condition reads, but not with a prime: a forgotten `'`."""
+    names = [node for node in descendants(condition) if isinstance(node, surface.Name)]
+    primed = {node.name for node in names if node.primed}
+    for shape in private:
+        places = [node.span for node in names if node.name == shape.name and not node.quoted]
+        if places and shape.name not in primed:
+            first = min(places, key=lambda span: span.start)
+            edit = _with_prime(condition, shape.name)
+            scope.report(UnprimedInput(first, shape.name, condition.span, edit))
+
+
+def _with_prime(condition: surface.Expression, name: str) -> str | None:
+    """Return a condition with primes where it compares an input with itself: in `x - x`.
+
+    The second of two equal operands is the neighbor's.
+    """
+    text = condition.span.text
+    for node in descendants(condition):
+        below = surface.parts(node)
+        operands = [part.value if isinstance(part, surface.Argument) else part for part in below]
+        for left, right in pairwise(operands):
+            used = [n for n in descendants(right) if isinstance(n, surface.Name) and n.name == name]
+            if left == right and used:
+                ends = sorted((n.span.end - condition.span.start for n in used), reverse=True)
+                for end in ends:
+                    text = f"{text[:end]}'{text[end:]}"
+                return " ".join(text.split())
+    return None

@@ -1,0 +1,104 @@
+"""Formulas that read an output where there is none yet: at the start of a run.
+
+Nothing is output at the initial states of a mechanism, so an atom that reads `output` is false
+there. A formula that looks at the start alone, or that asks such an atom to be true from the start
+on, is rarely what was meant: `X` is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import assert_never
+
+from dpcheck.diagnostics.claims import OutputAtStart
+from dpcheck.logic import formulas as f
+from dpcheck.model.atoms import Condition
+from dpcheck.resolve.claims.formulas import Reader
+from dpcheck.source import Span
+
+IsOutput = Callable[[f.Atom], bool]
+"""Whether an atom reads the output of its state."""
+
+
+def report_outputs_at_start(formula: f.StateFormula, reader: Reader) -> None:
+    """Warn of every part of a claim's formula that reads an output at the start."""
+    atoms = reader.collected.atoms
+
+    def is_output(atom: f.Atom) -> bool:
+        meaning = atoms.get(atom.key)
+        return isinstance(meaning, Condition) and meaning.reads_output
+
+    found = dict(_in_state(formula, is_output))
+    for span, (before, after) in found.items():
+        reader.scope.report(OutputAtStart(span, before, after))
+
+
+Edit = tuple[str, str]
+"""What to write before and after a part."""
+
+
+def _in_state(formula: f.StateFormula, is_output: IsOutput) -> Iterator[tuple[Span, Edit]]:
+    """Yield the parts of a state formula about the start, with what to write around them."""
+    match formula:
+        case f.Truth():
+            pass
+        case f.Atom(span=span):
+            if is_output(formula):
+                yield span, ("P>=1 [ X ", " ]")
+        case f.Not(argument=argument):
+            yield from _in_state(argument, is_output)
+        case f.And(arguments=arguments) | f.Or(arguments=arguments):
+            for argument in arguments:
+                yield from _in_state(argument, is_output)
+        case f.ProbabilityIs(path=path) | f.ProbabilityIn(path=path) | f.Private(path=path):
+            yield from _in_path(path, is_output)
+        case _:
+            assert_never(formula)
+
+
+def _in_path(path: f.PathFormula, is_output: IsOutput) -> Iterator[tuple[Span, Edit]]:
+    """Yield the parts of a path formula that read an output at the start."""
+    match path:
+        case f.Holds(state=state, span=span):
+            if any(_in_state(state, is_output)):
+                yield span, ("X ", "") if isinstance(state, f.Atom) else ("X (", ")")
+        case f.PathNot(argument=argument):
+            yield from _in_path(argument, is_output)
+        case f.PathAnd(arguments=arguments) | f.PathOr(arguments=arguments):
+            for argument in arguments:
+                yield from _in_path(argument, is_output)
+        case f.Globally(argument=argument, span=span):
+            if _at_start(argument, is_output) is False:
+                yield span, ("X ", "")
+        case f.Until(left=first, span=span) | f.WeakUntil(left=first, span=span):
+            if _at_start(first, is_output) is False:
+                yield span, ("X (", ")")
+        case f.Release(right=first, span=span):
+            if _at_start(first, is_output) is False:
+                yield span, ("X (", ")")
+        case f.Next() | f.Finally():
+            pass
+        case _:
+            assert_never(path)
+
+
+def _at_start(formula: f.PathFormula | f.StateFormula, is_output: IsOutput) -> bool | None:
+    """Return the truth of a formula at the start of every run, None where it is not known."""
+    match formula:
+        case f.Truth(value=value):
+            return value
+        case f.Atom():
+            return False if is_output(formula) else None
+        case f.Holds(state=state):
+            return _at_start(state, is_output)
+        case f.Not(argument=argument) | f.PathNot(argument=argument):
+            known = _at_start(argument, is_output)
+            return None if known is None else not known
+        case f.And(arguments=arguments) | f.PathAnd(arguments=arguments):
+            truths = [_at_start(each, is_output) for each in arguments]
+            return False if False in truths else (None if None in truths else True)
+        case f.Or(arguments=arguments) | f.PathOr(arguments=arguments):
+            truths = [_at_start(each, is_output) for each in arguments]
+            return True if True in truths else (None if None in truths else False)
+        case _:
+            return None
