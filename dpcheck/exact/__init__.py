@@ -1,6 +1,6 @@
 """Exact numbers: ℚ, ℚ(e^r), budgets r' + Σ m_i ln a_i, and decided comparisons between them."""
 
-from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, log
+from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, floor_of_quotient, log
 from dpcheck.exact.comparison import (
     Excess,
     compare_ratio,
@@ -82,6 +82,7 @@ __all__ = [
     "exponential",
     "float_bounds",
     "floor",
+    "floor_of_quotient",
     "from_parts",
     "integer_product",
     "log",

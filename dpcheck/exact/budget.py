@@ -277,6 +277,32 @@ def compare_epsilon(left: Epsilon, right: Epsilon) -> int:
     raise AssertionError("precisions are unbounded")
 
 
+def floor_of_quotient(left: Budget, right: Budget) -> int:
+    """Return the greatest integer <= left/right, for right != 0, decided.
+
+    The quotient is an integer n exactly if left = n·right, an equality of canonical budgets. Any
+    other quotient has a distance from the integers, which enclosures of it come to show. With
+    right = 1: a budget with logarithms is irrational (see `as_number`), so no tie is possible.
+
+    Raises `TooLarge` when the quotient has too many digits.
+
+    >>> floor_of_quotient(Budget.ln(8), Budget.ln(2)), floor_of_quotient(Budget.ln(3), Budget.of(1))
+    (3, 1)
+    """
+    for bits in precisions():
+        with ctx.workprec(bits):
+            around = left.ball(bits) / right.ball(bits)
+            if around.is_finite() and around.abs_lower() > arb(2) ** MAX_BITS:
+                raise TooLarge("the integer part of this quotient", MAX_BITS + 1, MAX_BITS)
+            lowest = around.floor().unique_fmpz()
+            nearest = (around + arb(0.5)).floor().unique_fmpz()
+        if lowest is not None:
+            return int(lowest)
+        if nearest is not None and left == right * int(nearest):
+            return int(nearest)
+    raise AssertionError("precisions are unbounded")
+
+
 def _as_budget(value: Budget | int | fmpq) -> Budget:
     """Return a rational number as a budget."""
     return value if isinstance(value, Budget) else Budget.of(value)

@@ -363,7 +363,9 @@ def _divide(symbol: str, left: Value, right: Value) -> Value:
 
 
 def _floored(symbol: str, left: Value, right: Value) -> Value:
-    """Return `left div right` (the floor of the quotient) or `left mod right`."""
+    """Return `left div right` (the floor of the quotient, of budgets too) or `left mod right`."""
+    if symbol == "div" and (isinstance(left, Budget) or isinstance(right, Budget)):
+        return _floor_of_quotient(_quantity(left, symbol), _quantity(right, symbol))
     a, b = _rational(left, symbol), _rational(right, symbol)
     if b == 0:
         title = f"division by zero: {value_text(a)} {symbol} {value_text(b)}"
@@ -374,6 +376,14 @@ def _floored(symbol: str, left: Value, right: Value) -> Value:
     if symbol == "div":
         return quotient
     return exact.subtract(a, exact.multiply(quotient, b))
+
+
+def _floor_of_quotient(left: Quantity, right: Quantity) -> Value:
+    if right == 0:
+        title = f"division by zero: {value_text(left)} div 0"
+        raise Fault("division by zero", title, (left, right))
+    what = "dividing budgets"
+    return exact.floor_of_quotient(_budget(left, what), _budget(right, what))
 
 
 def _power(base: Value, exponent: Value) -> Value:
@@ -448,8 +458,12 @@ def _compare(left: Value, right: Value, symbol: str) -> int:
 
 
 def _rounded(symbol: Literal["floor", "ceil"], value: Value) -> Value:
-    number = _number(value, symbol)
-    return exact.floor(number) if symbol == "floor" else exact.ceil(number)
+    quantity = _quantity(value, symbol)
+    if isinstance(quantity, Budget):
+        below = symbol == "floor"
+        part = exact.floor_of_quotient(quantity if below else -quantity, Budget.of(1))
+        return part if below else -part
+    return exact.floor(quantity) if symbol == "floor" else exact.ceil(quantity)
 
 
 def _magnitude(value: Value) -> Value:

@@ -19,10 +19,12 @@ from dpcheck.exact import (
     compare_epsilon,
     divide,
     exponential,
+    floor_of_quotient,
     log,
     multiply,
     number,
     rational,
+    subtract,
 )
 
 mpmath.mp.dps = 60
@@ -179,3 +181,38 @@ def test_logarithms_need_a_positive_argument(argument):
 def test_a_budget_is_no_number():
     assert Budget.of(1) != 1
     assert Budget.of(Rational(1, 2)).as_number() == number(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "floor"),
+    [
+        (Budget.ln(9), Budget.ln(3), 2),  # ties, which no enclosure decides
+        (Budget.ln(number(1, 8)), Budget.ln(2), -3),
+        (Budget.ln(2) / 3, Budget.ln(2) / 12, 4),
+        (Budget.ln(3) + number(1, 2), Budget.ln(9) + 1, 0),
+        ((Budget.ln(3) + number(1, 2)) * 7, -Budget.ln(3) - number(1, 2), -7),
+        (Budget.ln(add(9, rational("1e-60"))), Budget.ln(3), 2),  # nearly ties
+        (Budget.ln(subtract(9, rational("1e-60"))), Budget.ln(3), 1),
+        (Budget.ln(8), Budget.ln(4), 1),  # 3/2 is rational, and no integer
+        (Budget.ln(10**6), Budget.of(number(1, 10)), 138),
+        (-Budget.ln(3), Budget.of(1), -2),
+        (Budget.of(1), Budget.ln(3), 0),
+        (Budget.ln(3) * 10**30, Budget.of(1), 1098612288668109691395245236922),
+    ],
+)
+def test_the_floor_of_a_quotient_of_budgets_is_decided(left, right, floor):
+    assert floor_of_quotient(left, right) == floor
+
+
+@given(a=st.fractions(min_value="1/50", max_value=50), n=st.integers(-20, 20))
+def test_the_floor_of_a_quotient_of_budgets_is_the_integer_below(a, n):
+    right = Budget.ln(number(7, 5)) + number(a.numerator, a.denominator)
+    assert floor_of_quotient(right * n, right) == n
+    left = Budget.ln(number(a.numerator, a.denominator)) + n
+    below = floor_of_quotient(left, right)
+    assert right * below <= left < right * (below + 1)
+
+
+def test_a_quotient_of_budgets_too_long_to_write_down_is_a_limit():
+    with pytest.raises(TooLarge):
+        floor_of_quotient(Budget.ln(3) * 2**70_000_000, Budget.of(1))

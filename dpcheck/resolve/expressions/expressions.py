@@ -41,6 +41,7 @@ from dpcheck.diagnostics.runs import (
     NumberTooLarge,
     WrongKindOnRun,
 )
+from dpcheck.exact import Budget
 from dpcheck.model import surface
 from dpcheck.model.evaluation import Fault, apply, evaluate
 from dpcheck.model.expressions import (
@@ -428,7 +429,21 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
     if len(args) < least or (most is not None and len(args) > most):
         scope.report(WrongNumberOfArguments(tree.span, name, least, most, len(args)))
         return hole(tree.span)
-    return folded(op, args, tree.span)
+    return _rounded_quotient(op, args[0], tree.span) or folded(op, args, tree.span)
+
+
+def _rounded_quotient(op: Operator, arg: Expr, span: Span) -> Expr | None:
+    """Return floor(a / b) as a div b, and ceil(a / b) as -(-a div b), where b is a budget.
+
+    The quotient of budgets is no value, but which integers it lies between is decided.
+    """
+    match op, arg:
+        case "floor", Apply("/", (left, Const(value=Budget()) as right)):
+            return folded("div", [left, right], span)
+        case "ceil", Apply("/", (left, Const(value=Budget()) as right)):
+            below = folded("div", [folded("neg", [left], span), right], span)
+            return folded("neg", [below], span)
+    return None
 
 
 def _functions(scope: Scope) -> Iterator[str]:

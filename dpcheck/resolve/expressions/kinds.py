@@ -192,7 +192,8 @@ def shown(kinds: Iterable[Kind]) -> str:
 
 _NEEDS: Final[Mapping[Operator, frozenset[Kind]]] = {
     **dict.fromkeys(("+", "-", "neg", "abs", "<", "<=", ">", ">=", "clamp", "exp"), QUANTITY),
-    **dict.fromkeys(("div", "mod", "^", "ln", "floor", "ceil", "range"), NUMBER),
+    **dict.fromkeys(("div", "floor", "ceil"), QUANTITY),
+    **dict.fromkeys(("mod", "^", "ln", "range"), NUMBER),
     "not": BOOLEAN,
     "product": SET,
     **dict.fromkeys(("hamming", "l1", "linf"), INDEXED),
