@@ -219,9 +219,10 @@ Right:  y := if x != 0 then 1 / x else 0"""
 
 @dataclass(frozen=True)
 class NumberTooLarge(RunMistake):
-    """A number (or set) that cannot be written down."""
+    """A number (or set) that cannot be written down; `advice` says what can."""
 
     what: str
+    advice: str | None = None
 
     code: ClassVar[str] = "DP208"
     explanation: ClassVar[str] = """\
@@ -233,6 +234,11 @@ Wrong:  x := 2 ^ (10 ^ 10)"""
     def title(self) -> str:
         """Which."""
         return self.what
+
+    @property
+    def help(self) -> str | None:
+        """What can be written down."""
+        return self.advice
 
 
 @dataclass(frozen=True)

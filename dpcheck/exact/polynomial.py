@@ -116,6 +116,10 @@ class ExpPolynomial:
 
     def __pow__(self, exponent: int) -> ExpPolynomial:
         """Return a power with an exponent >= 0."""
+        degree = self.coefficients.degree()
+        if not any(self.coefficients[i] for i in range(degree)):  # one term, or 0
+            term = self.coefficients[degree] ** exponent
+            return ExpPolynomial(fmpz_poly([0] * (degree * exponent) + [term]), self.unit)
         return ExpPolynomial(self.coefficients**exponent, self.unit)
 
     def __bool__(self) -> bool:

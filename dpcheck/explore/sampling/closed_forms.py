@@ -24,7 +24,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.weights.denominators import concatenated, weight_array
-from dpcheck.exact import Whole
+from dpcheck.exact import Whole, power
 from dpcheck.records import dataclass
 
 
@@ -56,7 +56,12 @@ def _tables(a: Whole, b: Whole, n: int) -> tuple[WeightArray, WeightArray, Whole
 
 
 def _power(base: Whole, exponent: int) -> Whole:
-    return base**exponent
+    """Return a power, of integers by fast multiplication; the caller has looked at its size."""
+    if not isinstance(base, int):
+        return base**exponent
+    found = power(base, exponent, limit_bits=2 * exponent * base.bit_length())
+    assert isinstance(found, int), "integers have integer powers"
+    return found
 
 
 def geometric_clamped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
@@ -100,11 +105,10 @@ def conditioned(exponents: IntArray, values: IntArray, a: Whole, b: Whole) -> We
     """Return weights proportional to (a/b)^exponents."""
     least, most = int(exponents.min()), int(exponents.max())
     numerators = _powers(a, b, most - least)[exponents - least]
-    return _normalized(values, numerators)
+    return _normalized(values, numerators.tolist())
 
 
-def _normalized(values: IntArray, numerators: WeightArray) -> Weights:
-    weights: list[Whole] = numerators.tolist()
+def _normalized(values: IntArray, weights: list[Whole]) -> Weights:
     total: Whole = 0
     for weight in weights:
         total = total + weight
@@ -208,7 +212,10 @@ def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int
     if lo == hi:
         return Weights(values, np.ones(1, np.int64), 1)  # wherever the center is
     exponents = values * values - twice_center * values
-    return conditioned(exponents, values, a, b)
+    exponents -= exponents.min()
+    most = int(exponents.max())
+    powers = [_power(a, k) * _power(b, most - k) for k in exponents.tolist()]
+    return _normalized(values, powers)
 
 
 def binomial(n: int, a: Whole, b: Whole, tick: Callable[[], None]) -> Weights:

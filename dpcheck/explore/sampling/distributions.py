@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import assert_never
@@ -31,8 +32,11 @@ from dpcheck.exact import (
     add,
     as_fraction_parts,
     compare,
+    divide,
     exact_quotient,
+    floor,
     multiply,
+    subtract,
     whole_lcm,
 )
 from dpcheck.explore.sampling import closed_forms
@@ -315,10 +319,15 @@ def _refuse(span: Span, what: str) -> None:
 
 def _check_table(n_entries: int, largest: int, parts: Sequence[Whole], span: Span) -> None:
     """Refuse tables of powers up to `largest` that no memory holds."""
-    bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
-    if n_entries * largest * bits > MAX_TABLE_BITS:
+    if not _fits(n_entries, largest, parts):
         powers = f": powers up to {largest}" if largest > 1 else ""
         _refuse(span, f"the probabilities have too many digits{powers}")
+
+
+def _fits(n_entries: int, largest: int, parts: Sequence[Whole]) -> bool:
+    """Return whether so many powers of the parts, up to `largest`, may be kept."""
+    bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
+    return n_entries * largest * bits <= MAX_TABLE_BITS
 
 
 # --- kinds ---------------------------------------------------------------------------------
@@ -428,11 +437,44 @@ def _gaussian(policy: Policy) -> Maker:
             raise _bad(span, title)
         a, b = _open_unit(values[1], "the base", span)
         lo, hi = _window(values[2], values[3], policy)
-        reach = (hi - lo) * max(abs(2 * hi - twice), abs(2 * lo - twice))
-        _check_table(reach + 1, reach + 1, (a, b), span)
+        reach = _gaussian_reach(twice, lo, hi)
+        if not _fits(hi - lo + 1, reach + 1, (a, b)):
+            what = f"the probabilities have too many digits: powers up to {reach + 1}"
+            advice = _narrower(twice, (lo + hi) // 2, _number(values[1], "the base", span))
+            raise MistakeFault(NumberTooLarge(span, (), what, advice))
         return closed_forms.gaussian_conditioned(twice, a, b, lo, hi)
 
     return make
+
+
+def _gaussian_reach(twice_center: int, lo: int, hi: int) -> int:
+    """Return a bound of how far the exponents of a window lie apart."""
+    return (hi - lo) * max(abs(2 * hi - twice_center), abs(2 * lo - twice_center))
+
+
+def _narrower(twice_center: int, middle: int, base: Number) -> str | None:
+    """Return which window fits, with this base and, if it is not rational, with one near it."""
+    window = _widest_window(twice_center, middle, *as_fraction_parts(base))
+    if window is None:
+        return None
+    advice = f"the widest that fits is `conditioned {window}`"
+    if isinstance(base, ExpNumber):
+        n = max(2, floor(divide(1, subtract(1, base))))
+        wider = _widest_window(twice_center, middle, n - 1, n)
+        advice += f", or `conditioned {wider}` with the rational base {n - 1}/{n}"
+    return advice
+
+
+def _widest_window(twice_center: int, middle: int, a: Whole, b: Whole) -> str | None:
+    """Return the widest window around a middle that fits, whatever center it has in the window."""
+
+    def fits(half: int) -> bool:
+        lo, hi = middle - half, middle + half
+        reach = max(_gaussian_reach(twice, lo, hi) for twice in (2 * lo, twice_center))
+        return _fits(2 * half + 1, reach + 1, (a, b))
+
+    half = bisect_left(range(1, MAX_SUPPORT), True, key=lambda half: not fits(half))
+    return f"{middle - half}..{middle + half}" if half else None
 
 
 def _branches(
