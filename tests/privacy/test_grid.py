@@ -1,0 +1,141 @@
+"""Bounds of compositions on a grid contain the exact values, and are narrow."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from flint import ctx, fmpq
+
+from dpcheck.exact import Budget, exponential, number, rational
+from dpcheck.limits import Limits
+from dpcheck.privacy.composition import composed
+from dpcheck.privacy.enclosed import ball_of
+from dpcheck.privacy.grid import GridLosses
+from dpcheck.privacy.losses import LossDistribution, both_directions
+
+EPSILONS = [Budget.of(0), Budget.of(fmpq(1, 3)), Budget.ln(2), Budget.ln(3) * 2, Budget.of(4)]
+DELTAS = [fmpq(1, 10**6), fmpq(1, 100), fmpq(1, 7), fmpq(1, 2)]
+
+
+def random_losses(drawn, *, is_one_sided=False):
+    """Return the losses of two distributions over a few outputs; some may be impossible."""
+    n = drawn.randrange(2, 5)
+    rows = [[drawn.randrange(1, 9) for _ in range(n)] for _ in range(2)]
+    if is_one_sided:
+        rows[drawn.randrange(2)][0] = 0
+    return LossDistribution.of(
+        [(number(p, sum(rows[0])), number(q, sum(rows[1]))) for p, q in zip(*rows, strict=True)]
+    )
+
+
+def exact_epsilon(losses, delta):
+    """Return an enclosure of the least ε >= 0 with δ(ε) <= delta, None if it is infinite.
+
+    δ(ε) is the largest of P(S) - e^ε Q(S) over the corners, so ε is the largest root of one.
+    """
+    with ctx.workprec(300):
+        roots = [ball_of(0, 300)]
+        for p, q in losses.corners:
+            if ball_of(p, 300) > ball_of(delta, 300):
+                if q == 0:
+                    return None
+                roots.append(((ball_of(p, 300) - ball_of(delta, 300)) / ball_of(q, 300)).log())
+        largest = roots[0]
+        for root in roots[1:]:
+            largest = largest.max(root)
+        return largest
+
+
+def assert_encloses(found, losses, width):
+    """Assert that all bounds of δ and ε hold the exact values, and lie near them."""
+    with ctx.workprec(300):
+        for epsilon in EPSILONS:
+            delta = losses.delta(epsilon.exp()) if epsilon.factor is None else None
+            value = ball_of(losses.delta(epsilon.exp()) if delta is None else delta, 300)
+            low, _ = found.delta_below(epsilon)
+            high = found.delta_above(epsilon)
+            assert low.lower() <= value.upper()
+            assert high.upper() >= value.lower()
+            assert high - low.max(0 * low) < width
+        for delta in DELTAS:
+            value, low, high = (
+                exact_epsilon(losses, delta),
+                found.epsilon_below(delta),
+                found.epsilon_above(delta),
+            )
+            if value is None:
+                assert high is None
+                continue
+            assert low is not None
+            assert low.lower() <= value.upper()
+            assert high is None or high.upper() >= value.lower()
+            assert high is None or high - low < 4 * width
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_bounds_hold_the_exact_values_of_compositions(seed):
+    drawn = Random(seed)
+    parts = [(random_losses(drawn, is_one_sided=seed % 3 == 0), drawn.randrange(1, 6))]
+    if seed % 2:
+        parts.append((random_losses(drawn), drawn.randrange(1, 4)))
+    step = fmpq(1, drawn.choice([37, 500, 7919]))
+    for is_forward in (True, False):
+        turned = [(d if is_forward else d.reversed(), times) for d, times in parts]
+        found = GridLosses.of(turned, step, 60, Limits())
+        assert_encloses(found, composed(turned), 2 * float(step) * sum(t for _, t in turned))
+
+
+@pytest.mark.parametrize("step", [fmpq(1, 10), fmpq(1, 30), fmpq(1, 7)])
+def test_powers_of_e_that_lie_on_the_grid_stay_there(step):
+    ratio = exponential(fmpq(1, 10))
+    p = ratio / (ratio + 1)
+    losses = LossDistribution.of([(p, 1 - p), (1 - p, p)])
+    found = GridLosses.of([(losses, 4)], step, 60, Limits())
+    exact = composed([(losses, 4)])
+    width = 2e-15 if step.q % 10 == 0 else 0.2
+    with ctx.workprec(300):
+        for epsilon in (Budget.of(0), Budget.of(fmpq(1, 10)), Budget.of(fmpq(1, 4))):
+            value = ball_of(exact.delta(epsilon.exp()), 300)
+            low, high = found.delta_below(epsilon)[0], found.delta_above(epsilon)
+            assert low.lower() <= value.upper()
+            assert high.upper() >= value.lower()
+            assert high - low < width
+
+
+def test_half_the_step_makes_a_quarter_of_the_width():
+    half = rational("0.5")
+    third = number(1, 3)
+    losses = LossDistribution.of([(half, third), (half, 1 - third)])
+    widths = []
+    for step in (fmpq(1, 50), fmpq(1, 100), fmpq(1, 200)):
+        found = GridLosses.of([(losses, 300)], step, 60, Limits())
+        delta = fmpq(1, 10**5)
+        with ctx.workprec(128):
+            widths.append(float((found.epsilon_above(delta) - found.epsilon_below(delta)).mid()))
+    assert widths[2] < widths[0] / 8
+    assert widths[0] < 0.1
+
+
+def test_mass_at_infinite_losses_bounds_delta_from_both_sides():
+    losses = LossDistribution.of([(number(1, 100), 0), (number(99, 100), 1)])
+    found = GridLosses.of([(losses, 3)], fmpq(1, 100), 60, Limits())
+    expected = 1 - number(99, 100) ** 3
+    low, high = found.delta_below(Budget.of(5))[0], found.delta_above(Budget.of(5))
+    assert abs(float(low.mid()) - float(expected)) < 1e-12
+    assert abs(float(high.mid()) - float(expected)) < 1e-12
+    assert found.epsilon_above(number(1, 1000)) is None
+    assert found.epsilon_below(number(1, 1000)) is None
+
+
+def test_what_is_cut_off_counts_as_an_infinite_loss():
+    drawn = Random(3)
+    losses = random_losses(drawn)
+    for direction, _ in both_directions(losses):
+        wide = GridLosses.of([(direction, 20)], fmpq(1, 50), 60, Limits())
+        cut = GridLosses.of([(direction, 20)], fmpq(1, 50), 12, Limits())
+        assert cut.n_points < wide.n_points
+        for epsilon in EPSILONS:
+            value = ball_of(composed([(direction, 20)]).delta(epsilon.exp()), 128)
+            assert cut.delta_above(epsilon).upper() >= value.lower()
+            assert cut.delta_below(epsilon)[0].lower() <= value.upper()
