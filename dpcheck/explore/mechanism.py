@@ -13,12 +13,13 @@ from dpcheck.chain.weights.rows import Rows, with_sinks
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
+from dpcheck.explore.runs.explorer import explore_runs
 from dpcheck.explore.runs.later_neighbors import later_pairs, with_results_drawn
 from dpcheck.explore.runs.liveness import flow_of
 from dpcheck.explore.runs.program_points import SHOWN, Cut
-from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, explore_runs, input_text
-from dpcheck.explore.runs.walk import spoken
+from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, input_text
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
+from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limits
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import value_text

@@ -9,8 +9,8 @@ import pytest
 from dpcheck.chain.contraction import forward
 from dpcheck.exact import rational
 from dpcheck.explore import explore, labelled
-from dpcheck.explore.runs import raw_graph
-from dpcheck.explore.runs.walk import Batch, Part
+from dpcheck.explore.runs import explorer
+from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.atoms import Condition, Sink
@@ -119,7 +119,7 @@ class Programs:
 @pytest.mark.parametrize("seed", range(150))
 def test_output_sequences_of_random_programs_are_those_of_the_slow_interpreter(seed, monkeypatch):
     if seed % 3 == 0:
-        monkeypatch.setattr(raw_graph, "MAX_ROWS", 3)
+        monkeypatch.setattr(explorer, "MAX_ROWS", 3)
         monkeypatch.setattr(forward, "MAX_ENTRIES", 5)
     target = Programs(seed).mechanism()
     kept = frozenset({"x"}) if seed % 2 else frozenset()

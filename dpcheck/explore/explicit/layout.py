@@ -40,11 +40,10 @@ from dpcheck.exact import (
 from dpcheck.explore.explicit.families import NO_STATE, Families, StateLabels, number_of_members
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import Side, related, symmetric
-from dpcheck.explore.runs.walk import spoken
 from dpcheck.explore.sampling.distributions import Supports, distributions
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, spread_frames, truths
-from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
+from dpcheck.explore.values.mistakes import MistakesFound, mistake_of, spoken
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Expr, reads

@@ -11,7 +11,6 @@ in one table of states, so that states merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -24,14 +23,13 @@ from dpcheck.chain.sets import in_order
 from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.chain.weights.rows import Rows, indptr_of
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.runs.liveness import END, Flow
-from dpcheck.explore.runs.program_points import DRAWS, STOPPED, Cut
-from dpcheck.explore.runs.walk import Batch, Part, Walk, spoken
-from dpcheck.explore.sampling.distributions import Supports
-from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
+from dpcheck.explore.runs.program_points import STOPPED, Cut
+from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.explore.values.growing import Growing
-from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
+from dpcheck.explore.values.mistakes import mistake_of, spoken
 from dpcheck.explore.values.state_table import StateTable
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault
@@ -46,10 +44,6 @@ from dpcheck.source import Span
 if TYPE_CHECKING:
     Array = TypeVar("Array", IntArray, WeightArray)
 
-MAX_ROWS = 1 << 20
-"""How many rows a batch has at most when it leaves a cut point."""
-
-MAX_MISTAKES = 20
 MAX_RUN_STEPS = 12
 
 
@@ -87,10 +81,11 @@ class RawGraph:
     labelled: LabelledEdges | None
 
 
-class _Table:
+class StatesAtPoint:
     """The states of one cut point, as they are discovered."""
 
     def __init__(self, cut: Cut, names: tuple[str, ...]) -> None:
+        """Start without states."""
         self.cut = cut
         self.names = names
         self.states = StateTable(len(names))
@@ -107,34 +102,17 @@ class _Table:
         self._numbers.extend(numbers)
 
     def frame(self, rows: slice) -> Frame:
+        """Return some of the states as columns."""
         columns = {n: self.states.column(k)[rows] for k, n in enumerate(self.names)}
         return Frame(len(self.numbers[rows]), columns)
 
 
-def explore_runs(
-    mechanism: Mechanism,
-    flow: Flow,
-    inputs: dict[str, IntArray],
-    n_inputs: int,
-    table: ValueTable,
-    limits: Limits,
-    *,
-    labelled: bool,
-) -> tuple[Rows, RawGraph]:
-    """Return the raw graph from one start per row of `inputs`, columns [n_inputs] by variable.
+class RawStates:
+    """The states and edges of an exploration under way, and the mistakes it met.
 
-    Its rows, over all raw states, come first: they are long, and of no use once they are summed up.
-    Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit.
+    States are numbered in order of discovery, the `n_inputs` starts first. `queue` holds the cut
+    points with states that were not expanded yet, by their place in the program.
     """
-    explorer = Explorer(mechanism, flow, inputs, n_inputs, table, limits, labelled=labelled)
-    explorer.run()
-    if explorer.mistakes:
-        raise MistakesFound(explorer.mistakes)
-    return explorer.graph()
-
-
-class Explorer:
-    """The tables and edges of an exploration under way."""
 
     def __init__(
         self,
@@ -147,11 +125,10 @@ class Explorer:
         *,
         labelled: bool,
     ) -> None:
-        """Start before the first batch."""
+        """Start with the starts."""
         self.mechanism, self.flow, self.table, self.limits = mechanism, flow, table, limits
         self.inputs, self.n_inputs = inputs, n_inputs
-        self.supports = Supports(table)
-        self.tables: dict[Cut, _Table] = {}
+        self.tables: dict[Cut, StatesAtPoint] = {}
         self.queue: list[tuple[int, int, Cut]] = []
         self.n_states = n_inputs
         self.n_passed = 0
@@ -167,79 +144,22 @@ class Explorer:
         self.made_by = [np.zeros(n_inputs, np.int64)]
         self.spans: dict[Span, int] = {mechanism.span: 0}
 
-    # --- the loop over cut points ----------------------------------------------------------
+    def next_waiting(self) -> tuple[StatesAtPoint, int, int] | None:
+        """Return the first cut point with states that wait, and which they are; they wait no more.
 
-    def run(self) -> None:
-        """Expand states until none is left, in the graph's order."""
-        self._expand_start()
-        while self.queue and len(self.mistakes) < MAX_MISTAKES:
-            _, _, cut = heappop(self.queue)
-            table = self.tables[cut]
-            first, last = table.n_expanded, table.states.n_rows
-            table.n_expanded = last
-            for rows in self._blocks(table, first, last):
-                self.limits.check_states(self.n_states + self.n_passed)
-                self._check_time()
-                self._expand(table, rows)
+        None where nothing is left.
+        """
+        if not self.queue:
+            return None
+        _, _, cut = heappop(self.queue)
+        table = self.tables[cut]
+        first, table.n_expanded = table.n_expanded, table.states.n_rows
+        return table, first, table.n_expanded
 
-    def _blocks(self, table: _Table, first: int, last: int) -> Iterable[slice]:
-        n_most = (last - first) * (self.supports.largest if table.cut[0] == "sample" else 1)
-        if n_most <= MAX_ROWS:
-            return [slice(first, last)] if first < last else []
-        if table.cut[0] == "sample":
-            costs = self.supports.lengths(table.states.column(0)[first:last])
-        else:
-            costs = np.ones(last - first, np.int64)
-        cuts = marked(differences(costs.cumsum() // MAX_ROWS)) + 1 + first
-        return [slice(a, b) for a, b in pairwise([first, *cuts.tolist(), last])]
-
-    def _expand_start(self) -> None:
-        entry = self.mechanism.entry
-        for first in range(0, self.n_inputs, MAX_ROWS):
-            source = np.arange(first, min(first + MAX_ROWS, self.n_inputs))
-            columns = {
-                name: self.inputs[name][source]
-                if name in self.inputs
-                else np.full(len(source), UNASSIGNED, np.int64)
-                for name in self.flow.live[entry]
-            }
-            self.limits.check_states(self.n_states)
-            self._leave(entry, source, Frame(len(source), columns))
-
-    def _expand(self, table: _Table, rows: slice) -> None:
-        """Run the code after some states of a cut point, up to the next cut points."""
-        kind, node_index = table.cut
-        source, frame = table.numbers[rows], table.frame(rows)
-        if kind == "sample":
-            self._draw(node_index, source, frame)
-        else:
-            self._leave(node_index, source, frame, leaves_head=kind == "head")
-
-    def _draw(self, index: int, source: IntArray, frame: Frame) -> None:
-        """Leave a `~` with every value of its distribution."""
-        node = self.flow.nodes[index]
-        assert isinstance(node, Sample), "samples are cut points of their own"
-        numbers = frame[DRAWS]
-        drawn = self.supports.drawn(numbers)
-        self.scales.append((source, self.supports.denominators(numbers)))
-        batch = Batch(source[drawn.row], drawn.numerators, drawn.value)
-        walk = Walk(self, batch)
-        part = Part(frame.at(drawn.row), batch.every)
-        walk.run(node.next, walk.assigned(node, node.target, node.within, drawn.value, part))
-
-    def _leave(
-        self, point: int, source: IntArray, frame: Frame, *, leaves_head: bool = False
-    ) -> None:
-        """Go on deterministically from states of a cut point."""
-        ones = np.ones(len(source), np.int64)
-        self.scales.append((source, ones))
-        batch = Batch(source, ones, np.zeros(len(source), np.int64))
-        walk = Walk(self, batch)
-        part = Part(frame, batch.every)
-        if point == END:
-            self.record(batch, [(part, np.full(len(source), STOPPED, np.int64))])
-        else:
-            walk.run(point, part, leaves_head=leaves_head)
+    def check_limits(self) -> None:
+        """Raise `LimitReached` where there are too many states or the time is up."""
+        self.limits.check_states(self.n_states + self.n_passed)
+        self.check_time()
 
     # --- states and edges ------------------------------------------------------------------
 
@@ -250,7 +170,7 @@ class Explorer:
         source, drawn = batch.source_of(part), batch.drawn_of(part)
         table = self.tables.get(cut)
         if table is None:
-            table = self.tables[cut] = _Table(cut, tuple(columns))
+            table = self.tables[cut] = StatesAtPoint(cut, tuple(columns))
         local, new = table.states.numbers(list(columns.values()), len(source))
         if len(new) == len(source):
             # Every row is a state of its own, in this order.
@@ -259,7 +179,9 @@ class Explorer:
             self._add_states(table, source[new], drawn[new], span)
         return table.numbers[local]
 
-    def _add_states(self, table: _Table, sources: IntArray, drawn: IntArray, span: Span) -> None:
+    def _add_states(
+        self, table: StatesAtPoint, sources: IntArray, drawn: IntArray, span: Span
+    ) -> None:
         """Add new states of a cut point, each first met after a raw state and what it drew."""
         point = table.cut[1]
         if table.n_expanded == len(table.numbers):
@@ -300,7 +222,7 @@ class Explorer:
         """Return all of it, with † as the last state."""
         n = self.n_states
         indptr, targets, weights = self._edges()
-        self._check_time()
+        self.check_time()
         owners = _joined([source for source, _ in self.scales])
         known = concatenated([scale for _, scale in self.scales])
         scales: WeightArray = np.ones(n + 1, np.int64 if known.dtype == np.int64 else object)
@@ -321,7 +243,7 @@ class Explorer:
                 _stopped_at(n, _joined([e.targets for e in self.labelled_edges])),
             )
         rows = Rows(indptr, targets, weights, scales)
-        self._check_time()
+        self.check_time()
         places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
         return rows, RawGraph(silent, cuts, places, tuple(self.spans), n, labelled)
 
@@ -336,11 +258,11 @@ class Explorer:
         if any(before[-1] > after[0] for before, after in pairwise(self.sources)):
             _, order = in_order(_joined(self.sources), n)
         self.sources = []
-        self._check_time()
+        self.check_time()
         targets = _emptied(self.targets)
-        self._check_time()
+        self.check_time()
         weights = _emptied(self.weights)
-        self._check_time()
+        self.check_time()
         if order is not None:
             targets, weights = targets[order], weights[order]
         targets[targets == STOPPED] = n
@@ -354,12 +276,13 @@ class Explorer:
             degrees[source[starts]] += differences(np.append(starts, len(source)))
         return degrees
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Raise `LimitReached` after the deadline."""
         self.limits.check_time(f"{self.n_states} states explored")
 
     # --- mistakes --------------------------------------------------------------------------
 
-    def met(self, fault: Fault, span: Span, source: int, drawn: int) -> None:
+    def add_mistake(self, fault: Fault, span: Span, source: int, drawn: int) -> None:
         """Add the mistake that a fault is, met after a raw state (which drew that value)."""
         key = mistake_of(fault, span, ())
         if key not in self._seen_mistakes:

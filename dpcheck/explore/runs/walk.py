@@ -6,23 +6,24 @@ node go on together.
 
 from __future__ import annotations
 
-from functools import cached_property
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 import numpy as np
 
 from dpcheck.chain.arrays import are_first, marked
-from dpcheck.chain.chain import IntArray, WeightArray
+from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
+from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
-from dpcheck.explore.sampling.distributions import distributions
+from dpcheck.explore.runs.raw_graph import RawStates
+from dpcheck.explore.sampling.distributions import Supports, distributions
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
-from dpcheck.explore.values.mistakes import MistakeFault
+from dpcheck.explore.values.mistakes import MistakeFault, spoken
 from dpcheck.model.evaluation import Fault, described
 from dpcheck.model.expressions import Apply, Expr, Var, reads
 from dpcheck.model.program import (
@@ -37,69 +38,10 @@ from dpcheck.model.program import (
     Unpack,
 )
 from dpcheck.model.values import value_text
-from dpcheck.records import dataclass
 from dpcheck.source import Span
-
-if TYPE_CHECKING:
-    from dpcheck.explore.runs.raw_graph import Explorer
 
 MAX_DEPTH = 32
 """How many views a frame may be away from its columns before they are gathered."""
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Rows on their way through deterministic code; `origin` counts rows of the batch.
-
-    weight [n_rows] is present where a row stands for several of the batch.
-    """
-
-    frame: Frame
-    origin: IntArray
-    weight: WeightArray | None = None
-
-    def at(self, rows: IntArray) -> Part:
-        """Return some of the rows."""
-        if len(rows) == len(self.origin):
-            return self
-        weight = None if self.weight is None else self.weight[rows]
-        return Part(self.frame.at(rows), self.origin[rows], weight)
-
-    def bound(self, name: str, column: IntArray) -> Part:
-        """Return the rows with a new value of a variable."""
-        return Part(self.frame.bound(name, column), self.origin, self.weight)
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Where rows of deterministic code come from.
-
-    source [n_rows] raw state, increasing; weight [n_rows]; drawn [n_rows] the code of the result
-    of `~`, 0 where the batch does not leave a `~`.
-    """
-
-    source: IntArray
-    weight: WeightArray
-    drawn: IntArray
-
-    @cached_property
-    def every(self) -> IntArray:
-        """All rows; a part whose `origin` is this very array is the batch as it stands."""
-        return np.arange(len(self.source))
-
-    def source_of(self, part: Part) -> IntArray:
-        """Return the raw state each row of a part comes from."""
-        return self.source if part.origin is self.every else self.source[part.origin]
-
-    def drawn_of(self, part: Part) -> IntArray:
-        """Return what `~` gave to each row of a part."""
-        return self.drawn if part.origin is self.every else self.drawn[part.origin]
-
-    def weight_of(self, part: Part) -> WeightArray:
-        """Return the weight of each row of a part."""
-        if part.weight is not None:
-            return part.weight
-        return self.weight if part.origin is self.every else self.weight[part.origin]
 
 
 class Walk:
@@ -109,10 +51,10 @@ class Walk:
     parts meet before they go on together.
     """
 
-    def __init__(self, explorer: Explorer, batch: Batch) -> None:
-        """Start with nothing on its way; states and edges go to the explorer."""
-        self.explorer, self.batch = explorer, batch
-        self.flow, self.table = explorer.flow, explorer.table
+    def __init__(self, states: RawStates, supports: Supports, batch: Batch) -> None:
+        """Start with nothing on its way; what is found goes to `states`."""
+        self.states, self.supports, self.batch = states, supports, batch
+        self.flow, self.table = states.flow, states.table
         self.waiting: dict[int, list[Part]] = {}
         self.queue: list[tuple[int, int]] = []
         self.ends: list[tuple[Part, IntArray]] = []
@@ -135,9 +77,9 @@ class Walk:
             self._step(index, self._met(index, self.waiting.pop(index)))
             self.n_steps += 1
             if self.n_steps % 64 == 0:
-                self.explorer.limits.check_time(f"{self.explorer.n_states} states explored")
+                self.states.check_time()
         if self.ends:
-            self.explorer.record(self.batch, self.ends)
+            self.states.record(self.batch, self.ends)
 
     def finish(self, part: Part, targets: IntArray) -> None:
         """Record that the rows have reached raw states (or `STOPPED`)."""
@@ -199,7 +141,7 @@ class Walk:
         matters where edges are labelled with it.)
         """
         frame, rows = part.frame.below(live)
-        if rows is None or 2 * frame.n_rows > len(rows) or self.explorer.labelled_edges is not None:
+        if rows is None or 2 * frame.n_rows > len(rows) or self.states.labelled_edges is not None:
             return part
         starts = marked(are_first(rows))
         kept = rows[starts]
@@ -246,7 +188,7 @@ class Walk:
         self.n_passes += 1
         may_pass = self.n_passes <= MAX_PASSES and len(part.origin) <= MAX_PASSING
         if may_pass:
-            self.explorer.n_passed += len(part.origin)
+            self.states.n_passed += len(part.origin)
         return may_pass
 
     def _arrive(
@@ -255,7 +197,7 @@ class Walk:
         """End at a cut point, with its extra column and what is live there."""
         if len(part.origin):
             live = {name: part.frame[name] for name in self.flow.live_at(point)}
-            states = self.explorer.reach(cut, extra | live, part, self.batch, span)
+            states = self.states.reach(cut, extra | live, part, self.batch, span)
             self.finish(part, states)
 
     def _valued(self, expr: Expr, part: Part, span: Span) -> tuple[IntArray, Part]:
@@ -279,7 +221,7 @@ class Walk:
     def _met_mistake(self, fault: Fault, span: Span, part: Part, row: int) -> None:
         origin = int(part.origin[row])
         source, drawn = int(self.batch.source[origin]), int(self.batch.drawn[origin])
-        self.explorer.met(fault, span, source, drawn)
+        self.states.add_mistake(fault, span, source, drawn)
 
     def _assign_cell(self, node: AssignCell, part: Part) -> None:
         index, part = self._valued(node.index, part, node.span)
@@ -333,7 +275,7 @@ class Walk:
         self._send(node.orelse, part.at(orelse))
 
     def _sample(self, index: int, node: Sample, part: Part) -> None:
-        numbers = distributions(node.distribution, part.frame, self.explorer.supports)
+        numbers = distributions(node.distribution, part.frame, self.supports)
         if self._report(numbers, node.span, part):
             rows = marked(numbers < FIRST_FAULT)
             numbers, part = numbers[rows], part.at(rows)
@@ -342,7 +284,7 @@ class Walk:
         kept = _kept_at_sample(self.flow, node)
         columns = {DRAWS: numbers} | {name: part.frame[name] for name in kept}
         cut: Cut = ("sample", index)
-        self.finish(part, self.explorer.reach(cut, columns, part, self.batch, node.span))
+        self.finish(part, self.states.reach(cut, columns, part, self.batch, node.span))
 
 
 def _kept_at_sample(flow: Flow, node: Sample) -> tuple[str, ...]:
@@ -363,8 +305,3 @@ def _index_faults(node: AssignCell, index: IntArray, table: ValueTable) -> IntAr
         mistake = IndexOutOfRange(node.index.span, (), what)
         result[index == code] = table.fault(MistakeFault(mistake))
     return result
-
-
-def spoken(name: str) -> str:
-    """Return a variable's name as the user wrote it."""
-    return name.split("#", maxsplit=1)[0]

@@ -64,3 +64,8 @@ def mistake_of(fault: Fault, place: Span, run: tuple[str, ...]) -> RunMistake:
             return LengthsDiffer(span, run, fault.title)
         case "too large":
             return NumberTooLarge(span, run, fault.title)
+
+
+def spoken(name: str) -> str:
+    """Return a variable's name as the user wrote it."""
+    return name.split("#", maxsplit=1)[0]
