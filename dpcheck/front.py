@@ -33,7 +33,7 @@ from dpcheck.check.quantities.output_rows import output_rows
 from dpcheck.check.values.verdicts import Amount, Cell, Table, Undecided, Value
 from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.exact import ExpNumber, Number, exact_text
+from dpcheck.exact import ExpNumber, as_fraction, exact_text
 from dpcheck.explore import MistakesFound, labelled
 from dpcheck.limits import LimitReached, Limits, RunLimits
 from dpcheck.model import program, surface
@@ -357,7 +357,7 @@ class Target:
         """
         rows = output_rows(self.chain(), self._limits())
         return {
-            state: {shown: _probability(p) for shown, p in row.items()}
+            state: {shown: as_fraction(p) for shown, p in row.items()}
             for state, row in rows.items()
         }
 
@@ -425,7 +425,3 @@ class Target:
 
     def _limits(self) -> Limits:
         return RunLimits(self.max_states, self.timeout).of_a_claim()
-
-
-def _probability(p: Number) -> Probability:
-    return p if isinstance(p, ExpNumber) else Fraction(str(p))

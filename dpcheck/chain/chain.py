@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcheck.exact import as_fraction, number
 from dpcheck.records import dataclass, field
 
 if TYPE_CHECKING:  # importing numpy.typing takes as long as a small check
+    import networkx as nx
     from numpy.typing import NDArray
 
     IntArray = NDArray[np.int64]
@@ -42,6 +44,14 @@ class NeighborRelation:
 
     pairs: IntArray
     later: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+    def to_networkx(self) -> nx.Graph[int]:
+        """Return the graph of `pairs`; states without neighbors are left out."""
+        import networkx as nx
+
+        graph: nx.Graph[int] = nx.Graph()
+        graph.add_edges_from(self.pairs.tolist())
+        return graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +107,34 @@ class Chain:
         if self.diverged is not None:
             into_sinks = into_sinks | (self.targets == self.diverged)
         return int(len(self.targets) - np.count_nonzero(into_sinks))
+
+    def to_networkx(self) -> nx.DiGraph[int]:
+        """Return the chain as a graph of networkx, to draw it or to run algorithms on it.
+
+        A node is the number of a state, with `text`, `is_initial`, `labels` (sorted) and `shows`
+        (None for nothing); an edge has its exact `probability`, a `Fraction` or an `ExpNumber`.
+
+        >>> import dpcheck
+        >>> graph = dpcheck.mechanisms.survey().chain().to_networkx()
+        >>> graph.nodes[0]["text"], [graph[0][t]["probability"] for t in sorted(graph[0])]
+        ('x = pos', [Fraction(3, 4), Fraction(1, 4)])
+        """
+        import networkx as nx
+
+        graph: nx.DiGraph[int] = nx.DiGraph()
+        initial = set(self.initial.tolist())
+        for state, shown in enumerate(self.observation.tolist()):
+            graph.add_node(
+                state,
+                text=self.state_text(state),
+                is_initial=state in initial,
+                labels=sorted(name for name, mask in self.labelling.items() if mask[state]),
+                shows=None if shown < 0 else self.observation_text(shown),
+            )
+        sources = np.arange(self.n_states).repeat(self.indptr[1:] - self.indptr[:-1]).tolist()
+        denominators = self.denominators.tolist()
+        for s, t, weight in zip(
+            sources, self.targets.tolist(), self.numerators.tolist(), strict=True
+        ):
+            graph.add_edge(s, t, probability=as_fraction(number(weight, denominators[s])))
+        return graph

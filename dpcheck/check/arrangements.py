@@ -79,8 +79,7 @@ def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
         return chain
     import networkx as nx
 
-    graph = nx.Graph()
-    graph.add_edges_from(chain.neighbors.pairs.tolist())
+    graph = chain.neighbors.to_networkx()
     found: list[tuple[int, int]] = []
     for state in sorted(graph.nodes):
         limits.check_time(f"{len(found)} pairs at distance {exact_text(distance)} or less found")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
@@ -30,6 +31,9 @@ from dpcheck.exact.polynomial import (
     precisions,
 )
 from dpcheck.records import dataclass
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Rational = fmpq
 
@@ -180,6 +184,19 @@ def number(numerator: Whole, denominator: Whole = 1) -> Number:
 
 
 from_parts = number
+
+
+def as_fraction(value: Number) -> Fraction | ExpNumber:
+    """Return the number as Python's own fraction where it is rational.
+
+    >>> as_fraction(number(6, 4)), as_fraction(2)
+    (Fraction(3, 2), Fraction(2, 1))
+    """
+    from fractions import Fraction
+
+    if isinstance(value, ExpNumber):
+        return value
+    return Fraction(value) if isinstance(value, int) else Fraction(int(value.p), int(value.q))
 
 
 def as_fraction_parts(value: Number) -> tuple[Whole, Whole]:

@@ -7,12 +7,17 @@ Every number appears twice: exactly, and as the exact value correctly rounded to
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, assert_never
+
+from flint import fmpz
 
 from dpcheck.limits import Limit
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
+    import sympy
+
     from dpcheck.privacy.enclosed import Measure
 
 
@@ -28,6 +33,30 @@ class Amount:
     decimal: str
     exp: str | None = None
     enclosure: tuple[str, str] | None = None
+
+    def sympy(self) -> sympy.Expr:
+        """Return the exact number as an expression of sympy.
+
+        Raises `ValueError` for a number that is known by an enclosure only.
+
+        >>> Amount("1/2*ln(3) + exp(-1/2)", "1.1558358141").sympy()
+        log(3)/2 + exp(-1/2)
+        """
+        import sympy
+
+        if self.exact.startswith("in ["):
+            raise ValueError(f"no exact form is known: the number lies {self.exact}")
+        # Python reads no integers of more than 4300 digits, and would divide in floats: names
+        # stand for the integers until sympy has read the rest.
+        integers: dict[str, sympy.Integer] = {}
+
+        def named(digits: re.Match[str]) -> str:
+            name = f"integer_{len(integers)}"
+            integers[name] = sympy.Integer(int(fmpz(digits.group())))
+            return name
+
+        text = re.sub(r"\d+", named, self.exact)
+        return sympy.sympify(text, locals={**integers, "inf": sympy.oo})
 
 
 @dataclass(frozen=True, slots=True)
