@@ -5,11 +5,15 @@ A limit is never a mistake and never an answer: whoever catches `LimitReached` r
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from collections.abc import Callable
-from typing import Literal, assert_never
+from typing import Literal, TypeVar, assert_never
 
 from dpcheck.records import dataclass
+
+T = TypeVar("T")
 
 Tick = Callable[[str], None]
 """Takes a progress report now and then, and may raise to stop the work: `Limits.check_time`."""
@@ -151,3 +155,51 @@ def run_limits(
 def too_large(sentence: str, advice: str) -> LimitReached:
     """Return that a size is beyond what a method can do: which, and what to ask instead."""
     return LimitReached(Limit("size", unit=sentence, advice=advice))
+
+
+# --- deep recursion ------------------------------------------------------------------------
+
+FRAMES = 50_000
+"""Calls within each other that `with_deep_stack` allows, more than limits on nesting need.
+
+A call of a function adds the nesting of its body, 50 calls of 150 levels, several frames each.
+"""
+
+BYTES_A_FRAME = 1024
+"""Of the machine's stack; at most 330 were measured, for texts of nested tuples (Python 3.11)."""
+
+_here = threading.local()
+
+
+def with_deep_stack(work: Callable[[], T]) -> T:
+    """Return what the work returns, done where calls may nest deeply.
+
+    Python ends deep recursion by `RecursionError`, but only if its own limit comes before the end
+    of the machine's stack, of which nobody knows how much the caller left. So the work is done in
+    a thread with a stack of its own, large enough for all calls that Python then allows.
+    """
+    if getattr(_here, "is_deep", False):
+        return work()
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        _here.is_deep = True
+        try:
+            found.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again, where it is waited for
+            failed.append(error)
+
+    before = sys.getrecursionlimit(), threading.stack_size(FRAMES * BYTES_A_FRAME)
+    sys.setrecursionlimit(max(before[0], FRAMES))
+    thread = threading.Thread(target=run, daemon=True)
+    try:
+        thread.start()
+        threading.stack_size(before[1])
+        thread.join()
+    finally:
+        threading.stack_size(before[1])
+        sys.setrecursionlimit(before[0])
+    for error in failed:
+        raise error
+    return found[0]

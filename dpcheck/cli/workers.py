@@ -28,7 +28,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from dpcheck.check.values.verdicts import Value
 from dpcheck.cli.memory import limit_memory
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.limits import Limit, RunLimits
+from dpcheck.limits import Limit, RunLimits, with_deep_stack
 from dpcheck.records import dataclass, replace
 from dpcheck.report.told import told
 from dpcheck.source import SourceText
@@ -217,10 +217,7 @@ def _work(
     status = _FAILED
     try:
         _settle(limits, complaining)
-        sources: dict[SourceText, int] = {}
-        for event in work.events(heard):
-            _tell(telling, event, sources)
-        _tell(telling, _End(None), sources)
+        with_deep_stack(lambda: _tell_all(work.events(heard), telling))
         status = 0
     except MemoryError:
         status = _OUT_OF_MEMORY
@@ -230,6 +227,14 @@ def _work(
         os.write(complaining, traceback.format_exc().encode())
     finally:
         os._exit(status)
+
+
+def _tell_all(events: Iterator[T], telling: int) -> None:
+    """Write every event to the parent, and that there are no more."""
+    sources: dict[SourceText, int] = {}
+    for event in events:
+        _tell(telling, event, sources)
+    _tell(telling, _End(None), sources)
 
 
 def _settle(limits: RunLimits, complaining: int) -> None:

@@ -143,6 +143,10 @@ def answered(
     except TooLarge as number:
         long = too_large(str(number), "use exponents that are small multiples of one number")
         yield answer(_undecided(long, explored))
+    except RecursionError:
+        explorations.forget()
+        deep = too_large("a value is nested too deeply", "values of fewer levels")
+        yield answer(_undecided(deep, explored))
     except MemoryError:
         explorations.forget()
         full = LimitReached(Limit("memory", allowed.max_memory or 0))

@@ -7,14 +7,14 @@ their mistakes are seen.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
+from dpcheck.diagnostics.syntax import NestedTooDeeply
+from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.model import surface
 from dpcheck.model.expressions import Var
 from dpcheck.model.program import Mechanism, Part, Target
@@ -73,23 +73,11 @@ def resolve_model(
     `broken_names` are declared by items with syntax errors: nobody calls them unknown.
     """
     session = Session(dict(overrides or {}), broken_names)
-    with deep_recursion():
-        return _resolved(main, imported, session)
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Let Python recurse as deep as the parser's and this room's limits on nesting may need.
-
-    A call of a function adds the nesting of its body: at most `MAX_CALL_DEPTH` times the
-    `MAX_NESTING` levels of one declaration, several frames each.
-    """
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 50_000))
     try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+        return with_deep_stack(lambda: _resolved(main, imported, session))
+    except RecursionError:
+        deep = NestedTooDeeply(Span(main.source, 0, 0), FRAMES)
+        return Resolved((), {}, frozenset(), (deep,), session)
 
 
 def _resolved(
@@ -140,8 +128,8 @@ def instantiate(
     file, declaration = session.main.visible[name]
     assert isinstance(declaration, TargetItem), "targets are mechanisms and chains"
     before = set(session.found)
-    with deep_recursion():
-        target = _instance(file, declaration, parameters, scope, declaration.name.span)
+    place = declaration.name.span
+    target = with_deep_stack(lambda: _instance(file, declaration, parameters, scope, place))
     mistakes = tuple(m for key, m in session.found.items() if key not in before)
     return (target if resolved.is_sound else None), mistakes
 
