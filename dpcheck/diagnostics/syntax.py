@@ -542,8 +542,9 @@ Right: import "noise/laplace.dpm"
 class LogarithmOfQuotient(Mistake):
     """`ln a/b` is (ln a)/b: right, but rarely meant."""
 
-    argument: str
-    divisor: str
+    written: str
+    meant: str
+    other: str
 
     code: ClassVar[str] = "DP119"
     severity: ClassVar = "warning"
@@ -558,13 +559,12 @@ Clear:   dp(ln(3/2))        dp((ln 3)/2)
     @property
     def title(self) -> str:
         """Both readings."""
-        return f"`ln {self.argument}/{self.divisor}` means (ln {self.argument})/{self.divisor}"
+        return f"`{self.written}` means {self.meant}"
 
     @property
     def help(self) -> str | None:
         """The two clear ways."""
-        left, right = self.argument, self.divisor
-        return f"write `ln({left}/{right})` or `(ln {left})/{right}`"
+        return f"write `{self.other}` or `{self.meant}`"
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,16 @@ class Binder:
 Expr = Const | Var | ArrayVar | Apply | Logic | If | Let | Binder
 
 
+def primed_name(name: str) -> str:
+    """Return the variable with the neighbor's value of an input variable.
+
+    >>> primed_name("x"), primed_name("q[1]")
+    ("x'", "q'[1]")
+    """
+    array, bracket, index = name.partition("[")
+    return f"{array}'{bracket}{index}"
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Return the direct subexpressions, in evaluation order."""
     match expr:

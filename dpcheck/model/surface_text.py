@@ -100,9 +100,9 @@ def written_text(node: Expression | Argument | Target, texts: Mapping[str, str])
         after = source[name.span.end :].lstrip()[:1] if name.span.end < end else ""
         if not re.fullmatch(r'\w+|"[^"]*"', text) and not _stands_alone(before, after):
             text = f"({text})"
-        parts += [_one_line(source[start : name.span.start]), text]
+        parts += [one_line(source[start : name.span.start]), text]
         start = name.span.end
-    parts.append(_one_line(source[start:end]))
+    parts.append(one_line(source[start:end]))
     return "".join(parts)
 
 
@@ -332,7 +332,7 @@ def _stands_alone(before: str, after: str) -> bool:
     return (not before or before in "([{,:=<>") and (not after or after in ")]},:=<>")
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return text without comments, every run of white space outside of quotes one space."""
 
     def shown(match: re.Match[str]) -> str:

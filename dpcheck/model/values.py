@@ -7,7 +7,7 @@ Python's `True == 1` must never leak: compare values with `same_value` and key t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Container, Hashable, Iterable, Iterator
 
 from dpcheck.exact import Budget, ExpNumber, Rational, exact_text
 from dpcheck.model.words import word_text
@@ -117,8 +117,10 @@ def same_value(left: Value, right: Value) -> bool:
     return value_key(left) == value_key(right)
 
 
-def value_text(value: Value) -> str:
+def value_text(value: Value, taken: Container[str] = ()) -> str:
     """Return a value as the language writes it; no two values are written alike.
+
+    Symbols that are among the names `taken` by something else stand in quotes.
 
     >>> value_text((Symbol("top"), True)), value_text(SetValue(range(0, 4)))
     ('(top, true)', '0..3')
@@ -129,21 +131,21 @@ def value_text(value: Value) -> str:
         case bool():
             return "true" if value else "false"
         case Symbol(name=name):
-            return word_text(name)
+            return f'"{name}"' if name in taken else word_text(name)
         case DistributionName(name=name):
             return name
         case tuple():
-            return f"({_listed(value)})"
+            return f"({_listed(value, taken)})"
         case ArrayValue(lo=lo, items=items):
             first = "" if lo == 1 else f"{lo}: "  # arrays with other indices are other values
-            return f"[{first}{_listed(items)}]"
+            return f"[{first}{_listed(items, taken)}]"
         case SetValue(items=range() as items) if items:
             return f"{value_text(items[0])}..{value_text(items[-1])}"
         case SetValue(items=items):
-            return f"{{{_listed(items)}}}"
+            return f"{{{_listed(items, taken)}}}"
         case _:
             return exact_text(value)
 
 
-def _listed(values: Iterable[Value]) -> str:
-    return ", ".join(value_text(value) for value in values)
+def _listed(values: Iterable[Value], taken: Container[str]) -> str:
+    return ", ".join(value_text(value, taken) for value in values)

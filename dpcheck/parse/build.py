@@ -25,6 +25,7 @@ from dpcheck.diagnostics.syntax import (
     UnknownLibrary,
 )
 from dpcheck.model import surface as s
+from dpcheck.model.surface_text import one_line, surface_text
 from dpcheck.model.words import KEYWORDS
 from dpcheck.parse.depth import too_deep_place
 from dpcheck.parse.tokens import Token
@@ -677,8 +678,11 @@ class Builder:
             and left.span.start == span.start
             and left.operand.span.end == left.span.end
         ):
-            argument, divisor = left.operand.span.text, right.span.text
-            self._report(LogarithmOfQuotient(span, argument, divisor))
+            here = {"operator_span": span, "span": span}
+            read = s.Arithmetic("/", left, right, **here)
+            other = s.Logarithm(s.Arithmetic("/", left.operand, right, **here), span=span)
+            texts = one_line(span.text), surface_text(read), surface_text(other)
+            self._report(LogarithmOfQuotient(span, *texts))
         return self.arithmetic(span, left, operator, right)
 
     def negative(self, span: Span, operand: s.Expression) -> s.Negative:

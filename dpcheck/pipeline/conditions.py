@@ -7,8 +7,8 @@ from math import prod
 from dpcheck.explore import Explored
 from dpcheck.model.expressions import Const, Expr
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
-from dpcheck.model.values import SetValue, Symbol, Value, value_text
-from dpcheck.model.words import is_plain
+from dpcheck.model.values import SetValue, value_text
+from dpcheck.model.words import word_text
 
 
 def condition_of(text: str, target: Target, explored: Explored) -> str | None:
@@ -30,14 +30,14 @@ def _inputs(mechanism: Mechanism, explored: Explored, state: int) -> str:
     taken = frozenset(one.name for one in mechanism.inputs)
     parts = []
     for one in mechanism.inputs:
-        written = _name(one.name, frozenset())
+        written = word_text(one.name)
         names = [written]
         if one.lo is not None:
             names = [f"{written}[{k}]" for k, _ in enumerate(one.cells, start=one.lo)]
         columns = (one.name,) if one.lo is None else one.cells
         for name, column in zip(names, columns, strict=True):
             value = explored.table.value(int(explored.inputs[column][state]))
-            parts.append(f"{name} = {_written(value, taken)}")
+            parts.append(f"{name} = {value_text(value, taken)}")
     return " & ".join(parts)
 
 
@@ -53,8 +53,8 @@ def _member(chain: ExplicitChain, state: int) -> str:
         indices: list[str] = []
         for elements in reversed(sets):
             place, digit = divmod(place, len(elements))
-            indices.insert(0, _written(elements.items[digit], frozenset()))
-        name = _name(family.name, frozenset())
+            indices.insert(0, value_text(elements.items[digit]))
+        name = word_text(family.name)
         return f"{name}[{', '.join(indices)}]" if indices else name
     raise AssertionError("every state belongs to a family")
 
@@ -63,18 +63,3 @@ def _elements(domain: Expr) -> SetValue:
     assert isinstance(domain, Const), "index sets are known"
     assert isinstance(domain.value, SetValue), "index sets are sets"
     return domain.value
-
-
-def _written(value: Value, taken: frozenset[str]) -> str:
-    """Return a value as a claim writes it; symbols that other names hide stand in quotes."""
-    match value:
-        case Symbol(name=name):
-            return _name(name, taken)
-        case tuple():
-            return f"({', '.join(_written(item, taken) for item in value)})"
-        case _:
-            return value_text(value)
-
-
-def _name(name: str, taken: frozenset[str]) -> str:
-    return name if is_plain(name) and name not in taken else f'"{name}"'

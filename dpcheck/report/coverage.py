@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpcheck.exact import Rational
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var
 from dpcheck.model.program import (
     AdjacentAll,
@@ -14,7 +15,8 @@ from dpcheck.model.program import (
     Mechanism,
     Target,
 )
-from dpcheck.model.values import value_text
+from dpcheck.model.surface_text import one_line
+from dpcheck.model.values import SetValue, Symbol, Value, value_text
 
 _ENDS_SHOWN = 3
 _PAIRS_SHOWN = 4
@@ -29,35 +31,41 @@ def covered_by(target: Target) -> tuple[str, ...]:
 
 def _inputs(mechanism: Mechanism) -> tuple[str, ...]:
     """Return `for x in 0..5, public t in 0..3`."""
-    inputs = ", ".join(_input_text(declared) for declared in mechanism.inputs)
+    taken = _names(mechanism)
+    inputs = ", ".join(_input_text(declared, taken) for declared in mechanism.inputs)
     return (f"for {inputs}",) if inputs else ()
 
 
-def _input_text(declared: Input) -> str:
+def _names(mechanism: Mechanism) -> frozenset[str]:
+    """Return the names of the inputs: a symbol of such a name is written in quotes."""
+    return frozenset(declared.name for declared in mechanism.inputs)
+
+
+def _input_text(declared: Input, taken: frozenset[str]) -> str:
     public = "public " if declared.is_public else ""
     index = ""
     if declared.lo is not None:
         index = f"[{declared.lo}..{declared.lo + len(declared.cells) - 1}]"
-    where = "" if declared.where is None else f" where {_condition_text(declared.where)}"
-    return f"{public}{declared.name}{index} in {_set_text(declared.domain)}{where}"
+    where = "" if declared.where is None else f" where {_condition_text(declared.where, taken)}"
+    return f"{public}{declared.name}{index} in {_set_text(declared.domain, taken)}{where}"
 
 
-def _set_text(domain: Expr) -> str:
+def _set_text(domain: Expr, taken: frozenset[str]) -> str:
     """Return a set with the values its parameters have, where that is short, else as written."""
     match domain:
         case Const(value=value):
-            return value_text(value)
+            return value_text(value, taken)
         case Apply(op="range", args=(Const(value=lo), Const(value=hi))):
             return f"{value_text(lo)}..{value_text(hi)}"
         case Apply(op="set", args=args) if all(isinstance(arg, Const) for arg in args):
-            return "{" + ", ".join(_set_text(arg) for arg in args) + "}"
+            return "{" + ", ".join(_set_text(arg, taken) for arg in args) + "}"
         case _:
             return _source_text(domain)
 
 
 def _source_text(expr: Expr) -> str:
     """Return an expression as the user wrote it, in one line."""
-    return " ".join(expr.span.text.split())
+    return one_line(expr.span.text)
 
 
 _INFIX = {
@@ -68,38 +76,53 @@ _PREFIX = {"abs", "sum", "min", "max", "len", "floor", "ceil", "hamming", "l1", 
 _JOINED = {"and": " & ", "or": " | ", "implies": " => "}
 
 
-def _condition_text(expr: Expr) -> str:
+def _condition_text(expr: Expr, taken: frozenset[str]) -> str:
     """Return a condition with the values its parameters have; as written where that is unclear."""
-    text = _filled_in(expr)
+    text = _filled_in(expr, taken)
     return _source_text(expr) if text is None else text[0]
 
 
-def _filled_in(expr: Expr) -> tuple[str, int] | None:
+def _filled_in(expr: Expr, taken: frozenset[str]) -> tuple[str, int] | None:
     """Return the text of an expression and how tightly it binds, or None for rarer shapes."""
     match expr:
         case Const(value=value):
-            return value_text(value), 9
+            return value_text(value, taken), _tightness(value)
         case Var(name=name) | ArrayVar(name=name):
             return name, 9
         case Apply(op=op, args=(left, right)) if op in _INFIX:
             word = ".." if op == "range" else f" {op} "
-            parts = _operands((left, right), _INFIX[op])
+            parts = _operands((left, right), _INFIX[op], taken)
             return None if parts is None else (word.join(parts), _INFIX[op])
         case Apply(op=op, args=args) if op in _PREFIX:
-            parts = _operands(args, -1)
+            parts = _operands(args, -1, taken)
             return None if parts is None else (f"{op}({', '.join(parts)})", 9)
         case Logic(op=op, args=args):
-            parts = _operands(args, 0)
+            parts = _operands(args, 0, taken)
             return None if parts is None else (_JOINED[op].join(parts), 0)
         case _:
             return None
 
 
-def _operands(args: Sequence[Expr], outer: int) -> list[str] | None:
+def _tightness(value: Value) -> int:
+    """Return how tightly the text of a value binds."""
+    match value:
+        case bool() | Symbol() | tuple():
+            return 9
+        case SetValue(items=items):
+            return _INFIX["range"] if isinstance(items, range) and items else 9
+        case int():
+            return 9 if value >= 0 else 5
+        case Rational():
+            return _INFIX["/"]
+        case _:
+            return 0
+
+
+def _operands(args: Sequence[Expr], outer: int, taken: frozenset[str]) -> list[str] | None:
     """Return the texts of operands, in parentheses where they bind no tighter than `outer`."""
     texts = []
     for arg in args:
-        part = _filled_in(arg)
+        part = _filled_in(arg, taken)
         if part is None:
             return None
         texts.append(part[0] if part[1] > outer else f"({part[0]})")
@@ -107,15 +130,16 @@ def _operands(args: Sequence[Expr], outer: int) -> list[str] | None:
 
 
 def _adjacency(mechanism: Mechanism) -> tuple[str, ...]:
+    taken = _names(mechanism)
     texts: list[str] = []
     for clause in mechanism.adjacency:
         match clause:
             case AdjacentAll():
                 texts.append("all")
             case AdjacentWhere(condition=condition):
-                texts.append(_condition_text(condition))
+                texts.append(_condition_text(condition, taken))
             case AdjacentPairs(pairs=pairs):
-                shown = [f"({value_text(v)}, {value_text(w)})" for v, w in pairs[:_PAIRS_SHOWN]]
+                shown = [value_text(pair, taken) for pair in pairs[:_PAIRS_SHOWN]]
                 more = ["..."] if len(pairs) > _PAIRS_SHOWN else []
                 texts.append(", ".join(shown + more))
     return ("adjacent " + " or ".join(texts),) if texts else ()
@@ -125,9 +149,9 @@ def _chain_facts(chain: ExplicitChain) -> tuple[str, ...]:
     """Return the initial states and the adjacency of an explicit chain, as written."""
     facts = []
     if chain.initial is not None:
-        states = [" ".join(state.span.text.split()) for state in chain.initial]
+        states = [one_line(state.span.text) for state in chain.initial]
         facts.append("from " + ", ".join(states[:_ENDS_SHOWN]) + (", ..." * (len(states) > 3)))
-    clauses = [_clause(" ".join(clause.span.text.split())) for clause in chain.adjacency]
+    clauses = [_clause(one_line(clause.span.text)) for clause in chain.adjacency]
     if clauses:
         more = ", ..." if len(clauses) > _PAIRS_SHOWN else ""
         facts.append("adjacent " + ", ".join(clauses[:_PAIRS_SHOWN]) + more)

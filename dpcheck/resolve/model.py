@@ -24,7 +24,7 @@ from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.claims.arrangements import Leaf, arranged, arranged_text, is_askable, leaves
 from dpcheck.resolve.claims.claims import at_condition, claim, quantity_names
-from dpcheck.resolve.claims.formulas import Collected, Reader
+from dpcheck.resolve.claims.formulas import Collected, Reader, filled_in_texts
 from dpcheck.resolve.expressions.expressions import (
     argument_value,
     constant_of_file,
@@ -376,7 +376,7 @@ class _Expansion:
         arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
         if not is_askable(asked, arrangement, reader, question):
             return
-        texts = {name: value_text(value) for name, value in reader.filled_in.items()}
+        texts = filled_in_texts(reader)
         at_text = None if question.at is None else written_text(question.at, texts)
         for name in quantity_names(question.claim):
             texts.pop(name, None)

@@ -231,7 +231,7 @@ def test_the_neighbors_values_are_primed_variables():
     )
     (clause,) = core.adjacency
     assert isinstance(clause, AdjacentWhere)
-    assert set(reads(clause.condition)) == {"b[1]", "b[2]", "b[1]'", "b[2]'", "t'"}
+    assert set(reads(clause.condition)) == {"b[1]", "b[2]", "b'[1]", "b'[2]", "t'"}
 
 
 def test_equal_parameters_give_the_same_target():

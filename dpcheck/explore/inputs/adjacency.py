@@ -29,7 +29,7 @@ from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
 from dpcheck.limits import Limit, LimitReached, Limits
-from dpcheck.model.expressions import Apply, Expr, reads
+from dpcheck.model.expressions import Apply, Expr, primed_name, reads
 from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
 from dpcheck.model.values import ArrayValue, Value, value_text
 from dpcheck.records import dataclass
@@ -86,7 +86,9 @@ def neighbor_pairs(
 def _primed_names(inputs: Columns, condition: Expr | None) -> dict[str, str]:
     """Return what the condition calls the neighbor's value of each input variable."""
     used = () if condition is None else (name for name in reads(condition) if "'" in name)
-    return {name: f"{name}'" for name in inputs} | {name.replace("'", ""): name for name in used}
+    return {name: primed_name(name) for name in inputs} | {
+        name.replace("'", ""): name for name in used
+    }
 
 
 def symmetric(found: Sequence[IntArray], n_states: int) -> IntArray:

@@ -597,11 +597,21 @@ def _text(tree: surface.Expression, reader: Reader) -> str:
 
 
 def _is_bare(name: str, scope: Scope) -> bool:
-    """Tell whether a symbol is written without quotes: no input or constant hides it."""
-    _, declaration = scope.file.visible.get(name, (None, None))
-    is_hidden = isinstance(scope.bindings.get(name), Held)
-    is_hidden = is_hidden or isinstance(declaration, surface.Constant)
-    return is_plain(name) and not is_hidden
+    """Return whether a symbol is written without quotes."""
+    return is_plain(name) and name not in taken_names(scope)
+
+
+def taken_names(scope: Scope) -> frozenset[str]:
+    """Return the names of inputs and constants: they hide symbols."""
+    held = (name for name, binding in scope.bindings.items() if isinstance(binding, Held))
+    visible = scope.file.visible.items()
+    return frozenset(held).union(n for n, (_, d) in visible if isinstance(d, surface.Constant))
+
+
+def filled_in_texts(reader: Reader) -> dict[str, str]:
+    """Return the values that a reader of the report sees in place of names, as a claim has them."""
+    taken = taken_names(reader.scope)
+    return {name: value_text(value, taken) for name, value in reader.filled_in.items()}
 
 
 def value_trees(
@@ -626,6 +636,16 @@ def _value_tree(value: Value, span: Span, scope: Scope) -> surface.Expression | 
             return surface.Tuple(known, span=span) if len(known) == len(items) else None
         case int() | Rational():
             return _number_tree(value, span)
+        case SetValue(items=range() as items) if items:
+            ends = (_number_tree(end, span) for end in (items[0], items[-1]))
+            return surface.Range(*ends, span=span)
+        case SetValue(items=items):
+            listed = _value_tree(tuple(items), span, scope)
+            return (
+                surface.SetLiteral(listed.items, span=span)
+                if isinstance(listed, surface.Tuple)
+                else None
+            )
         case _:
             return None
 

@@ -22,7 +22,7 @@ from dpcheck.model.expressions import Apply, reads
 from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import value_text
-from dpcheck.resolve.claims.formulas import Reader, budget, probability
+from dpcheck.resolve.claims.formulas import Reader, budget, filled_in_texts, probability
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.source import Span
 
@@ -138,7 +138,7 @@ def _accuracy(
     found = [(number, key) for number, key in errors if number is not None and key is not None]
     if beta is None or not found or len(found) < len(errors):
         return None
-    texts = {name: value_text(known) for name, known in reader.filled_in.items()}
+    texts = filled_in_texts(reader)
     written = ", ".join(written_text(argument, texts) for argument in arguments)
     return LeastError(tuple(found), beta, f"accuracy({written})", span)
 

@@ -25,6 +25,7 @@ from dpcheck.model.expressions import (
     Logic,
     Operator,
     Var,
+    primed_name,
 )
 from dpcheck.model.program import Distribution, ExplicitChain, Mechanism, Node
 from dpcheck.model.values import ArrayValue, SetValue, Value
@@ -80,7 +81,7 @@ def report_wrong_kinds(mechanism: Mechanism, scope: Scope) -> None:
         cell: Kinds(_items(given.domain, {})) for given in mechanism.inputs for cell in given.cells
     }
     checker = KindChecker(scope, _variable_kinds(mechanism, inputs))
-    neighbors = {f"{name}'": kinds for name, kinds in inputs.items()}
+    neighbors = {primed_name(name): kinds for name, kinds in inputs.items()}
     both = KindChecker(scope, {**inputs, **neighbors})
     for given in mechanism.inputs:
         if given.where is not None:

@@ -15,7 +15,7 @@ from dpcheck.diagnostics.structure import (
 )
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, reads
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, primed_name, reads
 from dpcheck.model.program import (
     Adjacency,
     AdjacentAll,
@@ -163,7 +163,7 @@ def _primed(shape: InputShape) -> Held:
     span = shape.declared.name.span
     if isinstance(variable, Var):
         return Held(Var(f"{variable.name}'", span), "input", span)
-    cells = tuple(f"{cell}'" for cell in variable.cells)
+    cells = tuple(map(primed_name, variable.cells))
     return Held(ArrayVar(f"{variable.name}'", variable.lo, cells, span), "input", span)
 
 
