@@ -150,3 +150,30 @@ def test_estimates_change_no_violation_and_no_sure_event(drawn, letter, budget, 
             one = Truths(chain, Limits())
             found.append((one.violating(asked, pairs).tolist(), one.sure_ends(asked.path, pairs)))
     assert found[0] == found[1]
+
+
+def test_margins_hold_between_the_exact_and_the_rounded_bound():
+    """With e^ε and δ known as floats, p runs through the floats around the exact E q + δ."""
+    choose = Random(7)
+    place = "dpcheck.check.formulas.float_verdicts"
+    n_near = 0
+    for _ in range(3000):
+        factor, q, delta = 1 + choose.random() * 3, choose.random(), choose.random() / 4
+        exactly = Fraction(factor) * Fraction(q) + Fraction(delta)
+        near = float(exactly)
+        p = [near]
+        for _ in range(9):
+            p = [math.nextafter(p[0], 0), *p, math.nextafter(p[-1], 9)]
+        ps, qs = np.array(p), np.full(len(p), q)
+        with (
+            patch(f"{place}.exp_float_bounds", return_value=(factor, factor)),
+            patch(f"{place}.float_bounds", return_value=(delta, delta)),
+        ):
+            found = clear_verdicts(Budget.ln(2), 0, (ps, ps), (qs, qs)).tolist()
+        for one, verdict_ in zip(p, found, strict=True):
+            n_near += verdict_ == OPEN
+            if verdict_ == VIOLATED:
+                assert Fraction(one) > exactly or Fraction(q) > Fraction(factor) * Fraction(one)
+            if verdict_ == SATISFIED:
+                assert Fraction(one) <= exactly
+    assert n_near > 3000

@@ -144,3 +144,28 @@ def test_common_rows_are_whole_and_least():
     numerators, denominator = common_row({0: exponential(number(-1, 2)), 1: number(1, 2)})
     assert numerators == {0: 2, 1: T}
     assert denominator == 2 * T
+
+
+HADAMARD = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
+
+
+@pytest.mark.parametrize("n_bits", range(2, 67))
+def test_digits_of_a_packed_solution_have_room_for_the_largest_coefficient(n_bits):
+    """One equation attains the bound of its coefficients, of every length modulo a byte."""
+    large = 2**n_bits - 2
+    for a, b in ((large * T, ExpPolynomial.exp(Rational(3, 2))), (-large * T, T)):
+        ((x,),) = linear._kronecker_solution([[a, b]], 1)
+        assert x == number(b, a)
+
+
+@pytest.mark.parametrize("n_bits", range(1, 17))
+def test_a_determinant_that_is_larger_than_the_product_of_its_entries_is_read_off(n_bits):
+    """The determinant of 4 x 4 signs is 16 (Hadamard): four bits more than its entries have."""
+    large = 2**n_bits - 1
+    rows = [[*(sign * large * T for sign in row), T] for row in HADAMARD]
+    xs = [x for (x,) in linear._kronecker_solution(rows, 4)]
+    for row in HADAMARD:
+        left = 0
+        for sign, x in zip(row, xs, strict=True):
+            left = add(left, multiply(number(sign * large * T), x))
+        assert left == number(T)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,31 @@ def test_a_wrong_denominator_is_never_proved() -> None:
     for wrong in (3**301 - 2**301 - 2, (3**301 - 2**301) // 7919, 12345):
         found = dixon_lifting._proved_denominator(lifted, digits, wrong, Limits())
         assert found is None or found % right == 0
+
+
+def test_the_distance_from_integers_is_never_underestimated() -> None:
+    """For any factor q, against the exact values; a margin left out is seen in some state."""
+    n = 300
+    lifted = dixon_lifting.LiftedSystem(ruin(n, 2, 3), Limits())
+    digits = dixon_lifting._Digits([], [], [], [], [])
+    for digit in lifted.digits(Limits()):
+        dixon_lifting._keep(digits, digit, np.array([5]))
+        if digit.total > 2000:
+            break
+    below = 3 ** (n + 1) - 2 ** (n + 1)
+    for q in (1, 12345, 3**200 + 1, below, below // 7919):
+        distances, _ = dixon_lifting._distances(lifted, digits, q, Limits())
+        assert distances is not None
+        for k in range(1, n + 1):
+            value = Fraction(q * (3**k - 2**k) * 2 ** (n + 1 - k), below)
+            assert Fraction(float(distances[k - 1])) >= abs(value - round(value))
+
+
+def test_a_sum_of_distances_of_one_proves_nothing() -> None:
+    lifted = dixon_lifting.LiftedSystem(ruin(50, 2, 3), Limits())
+    largest = float((lifted._sizes @ np.ones(50)).max())
+    for factor in (1.0, 1 - 2.0**-52):
+        assert not lifted.row_sums_below_one(np.full(50, factor / largest))
 
 
 @pytest.mark.parametrize("n_stored", [0, 1, 7, 20])
