@@ -35,7 +35,7 @@ from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, as_fraction, exact_text
 from dpcheck.explore import MistakesFound, labelled
-from dpcheck.limits import LimitReached, Limits, RunLimits
+from dpcheck.limits import MAX_STATES, LimitReached, Limits, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
 from dpcheck.parse import parse_expression, parse_model
@@ -141,15 +141,26 @@ class Model:
         kinds = surface.Mechanism | surface.Chain
         return tuple(dict.fromkeys(item.name.name for item in items if isinstance(item, kinds)))
 
-    def target(self, name: str, **parameters: Parameter) -> Target:
-        """Return a mechanism or chain with its parameters filled in. Raises `ModelError`."""
-        return Target(self, name, tuple(parameters.items()))
+    def target(
+        self,
+        name: str,
+        *,
+        max_states: int = MAX_STATES,
+        timeout: float | None = None,
+        **parameters: Parameter,
+    ) -> Target:
+        """Return a mechanism or chain with its parameters filled in. Raises `ModelError`.
+
+        `max_states` and `timeout` (seconds) limit each question; a parameter of one of these names
+        is given in the name, as in `model.target("m(timeout = 3)")`.
+        """
+        return Target(self, name, tuple(parameters.items()), max_states, timeout)
 
     def answers(
         self,
         select: str | None = None,
         *,
-        max_states: int = 10_000_000,
+        max_states: int = MAX_STATES,
         timeout: float | None = None,
     ) -> tuple[Answer, ...]:
         """Return the answer to every claim of the file, or to those that `select` matches.
@@ -164,7 +175,7 @@ class Model:
         )
 
     def ask(
-        self, text: str, *, max_states: int = 10_000_000, timeout: float | None = None
+        self, text: str, *, max_states: int = MAX_STATES, timeout: float | None = None
     ) -> tuple[Answer, ...]:
         """Return the answers to questions as if the file ended with them.
 
@@ -240,7 +251,7 @@ class Target:
     model: Model
     name: str
     parameters: tuple[tuple[str, Parameter], ...] = ()
-    max_states: int = 10_000_000
+    max_states: int = MAX_STATES
     timeout: float | None = None
     _explorations: Explorations = field(default_factory=Explorations, repr=False)
 

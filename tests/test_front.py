@@ -9,6 +9,7 @@ import pytest
 from dpcheck import mechanisms
 from dpcheck.cli import run
 from dpcheck.front import ModelError, load, loads
+from dpcheck.limits import LimitReached
 
 MODEL = """\
 mechanism m { input x in 0..1 adjacent all y ~ geometric(x, 1/2) clamped 0..1 output y }
@@ -50,3 +51,19 @@ def test_a_broken_target_of_a_command_is_shown_as_it_was_written(tmp_path, capsy
     complaint = capsys.readouterr().err
     assert "1 | m(\n" in complaint
     assert "compute" not in complaint
+
+
+def test_limits_are_given_beside_the_parameters_of_a_target():
+    model = loads("mechanism m(n = 1) { input x in 0..n adjacent all output x output x output x }")
+    limited = model.target("m", n=30, max_states=40)
+    with pytest.raises(LimitReached, match="states"):
+        limited.value("epsilon")
+    assert limited.text == "m(n = 30)"
+    assert model.target("m", n=30, timeout=60).value("epsilon").exact == "inf"
+    with pytest.raises(LimitReached, match=r"s passed|time"):
+        model.target("m", n=2000, timeout=1e-9).value("epsilon")
+
+
+def test_a_parameter_named_as_a_limit_is_given_in_the_name():
+    model = loads("mechanism m(timeout = 1) { input x in 0..timeout adjacent all output x }")
+    assert model.target("m(timeout = 3)", timeout=60).chain().n_reported_states == 8

@@ -146,16 +146,18 @@ mistakes are reported too.
 class MalformedTable(Mistake):
     """An imported table of probabilities that is none.
 
-    `reason` says why.
+    `reason` says why, `advice` what to do.
     """
 
     shown: str
     reason: str
+    advice: str | None = None
 
     code: ClassVar[str] = "DP706"
     explanation: ClassVar[str] = """\
 A JSON or CSV file can be imported as a mechanism: a distribution of outputs for each input, and the
-pairs of neighbors. Probabilities are numbers or expressions of the language.
+pairs of neighbors. Probabilities are numbers or expressions of the language. Rows of counts, or of
+rounded numbers, are divided by their sums where a line says `normalized`.
 
 Right (measured.csv):
     row,x = pos,Y,3/4
@@ -166,13 +168,18 @@ Right (measured.csv):
 
 Right (measured.json):
     {"rows": {"x = pos": {"Y": "3/4", "N": "1/4"}, "x = neg": {"Y": "1/4", "N": "3/4"}},
-     "pairs": [["x = pos", "x = neg"]]}
+     "pairs": [["x = pos", "x = neg"]], "normalized": false}
 """
 
     @property
     def title(self) -> str:
         """Which file, and why."""
         return f"`{self.shown}` is no table of probabilities: {self.reason}"
+
+    @property
+    def help(self) -> str | None:
+        """How such numbers are read."""
+        return self.advice
 
     @property
     def file(self) -> str | None:

@@ -10,8 +10,10 @@ table and whose observed states are its outputs:
     pair,x = pos,x = neg
 
 Probabilities are expressions of the language, or JSON numbers, which are read digit by digit and
-never through a float. There is no default adjacency, here as everywhere. The table is written out
-as a chain in the language, so that what follows is the same as for a chain written by hand.
+never through a float. A line `normalized`, or `"normalized": true`, says that the numbers are
+counts or were rounded: each row is divided by its sum. There is no default adjacency, here as
+everywhere: without pairs nobody is anybody's neighbor. The table is written out as a chain in the
+language, so that what follows is the same as for a chain written by hand.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from dpcheck.source import SourceText, Span
 class _Table:
     """Distributions of outputs by input, and pairs of neighbors.
 
+    `normalized` says that rows are divided by their sums, and `normalized_by` how a table says so.
     `lines` has the line of an input's first row, of an (input, output), and of a pair, where lines
     are known: in CSV.
     """
@@ -42,17 +45,26 @@ class _Table:
     name: str
     rows: Mapping[str, Mapping[str, str]]
     pairs: Sequence[tuple[str, str]]
+    normalized: bool
+    normalized_by: str
     lines: Mapping[object, int]
 
 
 class _Malformed(Exception):
     """What is wrong with a table, and on which line, or beside which JSON key, if that is known."""
 
-    def __init__(self, reason: str, line: int | None = None, key: str | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        line: int | None = None,
+        key: str | None = None,
+        advice: str | None = None,
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line
         self.key = key
+        self.advice = advice
 
 
 def table_model(source: SourceText) -> SourceText | Mistake:
@@ -68,11 +80,18 @@ def table_model(source: SourceText) -> SourceText | Mistake:
         span = None if wrong.line is None else _line_span(source, wrong.line)
         if is_json and wrong.key is not None:
             span = _key_span(source, wrong.key)
-        return MalformedTable(span, source.name, wrong.reason)
+        return MalformedTable(span, source.name, wrong.reason, wrong.advice)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text with their ends, which only LF and CR are."""
+    import io
+
+    return io.StringIO(text, newline="").readlines()
 
 
 def _line_span(source: SourceText, line: int) -> Span:
-    lines = source.text.splitlines(keepends=True)
+    lines = _lines(source.text)
     start = sum(map(len, lines[: line - 1]))
     length = len(lines[line - 1].rstrip()) if line <= len(lines) else 0
     return Span(source, start, start + length)
@@ -115,7 +134,11 @@ def _json_table(source: SourceText) -> _Table:
             raise _Malformed(f"the row of {given} is not {{output: probability}}", key=given)
         rows[given] = row
     name = found.get("mechanism", _stem(source))
-    return _Table(str(name), rows, [(first, second) for first, second in pairs], {})
+    normalized = found.get("normalized", False)
+    if not isinstance(normalized, bool):
+        raise _Malformed('"normalized" is true or false', key="normalized")
+    pairs = [(first, second) for first, second in pairs]
+    return _Table(str(name), rows, pairs, normalized, '`"normalized": true`', {})
 
 
 def _json(source: SourceText) -> object:
@@ -160,7 +183,8 @@ def _csv_table(source: SourceText) -> _Table:
     rows: dict[str, dict[str, str]] = {}
     pairs: list[tuple[str, str]] = []
     lines: dict[object, int] = {}
-    reader = csv.reader(source.text.splitlines())
+    normalized = False
+    reader = csv.reader(_lines(source.text))
     try:
         for cells in reader:
             line = reader.line_num
@@ -177,14 +201,14 @@ def _csv_table(source: SourceText) -> _Table:
                 case ["pair", first, second]:
                     pairs.append((first, second))
                     lines["pair", first, second] = line
+                case ["normalized"]:
+                    normalized = True
                 case _:
-                    wanted = "`row,input,output,probability` or `pair,input,input`"
+                    wanted = "`row,input,output,probability`, `pair,input,input` or `normalized`"
                     raise _Malformed(f"a line is {wanted}", line)
     except csv.Error as wrong:
         raise _Malformed(f"it is not CSV: {wrong}", reader.line_num) from None
-    if not pairs:
-        raise _Malformed("it has no line `pair,input,input`, so nobody is anybody's neighbor")
-    return _Table(_stem(source), rows, pairs, lines)
+    return _Table(_stem(source), rows, pairs, normalized, "a line `normalized`", lines)
 
 
 def _chain_text(table: _Table) -> str:
@@ -194,8 +218,9 @@ def _chain_text(table: _Table) -> str:
     if not table.rows:
         raise _Malformed("it has no rows", key="rows")
     outputs = dict.fromkeys(shown for row in table.rows.values() for shown in row)
+    probabilities: dict[str, Sequence[str]] = {}
     for given, row in table.rows.items():
-        _check_row(given, row, table)
+        probabilities[given] = _probabilities(given, row, table)
         if given in outputs:
             raise _Malformed(
                 f"{given} is both an input and an output", table.lines.get(given), given
@@ -208,7 +233,8 @@ def _chain_text(table: _Table) -> str:
     lines = [f"chain {table.name} {{"]
     lines += [f"  state {_quoted(state)}" for state in (*table.rows, *outputs)]
     for given, row in table.rows.items():
-        branches = [f"({p}): {_quoted(shown)}" for shown, p in row.items()]
+        weighted = zip(probabilities[given], row, strict=True)
+        branches = [f"({p}): {_quoted(shown)}" for p, shown in weighted]
         lines.append(f"  {_quoted(given)} -> {' + '.join(branches)}")
     lines += [f"  adjacent {_quoted(s)} ~ {_quoted(t)}" for s, t in table.pairs]
     lines.append(f"  init {', '.join(map(_quoted, table.rows))}")
@@ -223,33 +249,63 @@ def _is_name(text: str) -> bool:
     return not parse_model(SourceText("name", f"chain {text} {{ state s }}")).mistakes
 
 
-def _check_row(given: str, row: Mapping[str, str], table: _Table) -> None:
-    """Refuse a row that cannot be written as one of a chain, or whose numbers are no distribution.
+def _probabilities(given: str, row: Mapping[str, str], table: _Table) -> Sequence[str]:
+    """Return what a chain says of a row: each probability as an expression.
 
-    Expressions that are more than a number are left to the chain, which computes them.
+    Refuses what cannot be written so, and numbers that are no distribution. Expressions that are
+    more than a number are left to the chain, which computes them.
     """
     if not row:
         raise _Malformed(f"the row of {given} is empty: no output has a probability", key=given)
-    numbers = []
-    for shown, p in row.items():
-        line = table.lines.get((given, shown))
-        for state in (given, shown):
-            if any(char in state for char in '"\n\r') or not state:
-                raise _Malformed(f"{state!r} cannot be the name of an input or output", line, given)
+    numbers = [_number(given, shown, p, table) for shown, p in row.items()]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers):
+        return list(row.values())
+    total = sum(known, Fraction())
+    line = table.lines.get(given)
+    if table.normalized and total > 0:
+        return [_text(number / total) for number in known]
+    if total != 1:
+        advice = None if table.normalized else _normalize(table)
+        reason = f"the row of {given} sums to {_text(total)}, not 1"
+        raise _Malformed(reason, line, given, advice)
+    return list(row.values())
+
+
+def _number(given: str, shown: str, p: str, table: _Table) -> Fraction | None:
+    """Return a weight of a row as a number, None if it is a longer expression; else refuse it."""
+    line = table.lines.get((given, shown))
+    for state in (given, shown):
+        if not _may_be_state(state):
+            raise _Malformed(f"{state!a} cannot be the name of an input or output", line, given)
+    number = _plain_number(p)
+    if number is None:
         parsed = parse_expression(SourceText("probability", p))
         if parsed.mistakes or parsed.expression is None or "#" in p or "\n" in p:
             raise _Malformed(f"the row of {given} has {p!r}, which is no number", line, given)
-        number = _plain_number(p)
-        if number is not None and not 0 <= number <= 1:
-            raise _Malformed(f"{given} has {shown} with {p}, which is no probability", line, given)
-        numbers.append(number)
-    known = [number for number in numbers if number is not None]
-    total = sum(known, Fraction())
-    if len(known) == len(numbers) and total != 1:
-        shown = exact.exact_text(exact.number(*total.as_integer_ratio()))
-        raise _Malformed(
-            f"the row of {given} sums to {shown}, not 1", table.lines.get(given), given
-        )
+        if table.normalized:
+            reason = f"{given} has {shown} with {p}, and `normalized` takes numbers such as 3/4"
+            raise _Malformed(reason, line, given)
+    elif number < 0 or (number > 1 and not table.normalized):
+        advice = _normalize(table) if number > 1 else None
+        reason = f"{given} has {shown} with {p}, which is no probability"
+        raise _Malformed(reason, line, given, advice)
+    return number
+
+
+def _may_be_state(name: str) -> bool:
+    """Return whether a chain can write a name in quotes, and a report can print it."""
+    is_text = not any("\ud800" <= char <= "\udfff" for char in name)
+    return bool(name) and is_text and not any(char in name for char in '"\n\r')
+
+
+def _normalize(table: _Table) -> str:
+    how = f"add {table.normalized_by}"
+    return f"{how} if these are counts or rounded: each row is then divided by its sum"
+
+
+def _text(number: Fraction) -> str:
+    return exact.exact_text(exact.number(*number.as_integer_ratio()))
 
 
 def _plain_number(text: str) -> Fraction | None:
@@ -258,7 +314,7 @@ def _plain_number(text: str) -> Fraction | None:
     >>> _plain_number("3/4"), _plain_number("0.25"), _plain_number("1/2 + 1/4")
     (Fraction(3, 4), Fraction(1, 4), None)
     """
-    number = r"[0-9]{1,99}(\.[0-9]{1,99})?(e-?[0-9]{1,2})?"
+    number = r"[0-9]{1,99}(\.[0-9]{1,99})?([eE][+-]?[0-9]{1,3})?"
     if not re.fullmatch(rf"\s*-?{number}(\s*/\s*{number})?\s*", text):
         return None
     above, _, below = text.partition("/")

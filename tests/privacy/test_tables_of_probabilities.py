@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import dpcheck
 from dpcheck import mechanisms
 from tests.checking import check_files, error_codes
 
@@ -35,8 +36,10 @@ def test_what_is_written_reads_back_as_the_same_mechanism():
     "text",
     [
         "row,a,Y,3/4\nrow,a,Y,1/4\npair,a,a\n",
-        "row,a,Y,1\n",
         "row,a,Y,1\npair,a,b\n",
+        "row,a,Y,0\nrow,a,N,0\nnormalized\n",
+        "row,a,Y,-1\nrow,a,N,2\nnormalized\n",
+        "row,a,Y,exp(-1)\nrow,a,N,2\nnormalized\n",
         "row,a,a,1\nrow,b,a,1\npair,a,b\n",
         'row,a,Y,1): "Y" + (0\nrow,b,Y,1\npair,a,b\n',
         "nonsense\n",
@@ -79,6 +82,9 @@ ROWS = '{"mechanism": "t", "rows": {"a": {"Y": 1},\n "b": {"Y": 1}}, "pairs": [[
         ("t.json", ROWS.replace('"b": {"Y": 1}', '"b": {"Y": 0.9}'), 2, "b sums to 9/10, not 1"),
         ("t.json", ROWS.replace('"t"', '"while"'), 1, "'while' is no name"),
         ("t.json", '{"rows": {},\n "pairs": []}', 1, "no rows"),
+        ("t.json", ROWS.replace("{", '{"normalized": 1,\n', 1), 1, '"normalized" is true or false'),
+        ("t.json", ROWS.replace('"Y"', r'"\ud800"', 1), 1, "cannot be the name"),
+        ("t.csv", "row,a,Y\u2028Z,1\n\nrow,b,Y,3/4\npair,a,b\n", 3, "b sums to 3/4, not 1"),
     ],
 )
 def test_a_mistake_in_a_table_stands_at_the_users_own_line(name, text, line, said):
@@ -93,3 +99,46 @@ def test_a_mistake_in_a_table_stands_at_the_users_own_line(name, text, line, sai
 def test_a_table_outside_of_the_root_is_not_read():
     files = {"in/main.dpm": 'import "../table.csv"\n' + CLAIMS, "table.csv": CSV}
     assert "DP702" in error_codes(check_files(files, "in/main.dpm"))
+
+
+COUNTS = {
+    "t.csv": "row,a,Y,750\nrow,a,N,250\nrow,b,Y,1\nrow,b,N,3.0E+00\npair,a,b\n",
+    "t.json": '{"rows": {"a": {"Y": 750, "N": 250}, "b": {"Y": 1, "N": 3}}, "pairs": [["a", "b"]]}',
+}
+ROUNDED = {
+    "t.csv": "row,a,Y,0.333\nrow,a,N,0.333\nrow,a,?,0.333\nrow,b,Y,1\npair,a,b\n",
+    "t.json": '{"rows": {"a": {"Y": 0.333, "N": 0.333, "?": 0.333}, "b": {"Y": 1}}, "pairs": []}',
+}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.json"])
+@pytest.mark.parametrize(
+    ("tables", "claim"),
+    [(COUNTS, "epsilon = ln 3"), (ROUNDED, "P=? [ X Y ] = 1/3")],
+)
+def test_counts_and_rounded_numbers_are_divided_by_their_sum_where_the_table_says_so(
+    tables, claim, name
+):
+    at = "" if "ln" in claim else " at a "
+    main = f'import "{name}"\ncheck t{at}: {claim}\n'
+    text = tables[name]
+    (error, *_) = check_files({"main.dpm": main, name: text}, "main.dpm")["errors"]
+    assert error["code"] == "DP706"
+    said = "a line `normalized`" if name == "t.csv" else '`"normalized": true`'
+    assert said in error["help"]
+    text = (
+        text + "normalized\n" if name == "t.csv" else text.replace("{", '{"normalized": true, ', 1)
+    )
+    report = check_files({"main.dpm": main, name: text}, "main.dpm")
+    assert report["ok"], report
+
+
+def test_what_is_written_of_a_mechanism_without_neighbors_reads_back():
+    model = dpcheck.loads("mechanism t { input x in {pos} adjacent all output x output top }")
+    for form in ("json", "csv"):
+        main = f'import "t.{form}"\ncheck t: P=1 [ X "pos, top" ]\ncompute t: epsilon\n'
+        report = check_files(
+            {"main.dpm": main, f"t.{form}": model.target("t").pmf(form)}, "main.dpm"
+        )
+        assert [result["verdict"] for result in report["results"]] == ["holds", "value"], report
+        assert report["results"][1]["vacuous"]
