@@ -49,7 +49,8 @@ from dpcheck.logic.formulas import (
     WeakUntil,
 )
 from dpcheck.records import dataclass
-from dpcheck.solve.formulas.almost_sure import decided, make_scene, progression_by_class
+from dpcheck.solve.formulas import terms as term_kinds
+from dpcheck.solve.formulas.almost_sure import decided, interpretation, progression_by_class
 from dpcheck.solve.formulas.bounded_formulas import (
     COUNTING_PAYS_FROM,
     counted_bounds,
@@ -58,7 +59,7 @@ from dpcheck.solve.formulas.bounded_formulas import (
 )
 from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import counting, product
-from dpcheck.solve.formulas.terms import FALSE, TRUE, After, Constant, Literal, StrongUntil, Terms
+from dpcheck.solve.formulas.terms import FALSE, TRUE, Constant, Literal, StrongUntil, Terms
 from dpcheck.solve.reachability.float_bounds import reach_estimates
 from dpcheck.solve.reachability.reach import (
     EXACT,
@@ -258,7 +259,7 @@ def _term_answers(
     if truth is not None:
         return [answers.one if holds else answers.zero for holds in truth[states].tolist()]
     match literals.terms[term]:
-        case After(argument):
+        case term_kinds.Next(argument):
             target = literals.truth(argument, chain.n_states)
             if target is not None:
                 weights = chain.numerators, chain.denominators
@@ -295,9 +296,9 @@ def _product_answers(
     graph = graph_of(chain)
     asked, back = np.unique(states, return_inverse=True)
     region = reachable(graph, asked, np.ones(chain.n_states, np.bool_))
-    scene = make_scene(graph, literals.terms, literals.arrays, region, limits)
-    known = decided(scene, term)
-    progression, classes = progression_by_class(scene, term, known, region)
+    meaning = interpretation(graph, literals.terms, literals.arrays, region, limits)
+    known = decided(meaning, term)
+    progression, classes = progression_by_class(meaning, term, known, region)
     steps = horizon(literals.terms, term)
     if steps is not None and steps >= COUNTING_PAYS_FROM:
         values = _counted_answers(answers, chain, classes, progression, asked, limits)

@@ -426,7 +426,7 @@ def test_guesses_solve_every_mixture_of_components(
         )
         matrix = matrix.tocsr().astype(np.float64)
         right = np.array([rng.random() for _ in range(system.n_states)])
-        solution = float_solves.guessing(matrix, Limits())(right, Limits())
+        solution = float_solves.float_solve(matrix, Limits())(right, Limits())
         assert np.abs(matrix @ solution - right).max() < 1e-9
 
 
@@ -467,13 +467,13 @@ def test_guesses_are_kept_for_the_same_equations_of_one_chain() -> None:
         return (scipy.sparse.diags([np.full(n, diagonal)], [0]) - off).tocsr()
 
     home, other = ruin(3, 1, 1).graph, ruin(3, 1, 1).graph
-    first = float_solves.kept_guessing(matrix(50, 2.5), home, Limits())
-    assert float_solves.kept_guessing(matrix(50, 2.5), home, Limits()) is first
-    assert float_solves.kept_guessing(matrix(50, 2.5), other, Limits()) is not first
-    assert float_solves.kept_guessing(matrix(50, 2.5), None, Limits()) is not first
+    first = float_solves.kept_float_solve(matrix(50, 2.5), home, Limits())
+    assert float_solves.kept_float_solve(matrix(50, 2.5), home, Limits()) is first
+    assert float_solves.kept_float_solve(matrix(50, 2.5), other, Limits()) is not first
+    assert float_solves.kept_float_solve(matrix(50, 2.5), None, Limits()) is not first
     for changed in (matrix(50, 2.25), matrix(51, 2.5)):
         right = np.ones(changed.shape[0])
-        found = float_solves.kept_guessing(changed, home, Limits())(right, Limits())
+        found = float_solves.kept_float_solve(changed, home, Limits())(right, Limits())
         assert np.abs(changed @ found - right).max() < 1e-9
 
 
@@ -509,7 +509,7 @@ def test_the_deadline_does_not_wait_for_a_factorization() -> None:
 
     began = time.monotonic()
     with pytest.raises(LimitReached, match="factoring"):
-        float_solves._heard(long, Limits(deadline=began + 0.1, timeout=0.1), "factoring")
+        float_solves._interruptible(long, Limits(deadline=began + 0.1, timeout=0.1), "factoring")
     assert time.monotonic() - began < 1
 
 
@@ -518,4 +518,4 @@ def test_what_goes_wrong_in_a_thread_is_raised_where_it_is_awaited() -> None:
         raise RuntimeError("singular")
 
     with pytest.raises(RuntimeError, match="singular"):
-        float_solves._heard(failing, Limits(), "factoring")
+        float_solves._interruptible(failing, Limits(), "factoring")

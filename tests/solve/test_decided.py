@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcheck.chain.graph import graph_of
 from dpcheck.limits import Limits
-from dpcheck.solve.formulas.almost_sure import decided, make_scene
+from dpcheck.solve.formulas.almost_sure import decided, interpretation
 from dpcheck.solve.formulas.terms import FALSE, TRUE, Terms
 from tests.solve.chains import make_chain
 
@@ -27,10 +27,10 @@ def test_what_follows_a_goal_does_not_make_reaching_it_doubtful() -> None:
     never_a = terms.weak(terms.negation(goal), FALSE)
     everywhere = np.ones(4, np.bool_)
     literals = [chain.labelling["a"]]
-    scene = make_scene(graph_of(chain), terms, literals, everywhere, Limits())
-    known = decided(scene, terms.both(finally_a, terms.after(finally_a)))[finally_a]
+    meaning = interpretation(graph_of(chain), terms, literals, everywhere, Limits())
+    known = decided(meaning, terms.both(finally_a, terms.after(finally_a)))[finally_a]
     assert known.true.tolist() == [True, True, False, False]
     assert known.false.tolist() == [False, False, True, False]
-    dual = decided(scene, terms.both(never_a, terms.after(never_a)))[never_a]
+    dual = decided(meaning, terms.both(never_a, terms.after(never_a)))[never_a]
     assert dual.true.tolist() == known.false.tolist()
     assert dual.false.tolist() == known.true.tolist()

@@ -33,14 +33,14 @@ from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import product
 from dpcheck.solve.formulas.terms import (
     FALSE,
-    After,
-    Both,
+    Conjunction,
     Constant,
-    Either,
+    Disjunction,
     Literal,
-    LooseUntil,
+    Next,
     StrongUntil,
     Terms,
+    WeakUntil,
 )
 
 
@@ -53,7 +53,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class Interpretation:
     """What the terms are about: the chain's graph, the truth of each literal, the states at stake.
 
     literals: [n_states] each; region [n_states]: the states some path of interest visits (closed
@@ -70,10 +70,10 @@ class Scene:
     limits: Limits
 
 
-def make_scene(
+def interpretation(
     graph: Graph, terms: Terms, literals: list[BoolArray], region: BoolArray, limits: Limits
-) -> Scene:
-    """Return the scene; its bottom components are looked for where no absorbing state is near."""
+) -> Interpretation:
+    """Return what literals mean on a region, with the bottom components no absorbing state ends."""
     recurrent = np.full(graph.n_states, -1, np.int64)
     absorbing = np.flatnonzero(region & (graph.degrees == 1))
     absorbing = absorbing[graph.targets[graph.indptr[absorbing]] == absorbing]
@@ -91,129 +91,133 @@ def make_scene(
         renumbered = np.where(bottom, np.cumsum(bottom) - 1, -1)
         recurrent[trapped] = renumbered[component]
         count = int(np.count_nonzero(bottom))
-    return Scene(graph, terms, literals, region, recurrent, count, limits)
+    return Interpretation(graph, terms, literals, region, recurrent, count, limits)
 
 
-def decided(scene: Scene, root: int) -> dict[int, Known]:
+def decided(meaning: Interpretation, root: int) -> dict[int, Known]:
     """Return for each subterm of the root where it is surely true and surely false."""
     known: dict[int, Known] = {}
-    for term in scene.terms.subterms(root):
-        known[term] = _known(scene, term, known)
+    for term in meaning.terms.subterms(root):
+        known[term] = _known(meaning, term, known)
     return known
 
 
-def _known(scene: Scene, term: int, known: dict[int, Known]) -> Known:
-    match scene.terms[term]:
+def _known(meaning: Interpretation, term: int, known: dict[int, Known]) -> Known:
+    match meaning.terms[term]:
         case Constant(value):
-            everywhere = np.full(scene.graph.n_states, value, np.bool_)
+            everywhere = np.full(meaning.graph.n_states, value, np.bool_)
             return Known(everywhere, ~everywhere)
         case Literal(state, positive):
-            truth = scene.literals[state]
+            truth = meaning.literals[state]
             return Known(truth, ~truth) if positive else Known(~truth, truth)
-        case Both(parts):
+        case Conjunction(parts):
             return Known(
                 np.logical_and.reduce([known[part].true for part in parts]),
                 np.logical_or.reduce([known[part].false for part in parts]),
             )
-        case Either(parts):
+        case Disjunction(parts):
             return Known(
                 np.logical_or.reduce([known[part].true for part in parts]),
                 np.logical_and.reduce([known[part].false for part in parts]),
             )
-        case After(argument):
+        case Next(argument):
             inner = known[argument]
-            return Known(_everywhere_next(scene, inner.true), _everywhere_next(scene, inner.false))
+            return Known(
+                _everywhere_next(meaning, inner.true), _everywhere_next(meaning, inner.false)
+            )
         case StrongUntil(left, right, bound):
-            found = _until(scene, known[left], known[right], _nothing(scene))
+            found = _until(meaning, known[left], known[right], _nothing(meaning))
             if bound is not None:
                 return Known(known[right].true, found.false)
-            surely = _in_bottom_components(scene, term, found, known)
-            return found if surely is None else _until(scene, known[left], known[right], surely)
-        case LooseUntil(left, right, bound):
-            found = _weak(scene, known[left], known[right], _nothing(scene))
+            surely = _in_bottom_components(meaning, term, found, known)
+            return found if surely is None else _until(meaning, known[left], known[right], surely)
+        case WeakUntil(left, right, bound):
+            found = _weak(meaning, known[left], known[right], _nothing(meaning))
             if bound is not None:
                 return Known(found.true, known[left].false & known[right].false)
-            surely = _in_bottom_components(scene, term, found, known)
-            return found if surely is None else _weak(scene, known[left], known[right], surely)
+            surely = _in_bottom_components(meaning, term, found, known)
+            return found if surely is None else _weak(meaning, known[left], known[right], surely)
 
 
-def _nothing(scene: Scene) -> Known:
-    nowhere = np.zeros(scene.graph.n_states, np.bool_)
+def _nothing(meaning: Interpretation) -> Known:
+    nowhere = np.zeros(meaning.graph.n_states, np.bool_)
     return Known(nowhere, nowhere)
 
 
-def _everywhere_next(scene: Scene, holds: BoolArray) -> BoolArray:
+def _everywhere_next(meaning: Interpretation, holds: BoolArray) -> BoolArray:
     """Return the states all of whose successors satisfy `holds` (every state has one)."""
-    result: BoolArray = np.logical_and.reduceat(holds[scene.graph.targets], scene.graph.indptr[:-1])
+    result: BoolArray = np.logical_and.reduceat(
+        holds[meaning.graph.targets], meaning.graph.indptr[:-1]
+    )
     return result
 
 
-def _until(scene: Scene, left: Known, right: Known, surely: Known) -> Known:
+def _until(meaning: Interpretation, left: Known, right: Known, surely: Known) -> Known:
     """Return where φ U ψ is decided; `surely` are the states where it is decided already."""
-    false = ~_leads_to(scene, ~left.false & ~surely.false, ~right.false & ~surely.false)
-    true = _surely_reaches(scene, left.true, right.true | surely.true)
+    false = ~_leads_to(meaning, ~left.false & ~surely.false, ~right.false & ~surely.false)
+    true = _surely_reaches(meaning, left.true, right.true | surely.true)
     return Known(true, false)
 
 
-def _weak(scene: Scene, left: Known, right: Known, surely: Known) -> Known:
+def _weak(meaning: Interpretation, left: Known, right: Known, surely: Known) -> Known:
     """Return where φ W ψ is decided: where ¬(φ W ψ) = ¬ψ U (¬φ ∧ ¬ψ) is."""
     fails = Known(right.false, right.true)
     both_fail = Known(left.false & right.false, left.true | right.true)
-    found = _until(scene, fails, both_fail, Known(surely.false, surely.true))
+    found = _until(meaning, fails, both_fail, Known(surely.false, surely.true))
     return Known(found.false, found.true)
 
 
-def _leads_to(scene: Scene, through: BoolArray, goal: BoolArray) -> BoolArray:
+def _leads_to(meaning: Interpretation, through: BoolArray, goal: BoolArray) -> BoolArray:
     """Return the states of the region from which a path through `through` leads to `goal`."""
-    start = np.flatnonzero(goal & scene.region)
-    return reachable(scene.graph.backward, start, (through | goal) & scene.region)
+    start = np.flatnonzero(goal & meaning.region)
+    return reachable(meaning.graph.backward, start, (through | goal) & meaning.region)
 
 
-def _surely_reaches(scene: Scene, through: BoolArray, goal: BoolArray) -> BoolArray:
+def _surely_reaches(meaning: Interpretation, through: BoolArray, goal: BoolArray) -> BoolArray:
     """Return the states of the region from which almost all paths reach `goal` `through` it."""
-    never = scene.region & ~_leads_to(scene, through, goal)
-    escaping = reachable(scene.graph.backward, np.flatnonzero(never), scene.region & ~goal)
-    return scene.region & ~escaping
+    never = meaning.region & ~_leads_to(meaning, through, goal)
+    escaping = reachable(meaning.graph.backward, np.flatnonzero(never), meaning.region & ~goal)
+    return meaning.region & ~escaping
 
 
 def _in_bottom_components(
-    scene: Scene, term: int, found: Known, known: dict[int, Known]
+    meaning: Interpretation, term: int, found: Known, known: dict[int, Known]
 ) -> Known | None:
     """Return where bottom components decide φ U ψ or φ W ψ; None when nothing is added."""
-    open_states = (scene.recurrent >= 0) & ~found.true & ~found.false
+    open_states = (meaning.recurrent >= 0) & ~found.true & ~found.false
     if not np.any(open_states):
         return None
-    asked = np.zeros(scene.n_recurrent, np.bool_)
-    asked[scene.recurrent[open_states]] = True
-    match scene.terms[term]:
+    asked = np.zeros(meaning.n_recurrent, np.bool_)
+    asked[meaning.recurrent[open_states]] = True
+    match meaning.terms[term]:
         case StrongUntil(left, right, _):
-            possible = asked & _sometimes(scene, right, known, asked)[0]
-            certain = possible & ~asked if not _is_true(scene, left) else possible
+            possible = asked & _sometimes(meaning, right, known, asked)[0]
+            certain = possible & ~asked if not _is_true(meaning, left) else possible
             false = asked & ~possible
-        case LooseUntil(left, right, _):
-            fails = asked & _sometimes(scene, left, known, asked)[1]
+        case WeakUntil(left, right, _):
+            fails = asked & _sometimes(meaning, left, known, asked)[1]
             certain = asked & ~fails
             false = fails if right == FALSE else fails & ~asked
         case _:
             raise AssertionError("only U and W are open in a bottom component")
-    return Known(_spread(scene, certain), _spread(scene, false))
+    return Known(_spread(meaning, certain), _spread(meaning, false))
 
 
-def _is_true(scene: Scene, term: int) -> bool:
-    match scene.terms[term]:
+def _is_true(meaning: Interpretation, term: int) -> bool:
+    match meaning.terms[term]:
         case Constant(value):
             return value
         case _:
             return False
 
 
-def _spread(scene: Scene, components: BoolArray) -> BoolArray:
+def _spread(meaning: Interpretation, components: BoolArray) -> BoolArray:
     """Return the states in the given bottom components."""
-    return (scene.recurrent >= 0) & components[scene.recurrent]
+    return (meaning.recurrent >= 0) & components[meaning.recurrent]
 
 
 def _sometimes(
-    scene: Scene, term: int, known: dict[int, Known], asked: BoolArray
+    meaning: Interpretation, term: int, known: dict[int, Known], asked: BoolArray
 ) -> tuple[BoolArray, BoolArray]:
     """Return in which of the bottom components asked some state may satisfy, and may fail, a term.
 
@@ -221,22 +225,22 @@ def _sometimes(
     with the term's progression is searched for true and false, into which almost all paths go.
     """
     may_hold, may_fail = np.zeros_like(asked), np.zeros_like(asked)
-    here = _spread(scene, asked)
-    may_hold[scene.recurrent[here & known[term].true]] = True
-    may_fail[scene.recurrent[here & known[term].false]] = True
+    here = _spread(meaning, asked)
+    may_hold[meaning.recurrent[here & known[term].true]] = True
+    may_fail[meaning.recurrent[here & known[term].false]] = True
     unclear = np.flatnonzero(here & ~known[term].true & ~known[term].false)
     if len(unclear):
-        progression, classes = progression_by_class(scene, term, known, here)
+        progression, classes = progression_by_class(meaning, term, known, here)
         formulas = np.full(len(unclear), progression.root(), np.int64)
-        found = product(scene.graph, classes, progression, unclear, formulas, scene.limits)
-        component = scene.recurrent[found.states]
+        found = product(meaning.graph, classes, progression, unclear, formulas, meaning.limits)
+        component = meaning.recurrent[found.states]
         for goal, mark in ((found.true, may_hold), (found.false, may_fail)):
             mark[component[found.graph.sources[found.graph.targets == goal]]] = True
     return may_hold, may_fail
 
 
 def progression_by_class(
-    scene: Scene, root: int, known: dict[int, Known], within: BoolArray
+    meaning: Interpretation, root: int, known: dict[int, Known], within: BoolArray
 ) -> tuple[Factors, IntArray]:
     """Return a progression for the root, and the class of each state `within`, [n_states].
 
@@ -245,8 +249,8 @@ def progression_by_class(
     """
     elements = [
         term
-        for term in scene.terms.subterms(root)
-        if not isinstance(scene.terms[term], Constant | Both | Either)
+        for term in meaning.terms.subterms(root)
+        if not isinstance(meaning.terms[term], Constant | Conjunction | Disjunction)
     ]
     states = np.flatnonzero(within)
     codes = np.zeros(len(states), np.int64)
@@ -258,12 +262,12 @@ def progression_by_class(
             distinct, codes = np.unique(codes, return_inverse=True)
             n_codes = len(distinct)
     _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-    progression = Factors(scene.terms, root, elements)
+    progression = Factors(meaning.terms, root, elements)
     for example in states[first].tolist():
         progression.add_class(
             [term for term in elements if known[term].true[example]],
             [term for term in elements if known[term].false[example]],
         )
-    classes = np.full(scene.graph.n_states, -1, np.int64)
+    classes = np.full(meaning.graph.n_states, -1, np.int64)
     classes[states] = codes
     return progression, classes

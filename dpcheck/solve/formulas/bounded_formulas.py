@@ -45,7 +45,14 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, Factors
 from dpcheck.solve.formulas.product import PRODUCT, Table
-from dpcheck.solve.formulas.terms import After, Both, Either, LooseUntil, StrongUntil, Terms
+from dpcheck.solve.formulas.terms import (
+    Conjunction,
+    Disjunction,
+    Next,
+    StrongUntil,
+    Terms,
+    WeakUntil,
+)
 
 COUNTING_PAYS_FROM = 50
 """Steps: below, the product is small enough."""
@@ -78,11 +85,11 @@ def _horizon(terms: Terms, term: int, inner: Sequence[int | None]) -> int | None
         return None
     longest = max((steps for steps in inner if steps is not None), default=0)
     match terms[term]:
-        case Both() | Either():
+        case Conjunction() | Disjunction():
             return longest
-        case After():
+        case Next():
             return longest + 1 if longest else 0
-        case StrongUntil(_, _, bound) | LooseUntil(_, _, bound):
+        case StrongUntil(_, _, bound) | WeakUntil(_, _, bound):
             if bound is None:
                 return None if longest else 0
             return bound + longest

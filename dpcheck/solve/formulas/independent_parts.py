@@ -18,7 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from dpcheck.solve.formulas.progression import Progression
-from dpcheck.solve.formulas.terms import After, Both, Either, LooseUntil, StrongUntil, Terms
+from dpcheck.solve.formulas.terms import (
+    Conjunction,
+    Disjunction,
+    Next,
+    StrongUntil,
+    Terms,
+    WeakUntil,
+)
 
 NEVER_FORMULA = 0
 ALWAYS_FORMULA = 1
@@ -34,7 +41,7 @@ class Factors:
     def __init__(self, terms: Terms, root: int, static: Sequence[int]) -> None:
         """Take the root apart; where that is impossible it is its only part."""
         # A part equal to this decides the whole: a false one of ∧, a true one of ∨.
-        is_disjunction = isinstance(terms[root], Either)
+        is_disjunction = isinstance(terms[root], Disjunction)
         self._absorbing = ALWAYS_FORMULA if is_disjunction else NEVER_FORMULA
         self._parts = independent_parts(terms, root)
         self._elements: list[frozenset[int]] = []
@@ -136,9 +143,9 @@ def independent_parts(terms: Terms, root: int) -> list[int]:
     1
     """
     match terms[root]:
-        case Both(parts):
+        case Conjunction(parts):
             join = terms.both
-        case Either(parts):
+        case Disjunction(parts):
             join = terms.either
         case _:
             return [root]
@@ -161,11 +168,11 @@ def _elements(terms: Terms, part: int) -> set[int]:
     found: set[int] = set()
     for number in terms.subterms(part):
         match terms[number]:
-            case After():
+            case Next():
                 found.update(_twins(terms, number))
             case StrongUntil(left, right, _):
                 found.update(_twins(terms, terms.until(left, right)))
-            case LooseUntil(left, right, _):
+            case WeakUntil(left, right, _):
                 found.update(_twins(terms, terms.weak(left, right)))
     return found
 

@@ -30,20 +30,22 @@ from operator import and_
 from dpcheck.limits import too_large
 from dpcheck.solve.formulas.terms import (
     FALSE,
-    After,
-    Both,
+    Conjunction,
     Constant,
-    Either,
+    Disjunction,
     Literal,
-    LooseUntil,
+    Next,
     StrongUntil,
     Terms,
+    WeakUntil,
 )
 
 MAX_CONJUNCTIONS = 5_000
 
-Conjunction = int
-Formula = tuple[Conjunction, ...]
+TermSet = int
+"""A conjunction of terms: a bit each."""
+
+Formula = tuple[TermSet, ...]
 
 NEVER: Formula = ()
 ALWAYS: Formula = (0,)
@@ -74,7 +76,7 @@ class Progression:
         self._true: list[int] = []
         self._false: list[int] = []
         for number in static:
-            if not isinstance(terms[number], Constant | Both | Either):
+            if not isinstance(terms[number], Constant | Conjunction | Disjunction):
                 self._bit(number)
 
     def add_class(self, true: Iterable[int], false: Iterable[int]) -> int:
@@ -120,7 +122,7 @@ class Progression:
             self.formulas.append(formula)
         return found
 
-    def _members(self, conjunction: Conjunction) -> Iterable[int]:
+    def _members(self, conjunction: TermSet) -> Iterable[int]:
         while conjunction:
             low = conjunction & -conjunction
             yield self._elements[low.bit_length() - 1]
@@ -145,15 +147,15 @@ class Progression:
                 return ALWAYS if value else NEVER
             case Literal():
                 raise AssertionError("a class decides every literal")
-            case Both(parts):
+            case Conjunction(parts):
                 return self._all(self._element_after(part, state_class) for part in parts)
-            case Either(parts):
+            case Disjunction(parts):
                 return self._any(self._element_after(part, state_class) for part in parts)
-            case After(argument):
+            case Next(argument):
                 return self._formula(argument)
             case StrongUntil(left, right, bound):
                 rest = self.terms.until(left, right, None if bound is None else bound - 1)
-            case LooseUntil(left, right, bound):
+            case WeakUntil(left, right, bound):
                 rest = self.terms.weak(left, right, None if bound is None else bound - 1)
         now = self._element_after(right, state_class)
         if now == ALWAYS:
@@ -167,9 +169,9 @@ class Progression:
         match self.terms[term]:
             case Constant(value):
                 return ALWAYS if value else NEVER
-            case Both(parts):
+            case Conjunction(parts):
                 return self._all(self._formula(part) for part in parts)
-            case Either(parts):
+            case Disjunction(parts):
                 return self._any(self._formula(part) for part in parts)
             case _:
                 return (1 << self._bit(term),)
@@ -198,7 +200,7 @@ class Progression:
             return left
         return self._minimal([*left, *right])
 
-    def _minimal(self, parts: list[Conjunction]) -> Formula:
+    def _minimal(self, parts: list[TermSet]) -> Formula:
         """Return the weakest conjunctions, each without what its other members entail."""
         if len(parts) > MAX_CONJUNCTIONS:
             raise too_large(
@@ -217,7 +219,7 @@ class Progression:
             return ALWAYS
         return tuple(sorted(singles))
 
-    def _reduced(self, conjunction: Conjunction) -> Conjunction:
+    def _reduced(self, conjunction: TermSet) -> TermSet:
         """Drop members that other members entail (one at a time, so never both of a cycle)."""
         found = self._reductions.get(conjunction)
         if found is None:
@@ -232,7 +234,7 @@ class Progression:
             self._reductions[conjunction] = found
         return found
 
-    def _closure(self, conjunction: Conjunction) -> int:
+    def _closure(self, conjunction: TermSet) -> int:
         """Return all elements that the conjunction entails by the rules."""
         found = self._closures.get(conjunction)
         if found is None:
@@ -270,16 +272,16 @@ class Progression:
         if contrary is not None:
             self._contrary.append(1 << bit | 1 << contrary)
         match self.terms[term]:
-            case StrongUntil(left, right, _) | LooseUntil(left, right, _):
+            case StrongUntil(left, right, _) | WeakUntil(left, right, _):
                 self._join_family(term, bit)
                 self._reached_by(right, bit)
-                if right == FALSE and not isinstance(self.terms[left], Constant | Either):
+                if right == FALSE and not isinstance(self.terms[left], Constant | Disjunction):
                     self._holds_now(left, bit)
 
     def _join_family(self, term: int, bit: int) -> None:
         """φ U<=i ψ entails φ U<=j ψ, and φ W<=j ψ entails φ W<=i ψ, for i <= j."""
         mine = self.terms[term]
-        assert isinstance(mine, StrongUntil | LooseUntil)
+        assert isinstance(mine, StrongUntil | WeakUntil)
         family = self._families.setdefault((type(mine), mine.left, mine.right), [])
         place = bisect(family, (inf if mine.bound is None else mine.bound, bit))
         family.insert(place, (inf if mine.bound is None else mine.bound, bit))
@@ -327,7 +329,7 @@ class Progression:
         match self.terms[self._elements[bit]]:
             case StrongUntil(left, right, int()):
                 known, twin = self._false, self.terms.until(left, right)
-            case LooseUntil(left, right, int()):
+            case WeakUntil(left, right, int()):
                 known, twin = self._true, self.terms.weak(left, right)
             case _:
                 return

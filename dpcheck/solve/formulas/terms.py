@@ -36,21 +36,21 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class Conjunction:
     """The conjunction of two or more terms, sorted."""
 
     parts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Disjunction:
     """The disjunction of two or more terms, sorted."""
 
     parts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class Next:
     """X argument; the argument is neither a constant nor Boolean."""
 
     argument: int
@@ -66,7 +66,7 @@ class StrongUntil:
 
 
 @dataclass(frozen=True, slots=True)
-class LooseUntil:
+class WeakUntil:
     """left W<=bound right, bound >= 1 or None for ∞."""
 
     left: int
@@ -74,7 +74,7 @@ class LooseUntil:
     bound: int | None
 
 
-Term = Constant | Literal | Both | Either | After | StrongUntil | LooseUntil
+Term = Constant | Literal | Conjunction | Disjunction | Next | StrongUntil | WeakUntil
 
 
 class Terms:
@@ -108,31 +108,31 @@ class Terms:
 
     def both(self, *parts: int) -> int:
         """Return a conjunction."""
-        members = self._members(parts, Both)
+        members = self._members(parts, Conjunction)
         if FALSE in members or any(self._negations.get(part) in members for part in members):
             return FALSE
         members.discard(TRUE)
-        return self._joined(members, TRUE, Both)
+        return self._joined(members, TRUE, Conjunction)
 
     def either(self, *parts: int) -> int:
         """Return a disjunction."""
-        members = self._members(parts, Either)
+        members = self._members(parts, Disjunction)
         if TRUE in members or any(self._negations.get(part) in members for part in members):
             return TRUE
         members.discard(FALSE)
-        return self._joined(members, FALSE, Either)
+        return self._joined(members, FALSE, Disjunction)
 
-    def _members(self, parts: tuple[int, ...], kind: type[Both | Either]) -> set[int]:
+    def _members(self, parts: tuple[int, ...], kind: type[Conjunction | Disjunction]) -> set[int]:
         members: set[int] = set()
         for part in parts:
             term = self.table[part]
             members.update(term.parts if isinstance(term, kind) else (part,))
         return members
 
-    def _joined(self, members: set[int], empty: int, kind: type[Both | Either]) -> int:
+    def _joined(self, members: set[int], empty: int, kind: type[Conjunction | Disjunction]) -> int:
         if not members:
             return empty
-        dual = Either if kind is Both else Both
+        dual = Disjunction if kind is Conjunction else Conjunction
         for part in tuple(members):
             # φ ∧ (φ ∨ ψ) = φ, and dually.
             term = self.table[part]
@@ -147,12 +147,12 @@ class Terms:
         match self.table[argument]:
             case Constant():
                 return argument
-            case Both(parts):
+            case Conjunction(parts):
                 return self.both(*(self.after(part) for part in parts))
-            case Either(parts):
+            case Disjunction(parts):
                 return self.either(*(self.after(part) for part in parts))
             case _:
-                return argument if self.is_tail(argument) else self._intern(After(argument))
+                return argument if self.is_tail(argument) else self._intern(Next(argument))
 
     def until(self, left: int, right: int, bound: int | None = None) -> int:
         """Return left U<=bound right."""
@@ -181,23 +181,23 @@ class Terms:
             if self.is_tail(left):
                 return left
             match self.table[left]:
-                case LooseUntil(inner, other, steps) if other == FALSE:
+                case WeakUntil(inner, other, steps) if other == FALSE:
                     if bound is None or steps is None:
-                        return self._intern(LooseUntil(inner, FALSE, None))
-                    return self._intern(LooseUntil(inner, FALSE, bound + steps))
-        return self._intern(LooseUntil(left, right, bound))
+                        return self._intern(WeakUntil(inner, FALSE, None))
+                    return self._intern(WeakUntil(inner, FALSE, bound + steps))
+        return self._intern(WeakUntil(left, right, bound))
 
     def is_tail(self, number: int) -> bool:
         """Tell whether a term is a Boolean combination of G F φ and F G φ: all suffixes agree."""
         match self.table[number]:
-            case Both(parts) | Either(parts):
+            case Conjunction(parts) | Disjunction(parts):
                 return all(self.is_tail(part) for part in parts)
-            case LooseUntil(left, right, None) if right == FALSE:
+            case WeakUntil(left, right, None) if right == FALSE:
                 inner = self.table[left]
                 return isinstance(inner, StrongUntil) and inner.left == TRUE and not inner.bound
             case StrongUntil(left, right, None) if left == TRUE:
                 inner = self.table[right]
-                return isinstance(inner, LooseUntil) and inner.right == FALSE and not inner.bound
+                return isinstance(inner, WeakUntil) and inner.right == FALSE and not inner.bound
             case _:
                 return False
 
@@ -215,16 +215,16 @@ class Terms:
                 return FALSE if value else TRUE
             case Literal(state, positive):
                 return self.literal(state, not positive)
-            case Both(parts):
+            case Conjunction(parts):
                 return self.either(*(self.negation(part) for part in parts))
-            case Either(parts):
+            case Disjunction(parts):
                 return self.both(*(self.negation(part) for part in parts))
-            case After(argument):
+            case Next(argument):
                 return self.after(self.negation(argument))
             case StrongUntil(left, right, bound):
                 fails = self.negation(right)
                 return self.weak(fails, self.both(self.negation(left), fails), bound)
-            case LooseUntil(left, right, bound):
+            case WeakUntil(left, right, bound):
                 fails = self.negation(right)
                 return self.until(fails, self.both(self.negation(left), fails), bound)
 
@@ -244,7 +244,7 @@ class Terms:
         found = self._counting.get(number)
         if found is None:
             match self.table[number]:
-                case StrongUntil(_, _, int()) | LooseUntil(_, _, int()):
+                case StrongUntil(_, _, int()) | WeakUntil(_, _, int()):
                     found = True
                 case _:
                     found = any(self.is_counting(part) for part in self.parts(number))
@@ -256,9 +256,9 @@ class Terms:
         match self.table[number]:
             case Constant() | Literal():
                 return ()
-            case Both(parts) | Either(parts):
+            case Conjunction(parts) | Disjunction(parts):
                 return parts
-            case After(argument):
+            case Next(argument):
                 return (argument,)
-            case StrongUntil(left, right, _) | LooseUntil(left, right, _):
+            case StrongUntil(left, right, _) | WeakUntil(left, right, _):
                 return (left, right)

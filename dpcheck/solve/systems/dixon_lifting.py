@@ -46,7 +46,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.exact import Number, number
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
-from dpcheck.solve.systems.float_solves import FloatArray, IllConditioned, kept_guessing
+from dpcheck.solve.systems.float_solves import FloatArray, IllConditioned, kept_float_solve
 from dpcheck.solve.systems.system import System
 
 MAX_WEIGHT_BITS = 24
@@ -94,7 +94,7 @@ class LiftedSystem:
         self._sizes: Any = abs(self._float)
         self._row_length = int(np.diff(matrix.indptr).max())
         self._norm = 2 * int(system.denominators.max())
-        self._guess = kept_guessing(self._float, system.home, limits)
+        self._guess = kept_float_solve(self._float, system.home, limits)
         self.bound, self.bound_scale = self._certified_bound(limits)
 
     def _certified_bound(self, limits: Limits) -> tuple[IntArray, int]:

@@ -65,22 +65,22 @@ class IllConditioned(Exception):
     """Floats are no guide here: another backend has to solve the system."""
 
 
-Guess = Callable[[FloatArray, Limits], FloatArray]
+FloatSolve = Callable[[FloatArray, Limits], FloatArray]
 """Maps r to an approximation of A⁻¹ r, within limits."""
 
 
-_kept: WeakKeyDictionary[Graph, tuple[Any, Guess]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Graph, tuple[Any, FloatSolve]] = WeakKeyDictionary()
 
 
-def kept_guessing(matrix: Any, home: Graph | None, limits: Limits) -> Guess:  # noqa: ANN401
-    """Return `guessing(matrix)`, made anew only where the last matrix of its home was another.
+def kept_float_solve(matrix: Any, home: Graph | None, limits: Limits) -> FloatSolve:  # noqa: ANN401
+    """Return `float_solve(matrix)`, made anew only where the last matrix of its home was another.
 
     Formulas about one chain often have the same equations but for the constants.
     """
     last = None if home is None else _kept.get(home)
     if last is not None and _is_same(last[0], matrix):
         return last[1]
-    found = guessing(matrix, limits)
+    found = float_solve(matrix, limits)
     if home is not None:
         _kept[home] = matrix, found
     return found
@@ -94,7 +94,7 @@ def _is_same(one: Any, other: Any) -> bool:  # noqa: ANN401
     )
 
 
-def guessing(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
+def float_solve(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
     """Return a function that maps r to an approximation of A⁻¹ r; A is in scipy CSR form."""
     graph = Graph(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
     component, count = strong_components(graph)
@@ -110,7 +110,7 @@ def guessing(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
     def solve(right: FloatArray, limits: Limits) -> FloatArray:
         shuffled, found = right[order], np.empty(len(right))
         for block in reversed(blocks):
-            limits.check_time(f"guessing the values of {len(right)} states")
+            limits.check_time(f"float_solve the values of {len(right)} states")
             here = shuffled[block.first : block.end]
             if block.beyond is not None:
                 here = here - block.beyond @ found[block.end :]
@@ -132,7 +132,7 @@ class _Block:
     first: int
     end: int
     beyond: Any
-    solve: Guess
+    solve: FloatSolve
 
 
 def _cut(sizes: IntArray) -> list[tuple[int, int]]:
@@ -156,7 +156,7 @@ def _block(ordered: Any, first: int, end: int, limits: Limits) -> _Block:  # noq
     return _Block(first, end, beyond if beyond.nnz else None, solve)
 
 
-def _one_block(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
+def _one_block(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
     """Return guesses for a strongly connected matrix."""
     limits.check_time(f"before factoring a component of {matrix.shape[0]} states")
     profile = _profile(matrix)
@@ -195,7 +195,7 @@ def _profile(matrix: Any) -> float:  # noqa: ANN401
     return float((place - first).sum())
 
 
-def _factored(matrix: Any, order: str, limits: Limits) -> Guess:  # noqa: ANN401
+def _factored(matrix: Any, order: str, limits: Limits) -> FloatSolve:  # noqa: ANN401
     from scipy.sparse.linalg import splu
 
     def factor() -> Any:  # noqa: ANN401
@@ -207,7 +207,7 @@ def _factored(matrix: Any, order: str, limits: Limits) -> Guess:  # noqa: ANN401
         )
 
     try:
-        factors: Any = _heard(factor, limits, f"factoring {matrix.shape[0]} equations")
+        factors: Any = _interruptible(factor, limits, f"factoring {matrix.shape[0]} equations")
     except RuntimeError as singular:
         raise IllConditioned from singular
 
@@ -218,7 +218,7 @@ def _factored(matrix: Any, order: str, limits: Limits) -> Guess:  # noqa: ANN401
     return solve
 
 
-def _heard(work: Callable[[], Any], limits: Limits, progress: str) -> Any:  # noqa: ANN401
+def _interruptible(work: Callable[[], Any], limits: Limits, progress: str) -> Any:  # noqa: ANN401
     """Return what the work returns; the deadline and an interrupt end the wait, not the work.
 
     One call of SuperLU may take seconds, in which Python hears nothing; it runs in a thread.
@@ -241,7 +241,7 @@ def _heard(work: Callable[[], Any], limits: Limits, progress: str) -> Any:  # no
         limits.check_time(progress)
 
 
-def _jacobi(matrix: Any, limits: Limits) -> Guess | None:  # noqa: ANN401
+def _jacobi(matrix: Any, limits: Limits) -> FloatSolve | None:  # noqa: ANN401
     """Return guesses by Jacobi's iteration, or None where it converges slowly."""
     from scipy.sparse import diags, identity
 
@@ -272,7 +272,7 @@ def _jacobi(matrix: Any, limits: Limits) -> Guess | None:  # noqa: ANN401
     return lambda right, limits: iterated(right, JACOBI_STEPS, limits)[0]
 
 
-def _iterated(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
+def _iterated(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
     """Return guesses by Krylov iterations, on incomplete factors where they converge slowly."""
     from scipy.sparse import diags
     from scipy.sparse.linalg import LinearOperator, spilu
@@ -317,7 +317,9 @@ def _iterated(matrix: Any, limits: Limits) -> Guess:  # noqa: ANN401
         )
 
     try:
-        factors = _heard(factor, limits, f"incomplete factors of {matrix.shape[0]} equations")
+        factors = _interruptible(
+            factor, limits, f"incomplete factors of {matrix.shape[0]} equations"
+        )
     except RuntimeError as singular:
         raise IllConditioned from singular
     helped = iterated(LinearOperator(matrix.shape, factors.solve), FACTORED_STEPS)
