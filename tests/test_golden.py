@@ -37,6 +37,7 @@ def printed(case: Path, capsys: pytest.CaptureFixture[str]) -> str:
     out, err = capsys.readouterr()
     text = f"$ dpcheck {shlex.join(arguments)}\n{out}--- stderr\n{err}--- exit {status}\n"
     text = re.sub(r"\(\d+\.\d\d s\)", "(0.00 s)", text)
+    text = re.sub(r"^dpcheck: after \d+ s still .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r'"seconds": [0-9.]+', '"seconds": 0', text)
     return text.replace(str(GOLDEN), "GOLDEN")
 

@@ -216,6 +216,7 @@ def profile(
     csv: str | None,
 ) -> int:
     """Show the privacy profile of the mechanisms of a file: exact, with pairs and events."""
+    from dpcheck.diagnostics.files import WrongCall
     from dpcheck.pipeline import Options
     from dpcheck.pipeline.overview import overviews
     from dpcheck.report import writer
@@ -231,10 +232,12 @@ def profile(
         return status
     if (svg or csv) and len(tables) != 1:
         names = ", ".join(each.target for each in tables) or "none"
-        raise click.UsageError(f"a file is for one profile; choose one with --target ({names}).")
+        reason = f"a file is for one profile; choose one with `--target` ({names})"
+        _complain([WrongCall(None, reason)])
+        return 2
     for place, drawn in ((svg, profile_svg), (csv, profile_csv)):
-        if place is not None:
-            _write(place, drawn(tables[0]))
+        if place is not None and not _has_written(place, drawn(tables[0])):
+            return 2
     return status
 
 
@@ -332,13 +335,31 @@ def _complain(mistakes: Iterable[Mistake]) -> None:
         write(draw_mistake(mistake, write.columns))
 
 
-def _write(place: str, text: str) -> None:
+def _has_written(place: str, text: str) -> bool:
+    """Write a file and say so, or complain; a file of another kind is never replaced.
+
+    A drawing or table of dpcheck's is known by how it begins.
+    """
     from pathlib import Path
 
+    from dpcheck.diagnostics.files import CannotWrite
+    from dpcheck.pipeline.files import os_reason
+
+    path, lead = Path(place), text[:20].encode()
     try:
-        Path(place).write_text(text, encoding="utf-8")
+        if path.is_file():
+            with path.open("rb") as known:
+                begins = known.read(len(lead))
+            if begins not in (b"", lead):
+                reason = "another file has this name, and is not replaced"
+                _complain([CannotWrite(None, place, reason)])
+                return False
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise click.FileError(place, hint=error.strerror or "it cannot be written") from None
+        _complain([CannotWrite(None, place, os_reason(error))])
+        return False
+    say(f"wrote {place}")
+    return True
 
 
 # --- list and new --------------------------------------------------------------------------

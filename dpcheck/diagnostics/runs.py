@@ -219,7 +219,10 @@ Right:  y := if x != 0 then 1 / x else 0"""
 
 @dataclass(frozen=True)
 class NumberTooLarge(RunMistake):
-    """A number (or set) that cannot be written down; `advice` says what can."""
+    """A number (or set) that cannot be written down.
+
+    `advice` says what can.
+    """
 
     what: str
     advice: str | None = None

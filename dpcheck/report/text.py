@@ -249,7 +249,7 @@ def closing_lines(summary: Summary, seconds: float) -> Iterator[Line]:
     nothing = "interrupted" if summary.is_interrupted else "nothing to check"
     for i, part in enumerate(parts or [Piece(nothing)]):
         said += [", ", part] if i else [part]
-    yield line(*said, Piece(f" ({seconds:.2f} s)", "faint"))
+    yield line(*said, Piece(f" ({seconds:.2f} s)", "faint"), hang=4)
 
 
 def _came_out(answer: Answer, kind: str) -> bool:

@@ -507,5 +507,25 @@ def test_a_table_is_written_for_constants_and_within_limits(tmp_path):
     assert command("pmf", str(model), "m", "--max-states", "2").returncode == 3
     assert command("pmf", str(model), "m", "-D", "n").returncode == 2
     assert command("pmf", str(model), "m", "-D", "k=1").returncode == 2
-    lost = command("profile", str(model), "--target", "m", "--svg", str(tmp_path / "no" / "x.svg"))
+
+
+def test_a_drawing_says_where_it_is_and_replaces_no_other_file(tmp_path):
+    model, drawing = tmp_path / "m.dpm", tmp_path / "m.svg"
+    text = "mechanism m { input x in 0..1 adjacent all output x } mechanism n { output 1 }"
+    model.write_text(text)
+    asked = ("profile", str(model), "--target", "m", "--svg")
+    for _ in range(2):  # its own drawing may be replaced
+        drawn = command(*asked, str(drawing))
+        assert drawn.returncode == 0
+        assert drawn.stderr == f"dpcheck: wrote {drawing}\n"
+    assert drawing.read_text().startswith("<svg")
+    refused = command(*asked, str(model))
+    assert refused.returncode == 2
+    assert "error[DP012]" in refused.stderr
+    assert model.read_text() == text
+    lost = command(*asked, str(tmp_path / "no" / "x.svg"))
     assert lost.returncode == 2
+    assert "error[DP012]" in lost.stderr
+    several = command("profile", str(model), "--svg", str(drawing))
+    assert several.returncode == 2
+    assert "error[DP016]" in several.stderr
