@@ -334,7 +334,10 @@ def test_accuracy_weighs_with_exact_exponentials():
         ("delta(1) = loss_tail(1)", "violated"),
         ("delta(0) = total_variation", "holds"),
         ("delta(1) < delta(1/2)", "holds"),
-        ("delta(1/2 * ln 2) = delta(1/4 * ln 4)", "holds"),
+        ("delta(1/2 * ln 2) = delta(1/4 * ln 4)", "holds"),  # 3/4 - 2^(1/2)/4 lies in no ℚ(e^r)
+        ("delta(1/2 * ln 2) < loss_tail(0)", "holds"),
+        ("loss_tail(0) <= delta(1/2 * ln 2)", "violated"),
+        ("delta(1/2 * ln 2) <= delta(1/3 * ln 5)", "violated"),
         ("delta(1) != delta(1)", "violated"),
         ("renyi(2) < epsilon", "holds"),
         ("zcdp <= epsilon", "holds"),
