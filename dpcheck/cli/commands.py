@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import click
 
@@ -217,14 +217,10 @@ def profile(
 ) -> int:
     """Show the privacy profile of the mechanisms of a file: exact, with pairs and events."""
     from dpcheck.diagnostics.files import WrongCall
-    from dpcheck.pipeline import Options
-    from dpcheck.pipeline.overview import overviews
     from dpcheck.report import writer
     from dpcheck.report.overview import profile_csv, profile_lines, profile_svg
 
-    options = Options(definitions, limits=limits)
-    found = list(overviews(path, ["profile"], target, distance, options))
-    status = _overview_status(found)
+    found, status = _overviews(path, ["profile"], target, distance, definitions, limits)
     for each in found:
         writer(sys.stdout)(profile_lines(each))
     tables = [each for each in found if each.table is not None]
@@ -252,15 +248,12 @@ def quantities(
     limits: RunLimits,
 ) -> int:
     """Show one table of exact quantities for all mechanisms of a file."""
-    from dpcheck.pipeline import Options
-    from dpcheck.pipeline.overview import overviews
     from dpcheck.report import writer
     from dpcheck.report.overview import QUANTITIES, quantity_lines
 
-    options = Options(definitions, limits=limits)
-    found = list(overviews(path, list(QUANTITIES), target, distance, options))
+    found, status = _overviews(path, list(QUANTITIES), target, distance, definitions, limits)
     writer(sys.stdout)(quantity_lines(found))
-    return _overview_status(found)
+    return status
 
 
 @dpcheck.command(short_help="Write exact output distributions as JSON or CSV.")
@@ -286,23 +279,32 @@ def pmf(
 
     A model can import such a table as a mechanism.
     """
-    from dpcheck.front import ModelError, load
-    from dpcheck.limits import LimitReached
-    from dpcheck.records import replace
-    from dpcheck.report.answers import OPTIONS
+    from dpcheck.check.values.verdicts import Undecided
+    from dpcheck.cli.work import pmf_events
+    from dpcheck.diagnostics.mistakes import Mistake
+    from dpcheck.report import Crash, Reading, crash_lines, undecided_lines, writer
 
     constants = dict(_definition(text) for text in definitions)
-    try:
-        chosen = load(path, **constants).target(target)
-        table = replace(chosen, max_states=limits.max_states, timeout=limits.timeout).pmf(form)
-        sys.stdout.write(table)
-    except ModelError as wrong:
-        _complain(wrong.mistakes)
-        return 2
-    except LimitReached as limit:
-        say(f"{limit} ({OPTIONS.get(limit.limit.kind, limit.limit.advice)})")
-        return 3
-    return 0
+    status = 0
+    for event in pmf_events(path, target, constants, form, limits, say):
+        match event:
+            case str():
+                sys.stdout.write(event)
+            case Undecided():
+                say(f"undecided: {event.reason}")
+                writer(sys.stderr)(undecided_lines(event, "  "))
+                status = 3
+            case Crash():
+                writer(sys.stderr)(crash_lines([event]))
+                status = 70
+            case Mistake():
+                _complain([event])
+                status = 2
+            case Reading():
+                pass
+            case _ as never:
+                assert_never(never)
+    return status
 
 
 def _definition(text: str) -> tuple[str, str]:
@@ -312,18 +314,34 @@ def _definition(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _overview_status(found: Sequence[Overview]) -> int:
-    """Complain about what went wrong; return the exit status."""
+def _overviews(
+    path: str,
+    quantities: Sequence[str],
+    target: str | None,
+    distance: int,
+    definitions: tuple[str, ...],
+    limits: RunLimits,
+) -> tuple[list[Overview], int]:
+    """Return what is found about targets, and the exit status; complain about what went wrong."""
+    from dpcheck.cli.work import overviews
+    from dpcheck.pipeline import Options
     from dpcheck.report import Collector, crash_lines, writer
+    from dpcheck.report.overview import Overview
 
+    options = Options(definitions, limits=limits)
+    found: list[Overview] = []
     collector = Collector()
-    for each in found:
-        for event in each.events:
+    for event in overviews(path, quantities, target, distance, options, say):
+        if not isinstance(event, Overview):
             collector.add(event)
+            continue
+        found.append(event)
+        for mistake in event.mistakes:
+            collector.add(mistake)
     summary = collector.summary()
     _complain(summary.mistakes)
     writer(sys.stderr)(crash_lines(summary.crashes) if summary.crashes else ())
-    return summary.exit_status
+    return found, summary.exit_status
 
 
 def _complain(mistakes: Iterable[Mistake]) -> None:

@@ -30,7 +30,7 @@ from dpcheck.cli.memory import limit_memory
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, RunLimits, with_deep_stack
 from dpcheck.records import dataclass, replace
-from dpcheck.report.told import told
+from dpcheck.report.told import ToldMistake, told
 from dpcheck.source import SourceText
 
 T = TypeVar("T")
@@ -46,13 +46,6 @@ FIRST_WAIT = 10.0
 
 _FAILED, _OUT_OF_MEMORY = 1, 2
 _LENGTH = 8  # bytes in front of every message
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The worker has been silent for so many seconds."""
-
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +74,13 @@ class Work(Generic[T]):
     is_last: Callable[[T], bool]
 
 
-def supervised(work: Work[T], limits: RunLimits) -> Generator[T | Waiting, None, None]:
-    """Yield what the work finds; it is done by workers, one after the other."""
+def supervised(
+    work: Work[T], limits: RunLimits, waiting: Callable[[float], None]
+) -> Generator[T, None, None]:
+    """Yield what the work finds; it is done by workers, one after the other.
+
+    `waiting` is called now and then with how long nothing was told, [s].
+    """
     if not hasattr(os, "fork"):
         yield from work.events(())
         return
@@ -91,7 +89,7 @@ def supervised(work: Work[T], limits: RunLimits) -> Generator[T | Waiting, None,
     while goes_on:
         worker = _Worker(work, heard, limits)
         try:
-            stopped = yield from _listened(worker, work, heard, limits)
+            stopped = yield from _listened(worker, work, heard, limits, waiting)
         finally:
             worker.end()
         if stopped is None:
@@ -107,9 +105,13 @@ SPENT = Stopped(None)
 
 
 def _listened(
-    worker: _Worker[T], work: Work[T], heard: list[T], limits: RunLimits
-) -> Generator[T | Waiting, None, Stopped | None]:
-    """Yield what a worker tells, and how long it is silent; return how it ended, None if well."""
+    worker: _Worker[T],
+    work: Work[T],
+    heard: list[T],
+    limits: RunLimits,
+    waiting: Callable[[float], None],
+) -> Generator[T, None, Stopped | None]:
+    """Yield what a worker tells; return how it ended, None if well."""
     end = inf
     if limits.deadline is not None:
         end = max(limits.deadline + GRACE, time.monotonic() + LAST_WORDS)
@@ -132,7 +134,7 @@ def _listened(
         elif now >= late:
             return Stopped(Limit("time", limits.timeout or 0), now - last)
         elif now >= last + wait:
-            yield Waiting(wait)
+            waiting(wait)
             wait *= 2
 
 
@@ -216,8 +218,8 @@ def _work(
     """Do the work and end the process."""
     status = _FAILED
     try:
-        _settle(limits, complaining)
-        with_deep_stack(lambda: _tell_all(work.events(heard), telling))
+        _settle(complaining)
+        with_deep_stack(lambda: _tell_all(work.events(heard), limits.max_memory, telling))
         status = 0
     except MemoryError:
         status = _OUT_OF_MEMORY
@@ -229,16 +231,21 @@ def _work(
         os._exit(status)
 
 
-def _tell_all(events: Iterator[T], telling: int) -> None:
-    """Write every event to the parent, and that there are no more."""
+def _tell_all(events: Iterator[T], max_memory: int | None, telling: int) -> None:
+    """Write every event to the parent, and that there are no more.
+
+    Memory is limited from here on: what the stack and all before it take is not the work's.
+    """
+    if max_memory is not None:
+        limit_memory(max_memory)
     sources: dict[SourceText, int] = {}
     for event in events:
         _tell(telling, event, sources)
     _tell(telling, _End(None), sources)
 
 
-def _settle(limits: RunLimits, complaining: int) -> None:
-    """Let the process be a worker: leave signals to the parent, end with it, take no more memory.
+def _settle(complaining: int) -> None:
+    """Let the process be a worker: leave signals to the parent, and end with it.
 
     What C libraries say on standard error goes to the parent, who reads it if the worker dies.
     """
@@ -251,8 +258,6 @@ def _settle(limits: RunLimits, complaining: int) -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if limits.max_memory is not None:
-        limit_memory(limits.max_memory)
 
 
 _PR_SET_PDEATHSIG = 1
@@ -261,8 +266,7 @@ _PR_SET_PDEATHSIG = 1
 def _tell(telling: int, event: object, sources: dict[SourceText, int]) -> None:
     """Write a message to the parent."""
     stream = io.BytesIO()
-    shown = told(event) if isinstance(event, Mistake) else event
-    _Pickler(stream, sources).dump(shown)
+    _Pickler(stream, sources).dump(event)
     content = stream.getbuffer()
     for part in (len(content).to_bytes(_LENGTH, "big"), content):
         rest = memoryview(part)
@@ -290,10 +294,16 @@ class _Pickler(pickle.Pickler):
         return value.name, value.text
 
     def reducer_override(self, value: object) -> Any:  # noqa: ANN401
-        """Return a value without its number: it is told as text, and may have no other form."""
+        """Return values without their numbers, and mistakes, as they are told: as texts."""
         if isinstance(value, Value):
             return Value, (value.amount, None, value.table)
+        if isinstance(value, Mistake) and not isinstance(value, ToldMistake):
+            return _as_told, (told(value),)
         return NotImplemented
+
+
+def _as_told(mistake: ToldMistake) -> ToldMistake:
+    return mistake
 
 
 class _Unpickler(pickle.Unpickler):

@@ -13,7 +13,8 @@ from dpcheck.pipeline.files import model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.pipeline.run import Definitions, Options, read_definitions, resolved, undeclared
-from dpcheck.report.answers import Answer, Crash
+from dpcheck.records import dataclass
+from dpcheck.report.answers import Answer, Crash, Event, FileDone, Reading, Started
 from dpcheck.report.overview import Overview
 from dpcheck.report.plot import Budget
 from dpcheck.resolve import ResolvedCheck, resolve_model
@@ -23,26 +24,76 @@ OF_WHOLE_CHANNELS = ("bayes_vulnerability", "min_entropy_leakage")
 """Quantities that a composition, which is known by its losses, does not have."""
 
 
-def overviews(
-    argument: str, quantities: Sequence[str], target: str | None, distance: int, options: Options
-) -> Iterator[Overview]:
+def overview_events(
+    argument: str,
+    quantities: Sequence[str],
+    target: str | None,
+    distance: int,
+    options: Options,
+    after: Sequence[Event | Overview] = (),
+) -> Iterator[Event | Overview]:
     """Yield what is known of each target: of one that is named, or of all of a file.
 
     All are the file's own targets whose parameters have defaults, and those that its claims name
-    without parameters. A target that none of the quantities is about has no answers.
+    without parameters. A target that none of the quantities is about has no answers. Work that was
+    cut short goes on `after` what it told.
     """
+    n_told = sum(isinstance(event, Overview) for event in after)
+    for event in _all_events(argument, quantities, target, distance, options, _known(after)):
+        if isinstance(event, Overview) and n_told:
+            n_told -= 1
+        else:
+            yield event
+
+
+def _known(after: Sequence[Event | Overview]) -> _Known:
+    """Return the files that were given up, and what each claim begun came to, in their order."""
+    found: list[list[Result]] = []
+    for event in after:
+        if isinstance(event, Started):
+            found.append([])
+        elif isinstance(event, Answer | Mistake | Crash) and found:
+            found[-1].append(event)
+    done = frozenset(event.file for event in after if isinstance(event, FileDone))
+    return _Known(done, iter(found))
+
+
+Result = Answer | Mistake | Crash
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known from work that was cut short."""
+
+    done: frozenset[str]
+    results: Iterator[list[Result]]
+
+
+def _all_events(
+    argument: str,
+    quantities: Sequence[str],
+    target: str | None,
+    distance: int,
+    options: Options,
+    known: _Known,
+) -> Iterator[Event | Overview]:
     paths, mistakes = model_paths([argument])
     definitions, found = read_definitions(options.definitions)
     mistakes += found
     library = Library()
-    closures = [library.closure(path) for path in paths]
-    mistakes += undeclared(definitions, closures) if definitions else ()
+    closures = []
+    for path in paths:
+        if path.shown not in known.done:
+            yield Reading(path.shown)
+            closures.append(library.closure(path))
+    mistakes += undeclared(definitions, closures) if definitions and not known.done else ()
     if mistakes:
         yield Overview(argument, {}, (), mistakes)
     if any(mistake.severity == "error" for mistake in mistakes):
         return
     for closure in closures:
-        yield from _of_file(closure, quantities, target, distance, definitions, options)
+        yield Reading(closure.file.path.shown)
+        yield from _of_file(closure, quantities, target, distance, definitions, options, known)
 
 
 def _of_file(
@@ -52,7 +103,8 @@ def _of_file(
     distance: int,
     definitions: Definitions,
     options: Options,
-) -> Iterator[Overview]:
+    known: _Known,
+) -> Iterator[Event | Overview]:
     checks, mistakes = resolved(closure, definitions)
     if mistakes:
         yield Overview(closure.file.path.shown, {}, (), tuple(mistakes))
@@ -61,18 +113,20 @@ def _of_file(
     explorations = Explorations()
     for name in [target] if target is not None else _targets(closure.file.model, checks):
         shown = name if distance == 1 else f"group({name}, {distance})"
-        known = [q for q in quantities if "compose(" not in shown or q not in OF_WHOLE_CHANNELS]
-        asked, mistakes = _asked(closure, shown, known, definitions)
+        wanted = [q for q in quantities if "compose(" not in shown or q not in OF_WHOLE_CHANNELS]
+        asked, mistakes = _asked(closure, shown, wanted, definitions)
         budgets = _budgets(checks, name) if distance == 1 else ()
         answers: dict[str, Answer] = {}
-        events: list[Answer | Mistake | Crash] = list(mistakes)
-        for quantity, check in zip(known, asked, strict=False):
-            for event in answered(check, asked_of(check), explorations, options.limits):
-                if isinstance(event, Answer):
-                    answers[quantity] = event
-                if isinstance(event, Answer | Mistake | Crash):
-                    events.append(event)
-        yield Overview(shown, answers, budgets, tuple(events))
+        for quantity, check in zip(wanted, asked, strict=False):
+            results = next(known.results, None)
+            if results is None:
+                results = []
+                for event in answered(check, asked_of(check), explorations, options.limits):
+                    yield event
+                    if not isinstance(event, Started):
+                        results.append(event)
+            answers.update((quantity, each) for each in results if isinstance(each, Answer))
+        yield Overview(shown, answers, budgets, tuple(mistakes))
 
 
 def _targets(model: surface.SurfaceModel, checks: Sequence[ResolvedCheck]) -> list[str]:

@@ -14,7 +14,7 @@ from dpcheck.report import Answer, Asked, Crash, Event, FileDone, FileRead, Read
 from dpcheck.report.answers import OPTIONS
 
 
-def after_limit(told: Sequence[Event], limit: Limit, seconds: float) -> tuple[Event, ...]:
+def after_limit(told: Sequence[object], limit: Limit, seconds: float) -> tuple[Event, ...]:
     """Return what is undecided because of a limit, after the last piece of work had so long.
 
     That is a claim or the reading of a file; at the end of the time of the run also what is left of
@@ -33,7 +33,7 @@ def after_limit(told: Sequence[Event], limit: Limit, seconds: float) -> tuple[Ev
     )
 
 
-def after_crash(told: Sequence[Event], said: str) -> tuple[Event, ...]:
+def after_crash(told: Sequence[object], said: str) -> tuple[Event, ...]:
     """Return where a bug ended the work, with what was said; empty as for a limit."""
     return _after(
         told,
@@ -44,7 +44,7 @@ def after_crash(told: Sequence[Event], said: str) -> tuple[Event, ...]:
 
 
 def _after(
-    told: Sequence[Event],
+    told: Sequence[object],
     of_claim: Callable[[Asked], Event],
     of_file: Callable[[str], Event],
     *,
@@ -55,22 +55,23 @@ def _after(
     A file that was read before and cannot be read again has no more answers either.
     """
     recent = _since_last_file(told)
-    read = next((event for event in recent if isinstance(event, FileRead)), None)
     reading = next((event for event in recent if isinstance(event, Reading)), None)
     if reading is None:
         return ()
+    read = next((event for event in recent if isinstance(event, FileRead)), None)
+    last = recent[-1]
+    if isinstance(last, Started) and not (is_all and read):
+        return (of_claim(last.asked),)
     if read is None:
         return of_file(reading.file), FileDone(reading.file)
     n_started = sum(isinstance(event, Started) for event in recent)
-    is_begun = isinstance(recent[-1], Started)
-    rest = read.asked[n_started - is_begun :]
-    if is_all or not rest or isinstance(recent[-1], Reading):
+    rest = read.asked[n_started - isinstance(last, Started) :]
+    if is_all or not rest or isinstance(last, Reading):
         return *map(of_claim, rest), FileDone(read.file)
-    begun = () if is_begun else (Started(rest[0]),)
-    return *begun, of_claim(rest[0])
+    return Started(rest[0]), of_claim(rest[0])
 
 
-def _since_last_file(told: Sequence[Event]) -> Sequence[Event]:
+def _since_last_file(told: Sequence[object]) -> Sequence[object]:
     """Return the events after the last file that was done."""
     done = [k for k, event in enumerate(told) if isinstance(event, FileDone)]
     return told[done[-1] + 1 :] if done else told

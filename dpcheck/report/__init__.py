@@ -20,7 +20,7 @@ from dpcheck.report.json_output import json_object, json_text
 from dpcheck.report.library import library_lines
 from dpcheck.report.live import TextReport, work_text
 from dpcheck.report.styled import plain, writer
-from dpcheck.report.text import closing_lines, crash_lines
+from dpcheck.report.text import closing_lines, crash_lines, undecided_lines
 
 __all__ = [
     "Answer",
@@ -44,6 +44,7 @@ __all__ = [
     "json_text",
     "library_lines",
     "plain",
+    "undecided_lines",
     "visible",
     "work_text",
     "writer",

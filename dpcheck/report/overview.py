@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dpcheck.check.values.verdicts import Table, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass
 from dpcheck.report import plot
-from dpcheck.report.answers import Answer, Crash
+from dpcheck.report.answers import Answer
 from dpcheck.report.characters import visible
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
@@ -30,13 +30,13 @@ QUANTITIES = {
 class Overview:
     """What was found about one target: answers by quantity, and budgets the file states for it.
 
-    `events` are the answers, mistakes and crashes met on the way.
+    `mistakes` are those in its name, or in the file.
     """
 
     target: str
     answers: Mapping[str, Answer]
     budgets: tuple[plot.Budget, ...] = ()
-    events: tuple[Answer | Mistake | Crash, ...] = field(default=())
+    mistakes: tuple[Mistake, ...] = ()
 
     @property
     def table(self) -> Table | None:

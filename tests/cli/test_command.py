@@ -400,7 +400,7 @@ def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
 
     seen = []
 
-    def told(paths, options):
+    def told(paths, options, tell):
         seen.append((list(paths), options))
         yield from ()
 
@@ -426,7 +426,7 @@ def test_an_interrupt_before_anything_is_found_ends_with_130(
     from dpcheck import cli
     from dpcheck.cli import checking
 
-    def interrupted(paths, options):
+    def interrupted(paths, options, tell):
         raise KeyboardInterrupt
         yield
 

@@ -1,0 +1,102 @@
+"""What workers do for the commands, and how it goes on where a limit or a bug ended one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from typing import TypeVar
+
+from dpcheck.check.values.verdicts import Phrase, Undecided
+from dpcheck.cli.workers import Stopped, Work, supervised
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.front import ModelError, load
+from dpcheck.limits import LimitReached, RunLimits
+from dpcheck.pipeline import Options, check_paths
+from dpcheck.pipeline.overview import overview_events
+from dpcheck.pipeline.stopped import after_crash, after_limit, run_stopped
+from dpcheck.records import replace
+from dpcheck.report import Answer, Crash, Event, Reading, Started, visible, work_text
+from dpcheck.report.overview import Overview
+
+T = TypeVar("T")
+
+Found = Event | Overview
+PmfEvent = str | Reading | Mistake | Crash | Undecided
+Tell = Callable[[str], None] | None
+"""Takes a line now and then where one thing takes long."""
+
+
+def check_events(
+    paths: Sequence[str], options: Options, tell: Tell
+) -> Generator[Event, None, None]:
+    """Return what is found in model files, as it is found."""
+    work = Work[Event](lambda told: check_paths(paths, options, told), _after, _is_short_of_memory)
+    return _told(work, options.limits, tell)
+
+
+def overviews(
+    argument: str,
+    quantities: Sequence[str],
+    target: str | None,
+    distance: int,
+    options: Options,
+    tell: Tell,
+) -> Generator[Found, None, None]:
+    """Return what is found out about targets of a file: events, and an overview of each."""
+    asked = argument, quantities, target, distance, options
+    work = Work[Found](lambda told: overview_events(*asked, told), _after, _is_short_of_memory)
+    return _told(work, options.limits, tell)
+
+
+def pmf_events(
+    path: str, target: str, constants: dict[str, str], form: str, limits: RunLimits, tell: Tell
+) -> Generator[PmfEvent, None, None]:
+    """Return a table of output distributions as text, or why there is none."""
+
+    def table(_told: object) -> Iterator[PmfEvent]:
+        yield Reading(path)
+        try:
+            chosen = load(path, **constants).target(target)
+            allowed = limits.of_a_claim()
+            yield replace(chosen, max_states=allowed.max_states, timeout=allowed.timeout).pmf(form)
+        except ModelError as wrong:
+            yield from wrong.mistakes
+        except LimitReached as reached:
+            yield Undecided(reached.limit, Phrase.of(reached.progress))
+
+    def stopped(_told: object, end: Stopped) -> tuple[Sequence[Crash | Undecided], bool]:
+        found = Crash(path, end.said) if end.limit is None else Undecided(end.limit)
+        return (found,), False
+
+    return _told(Work(table, stopped, lambda _event: False), limits, tell)
+
+
+def _told(work: Work[T], limits: RunLimits, tell: Tell) -> Generator[T, None, None]:
+    """Yield what is found; where nothing is for a while, `tell` what goes on."""
+    at = "looking for files"
+
+    def waiting(seconds: float) -> None:
+        if tell is not None:
+            tell(f"after {seconds:g} s still {visible(at)}")
+
+    with closing(supervised(work, limits, waiting)) as events:
+        for event in events:
+            if isinstance(event, Reading | Started):
+                at = work_text(event)
+            yield event
+
+
+def _after(told: Sequence[Found], stopped: Stopped) -> tuple[Sequence[Event], bool]:
+    """Return what a worker left undone, and whether there is something to go on with."""
+    found: Sequence[Event]
+    if stopped.limit is None:
+        found = after_crash(told, stopped.said)
+        return found or (Crash("the command line", stopped.said),), bool(found)
+    found = after_limit(told, stopped.limit, stopped.seconds)
+    return found or (run_stopped(stopped.limit),), bool(found)
+
+
+def _is_short_of_memory(event: Found) -> bool:
+    """Return whether a worker got no more memory: what is free now may be in small pieces."""
+    verdict = event.outcome.verdict if isinstance(event, Answer) else None
+    return isinstance(verdict, Undecided) and verdict.limit.kind == "memory"

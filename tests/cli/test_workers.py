@@ -1,0 +1,181 @@
+"""Limits that hold whatever is being done: the rest of the claims goes on behind each of them."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from flint import fmpz
+
+from dpcheck.cli import workers
+from dpcheck.cli.workers import Stopped, Work, supervised
+from dpcheck.limits import Limit, RunLimits
+from tests.hostile import mechanism, written
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+
+QUICK = "mechanism q { input x in {0, 1} adjacent all output x }\n"
+SLOW = mechanism("t := (x, x) repeat 200 { t := (t, t) } output t")
+LARGE = mechanism("output len({(i, i * x) for i in 1..900000} * {i + x for i in 1..9})")
+
+
+def check(folder, text, *options):
+    """Return the JSON report of a check and its exit status."""
+    path = folder / "m.dpm"
+    path.write_text(text)
+    command = [sys.executable, "-m", "dpcheck", "check", str(path), "--format", "json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return json.loads(done.stdout), done.returncode
+
+
+def test_claims_after_one_that_was_killed_are_decided(tmp_path):
+    text = f"{QUICK}check q: true\n{SLOW}refute q: dp(1)\ncheck q: dp(1)"
+    report, status = check(tmp_path, text, "--timeout", "1")
+    assert [r["verdict"] for r in report["results"]] == [
+        *("holds", "undecided", "violated", "violated"),
+    ]
+    slow = report["results"][1]
+    assert slow["reason"]["text"] == "the time limit of 1 s passed"
+    assert slow["reason"]["option"] == "--timeout"
+    assert slow["covers"] == ["for x in {0, 1}", "adjacent all"]
+    assert 1 < slow["seconds"] < 3
+    assert status == 1
+
+
+def test_a_claim_that_needs_too_much_memory_is_undecided_and_the_rest_goes_on(tmp_path):
+    text = f"{QUICK}{LARGE}check q: true"
+    report, status = check(tmp_path, text, "--max-memory", "60M")
+    assert [r["verdict"] for r in report["results"]] == ["undecided", "holds"]
+    reason = report["results"][0]["reason"]
+    assert reason["text"] == "more than 60 MB of memory was needed"
+    assert reason["option"] == "--max-memory"
+    assert status == 3
+
+
+def test_what_is_left_at_the_end_of_the_run_is_undecided(tmp_path):
+    (tmp_path / "later.dpm").write_text(QUICK + "check q: true")
+    text = f"{QUICK}check q: true\n{SLOW}check q: dp(1)"
+    command = str(tmp_path / "later.dpm")
+    report, status = check(tmp_path, text, "--total-timeout", "6", command)
+    assert [r["verdict"] for r in report["results"]] == ["holds", "undecided", "undecided"]
+    assert {r["reason"]["option"] for r in report["results"][1:]} == {"--total-timeout"}
+    assert [found["code"] for found in report["undecided"]] == ["DP031"]
+    assert status == 3
+
+
+def test_a_verdict_is_seen_in_a_pipe_while_a_later_claim_is_worked_on(tmp_path):
+    path = tmp_path / "m.dpm"
+    path.write_text(f"{QUICK}check q: true\n{SLOW}")
+    command = [sys.executable, "-m", "dpcheck", "check", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(4)]
+        assert "holds" in lines[3]
+        assert process.poll() is None
+        process.kill()
+
+
+# --- workers themselves ----------------------------------------------------------------------
+
+
+def stops(limits, *steps):
+    """Return what is heard of steps, each done in a worker and left out once it was begun."""
+
+    def events(heard):
+        for k, step in enumerate(steps[len(heard) :], start=len(heard)):
+            step()
+            yield k
+
+    heard = []
+    work = Work(events, lambda told, stopped: ((stopped,), True), lambda _event: False)
+    heard.extend(supervised(work, limits, lambda _seconds: None))
+    return heard
+
+
+def too_long_power():
+    faulthandler.disable()
+    return fmpz(3) ** (1 << 33)
+
+
+def segmentation_fault():
+    faulthandler.disable()  # pytest's, which reports the end of any process
+    signal.raise_signal(signal.SIGSEGV)
+
+
+def no_step():
+    pass
+
+
+def test_a_worker_that_dies_of_a_bug_says_so_and_the_work_goes_on():
+    first, second, third = stops(RunLimits(), no_step, segmentation_fault, no_step)
+    assert (first, third) == (0, 2)
+    assert second.limit is None
+    assert "ended by SIGSEGV" in second.said
+
+
+def test_an_exception_in_a_worker_is_told_with_its_trace():
+    def fail():
+        raise ZeroDivisionError("a bug")
+
+    (found,) = stops(RunLimits(), fail)
+    assert found.limit is None
+    assert "ZeroDivisionError: a bug" in found.said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded by the kernel")
+@pytest.mark.parametrize(
+    "step",
+    [lambda: bytearray(1 << 30), too_long_power, lambda: list(range(1 << 28))],
+    ids=["python", "gmp", "small objects"],
+)
+def test_memory_that_is_not_given_ends_python_and_c_libraries_alike(step):
+    found = stops(RunLimits(max_memory=200 << 20), step, no_step)
+    assert isinstance(found[0], Stopped)
+    assert found[0].limit == Limit("memory", 200 << 20)
+    assert found[1] == 1
+
+
+def test_a_worker_that_does_not_hear_is_killed_soon_after_its_time(monkeypatch):
+    monkeypatch.setattr(workers, "GRACE", 0.2)
+    began = time.monotonic()
+    (found,) = stops(RunLimits(timeout=0.5), lambda: fmpz(7) ** 40_000_000 % fmpz(3) ** 30_000_000)
+    assert found.limit == Limit("time", 0.5)
+    assert time.monotonic() - began < 5
+
+
+def test_long_silence_is_told_again_and_again(monkeypatch):
+    monkeypatch.setattr(workers, "FIRST_WAIT", 0.1)
+    heard = []
+    work = Work(lambda _told: iter([time.sleep(0.9)]), lambda *_: ((), False), lambda _event: False)
+    list(supervised(work, RunLimits(), heard.append))
+    assert heard[:3] == [0.1, 0.2, 0.4]
+
+
+def test_no_worker_is_left_when_nobody_listens_any_more():
+    work = Work(lambda _told: iter(os.getpid, 0), lambda *_: ((), False), lambda _e: False)
+    events = supervised(work, RunLimits(), lambda _seconds: None)
+    worker = next(events)
+    events.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
+
+
+# --- hostile files ---------------------------------------------------------------------------
+
+
+def test_hostile_files_end_within_the_limits_of_the_run(tmp_path):
+    written(tmp_path)
+    command = [sys.executable, "-m", "dpcheck", "check", str(tmp_path), "--format", "json"]
+    limits = ["--timeout", "0.5", "--total-timeout", "15", "--max-memory", "300M"]
+    began = time.monotonic()
+    done = subprocess.run([*command, *limits], capture_output=True, timeout=120, check=False)
+    assert done.returncode in (1, 2, 3), done.stderr
+    assert b"Traceback" not in done.stderr
+    assert "crashes" not in json.loads(done.stdout)
+    assert time.monotonic() - began < 15 + 2 + 6  # to start on a busy machine takes seconds
