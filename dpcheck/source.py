@@ -13,6 +13,18 @@ from functools import cached_property
 from dpcheck.records import dataclass
 
 
+def escaped(text: str) -> str:
+    r"""Return the text with escapes for what does not show: control characters, direction marks.
+
+    >>> escaped("a\x1b[31m"), escaped("\ud800\u202e")
+    ('a\\x1b[31m', '\\ud800\\u202e')
+    """
+    if text.isprintable():
+        return text
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(shown)
+
+
 @dataclass(frozen=True)
 class SourceText:
     """One text a user wrote: the name shown in messages, and the characters."""

@@ -282,16 +282,17 @@ def pmf(
     from dpcheck.check.values.verdicts import Undecided
     from dpcheck.cli.work import pmf_events
     from dpcheck.diagnostics.mistakes import Mistake
-    from dpcheck.report import Crash, Reading, crash_lines, undecided_lines, writer
+    from dpcheck.report import Crash, Reading, crash_lines, undecided_lines, visible, writer
 
     constants = dict(_definition(text) for text in definitions)
     status = 0
     for event in pmf_events(path, target, constants, form, limits, say):
         match event:
             case str():
-                sys.stdout.write(event)
+                encoding = sys.stdout.encoding or "utf-8"
+                sys.stdout.write(event.encode(encoding, "backslashreplace").decode(encoding))
             case Undecided():
-                say(f"undecided: {event.reason}")
+                say(f"undecided: {visible(event.reason)}")
                 writer(sys.stderr)(undecided_lines(event, "  "))
                 status = 3
             case Crash():
@@ -354,29 +355,15 @@ def _complain(mistakes: Iterable[Mistake]) -> None:
 
 
 def _has_written(place: str, text: str) -> bool:
-    """Write a file and say so, or complain; a file of another kind is never replaced.
+    """Write a file and say so, or complain; only what dpcheck made is replaced."""
+    from dpcheck.pipeline.library import written_over_own
+    from dpcheck.report import visible
 
-    A drawing or table of dpcheck's is known by how it begins.
-    """
-    from pathlib import Path
-
-    from dpcheck.diagnostics.files import CannotWrite
-    from dpcheck.pipeline.files import os_reason
-
-    path, lead = Path(place), text[:20].encode()
-    try:
-        if path.is_file():
-            with path.open("rb") as known:
-                begins = known.read(len(lead))
-            if begins not in (b"", lead):
-                reason = "another file has this name, and is not replaced"
-                _complain([CannotWrite(None, place, reason)])
-                return False
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        _complain([CannotWrite(None, place, os_reason(error))])
+    refused = written_over_own(place, text)
+    if refused is not None:
+        _complain([refused])
         return False
-    say(f"wrote {place}")
+    say(f"wrote {visible(place)}")
     return True
 
 

@@ -313,12 +313,13 @@ them.
 
 @dataclass(frozen=True)
 class AlreadyExists(FileMistake):
-    """`dpcheck new` would overwrite a file."""
+    """A command would overwrite a file that dpcheck did not make."""
 
     code: ClassVar[str] = "DP011"
     explanation: ClassVar[str] = """\
-`dpcheck new NAME` writes the file NAME.dpm, and never over a file that is there already. Take
-another name, or remove the file first.
+`dpcheck new NAME` writes the file NAME.dpm, and never over a file that is there already. The
+options `--svg` and `--csv` of `dpcheck profile` write over drawings and tables that they made, and
+over nothing else. Take another name, or remove the file first.
 """
 
     @property

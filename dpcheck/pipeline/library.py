@@ -63,6 +63,24 @@ def write_new_file(name: str) -> Path | Mistake:
     return path
 
 
+def written_over_own(place: str, text: str) -> Mistake | None:
+    """Write a text to a file, or return why not: only what begins as this text does is replaced.
+
+    Then it was made by dpcheck. Pipes and devices hold nothing that could be lost.
+    """
+    path = Path(place)
+    first = text.partition("\n")[0].encode()
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                if file.read(len(first)) not in (b"", first):
+                    return AlreadyExists(None, place)
+        path.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        return CannotWrite(None, place, os_reason(error))
+    return None
+
+
 def _is_name(text: str) -> bool:
     """Tell whether a mechanism may have this name beside the noise that the file draws."""
     return text.isidentifier() and text != "geometric"

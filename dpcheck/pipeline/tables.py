@@ -30,7 +30,7 @@ from dpcheck.diagnostics.imports import MalformedTable
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.records import dataclass
-from dpcheck.source import SourceText, Span
+from dpcheck.source import SourceText, Span, escaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,9 +359,18 @@ def table_csv(rows: Mapping[str, Mapping[str, str]], pairs: Sequence[Sequence[st
     import csv
     import io
 
+    names = _clean_names([*rows, *(shown for row in rows.values() for shown in row)])
     stream = io.StringIO()
     out = csv.writer(stream, lineterminator="\n")
     for given, row in rows.items():
-        out.writerows(["row", given, shown, p] for shown, p in row.items())
-    out.writerows(["pair", first, second] for first, second in pairs)
+        out.writerows(["row", names[given], names[shown], p] for shown, p in row.items())
+    out.writerows(["pair", names[first], names[second]] for first, second in pairs)
     return stream.getvalue()
+
+
+def _clean_names(names: Sequence[str]) -> dict[str, str]:
+    """Return names without characters that do not show, no two of them alike."""
+    clean = {name: escaped(name) for name in names}
+    if len(set(clean.values())) == len(clean):
+        return clean
+    return {name: escaped(name.replace("\\", "\\\\")) for name in names}

@@ -6,6 +6,7 @@ schema 1; none changes its meaning.
 
 from __future__ import annotations
 
+import re
 from typing import Any, assert_never
 
 from dpcheck.check.values.verdicts import (
@@ -28,10 +29,16 @@ SCHEMA = 1
 
 
 def json_text(summary: Summary, version: str) -> str:
-    """Return the JSON object of a run, indented, without a final line break."""
+    r"""Return the JSON object of a run in ASCII, indented, without a final line break.
+
+    Names of files may hold bytes that are no UTF-8, and tables halves of characters: Python keeps
+    them as lone surrogates, which no text has. They are written out: `\udcff`.
+    """
     import json
 
-    return json.dumps(json_object(summary, version), indent=2)
+    text = json.dumps(json_object(summary, version), indent=2, ensure_ascii=False)
+    text = re.sub("[\ud800-\udfff]", lambda half: f"\\\\u{ord(half[0]):x}", text)
+    return json.dumps(json.loads(text), indent=2)
 
 
 def json_object(summary: Summary, version: str) -> dict[str, Any]:

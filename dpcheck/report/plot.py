@@ -13,6 +13,7 @@ from math import exp, floor, log, log10
 
 from dpcheck.check.values.verdicts import Amount, Cell, Table
 from dpcheck.records import dataclass
+from dpcheck.report.characters import visible
 
 _WIDTH, _HEIGHT = 720, 440
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 24, 56, 60
@@ -148,5 +149,5 @@ def _text(
 ) -> str:
     return (
         f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}" font-size="{size}" '
-        f'fill="{color}">{escape(text, quote=False)}</text>'
+        f'fill="{color}">{escape(visible(text), quote=False)}</text>'
     )

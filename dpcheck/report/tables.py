@@ -8,6 +8,7 @@ from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table
 from dpcheck.report.characters import visible, width
 from dpcheck.report.notation import amount_text, event_text, number_text
 from dpcheck.report.styled import Line, Piece, line
+from dpcheck.source import escaped
 
 _TEXT_SHOWN = 60
 _ROWS_SHOWN = 30
@@ -87,7 +88,7 @@ def table_csv(table: Table) -> str:
             if isinstance(cell, Amount):
                 cells += [cell.exact, cell.decimal]
             else:
-                text = cell if isinstance(cell, str) else event_text(cell)
+                text = escaped(cell if isinstance(cell, str) else event_text(cell))
                 cells += [text, ""] if is_number else [text]
         out.writerow(cells)
     return stream.getvalue()
