@@ -26,7 +26,7 @@ from dpcheck.diagnostics.structure import (
     UnequalLengths,
 )
 from dpcheck.model import surface
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import (
@@ -446,10 +446,7 @@ class _Walk:
             return []
         array = self.arrays[name] = replace(known, within=domain)
         self.assigned(name)
-        is_array = isinstance(value, ArrayVar) or (
-            isinstance(value, Const) and isinstance(value.value, ArrayValue)
-        )
-        if is_array:
+        if _is_array(value):
             return self.whole_array(name, array, value, declared.span)
         steps: list[Step] = []
         if not isinstance(value, Const | Var):
@@ -858,3 +855,16 @@ def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
         if isinstance(found, surface.Mechanism)
     ]
     scope.report(UnknownTarget(name.span, name.name, what, similar(name.name, mechanisms)))
+
+
+def _is_array(value: Expr) -> bool:
+    """Return whether an expression is a whole array, whichever way it goes."""
+    match value:
+        case ArrayVar() | Const(value=ArrayValue()):
+            return True
+        case If(then=then, orelse=orelse):
+            return _is_array(then) and _is_array(orelse)
+        case Let(body=body):
+            return _is_array(body)
+        case _:
+            return False
