@@ -165,13 +165,27 @@ def check(
     allow_empty: bool,
     quiet: bool,
 ) -> int:
-    """Check every claim of model files, or of all `.dpm` files below a directory."""
-    from dpcheck.pipeline import Options
+    """Check every claim of model files, or of all `.dpm` files below a directory.
 
-    options = Options(definitions, select, limits, strict_vacuity, allow_empty)
+    `-` is standard input.
+    """
+    from dpcheck.pipeline import Options
+    from dpcheck.pipeline.files import STANDARD_INPUT
+
+    text = _standard_input() if STANDARD_INPUT in paths else None
+    options = Options(definitions, select, limits, strict_vacuity, allow_empty, text)
     if form == "json":
         return check_as_json(paths, options)
     return check_as_text(paths, options, is_quiet=quiet)
+
+
+def _standard_input() -> bytes:
+    """Return what standard input says, no more of it than shows that it is too long."""
+    from dpcheck.pipeline.files import MAX_BYTES
+
+    if sys.stdin is None:
+        raise click.UsageError("standard input is closed.")
+    return sys.stdin.buffer.read(MAX_BYTES + 1)
 
 
 # --- profile and quantities ----------------------------------------------------------------

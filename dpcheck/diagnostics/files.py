@@ -335,17 +335,18 @@ over nothing else. Take another name, or remove the file first.
 
 @dataclass(frozen=True)
 class CannotWrite(FileMistake):
-    """The operating system refuses to write the file.
-
-    `reason` is in its words.
-    """
+    """The operating system refuses to write the file, or it is somebody else's; `reason` says."""
 
     reason: str
 
     code: ClassVar[str] = "DP012"
     explanation: ClassVar[str] = """\
 The operating system does not let dpcheck write the file: the directory does not exist or is
-read-only, or the disk is full.
+read-only, or the disk is full. Or there is a file of this name that no earlier call wrote, such as
+a model: choose another name.
+
+Wrong: dpcheck profile m.dpm --svg m.dpm
+Right: dpcheck profile m.dpm --svg m.svg
 """
 
     @property

@@ -35,6 +35,9 @@ TABLE_SUFFIXES = (".json", ".csv")
 MAX_BYTES = 32 * 2**20
 """A file of more bytes is not read: the longest model anybody wrote has a thousandth of them."""
 
+STANDARD_INPUT = "-"
+"""The argument that stands for the text of standard input, where a command reads it."""
+
 _OF_THE_KERNEL = (Path("/proc"), Path("/sys"))
 """Files below these are made when they are read, of what processes and devices know."""
 
@@ -48,16 +51,19 @@ class ModelPath:
     root: Path
 
 
-def model_paths(arguments: Sequence[str]) -> tuple[tuple[ModelPath, ...], tuple[Mistake, ...]]:
+def model_paths(
+    arguments: Sequence[str], *, reads_input: bool = False
+) -> tuple[tuple[ModelPath, ...], tuple[Mistake, ...]]:
     """Return the files that the arguments name, each once, in order, and the mistakes met.
 
     A directory stands for every `.dpm` file in it and below it, sorted by path; names that begin
-    with a dot are left out.
+    with a dot are left out. With `reads_input`, `-` stands for `input_path()`.
     """
     found: dict[Path, ModelPath] = {}
     mistakes: list[Mistake] = []
     for argument in arguments:
-        for named in _named_by(argument):
+        is_input = reads_input and argument == STANDARD_INPUT
+        for named in [input_path()] if is_input else _named_by(argument):
             if isinstance(named, Mistake):
                 mistakes.append(named)
                 continue
@@ -65,6 +71,12 @@ def model_paths(arguments: Sequence[str]) -> tuple[tuple[ModelPath, ...], tuple[
             if known.root.is_relative_to(named.root):
                 found[named.real] = replace(known, root=named.root)
     return tuple(found.values()), tuple(mistakes)
+
+
+def input_path() -> ModelPath:
+    """Return where the text of standard input stands: in the working directory, for its imports."""
+    here = Path.cwd().resolve()
+    return ModelPath("<stdin>", here / "<stdin>", here)
 
 
 def _named_by(argument: str) -> list[ModelPath | Mistake]:
@@ -166,6 +178,8 @@ def read_source(shown: str, real: Path) -> SourceText | Mistake:
 
 def decoded(shown: str, content: bytes) -> SourceText | Mistake:
     """Return the content of a file as text, or the mistake that keeps it from being text."""
+    if len(content) > MAX_BYTES:
+        return CannotRead(None, shown, f"it has more than {MAX_BYTES:,} bytes")
     text = content.removeprefix(b"\xef\xbb\xbf")
     try:
         source = SourceText(shown, text.decode("utf-8"))

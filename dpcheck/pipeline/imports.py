@@ -26,6 +26,7 @@ from dpcheck.pipeline.files import (
     SUFFIX,
     TABLE_SUFFIXES,
     ModelPath,
+    decoded,
     is_hidden,
     read_source,
     similar_path,
@@ -107,6 +108,14 @@ class Library:
         """Return a text, as if it stood in a file at `path`, with everything it imports."""
         self._parsed[path.real] = _parsed(path, source)
         return self.closure(path)
+
+    def hold(self, path: ModelPath, content: bytes) -> None:
+        """Take a content for that of a file, which is then not read."""
+        source = decoded(path.shown, content)
+        if isinstance(source, Mistake):
+            self._parsed[path.real] = ParsedFile(path, None, (source,))
+        else:
+            self._parsed[path.real] = _parsed(path, source)
 
     def closure(self, path: ModelPath) -> Closure:
         """Return the file with everything it imports."""

@@ -18,7 +18,7 @@ from dpcheck.diagnostics.names import UnknownName
 from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression
-from dpcheck.pipeline.files import ModelPath, model_paths
+from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import (
     Explorations,
@@ -41,7 +41,7 @@ class Options:
     """How to check: `definitions` are texts `NAME=VALUE`; `limits` are those of the run.
 
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
-    `allow_empty`, a run without claims is a mistake.
+    `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     """
 
     definitions: tuple[str, ...] = ()
@@ -49,6 +49,7 @@ class Options:
     limits: RunLimits = RunLimits()
     strict_vacuity: bool = False
     allow_empty: bool = False
+    standard_input: bytes | None = None
 
 
 def check_paths(
@@ -59,10 +60,12 @@ def check_paths(
     A mistake or a bug costs the claim, or at most the file, it shows in; all else goes on. A run
     that was cut short goes on `after` what it told, and may tell mistakes once more.
     """
-    paths, mistakes = model_paths(arguments)
+    paths, mistakes = model_paths(arguments, reads_input=options.standard_input is not None)
     yield from mistakes
     is_sound = not mistakes and not any(map(_is_error, after))
     library = Library()
+    if options.standard_input is not None:
+        library.hold(input_path(), options.standard_input)
     done = {event.file for event in after if isinstance(event, FileDone)}
     definitions, mistakes = read_definitions(options.definitions)
     if definitions and not done:  # else they were seen to be declared, or a file was given up

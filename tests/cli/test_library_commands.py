@@ -77,7 +77,7 @@ def test_new_where_the_system_refuses_is_a_clean_error(capsys):
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".dpm", "my-survey", "2nd", "while", "mechanism", "P", "X", "geometric", "a b", "é!"],
+    ["", ".dpm", "my-survey", "2nd", "while", "mechanism", "geometric", "a b", "é!"],
 )
 def test_new_refuses_what_cannot_name_a_mechanism(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -86,7 +86,7 @@ def test_new_refuses_what_cannot_name_a_mechanism(name, tmp_path, monkeypatch, c
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["survey", "x", "y", "k", "n", "alpha", "delta", "epsilon", "dp"])
+@pytest.mark.parametrize("name", ["survey", "x", "P", "k", "n", "alpha", "delta", "epsilon", "dp"])
 def test_the_starting_file_checks_under_any_name_it_may_have(name):
     assert check_text(STARTING_FILE.replace("NAME", name))["ok"]
 
