@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Literal, TypeVar, assert_never
+from typing import Final, Literal, TypeVar, assert_never
 
 from dpcheck.records import dataclass
 
@@ -24,6 +24,12 @@ TIMEOUT = 600.0
 
 Kind = Literal["states", "time", "run time", "memory", "size"]
 """Which limit: all but `size`, which belongs to a method, are for the caller to choose."""
+
+
+HOPELESS: Final = 10**9
+"""So many states take more memory than machines have: each is a hundred bytes or more."""
+
+SHRINK: Final = "shrink the sets of the inputs: a few values show what more of them do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,8 @@ class Limits:
         if n_states > self.max_states:
             from dpcheck.exact import exact_text
 
-            limit = Limit("states", self.max_states, "states")
+            advice = SHRINK if n_states >= HOPELESS else ""
+            limit = Limit("states", self.max_states, "states", advice)
             raise LimitReached(limit, f"{exact_text(n_states)} {counted}")
 
     def check_time(self, progress: str) -> None:

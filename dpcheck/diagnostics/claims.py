@@ -335,7 +335,7 @@ Right: check m: P in [1/3, 1/2] [ F top ]
     @property
     def help(self) -> str | None:
         """Exchange them."""
-        return f"write `P in [{self.high}, {self.low}]`"
+        return f"write `{self.high}, {self.low}`"
 
 
 @dataclass(frozen=True)

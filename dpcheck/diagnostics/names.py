@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
@@ -17,6 +19,24 @@ _NOT_YET = {
     "integers": "sets without bounds are not supported yet: write `lo..hi`",
     "outputs": "the number of outputs is not supported yet: ask `P=? [ X X !stopped ]`",
 }
+
+
+_NAMES_ELSEWHERE = {
+    "bool": "write `{false, true}`",
+    "boolean": "write `{false, true}`",
+    "Bool": "write `{false, true}`",
+    **dict.fromkeys(["int", "integer", "Int", "nat", "ℤ", "ℕ"], "a set is finite here: `0..10`"),
+    **dict.fromkeys(["float", "double", "real", "ℝ"], "a set is finite here: `{0, 1/2, 1}`"),
+    "e": "a power of e is written `exp(x)`",
+    "null": "an output that says nothing is a symbol: `output none`",
+    "None": "an output that says nothing is a symbol: `output none`",
+}
+"""Names that other languages know, and what to write."""
+
+
+def _before(span: Span) -> str:
+    """Return the part of its line that stands before a place."""
+    return span.source.line(span.line)[: span.column - 1]
 
 
 @dataclass(frozen=True)
@@ -59,6 +79,16 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
             return f"write `{self.name.lower()}`"
         if self.name.startswith("ln") and self.name[2:].isdigit():
             return f"write `ln {self.name[2:]}`"
+        if self.name in _NAMES_ELSEWHERE:
+            return _NAMES_ELSEWHERE[self.name]
+        symbolic = unicodedata.normalize("NFKC", self.name).replace("\u2044", "/")
+        if len(self.name) == 1 and unicodedata.numeric(self.name, None) is not None:
+            return f"write `{symbolic}`"
+        base = self.name.rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹")
+        if base and base != self.name:
+            return f"write `{base}^{unicodedata.normalize('NFKC', self.name[len(base) :])}`"
+        if self.span is not None and re.search(r"(^|\s)--\s", _before(self.span)):
+            return "comments start with `#`, not with `--`"
         if self.name in ("integers", "outputs"):
             return _NOT_YET[self.name]
         symbol = f'a symbol, which stands for itself, is written `"{self.name}"`'
@@ -135,18 +165,33 @@ Right: y ~ survey(x = b)
         return None
 
 
+_GEOMETRIC = "it is `geometric(center, exp(-1/b)) clamped lo..hi` for scale b"
+_GAUSSIAN = (
+    "it is `gaussian(center, exp(-1/(2 * s^2))) conditioned lo..hi` for a standard deviation s"
+)
+
 _FUNCTIONS_ELSEWHERE = {
     "laplace": "continuous noise is not supported yet; on the integers the Laplace distribution of"
     " scale b is `geometric(center, exp(-1/b)) clamped lo..hi`",
-    "discrete_laplace": "it is `geometric(center, alpha)`, with alpha = `exp(-1/b)` for scale b",
-    "normal": "noise is on the integers: `gaussian(center, base) conditioned lo..hi`",
-    "discrete_gaussian": "it is `gaussian(center, base) conditioned lo..hi`",
-    "flip": "write `bernoulli(p)`",
-    "choice": "write `uniform({a, b, c})`",
-    "randint": "write `uniform(lo..hi)`",
-    "range": "write `lo..hi`; both ends are included",
-    "log": "the natural logarithm is `ln x`",
-    "round": "write `floor(x + 1/2)`",
+    "discrete_laplace": _GEOMETRIC,
+    "normal": _GAUSSIAN,
+    "discrete_gaussian": _GAUSSIAN,
+    **dict.fromkeys(["rgeom", "make_geometric", "then_geometric"], _GEOMETRIC),
+    **dict.fromkeys(["make_laplace", "then_laplace", "rlaplace"], _GEOMETRIC),
+    **dict.fromkeys(["rnorm", "gauss", "make_gaussian", "then_gaussian"], _GAUSSIAN),
+    **dict.fromkeys(["flip", "coin", "rbern"], "it is `bernoulli(p)`"),
+    **dict.fromkeys(["rbinom", "binom"], "it is `binomial(n, p)`"),
+    **dict.fromkeys(["choice", "sample", "runif", "random"], "it is `uniform(S)`, for a set S"),
+    **dict.fromkeys(["randint", "randrange"], "it is `uniform(lo..hi)`"),
+    "range": "it is `lo..hi`; both ends are included",
+    "log": "write `ln` for the natural logarithm",
+    "gdp": "a Gaussian trade-off curve has no exact form; `compute m: tradeoff` shows the curve",
+    "d": "say the distance: `abs(x - x')`, `hamming(x, x')`, `l1(x, x')` or `linf(x, x')`",
+    **dict.fromkeys(
+        ["symmetric_distance", "absolute_distance", "dist", "distance", "hamming_distance"],
+        "distances are `abs(x - x')`, `hamming(x, x')`, `l1(x, x')` and `linf(x, x')`",
+    ),
+    "round": "it is `floor(x + 1/2)`",
     "sqrt": "roots have no exact value; compare squares, or raise to a power, as in `x^2`",
 }
 

@@ -268,6 +268,7 @@ class BadParameter(RunMistake):
     """A distribution's parameter is outside what it can take."""
 
     what: str
+    edit: str | None = None
 
     code: ClassVar[str] = "DP210"
     explanation: ClassVar[str] = """\
@@ -283,6 +284,11 @@ Right:  x ~ geometric(c, 1/2) clamped 0..5"""
     def title(self) -> str:
         """Which parameter."""
         return self.what
+
+    @property
+    def help(self) -> str | None:
+        """What to write in place of it, if that is plain."""
+        return self.edit
 
 
 # --- mechanisms ----------------------------------------------------------------------------

@@ -333,7 +333,7 @@ Right: x := 1   # one        y := x div 2     # a comment       # a comment
             case "--" | "%":
                 return "write `#`"
             case _:
-                return "write `#` at the start of every line of the comment"
+                return "put `#` at the start of every line of the comment"
 
 
 @dataclass(frozen=True)
@@ -341,7 +341,7 @@ class MalformedNumber(Mistake):
     """Digits followed by letters."""
 
     text: str
-    product: str
+    meant: str
 
     code: ClassVar[str] = "DP111"
     explanation: ClassVar[str] = """\
@@ -359,8 +359,8 @@ Right: 2 * x     1000         16
 
     @property
     def help(self) -> str | None:
-        """The product, if there can be one."""
-        return None if "_" in self.text else f"for a product write `{self.product}`"
+        """The number or product that is probably meant."""
+        return f"write `{self.meant}`"
 
 
 @dataclass(frozen=True)
@@ -459,7 +459,7 @@ Right: var a[1..5] := 0
     @property
     def help(self) -> str | None:
         """Indices from 1."""
-        return f"write `{self.name}[1..{self.size}]` for indices from 1"
+        return f"write `1..{self.size}` for indices from 1"
 
 
 @dataclass(frozen=True)
@@ -621,6 +621,33 @@ Right: adjacent x' = x + 1
     def title(self) -> str:
         """Which word."""
         return f"`{self.word}` is a word of the language, so `{self.word}'` names nothing"
+
+
+@dataclass(frozen=True)
+class ForeignLanguage(Mistake):
+    """A whole text of another language; `advice` is how to say such a thing here."""
+
+    language: str
+    advice: str
+
+    code: ClassVar[str] = "DP124"
+    explanation: ClassVar[str] = """\
+The text is a model or a program of another tool. Nothing else is said about it, because every line
+would be a mistake. `dpcheck new NAME` writes a file to start from.
+
+Wrong: dtmc  module die  s : [0..1] init 0;  [] s=0 -> 0.5 : (s'=0) + 0.5 : (s'=1);  endmodule
+Right: chain die { state s[i in 0..1]  s[0] -> 1/2: s[0] + 1/2: s[1]  init s[0] }
+"""
+
+    @property
+    def title(self) -> str:
+        """Which language."""
+        return f"this is {self.language}, not a model of dpcheck"
+
+    @property
+    def help(self) -> str | None:
+        """How to say it here."""
+        return self.advice
 
 
 @dataclass(frozen=True)

@@ -274,8 +274,46 @@ def _bracket(
         ends = ends or token.type == "OPEN_BRACE" or place.line < span.line
     if token.type != END and not (ends and accepts(closer)):
         return None
-    what = _block(tokens, opener) if closer == "CLOSE_BRACE" else f"`{bracket.text}`"
-    return UnclosedBracket(span, place, TEXT_OF[closer], what, _shown(token))
+    if closer != "CLOSE_BRACE":
+        return UnclosedBracket(span, place, TEXT_OF[closer], f"`{bracket.text}`", _shown(token))
+    left_open = _left_open(tokens, opener, i, span.source)
+    if left_open is None:
+        return UnclosedBracket(span, place, "}", _block(tokens, opener), _shown(token))
+    inner, outer, end = left_open
+    span = Span(span.source, tokens[end].start, tokens[end].end)
+    place = Span(span.source, tokens[inner].start, tokens[inner].end)
+    found = f"the `}}` of the {_block(tokens, outer)}"
+    return UnclosedBracket(span, place, "}", _block(tokens, inner), found)
+
+
+def _left_open(
+    tokens: list[Token], opener: int, i: int, source: SourceText
+) -> tuple[int, int, int] | None:
+    """Return the block that was left open: its `{`, that of an outer block, and the outer's `}`.
+
+    A `}` that begins a line stands under the line that its block begins on. The first that stands
+    under an outer block shows that the inner one was not closed.
+    """
+    columns: dict[int, int] = {}
+    stack: list[int] = []
+    column = 0
+    for k in range(opener, i):
+        if _begins_line(tokens, k, source) or k == opener:
+            column = source.position(tokens[k].start)[1]
+        if k == opener:
+            line = source.position(tokens[k].start)[0]
+            column = len(source.line(line)) - len(source.line(line).lstrip()) + 1
+        if tokens[k].type == "OPEN_BRACE":
+            stack.append(k)
+            columns[k] = column
+        elif tokens[k].type == "CLOSE_BRACE" and stack:
+            inner = stack.pop()
+            if not _begins_line(tokens, k, source) or column >= columns[inner]:
+                continue
+            for outer in stack:
+                if columns[outer] == column:
+                    return inner, outer, k
+    return None
 
 
 def _block(tokens: list[Token], opener: int) -> str:
@@ -327,8 +365,6 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return f"`{near.text}` is an operator in claims only: after the `:` of a `check`"
     wants_operand = accepts("NUMBER")
     match before.type, token.type:
-        case _, "DOT" if tokens[i + 1].type == "NUMBER" and wants_operand:
-            return f"write `0.{tokens[i + 1].text}`"
         case "DOTS", "OPEN_BRACE" | "CLOSE_BRACKET":
             return "ranges without an end are not supported yet: write its last number"
         case "NUMBER", "DOT":

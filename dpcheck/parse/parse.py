@@ -9,7 +9,7 @@ from dpcheck.diagnostics.syntax import NestedTooDeeply
 from dpcheck.model import surface
 from dpcheck.parse.automaton import Machine
 from dpcheck.parse.depth import too_deep_place
-from dpcheck.parse.slips import Edit, mended, slips_in
+from dpcheck.parse.slips import Edit, foreign_language, mended, slips_in
 from dpcheck.parse.tokens import tokens_of
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText
@@ -74,8 +74,11 @@ def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake],
     tokens, mistakes = tokens_of(source)
     machine = Machine(list(tokens), source, start)
     value = machine.run()
-    errors = [found for found in machine.builder.mistakes if found.severity == "error"]
+    errors = [found for found in mistakes + machine.builder.mistakes if found.severity == "error"]
     places = [label.span.start for found in errors for label in found.labels]
+    foreign = foreign_language(source) if places and start == "model" else None
+    if foreign is not None:
+        return None, [foreign], machine.builder.broken_names
     slips = slips_in(tokens, source, places) if places else []
     if slips:
         new = mended(source.text, slips)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import (
+    ForeignLanguage,
     ForeignSpelling,
     IndentedBlock,
     Misplaced,
@@ -29,6 +30,30 @@ MOST_SLIPS = 200
 LONG_LINE = 500
 """Slips shown at once, and tokens of a line beyond which nobody wrote it: a hostile text costs a
 pass over it for each slip, and no more."""
+
+
+_A_MODEL = "`dpcheck new NAME` writes a mechanism to start from"
+LANGUAGES = {
+    r"(?:dtmc|ctmc|mdp|pta|endmodule)\b": (
+        "a model of PRISM",
+        "a chain is `chain c { state s[i in 0..2]  s[0] -> 1/2: s[1] + 1/2: s[2]  init s[0] }`",
+    ),
+    r"import [\w.]+ as \w+|class \w+.*:|if __name__": ("a program in Python", _A_MODEL),
+    r"library\(\w+\)|\w+ <- function\(": ("a program in R", _A_MODEL),
+    r"\\(?:documentclass|usepackage|begin)\b": ("LaTeX", _A_MODEL),
+    r"int main\(|public class": ("a program in C or Java", _A_MODEL),
+}
+"""What begins a line of a text of another language, and of no model."""
+
+
+def foreign_language(source: SourceText) -> ForeignLanguage | None:
+    """Return that a text with syntax errors is one of another language, if it is."""
+    for pattern, (language, advice) in LANGUAGES.items():
+        match = re.search(rf"^[ \t]*(?P<word>{pattern})", source.text, re.MULTILINE)
+        if match:
+            place = Span(source, match.start("word"), match.end("word"))
+            return ForeignLanguage(place, language, advice)
+    return None
 
 
 class Edit(NamedTuple):
@@ -520,6 +545,13 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
     return r.slip(i, close, r.put(i, "("), r.put(close, ")"))
 
 
+def _decimal(r: _Reader, i: int) -> Slip | None:
+    """`.5` is `0.5`."""
+    if r.type(i + 1) != "NUMBER" or r.ends_operand(i - 1):
+        return None
+    return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i].start, "0"))
+
+
 def _modality(r: _Reader, i: int) -> Slip | None:
     """`<> a` is `F a`, `[] a` is `G a`, inside of a claim."""
     if r.ends_operand(i - 1) or r.type(r.first_of_line(i)) not in QUESTION_WORDS:
@@ -834,6 +866,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "COLON": (_indented_block, _declared_with_colon, _assignment),
     "EQ": (_declared_with_colon,),
     "NE": (_modality,),
+    "DOT": (_decimal,),
     "IF": (_block_without_braces, _choice_behind),
     "ELSE": (_else_alone, _block_without_braces),
     "FOR": (_loop_of_c,),

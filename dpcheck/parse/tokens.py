@@ -8,6 +8,7 @@ its place, else a token of the type `BAD`, from which the parser recovers in sil
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -73,26 +74,38 @@ FOREIGN = {
     "...": "..", "==>": "=>", "/\\": "&", "\\/": "|", "≔": ":=", "←": ":=", "≤": "<=", "≥": ">=",
     "≠": "!=", "∧": "&", "∨": "|", "¬": "!", "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-",
     "→": "->", "⇒": "=>", "∈": "in", "∀": "forall", "∃": "exists", "…": "..", "∼": "~",
+    "⩽": "<=", "⩾": ">=", "≦": "<=", "≧": ">=", "—": "-", "―": "-", "‐": "-", "⋅": "*", "∗": "*",
+    "⟹": "=>", "⟶": "->", "◇": "F", "□": "G", "◯": "X", "○": "X", "⊨": ":", "≡": "=", "∞": "inf",
+    r"\leq": "<=", r"\le": "<=", r"\geq": ">=", r"\ge": ">=", r"\neq": "!=", r"\ne": "!=",
+    r"\ln": "ln", r"\log": "ln", r"\land": "&", r"\wedge": "&", r"\lor": "|", r"\vee": "|",
+    r"\lnot": "!", r"\neg": "!", r"\in": "in", r"\cdot": "*", r"\times": "*", r"\sim": "~",
+    r"\to": "->", r"\Rightarrow": "=>", r"\implies": "=>", r"\exp": "exp", r"\max": "max",
+    r"\min": "min", r"\sum": "sum", r"\varepsilon": "epsilon", r"\epsilon": "epsilon",
+    r"\delta": "delta", r"\forall": "forall", r"\exists": "exists", r"\Pr": "P", r"\ldots": "..",
 }
 # fmt: on
 """Spellings from elsewhere, and what they are here."""
 
 
 def _alternatives(texts: dict[str, str]) -> str:
-    return "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+    """Return a pattern of the texts; one that ends in a letter is a whole word."""
+    longest_first = sorted(texts, key=len, reverse=True)
+    return "|".join(re.escape(text) + r"\b" * text[-1].isalpha() for text in longest_first)
 
 
 _TOKEN = re.compile(
     rf"""
       (?P<SPACE>(?:[\s\ufeff]|\#[^\n\r]*)+)
     | (?P<PRIMED>{PATTERNS["PRIMED"]})
+    | (?P<OTHER_PRIME>[^\W\d](?:(?![ʹʼ])\w)*[’′ʹʼ´`‵＇])
     | (?P<NAME>{PATTERNS["NAME"]})
+    | (?P<OTHER_MINUS>\d+(?:\.\d+)?[eE][−–—]\d+)
     | (?P<NUMBER>{PATTERNS["NUMBER"]})(?P<TAIL>\w*)
     | (?P<STRING>{PATTERNS["STRING"]})
-    | (?P<SLASHES>//[^\n\r]*|/\*(?s:.*?)(?:\*/|\Z))
+    | (?P<SLASHES>//[^\n\r]*|/\*(?s:.*?)(?:\*/|\Z)|\(\*(?s:.*?)(?:\*\)|\Z)|<!--(?s:.*?)(?:-->|\Z))
     | (?P<FOREIGN>{_alternatives(FOREIGN)})
     | (?P<OPERATOR>{_alternatives(OPERATORS)})
-    | (?P<OTHER_QUOTE>'[^'"\n\r]*'|“[^”\n\r]*”|‘[^’\n\r]*’)
+    | (?P<OTHER_QUOTE>'[^'"\n\r]*'|[“„][^”“\n\r]*[”“]|[‘‚][^’‘\n\r]*[’‘]|«[^»\n\r]*»)
     | (?P<UNCLOSED>["“][^\n\r]*)
     | (?P<STRAY>.[^\w\s"'(){{}}\[\]\#;,:=&|<>+*/~^!.-]*)
     """,
@@ -159,12 +172,19 @@ def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> It
                 yield Token("NUMBER", text[: -len(tail)], start, number_end)
                 yield Token(WORDS[tail], tail, number_end, end)
                 return
-            mistakes.append(MalformedNumber(span, text, f"{text[: -len(tail)]} * {tail}"))
+            mistakes.append(MalformedNumber(span, text, _number_meant(text, tail)))
             yield Token(BAD, text, start, end)
         case "FOREIGN":
             meant = FOREIGN[text]
             mistakes.append(ForeignSpelling(span, text, meant))
-            yield Token(OPERATORS.get(meant) or WORDS.get(meant, BAD), meant, start, end)
+            yield Token(OPERATORS.get(meant) or WORDS.get(meant, "NAME"), meant, start, end)
+        case "OTHER_PRIME":
+            mistakes.append(ForeignSpelling(span, text, f"{text[:-1]}'"))
+            yield Token("PRIMED", f"{text[:-1]}'", start, end)
+        case "OTHER_MINUS":
+            meant = re.sub("[−–—]", "-", text)
+            mistakes.append(ForeignSpelling(span, text, meant))
+            yield Token("NUMBER", meant, start, end)
         case "OTHER_QUOTE":
             meant = f'"{text[1:-1]}"'
             mistakes.append(ForeignSpelling(span, text, meant))
@@ -177,6 +197,21 @@ def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> It
         case _:
             mistakes.append(StrayCharacters(span, text))
             yield Token(BAD, text, start, end)
+
+
+def _number_meant(text: str, tail: str) -> str:
+    """Return how a number with a tail is written: without `_`, as a power, or as a product."""
+    number = text[: -len(tail)]
+    if text.replace("_", "").isascii() and text.replace("_", "").isdigit():
+        return text.replace("_", "")
+    if all(unicodedata.decomposition(c).startswith("<super>") for c in tail):
+        return f"{number}^{unicodedata.normalize('NFKC', tail)}"
+    if tail[0] in "xXoObB" and number == "0":
+        try:
+            return str(int(text, 0))
+        except ValueError:
+            pass
+    return f"{number} * {tail}"
 
 
 def _without_deep_brackets(

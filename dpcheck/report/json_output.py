@@ -90,7 +90,7 @@ def _result(answer: Answer) -> dict[str, Any]:
         case Violated(counterexample=counterexample):
             result["counterexample"] = _counterexample(counterexample)
         case Undecided(limit=limit, progress=progress):
-            option = OPTIONS.get(limit.kind, limit.advice)
+            option = limit.advice or OPTIONS.get(limit.kind, "")
             result["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
         case Value(amount=amount, table=table):
             result["value"] = _amount(amount)

@@ -167,7 +167,7 @@ def undecided_lines(verdict: Undecided, indent: str) -> Iterator[Line]:
     if progress := phrase_text(verdict.progress):
         yield line(indent, "so far  ", progress, hang=hang)
     option = OPTIONS.get(verdict.limit.kind)
-    advice = verdict.limit.advice if option is None else f"raise `{option}`"
+    advice = verdict.limit.advice or (f"raise `{option}`" if option else "")
     if advice:
         yield line(indent, Piece("help    ", "help"), shortened(visible(advice)), hang=hang)
 

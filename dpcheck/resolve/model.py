@@ -13,7 +13,7 @@ from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
-from dpcheck.diagnostics.syntax import NestedTooDeeply
+from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.model import surface
 from dpcheck.model.expressions import Var
@@ -360,6 +360,8 @@ class _Expansion:
         self, question: surface.Question, scope: Scope, loop_values: Mapping[str, Value]
     ) -> None:
         """Add one check, unless a part of it has a mistake."""
+        if _is_reversed(question, scope):
+            return
         tree = arranged(question.target, scope)
         if tree is None:
             return
@@ -399,6 +401,21 @@ class _Expansion:
                 span=question.span,
             )
         )
+
+
+def _is_reversed(question: surface.Question, scope: Scope) -> bool:
+    """Report `check dp(1): m`, and return whether it is that: the target and the claim swapped."""
+    target, claimed = question.target, question.claim
+    match claimed:
+        case surface.Name(name=name) | surface.Call(function=surface.Identifier(name=name)):
+            pass
+        case _:
+            return False
+    if target.name.name in scope.file.visible or name not in _targets(scope.file):
+        return False
+    span = target.span.to(claimed.span)
+    scope.report(ForeignSpelling(span, span.text, f"{claimed.span.text}: {target.span.text}"))
+    return True
 
 
 _TargetParts = tuple[File, TargetItem, dict[str, Value | None], Target]

@@ -20,7 +20,7 @@ from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, truths
 from dpcheck.explore.values.intervals import may_hold
 from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
-from dpcheck.limits import Limits
+from dpcheck.limits import HOPELESS, Limits
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Expr, Logic, reads
 from dpcheck.model.program import Input, Mechanism
@@ -58,6 +58,8 @@ def _extended(
     certain = frozenset(id(c) for c in conditions if shape(c, shapes) == TRUTH)
     for k, name in enumerate(names):
         total = int(sizes.sum())
+        if k == 0 and not conditions:
+            limits.check_states(_free_rows(sizes.tolist(), len(names)))
         kept: list[Columns] = []
         unsettled: set[int] = set()
         n_kept = 0
@@ -89,6 +91,19 @@ def _extended(
             c for c in conditions if id(c) in unsettled or not known_now.issuperset(reads(c))
         ]
     return columns, n_rows
+
+
+def _free_rows(sizes: list[int], n_cells: int) -> int:
+    """Return how many rows come of rows with `n_cells` free cells: size^n each, or `HOPELESS`.
+
+    Counting stops there, because the number itself may be too long to write.
+    """
+    n_rows = 0
+    for n in range(1, n_cells + 1):
+        n_rows = sum(size**n for size in sizes)
+        if n_rows >= HOPELESS or max(sizes) == 1:
+            break
+    return n_rows
 
 
 def _blocks(sizes: IntArray, total: int) -> list[tuple[int, int]]:

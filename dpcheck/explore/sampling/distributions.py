@@ -285,7 +285,13 @@ def _open_unit(value: Value, what: str, span: Span) -> tuple[Whole, Whole]:
     """Return numerator and denominator of a number strictly between 0 and 1."""
     number = _number(value, what, span)
     if compare(number, 0) <= 0 or compare(number, 1) >= 0:
-        raise _bad(span, f"{what} must lie strictly between 0 and 1, and is {value_text(value)}")
+        title = f"{what} must lie strictly between 0 and 1, and is {value_text(value)}"
+        edit = None
+        if what == "the base" and compare(number, 1) >= 0:
+            sigma = value_text(value)
+            square = f"{sigma}^2" if sigma.isdigit() else f"({sigma})^2"
+            edit = f"for a deviation of {sigma} the base is `exp(-1/(2 * {square}))`"
+        raise MistakeFault(BadParameter(span, (), title, edit))
     return as_fraction_parts(number)
 
 

@@ -38,6 +38,7 @@ from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Number
 from dpcheck.resolve.chains import States, known_member
+from dpcheck.resolve.claims.elsewhere import elsewhere
 from dpcheck.resolve.claims.formulas import (
     QUANTITIES,
     Reader,
@@ -107,6 +108,10 @@ MAY_BE_INFINITE: Final = frozenset({"epsilon", "renyi", "zcdp", "accuracy"})
 def claim(question: surface.Question, reader: Reader) -> Claim | None:
     """Return what a question claims or asks; None, with a mistake, if that is nothing."""
     tree = question.claim
+    foreign = elsewhere(tree, question.kind, lambda name: _is_declared(name, reader))
+    if foreign is not None:
+        reader.scope.report(foreign)
+        return None
     if _has_misspelt_quantity(tree, reader):
         return None
     word = _word(tree, reader)
@@ -308,7 +313,8 @@ def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reade
 def _is_declared(word: str, reader: Reader) -> bool:
     """Return whether a word that could be a quantity means something that the file declares."""
     scope = reader.scope
-    return word in scope.file.visible or word in scope.known_names() or word in scope.bindings
+    known = {*scope.file.visible, *scope.bindings, *scope.known_names(), *scope.session.broken}
+    return word in known or word in _labels(reader)
 
 
 def _compared_quantity(tree: surface.Expression, word: str, reader: Reader) -> Quantity | None:

@@ -324,7 +324,11 @@ def _check_alpha(expr: Expr, scope: Scope) -> None:
         return
     if exact.sign(number) <= 0 or exact.compare(number, 1) >= 0:
         what = f"alpha lies between 0 and 1, and {value_text(number)} does not"
-        scope.report(BadParameter(expr.span, (), what))
+        text = expr.span.text
+        scale = text if text.isalnum() else f"({text})"
+        is_scale = exact.compare(number, 1) >= 0
+        edit = f"write `exp(-1/{scale})` for noise of scale {text}" if is_scale else None
+        scope.report(BadParameter(expr.span, (), what, edit))
 
 
 def _check_bounds(policy: Policy, scope: Scope) -> None:
