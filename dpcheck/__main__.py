@@ -9,7 +9,6 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-INTERRUPTED = 130
 CANNOT_WRITE = 2
 
 
@@ -18,6 +17,9 @@ def main() -> None:
 
     A reader that goes away (`dpcheck ... | head`) ends the process as it ends other Unix tools.
     """
+    from dpcheck.cli import signals
+
+    signals.end_at_once()
     # numpy's BLAS starts a thread a core when it is loaded, and nothing here has work for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Imports alone make some 70,000 objects that stay, and the collector looked at them a hundred
@@ -39,7 +41,7 @@ def main() -> None:
         os._exit(CANNOT_WRITE)  # what is still buffered cannot be written either
     except KeyboardInterrupt:
         _say("interrupted")
-        status = INTERRUPTED
+        status = signals.status()
     _leave(status)
 
 

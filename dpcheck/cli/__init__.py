@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
+from dpcheck.cli import signals
 from dpcheck.cli.checking import check_as_text, refuse_as_json, say
 
 
@@ -22,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
         return _checked(arguments[1:]) if _only_names_files(arguments) else _commanded(arguments)
     except KeyboardInterrupt:
         say("interrupted")
-        return 130
+        return signals.status()
     except OSError:
         raise
     except Exception:  # noqa: BLE001 - the one place that turns any bug into exit status 70

@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TextIO
 
 from dpcheck import __version__
+from dpcheck.cli import signals
 
 if TYPE_CHECKING:
     from dpcheck.pipeline import Options
@@ -80,6 +81,7 @@ def _events(
 def _ended(summary: Summary) -> int:
     if summary.is_interrupted:
         say("interrupted; the results above are complete as far as they go")
+        return signals.status()
     return summary.exit_status
 
 

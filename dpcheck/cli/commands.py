@@ -27,7 +27,7 @@ Exit status:
   2    the input or the call is wrong (other files are still checked)
   3    something is undecided, and nothing else is wrong
   70   a bug in dpcheck
-  130  interrupted
+  130  interrupted (143: by SIGTERM)
 """
 
 

@@ -27,6 +27,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from dpcheck.check.values.verdicts import Value
 from dpcheck.cli.memory import limit_memory
+from dpcheck.cli.signals import interrupt_work
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, RunLimits, with_deep_stack
 from dpcheck.records import dataclass, replace
@@ -81,6 +82,7 @@ def supervised(
 
     `waiting` is called now and then with how long nothing was told, [s].
     """
+    interrupt_work()
     if not hasattr(os, "fork"):
         yield from work.events(())
         return
