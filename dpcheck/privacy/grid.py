@@ -32,7 +32,7 @@ from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 from dpcheck.exact import Budget, ExpNumber, Number
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import Limits
-from dpcheck.privacy.losses import LossDistribution
+from dpcheck.privacy.losses import Loss, LossDistribution
 from dpcheck.records import dataclass
 
 WORK_BITS = 256
@@ -258,11 +258,7 @@ class _OnGrid:
         """Return P's masses rounded down, and Q's times e^(rh) up, at the nearest points r."""
         below: dict[int, int] = {}
         above: dict[int, int] = {}
-        for loss in self._losses:
-            point = _multiple(loss.ratio, self._step)
-            if point is None:
-                guess = float((number_ball(loss.ratio, WORK_BITS).log() / arb(self._step)).mid())
-                point = round(guess)
+        for loss, point in zip(self._losses, scores(self._losses, self._step), strict=True):
             p, q = number_ball(loss.p, WORK_BITS), number_ball(loss.q, WORK_BITS)
             mass = _floor((p * self._unit).lower())
             below[point] = below.get(point, 0) + max(0, mass)
@@ -283,6 +279,17 @@ class _OnGrid:
     def _add_up(self, masses: dict[int, int], point: int, mass: arb) -> None:
         rounded = _ceil(mass * self._unit)
         masses[point] = masses.get(point, 0) + max(0, rounded)
+
+
+def scores(losses: Sequence[Loss], step: fmpq) -> list[int]:
+    """Return each loss in units of the step, rounded to the nearest (any rounding is sound)."""
+    found = []
+    for loss in losses:
+        exact = _multiple(loss.ratio, step)
+        with ctx.workprec(WORK_BITS):
+            place = number_ball(loss.ratio, WORK_BITS).log() / arb(step)
+        found.append(round(float(place.mid())) if exact is None else exact)
+    return found
 
 
 def _multiple(ratio: Number, step: fmpq) -> int | None:

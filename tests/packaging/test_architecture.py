@@ -46,8 +46,12 @@ def float_uses(tree):
 
 NO_EVIDENCE = {
     "chain/contraction/eliminate.py": "estimates which of two exact methods takes less time",
+    "check/arrangements.py": "chooses the least of several promises, each of which is true",
+    "check/evidence/number_codes.py": "rounds an enclosure once, with a proved error",
+    "exact/budget.py": "adds one half, which a float holds exactly",
     "exact/text.py": "adds one half, which a float holds exactly",
     "parse/explain.py": "how alike two words must be for a suggestion",
+    "privacy/grid.py": "guesses an event whose probabilities are then enclosed",
     "resolve/names/scopes.py": "how alike two names must be for a suggestion",
 }
 
