@@ -263,9 +263,9 @@ def quantities(
 ) -> int:
     """Show one table of exact quantities for all mechanisms of a file."""
     from dpcheck.report import writer
-    from dpcheck.report.overview import QUANTITIES, quantity_lines
+    from dpcheck.report.overview import COLUMNS, quantity_lines
 
-    found, status = _overviews(path, list(QUANTITIES), target, distance, definitions, limits)
+    found, status = _overviews(path, list(COLUMNS), target, distance, definitions, limits)
     writer(sys.stdout)(quantity_lines(found))
     return status
 

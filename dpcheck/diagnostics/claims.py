@@ -7,8 +7,11 @@ from typing import ClassVar
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.diagnostics.runs import shortened
 from dpcheck.exact import exact_text
+from dpcheck.logic.quantities import QUANTITIES, listed, words_where
 from dpcheck.records import dataclass
 from dpcheck.source import Span
+
+_MAY_BE_INFINITE = [row.word for row in QUANTITIES.values() if row.may_be_infinite]
 
 
 @dataclass(frozen=True)
@@ -278,8 +281,9 @@ class NotABound(Mistake):
     value: str
 
     code: ClassVar[str] = "DP610"
-    explanation: ClassVar[str] = """\
-`epsilon` is compared with a budget (or `inf`), `delta(...)` and `P=? [...]` with a number.
+    explanation: ClassVar[str] = f"""\
+{listed(words_where(value="budget"))} are compared with budgets such as `ln 3`,
+all other quantities with numbers, {listed(_MAY_BE_INFINITE)} also with `inf`.
 
 Wrong: check survey: epsilon = Y
 Right: check survey: epsilon = ln 3

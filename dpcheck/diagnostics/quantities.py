@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.logic.quantities import QUANTITIES, listed, words_where
 from dpcheck.records import dataclass
+
+_TABLES = {row.word: row.one_value for row in QUANTITIES.values() if row.one_value}
+_OF_OUTPUTS = words_where(of="errors") + words_where(of="channel")
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ class TableInComparison(Mistake):
     instead: str
 
     code: ClassVar[str] = "DP621"
-    explanation: ClassVar[str] = """\
-`profile`, `losses` and `tradeoff` without arguments are functions, reported as tables. One value of
-such a function is a number: `delta(e)`, `loss_tail(e)`, `tradeoff(a)`.
+    explanation: ClassVar[str] = f"""\
+{listed(_TABLES)} without arguments are functions, reported as tables. One value of
+such a function is a number: {listed(_TABLES.values())}.
 
 Wrong: check survey: profile <= 1/4
 Right: check survey: delta(ln 2) <= 1/4
@@ -73,8 +77,8 @@ class BudgetAgainstNumber(Mistake):
     number: str
 
     code: ClassVar[str] = "DP625"
-    explanation: ClassVar[str] = """\
-`epsilon`, `renyi`, `zcdp` and `min_entropy_leakage` are budgets, all other quantities are numbers
+    explanation: ClassVar[str] = f"""\
+{listed(words_where(value="budget"))} are budgets, all other quantities are numbers
 such as probabilities. Two quantities of one target can be compared where both are of one kind.
 
 Wrong: check survey: epsilon >= delta(0)
@@ -125,15 +129,16 @@ class NotOfArrangement(Mistake):
     word: str
 
     code: ClassVar[str] = "DP623"
-    explanation: ClassVar[str] = """\
+    explanation: ClassVar[str] = f"""\
 A composition is computed from the output distributions of its parts, without building its chain.
 It has privacy losses (`dp`, `epsilon`, `delta`, `renyi`, `profile`, ...), but no runs for formulas,
-and no outputs for `accuracy` or `bayes_vulnerability`. A nested D in a `group` would need neighbors
-of later states, which are known for neighboring inputs only.
+and no outputs for {listed(_OF_OUTPUTS, "or")}.
+A nested D in a `group` would need neighbors of later states, which are known for neighboring inputs
+only.
 
-Wrong: check compose(survey, 2): D{ln 9} [ X (Y & X Y) ]
+Wrong: check compose(survey, 2): D{{ln 9}} [ X (Y & X Y) ]
 Right: check compose(survey, 2): dp(ln 9)
-Right: mechanism twice { ... repeat 2 { run survey(x = x) } }
+Right: mechanism twice {{ ... repeat 2 {{ run survey(x = x) }} }}
 """
 
     @property

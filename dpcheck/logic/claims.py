@@ -54,28 +54,16 @@ class PathProbability:
     span: Span
 
 
-LossName = Literal[
-    "total_variation",
-    "renyi",
-    "zcdp",
-    "tradeoff",
-    "loss_tail",
-    "posterior_max",
-    "posterior_min",
-]
-
-
 @dataclass(frozen=True, slots=True)
 class LossQuantity:
     """A number that the privacy losses of the pairs of neighbors determine; the worst pair's.
 
-    `argument` is the order of `renyi`, the type I error of `tradeoff`, the ε of `loss_tail`, the
-    prior of `posterior_max` and `posterior_min`. `digits` are asked for where there is no exact
-    form.
+    `arguments` are of the kinds that the word's row in `logic.quantities` says, but for `digits`,
+    which are asked for where there is no exact form.
     """
 
-    name: LossName
-    argument: Budget | Number | None
+    word: str
+    arguments: tuple[Budget | Number, ...]
     digits: int
     span: Span
 
@@ -84,7 +72,7 @@ class LossQuantity:
 class ChannelQuantity:
     """A number that the distributions of all initial states together determine."""
 
-    name: Literal["bayes_vulnerability", "min_entropy_leakage"]
+    word: str
     span: Span
 
 
@@ -106,7 +94,7 @@ class LeastError:
 class LossTable:
     """A function to report: the privacy profile, the worst pair's losses, its trade-off curve."""
 
-    name: Literal["profile", "losses", "tradeoff"]
+    word: str
     span: Span
 
 

@@ -23,6 +23,7 @@ from dpcheck.diagnostics.syntax import (
     SlashComment,
     UnclosedBracket,
 )
+from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.parse.tokens import CLOSER_OF, END, ENDERS, ITEM_WORDS, Token
 from dpcheck.source import SourceText, Span
 
@@ -101,7 +102,7 @@ BETWEEN_OPERANDS = {
 TYPES = frozenset({"int", "integer", "float", "double", "real", "bool", "boolean", "str", "string"})
 SATISFIES = frozenset({"satisfies", "is", "has", "fulfills", "ensures"})
 ELSE_IF = frozenset({"elif", "elsif", "elseif"})
-QUANTITIES = frozenset({"dp", "epsilon", "delta", "renyi", "zcdp", "P", "D"})
+CLAIM_WORDS = frozenset({*QUANTITIES, "P", "D"})
 DRAWN = frozenset({"bernoulli", "uniform", "binomial", "geometric", "gaussian", "laplace"})
 NORMS = {"_1": "l1", "_inf": "linf", "_infty": "linf", "_∞": "linf", "_0": "hamming"}
 # fmt: on
@@ -772,7 +773,7 @@ def _question(r: _Reader, i: int) -> Slip | None:
 def _reversed_question(r: _Reader, start: int) -> Slip | None:
     """`check epsilon = 1 : m` is `check m: epsilon = 1`."""
     end = r.line_part_end(start)
-    if r.text(start) not in QUANTITIES or r.type(end) not in NAMES or r.type(end - 1) != "COLON":
+    if r.text(start) not in CLAIM_WORDS or r.type(end) not in NAMES or r.type(end - 1) != "COLON":
         return None
     if r.type(start + 1) == "COLON":
         return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.claims import PrivacyClaim
+from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import model_paths
@@ -20,7 +21,7 @@ from dpcheck.report.plot import Budget
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText
 
-OF_WHOLE_CHANNELS = ("bayes_vulnerability", "min_entropy_leakage")
+OF_WHOLE_CHANNELS = frozenset(words_where(of="channel"))
 """Quantities that a composition, which is known by its losses, does not have."""
 
 

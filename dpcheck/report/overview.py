@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dpcheck.check.values.verdicts import Table, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.records import dataclass
 from dpcheck.report import plot
 from dpcheck.report.answers import Answer
@@ -14,15 +15,7 @@ from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
 from dpcheck.report.text import undecided_lines
 
-QUANTITIES = {
-    "epsilon": "ε",
-    "delta(0)": "δ(0)",
-    "renyi(2)": "renyi(2)",
-    "zcdp": "zcdp",
-    "posterior_max(1/2)": "posterior(1/2)",
-    "bayes_vulnerability": "bayes vuln.",
-    "min_entropy_leakage": "leakage",
-}
+COLUMNS = dict(row.overview for row in QUANTITIES.values() if row.overview is not None)
 """What the overview of a file shows, with the heads of its columns."""
 
 
@@ -80,11 +73,11 @@ def profile_csv(found: Overview) -> str:
 def quantity_lines(found: Sequence[Overview]) -> Iterator[Line]:
     """Yield one row a target, one column a quantity; below, why something is undecided."""
     rows = [
-        [visible(each.target), *(_cell(each.answers.get(quantity)) for quantity in QUANTITIES)]
+        [visible(each.target), *(_cell(each.answers.get(quantity)) for quantity in COLUMNS)]
         for each in found
         if each.answers
     ]
-    yield from aligned_lines(["", *QUANTITIES.values()], rows, "")
+    yield from aligned_lines(["", *COLUMNS.values()], rows, "")
     for each in found:
         yield from _undecided_lines(each, "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import assert_never
 
@@ -17,13 +17,12 @@ from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
 from dpcheck.check.quantities.loss_values import (
     KnownLosses,
-    measure_amount,
     measured,
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
 from dpcheck.check.quantities.privacy import INFINITELY_MANY, comparison_phrase, quantity_text
-from dpcheck.check.values.amounts import INFINITE, bound_amount, epsilon_amount, number_amount
+from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -128,7 +127,7 @@ def decide_on_losses(
         amount = number_amount(len(table.rows))
         return Outcome(Value(amount, len(table.rows), table), coverage, vacuity, amount)
     found = measured(quantity, known)
-    amount = measure_amount(quantity.name, found.value, quantity.digits)
+    amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)
     pair = (Beside(f"between {names[0]} and {names[1]}"),) if names else ()
     outcome = _decided(claim, quantity_text(quantity), found.value, amount, names)
@@ -193,6 +192,13 @@ def decide_comparison(claim: QuantityComparison, sides: Sequence[Outcome]) -> Ou
 # --- the whole channel ---------------------------------------------------------------------
 
 
+CHANNEL_VALUES: Mapping[str, Callable[[Number, int], Number | Epsilon]] = {
+    "bayes_vulnerability": divide,
+    "min_entropy_leakage": lambda total, _: log(total),
+}
+"""What Σ_o max_s P(o|s) and the number of inputs, all equally likely, say about guessing them."""
+
+
 def _decide_channel(
     claim: Question, quantity: ChannelQuantity, chain: Chain, selected: IntArray, limits: Limits
 ) -> Outcome:
@@ -203,14 +209,9 @@ def _decide_channel(
     if has_output_cycle(seen, sources):
         return Outcome(UNBOUNDED, coverage)
     total = _sum_of_maxima(seen, sources, limits)
-    value: Number | Epsilon
-    if quantity.name == "bayes_vulnerability":
-        value = divide(total, len(states))
-        amount = number_amount(value)
-    else:
-        value = log(total)
-        amount = epsilon_amount(value)
-    verdict = _decided(claim, quantity.name, value, amount, ())
+    value = CHANNEL_VALUES[quantity.word](total, len(states))
+    amount = quantity_amount(value)
+    verdict = _decided(claim, quantity.word, value, amount, ())
     beside = (Beside(f"for {len(states)} equally likely inputs"),)
     return Outcome(verdict, coverage, (), amount, beside)
 

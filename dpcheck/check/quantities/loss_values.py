@@ -7,16 +7,20 @@ directions; equal loss distributions are looked at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import assert_never
 
 from dpcheck.check.quantities.pair_losses import NumberedLosses
-from dpcheck.check.values.amounts import INFINITE, enclosed_amount, epsilon_amount, number_amount
+from dpcheck.check.values.amounts import (
+    INFINITE,
+    bound_amount,
+    enclosed_amount,
+    epsilon_amount,
+    number_amount,
+)
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import Factor, Gap
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table
 from dpcheck.exact import (
     Budget,
-    ExpNumber,
     LogOf,
     Number,
     Rational,
@@ -24,7 +28,6 @@ from dpcheck.exact import (
     compare_epsilon,
     decimal,
     divide,
-    exact_text,
     excess_sign,
     log,
     subtract,
@@ -71,31 +74,61 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A value, the side that has it, and what is worth saying beside it."""
+    """A value, the side that has it, and what is worth saying beside it.
+
+    Of a loss, e to the value is shown, too; of another budget it says nothing.
+    """
 
     value: Measure
     side: Side | None
     beside: tuple[Beside, ...] = ()
+    is_loss: bool = True
+
+    def amount(self, digits: int) -> Amount:
+        """Return the value as an amount; with so many digits where it has no exact form."""
+        match self.value:
+            case Enclosed():
+                return enclosed_amount(self.value, digits)
+            case None | Budget() | LogOf() if self.is_loss:
+                return epsilon_amount(self.value)
+            case _:
+                return bound_amount(self.value)
+
+
+COMPUTED: dict[str, Callable[..., Measured]] = {}
+TABULATED: dict[str, Callable[[KnownLosses], Table]] = {}
+
+
+def computes(word: str) -> Callable[[Callable[..., Measured]], Callable[..., Measured]]:
+    """Register the function of all sides and the arguments that computes a quantity."""
+
+    def registered(function: Callable[..., Measured]) -> Callable[..., Measured]:
+        COMPUTED[word] = function
+        return function
+
+    return registered
+
+
+def tabulates(
+    word: str,
+) -> Callable[[Callable[[KnownLosses], Table]], Callable[[KnownLosses], Table]]:
+    """Register the function that makes the table a word is without arguments."""
+
+    def registered(function: Callable[[KnownLosses], Table]) -> Callable[[KnownLosses], Table]:
+        TABULATED[word] = function
+        return function
+
+    return registered
 
 
 def measured(quantity: LossQuantity, known: KnownLosses) -> Measured:
     """Return the value of a quantity over all pairs."""
-    sides = tuple(sides_of(known.pairs))
-    match quantity.name:
-        case "total_variation":
-            return _largest_number(sides, total_variation)
-        case "loss_tail":
-            return _largest_number(sides, lambda losses: loss_tail(losses, _budget(quantity)))
-        case "tradeoff":
-            return _least_error(sides, _number(quantity))
-        case "posterior_max" | "posterior_min":
-            return _posterior(sides, _number(quantity), is_least=quantity.name == "posterior_min")
-        case "renyi":
-            return _largest_divergence(sides, _order(quantity))
-        case "zcdp":
-            return _least_rho(sides)
-        case _:
-            assert_never(quantity.name)
+    return COMPUTED[quantity.word](tuple(sides_of(known.pairs)), *quantity.arguments)
+
+
+def table_of(quantity: LossTable, known: KnownLosses) -> Table:
+    """Return a function as a table."""
+    return TABULATED[quantity.word](known)
 
 
 def sides_of(pairs: Sequence[NumberedLosses]) -> Iterator[Side]:
@@ -108,22 +141,17 @@ def sides_of(pairs: Sequence[NumberedLosses]) -> Iterator[Side]:
                 yield Side(directed, pair, is_forward)
 
 
-def _number(quantity: LossQuantity) -> Number:
-    assert isinstance(quantity.argument, int | Rational | ExpNumber), "the argument is a number"
-    return quantity.argument
-
-
-def _budget(quantity: LossQuantity) -> Budget:
-    assert isinstance(quantity.argument, Budget), "the argument is a budget"
-    return quantity.argument
-
-
-def _order(quantity: LossQuantity) -> int | Rational:
-    assert isinstance(quantity.argument, int | Rational), "orders are rational"
-    return quantity.argument
-
-
 # --- values --------------------------------------------------------------------------------
+
+
+@computes("total_variation")
+def _total_variation(sides: Sequence[Side]) -> Measured:
+    return _largest_number(sides, total_variation)
+
+
+@computes("loss_tail")
+def _loss_tail(sides: Sequence[Side], epsilon: Budget) -> Measured:
+    return _largest_number(sides, lambda losses: loss_tail(losses, epsilon))
 
 
 def _largest_number(
@@ -144,6 +172,7 @@ def loss_tail(losses: LossDistribution, epsilon: Budget) -> Number:
     return sum_of([losses.p_only, *above])
 
 
+@computes("tradeoff")
 def _least_error(sides: Sequence[Side], type_one: Number) -> Measured:
     best, found = subtract(1, type_one), None
     for side in sides:
@@ -153,8 +182,22 @@ def _least_error(sides: Sequence[Side], type_one: Number) -> Measured:
     return Measured(best, found)
 
 
-def _posterior(sides: Sequence[Side], prior: Number, *, is_least: bool) -> Measured:
-    """Return the posterior at the largest likelihood ratio, or at its inverse."""
+@computes("posterior_max")
+def _greatest_posterior(sides: Sequence[Side], prior: Number) -> Measured:
+    ratio, found = _largest_ratio(sides)
+    return Measured(posterior(prior, ratio), found)
+
+
+@computes("posterior_min")
+def _least_posterior(sides: Sequence[Side], prior: Number) -> Measured:
+    ratio, found = _largest_ratio(sides)
+    if ratio is None:
+        return Measured(1 if prior == 1 else 0, found)
+    return Measured(posterior(prior, divide(1, ratio)), found)
+
+
+def _largest_ratio(sides: Sequence[Side]) -> tuple[Number | None, Side | None]:
+    """Return the largest likelihood ratio, None for infinity, and the side that has it."""
     ratio: Number | None = 1
     found: Side | None = None
     for side in sides:
@@ -163,13 +206,10 @@ def _posterior(sides: Sequence[Side], prior: Number, *, is_least: bool) -> Measu
             ratio, found = largest, side
         if ratio is None:
             break
-    if not is_least:
-        return Measured(posterior(prior, ratio), found)
-    if ratio is None:
-        return Measured(1 if prior == 1 else 0, found)
-    return Measured(posterior(prior, divide(1, ratio)), found)
+    return ratio, found
 
 
+@computes("renyi")
 def _largest_divergence(sides: Sequence[Side], order: int | Rational) -> Measured:
     best: Divergence = Budget.of(0)
     found: Side | None = None
@@ -191,13 +231,14 @@ def _compare_divergences(left: Divergence, right: Divergence) -> int:
     return compare_epsilon(left, right)
 
 
+@computes("zcdp")
 def _least_rho(sides: Sequence[Side]) -> Measured:
     found = zcdp([side.losses for side in sides])
     if found is None:
-        return Measured(Budget.of(0), None)
+        return Measured(Budget.of(0), None, is_loss=False)
     side = sides[found.index]
     if found.rho is None:
-        return Measured(None, side)
+        return Measured(None, side, is_loss=False)
     low, high = found.orders
     if low == high:
         beside = Beside("attained as the order approaches 1")
@@ -205,41 +246,17 @@ def _least_rho(sides: Sequence[Side]) -> Measured:
         bounds = (decimal(low, 6), decimal(high, 6))
         middle = Amount(f"in [{bounds[0]}, {bounds[1]}]", decimal((low + high) / 2, 4))
         beside = Beside("attained at the order", middle)
-    return Measured(found.rho, side, (beside,))
-
-
-def measure_amount(quantity_name: str, value: Measure, digits: int) -> Amount:
-    """Return the value of a quantity as an amount."""
-    match value:
-        case None:
-            return epsilon_amount(None) if quantity_name == "renyi" else INFINITE
-        case Enclosed():
-            return enclosed_amount(value, digits)
-        case Budget() | LogOf():
-            if quantity_name == "zcdp":
-                return Amount(exact_text(value), decimal(value))
-            return epsilon_amount(value)
-        case _:
-            return number_amount(value)
+    return Measured(found.rho, side, (beside,), is_loss=False)
 
 
 # --- tables --------------------------------------------------------------------------------
 
 
-def table_of(quantity: LossTable, known: KnownLosses) -> Table:
-    """Return a function as a table."""
-    match quantity.name:
-        case "profile":
-            rows = [_profile_row(piece, known) for piece in profile(known.pairs)]
-            columns = ("from e^ε", "to e^ε", "δ at the start", "P(S)", "Q(S)", "P from", "Q from")
-            return Table("profile", (*columns, "event S"), tuple(rows))
-        case "losses":
-            return Table("losses", ("P from", "Q from", "loss", "P", "Q"), tuple(_loss_rows(known)))
-        case "tradeoff":
-            errors = ("P from", "Q from", "type I error", "type II error")
-            return Table("tradeoff", errors, tuple(_tradeoff_rows(known)))
-        case _:
-            assert_never(quantity.name)
+@tabulates("profile")
+def _profile_table(known: KnownLosses) -> Table:
+    rows = [_profile_row(piece, known) for piece in profile(known.pairs)]
+    columns = ("from e^ε", "to e^ε", "δ at the start", "P(S)", "Q(S)", "P from", "Q from")
+    return Table("profile", (*columns, "event S"), tuple(rows))
 
 
 def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Cell, ...]:
@@ -256,6 +273,11 @@ def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Cell, ...]:
     return (*amounts, *names, event)
 
 
+@tabulates("losses")
+def _loss_table(known: KnownLosses) -> Table:
+    return Table("losses", ("P from", "Q from", "loss", "P", "Q"), tuple(_loss_rows(known)))
+
+
 def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
     """Yield the worst pair's losses in both directions, falling; infinite ones first."""
     for side in worst_sides(known):
@@ -266,6 +288,12 @@ def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
         for loss in losses.losses:
             numbers = (number_amount(loss.p), number_amount(loss.q))
             yield (*names, epsilon_amount(log(loss.ratio)), *numbers)
+
+
+@tabulates("tradeoff")
+def _tradeoff_table(known: KnownLosses) -> Table:
+    columns = ("P from", "Q from", "type I error", "type II error")
+    return Table("tradeoff", columns, tuple(_tradeoff_rows(known)))
 
 
 def _tradeoff_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:

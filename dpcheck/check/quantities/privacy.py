@@ -318,14 +318,14 @@ def quantity_text(quantity: Quantity) -> str:
             return f"delta({exact_text(epsilon)})"
         case TightEpsilon(delta=delta):
             return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
-        case LossQuantity(name=name, argument=argument):
-            return name if argument is None else f"{name}({exact_text(argument)})"
+        case LossQuantity(word=word, arguments=arguments):
+            return f"{word}({', '.join(map(exact_text, arguments))})" if arguments else word
         case PathProbability(path=path):
             return f"P=? [ {formula_text(path)} ]"
         case LeastError(text=text):
             return text
-        case ChannelQuantity(name=name) | LossTable(name=name):
-            return name
+        case ChannelQuantity(word=word) | LossTable(word=word):
+            return word
         case _:
             assert_never(quantity)
 

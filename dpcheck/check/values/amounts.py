@@ -79,8 +79,8 @@ def growth_amount(epsilon: Epsilon) -> Amount:
     return Amount(exp_text(epsilon), decimal(excess(0, -1, epsilon)))
 
 
-def bound_amount(bound: Budget | Number | None) -> Amount:
-    """Return what a claim compares with: a budget, a number, or infinity."""
+def bound_amount(bound: Epsilon | Number | Excess | None) -> Amount:
+    """Return a budget, a number or infinity (None) as itself: nothing about e to it."""
     return INFINITE if bound is None else Amount(exact_text(bound), decimal(bound))
 
 

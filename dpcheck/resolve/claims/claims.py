@@ -28,9 +28,8 @@ from dpcheck.logic.claims import (
     QuantityClaim,
     QuantityComparison,
     QuantityValue,
-    TightDelta,
-    TightEpsilon,
 )
+from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES, QuantityWord
 from dpcheck.model import surface
 from dpcheck.model.atoms import Label
 from dpcheck.model.evaluation import described
@@ -40,18 +39,15 @@ from dpcheck.model.values import Number
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.claims.elsewhere import elsewhere
 from dpcheck.resolve.claims.formulas import (
-    QUANTITIES,
     Reader,
     as_budget,
     as_number,
-    budget,
     epsilon_and_delta,
     path_formula,
-    probability,
     state_formula,
 )
 from dpcheck.resolve.claims.outputs_at_start import report_outputs_at_start
-from dpcheck.resolve.claims.quantities import ACCURACY, ONE_VALUE, other_quantity
+from dpcheck.resolve.claims.quantities import quantity
 from dpcheck.resolve.expressions.expressions import BUILT_IN, DISTRIBUTIONS, constant
 from dpcheck.resolve.names.scopes import similar
 from dpcheck.source import Span
@@ -66,44 +62,6 @@ FLIPPED: Final[dict[str, Literal["=", "!=", "<", "<=", ">", ">="]]] = {
 }
 """`a op b` is `b FLIPPED[op] a`."""
 
-USAGE: Final = {
-    "dp": "`dp(epsilon)` or `dp(epsilon, delta)`",
-    "epsilon": "`epsilon` or `epsilon(delta)`",
-    "delta": "`delta(epsilon)`",
-    "P=?": "`P=? [ path ]`",
-    "total_variation": "`total_variation`",
-    "renyi": "`renyi(order)` or `renyi(order, digits)`",
-    "zcdp": "`zcdp` or `zcdp(digits)`",
-    "tradeoff": "`tradeoff(type_one)`, or `tradeoff` for the whole curve",
-    "loss_tail": "`loss_tail(epsilon)`",
-    "posterior_max": "`posterior_max(prior)`",
-    "posterior_min": "`posterior_min(prior)`",
-    "bayes_vulnerability": "`bayes_vulnerability`",
-    "min_entropy_leakage": "`min_entropy_leakage`",
-    "accuracy": ACCURACY,
-    "profile": "`profile`",
-    "losses": "`losses`",
-}
-
-ARITY: Final = {
-    "dp": (1, 2),
-    "epsilon": (0, 1),
-    "delta": (1, 1),
-    "renyi": (1, 2),
-    "zcdp": (0, 1),
-    "tradeoff": (0, 1),
-    "loss_tail": (1, 1),
-    "posterior_max": (1, 1),
-    "posterior_min": (1, 1),
-    "accuracy": (2, 3),
-}
-"""The least and the greatest number of arguments; (0, 0) for the others."""
-
-BUDGETS: Final = frozenset({"epsilon", "renyi", "zcdp", "min_entropy_leakage"})
-"""Quantities that are compared with budgets; the others are numbers."""
-
-MAY_BE_INFINITE: Final = frozenset({"epsilon", "renyi", "zcdp", "accuracy"})
-
 
 def claim(question: surface.Question, reader: Reader) -> Claim | None:
     """Return what a question claims or asks; None, with a mistake, if that is nothing."""
@@ -116,13 +74,13 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
         return None
     word = _word(tree, reader)
     if question.kind == "compute":
-        if word is None or word == "dp":
+        if word is None or word.value == "truth":
             reader.scope.report(NothingToCompute(tree.span))
             return None
-        quantity = _quantity(tree, word, reader)
-        return None if quantity is None else QuantityValue(quantity, tree.span)
-    if word == "dp":
-        return _privacy(tree, reader)
+        found = _quantity(tree, word, reader)
+        return None if found is None else QuantityValue(found, tree.span)
+    if word is not None and word.value == "truth":
+        return _privacy(tree, word, reader)
     if word is not None:
         text = written_text(tree, {})
         reader.scope.report(QuantityWithoutBound(tree.span, text, question.kind))
@@ -139,7 +97,7 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
 
 
 def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
-    """Report a side of the claim whose unknown name looks like a quantity; tell whether one does.
+    """Report a side of the claim whose unknown name looks like a quantity; return whether one does.
 
     Only there can a quantity stand.
     """
@@ -204,27 +162,24 @@ def quantity_names(tree: surface.Expression) -> frozenset[str]:
     return frozenset(name for name in names if name == "epsilon")
 
 
-def _word(tree: surface.Expression, reader: Reader) -> str | None:
-    """Return the word of the quantity a tree is, if it is one.
+def _word(tree: surface.Expression, reader: Reader) -> QuantityWord | None:
+    """Return the row of the quantity a tree is, if it is one.
 
     As a whole claim, or as the first side of its comparison that can be one, `epsilon` is the
     quantity, whatever else has that name.
     """
     match tree:
         case surface.ProbabilityOf():
-            return "P=?"
+            return PATH_PROBABILITY
         case surface.Call(function=function) if function.name in QUANTITIES:
+            row = QUANTITIES[function.name]
             is_declared = function.name in reader.scope.file.visible
-            return (
-                function.name
-                if not is_declared or function.name in ("dp", "epsilon", "delta")
-                else None
-            )
+            return row if not is_declared or row.of == "sequences" else None
         case surface.Name(name="epsilon", primed=False, quoted=False):
-            return "epsilon"
+            return QUANTITIES["epsilon"]
         case surface.Name(name=name, primed=False, quoted=False) if name in QUANTITIES:
             is_known = name in reader.scope.known_names() or name in reader.scope.bindings
-            return None if is_known or _is_state(name, reader) else name
+            return None if is_known or _is_state(name, reader) else QUANTITIES[name]
     return None
 
 
@@ -236,20 +191,20 @@ def _is_state(name: str, reader: Reader) -> bool:
 
 
 def _arguments(
-    tree: surface.Expression, word: str, reader: Reader
+    tree: surface.Expression, word: QuantityWord, reader: Reader
 ) -> list[surface.Expression] | None:
     """Return the arguments of a quantity or of `dp`; else report how it is written."""
     given = tree.arguments if isinstance(tree, surface.Call) else ()
-    least, most = ARITY.get(word, (0, 0))
-    if not least <= len(given) <= most or any(argument.name is not None for argument in given):
-        reader.scope.report(WordTaken(tree.span, word, USAGE[word]))
+    fits = word.n_required <= len(given) <= len(word.parameters)
+    if not fits or any(argument.name is not None for argument in given):
+        reader.scope.report(WordTaken(tree.span, word.word, word.usage))
         return None
     return [argument.value for argument in given]
 
 
-def _privacy(tree: surface.Expression, reader: Reader) -> Claim | None:
-    arguments = _arguments(tree, "dp", reader)
-    is_observed = _is_observed(tree.span, "dp", reader)
+def _privacy(tree: surface.Expression, word: QuantityWord, reader: Reader) -> Claim | None:
+    arguments = _arguments(tree, word, reader)
+    is_observed = _is_observed(tree.span, word, reader)
     if arguments is None:
         return None
     given = arguments[0], arguments[1] if len(arguments) == 2 else None
@@ -259,7 +214,7 @@ def _privacy(tree: surface.Expression, reader: Reader) -> Claim | None:
     return PrivacyClaim(epsilon, delta, tree.span)
 
 
-def _quantity(tree: surface.Expression, word: str, reader: Reader) -> Quantity | None:
+def _quantity(tree: surface.Expression, word: QuantityWord, reader: Reader) -> Quantity | None:
     """Return the quantity a tree is."""
     if isinstance(tree, surface.ProbabilityOf):
         on_run = Reader(reader.target, reader.scope, reader.collected, reader.filled_in, True)
@@ -269,45 +224,39 @@ def _quantity(tree: surface.Expression, word: str, reader: Reader) -> Quantity |
     is_observed = _is_observed(tree.span, word, reader)
     if arguments is None:
         return None
-    if word not in ("epsilon", "delta"):
-        found = other_quantity(word, arguments, tree.span, reader)
-        return found if is_observed else None
-    if word == "delta":
-        epsilon = budget(arguments[0], reader.scope)
-        return TightDelta(epsilon, tree.span) if epsilon is not None and is_observed else None
-    delta: Number | None = 0
-    if arguments:
-        delta = probability(arguments[0], "δ", reader.scope)
-    return TightEpsilon(delta, tree.span) if delta is not None and is_observed else None
+    found = quantity(word, arguments, tree.span, reader)
+    return found if is_observed else None
 
 
-def _is_observed(span: Span, word: str, reader: Reader) -> bool:
-    """Tell whether an adversary sees anything of the target; else report it."""
+def _is_observed(span: Span, word: QuantityWord, reader: Reader) -> bool:
+    """Return whether an adversary sees anything of the target; else report it."""
     target = reader.target
     if isinstance(target, ExplicitChain) and target.observed is None:
-        reader.scope.report(NothingObserved(span, target.title, word, target.span))
+        reader.scope.report(NothingObserved(span, target.title, word.word, target.span))
         return False
     return True
 
 
-def _comparison(tree: surface.Comparison, words: list[str | None], reader: Reader) -> Claim | None:
+def _comparison(
+    tree: surface.Comparison, words: list[QuantityWord | None], reader: Reader
+) -> Claim | None:
     """Return a quantity compared with one bound, on either side, or with another quantity."""
     position = next(i for i, word in enumerate(words) if word is not None)
     word = words[position]
     assert word is not None, "some side is a quantity"
     operator = tree.operators[0]
-    if len(tree.operands) != 2 or word == "dp" or operator == "in":
-        reader.scope.report(QuantityInFormula(tree.operands[position].span, word))
+    if len(tree.operands) != 2 or word.value == "truth" or operator == "in":
+        reader.scope.report(QuantityInFormula(tree.operands[position].span, word.word))
         return None
     other_word = words[1 - position]
-    if other_word is not None and not _is_declared(other_word, reader):
+    if other_word is not None and not _is_declared(other_word.word, reader):
         return _comparison_of_quantities(tree, word, other_word, reader)
     comparison = operator if position == 0 else FLIPPED[operator]
-    quantity = _compared_quantity(tree.operands[position], word, reader)
+    compared = _compared_quantity(tree.operands[position], word, reader)
     bound, is_sound = _bound(tree.operands[1 - position], word, reader)
-    if quantity is None or not is_sound:
+    if compared is None or not is_sound:
         return None
-    return QuantityClaim(quantity, comparison, bound, tree.span)
+    return QuantityClaim(compared, comparison, bound, tree.span)
 
 
 def _is_declared(word: str, reader: Reader) -> bool:
@@ -317,26 +266,28 @@ def _is_declared(word: str, reader: Reader) -> bool:
     return word in known or word in _labels(reader)
 
 
-def _compared_quantity(tree: surface.Expression, word: str, reader: Reader) -> Quantity | None:
+def _compared_quantity(
+    tree: surface.Expression, word: QuantityWord, reader: Reader
+) -> Quantity | None:
     """Return the quantity that a side of a comparison is: one value, no table."""
-    quantity = _quantity(tree, word, reader)
-    if isinstance(quantity, LossTable):
-        reader.scope.report(TableInComparison(quantity.span, word, ONE_VALUE[quantity.name]))
+    found = _quantity(tree, word, reader)
+    if isinstance(found, LossTable):
+        reader.scope.report(TableInComparison(found.span, word.word, word.one_value))
         return None
-    return quantity
+    return found
 
 
 def _comparison_of_quantities(
-    tree: surface.Comparison, left_word: str, right_word: str, reader: Reader
+    tree: surface.Comparison, left_word: QuantityWord, right_word: QuantityWord, reader: Reader
 ) -> Claim | None:
     """Return a comparison of two quantities of the target, both budgets or both numbers."""
-    if right_word == "dp":
-        reader.scope.report(QuantityInFormula(tree.operands[1].span, right_word))
+    if right_word.value == "truth":
+        reader.scope.report(QuantityInFormula(tree.operands[1].span, right_word.word))
         return None
     words = (left_word, right_word)
-    if (left_word in BUDGETS) != (right_word in BUDGETS):
-        budget_word, number_word = words if left_word in BUDGETS else reversed(words)
-        reader.scope.report(BudgetAgainstNumber(tree.span, budget_word, number_word))
+    if left_word.value != right_word.value:
+        texts = {word.value: word.word for word in words}
+        reader.scope.report(BudgetAgainstNumber(tree.span, texts["budget"], texts["number"]))
         return None
     sides = zip(tree.operands, words, strict=True)
     left, right = [_compared_quantity(side, word, reader) for side, word in sides]
@@ -347,21 +298,21 @@ def _comparison_of_quantities(
 
 
 def _bound(
-    tree: surface.Expression, word: str, reader: Reader
+    tree: surface.Expression, word: QuantityWord, reader: Reader
 ) -> tuple[Budget | Number | None, bool]:
     """Return the bound (None for `inf`), and whether it fits the quantity."""
     match tree:
         case surface.Name(name="inf", primed=False, quoted=False) if (
             "inf" not in reader.scope.known_names()
         ):
-            if word in MAY_BE_INFINITE:
+            if word.may_be_infinite:
                 return None, True
-            reader.scope.report(NotABound(tree.span, word, "`inf`"))
+            reader.scope.report(NotABound(tree.span, word.word, "`inf`"))
             return None, False
     value = constant(tree, reader.scope, "a bound")
     if value is None:
         return None, False
-    bound = as_budget(value) if word in BUDGETS else as_number(value)
+    bound = as_budget(value) if word.value == "budget" else as_number(value)
     if bound is None:
-        reader.scope.report(NotABound(tree.span, word, described(value)))
+        reader.scope.report(NotABound(tree.span, word.word, described(value)))
     return bound, bound is not None

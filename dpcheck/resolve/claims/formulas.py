@@ -40,6 +40,7 @@ from dpcheck.logic.formulas import (
     Until,
     WeakUntil,
 )
+from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES
 from dpcheck.model import surface
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
 from dpcheck.model.evaluation import described
@@ -64,24 +65,6 @@ from dpcheck.source import Span
 
 MAX_EXPANDED: Final = 20_000
 """A `forall` in a formula has at most this many instances."""
-
-QUANTITIES: Final = (
-    "dp",
-    "epsilon",
-    "delta",
-    "total_variation",
-    "renyi",
-    "zcdp",
-    "tradeoff",
-    "loss_tail",
-    "posterior_max",
-    "posterior_min",
-    "bayes_vulnerability",
-    "min_entropy_leakage",
-    "accuracy",
-    "profile",
-    "losses",
-)
 
 
 @dataclass(eq=False)
@@ -483,7 +466,7 @@ def _quantity_word(tree: surface.Expression, reader: Reader) -> str | None:
             words = (_quantity_word(operand, reader) for operand in operands)
             return next((word for word in words if word is not None), None)
         case surface.ProbabilityOf():
-            return "P=?"
+            return PATH_PROBABILITY.word
         case _:
             return None
     is_quantity = name in QUANTITIES and name not in reader.scope.file.visible

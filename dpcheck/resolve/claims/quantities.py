@@ -1,21 +1,23 @@
-"""Quantities beyond ε and δ: their arguments."""
+"""Quantities: their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from dpcheck.diagnostics.claims import WordTaken
 from dpcheck.diagnostics.quantities import QuantityArgument
-from dpcheck.exact import Rational
+from dpcheck.exact import Budget, Number, Rational
 from dpcheck.logic.claims import (
     ChannelQuantity,
     LeastError,
-    LossName,
     LossQuantity,
     LossTable,
     Quantity,
+    TightDelta,
+    TightEpsilon,
 )
+from dpcheck.logic.quantities import EPSILON, Parameter, QuantityWord
 from dpcheck.model import surface
 from dpcheck.model.atoms import Measure
 from dpcheck.model.expressions import Apply, reads
@@ -26,85 +28,67 @@ from dpcheck.resolve.claims.formulas import Reader, budget, filled_in_texts, pro
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.source import Span
 
-ONE_VALUE: Final = {
-    "profile": "delta(epsilon)",
-    "losses": "loss_tail(epsilon)",
-    "tradeoff": "tradeoff(type_one)",
-}
-"""The number that is one value of a function."""
-
-ACCURACY: Final = (
-    "`accuracy(value, beta)`, or `accuracy(output(i), value, beta)` of the i-th output"
-)
 DIGITS: Final = 17
 MAX_DIGITS: Final = 1000
 LAST_OUTPUT: Final = 10_000
 
 
-def other_quantity(
-    word: str, arguments: Sequence[surface.Expression], span: Span, reader: Reader
+def quantity(
+    row: QuantityWord, arguments: Sequence[surface.Expression], span: Span, reader: Reader
 ) -> Quantity | None:
-    """Return a quantity that is not `epsilon` or `delta`; None, with a mistake, for bad arguments.
-
-    The number of arguments is right.
-    """
-    match word, len(arguments):
-        case "profile" | "losses" as name, _:
-            return LossTable(name, span)
-        case "tradeoff", 0:
-            return LossTable("tradeoff", span)
-        case "bayes_vulnerability" | "min_entropy_leakage" as name, _:
-            return ChannelQuantity(name, span)
-        case "accuracy", _:
-            return _accuracy(arguments, span, reader)
-        case "total_variation" as name, _:
-            return LossQuantity(name, None, DIGITS, span)
-        case "zcdp" as name, n:
-            digits = _digits(arguments[0], reader) if n else DIGITS
-            return None if digits is None else LossQuantity(name, None, digits, span)
-        case "renyi", _:
-            return _renyi(arguments, span, reader)
-        case "loss_tail" as name, _:
-            epsilon = budget(arguments[0], reader.scope)
-            return None if epsilon is None else LossQuantity(name, epsilon, DIGITS, span)
-        case "tradeoff", _:
-            return _of_probability("tradeoff", "the type I error", arguments[0], span, reader)
-        case "posterior_max" | "posterior_min" as name, _:
-            return _of_probability(name, "a prior", arguments[0], span, reader)
-    raise AssertionError(f"{word} is a quantity")
-
-
-def _of_probability(
-    name: LossName, what: str, tree: surface.Expression, span: Span, reader: Reader
-) -> LossQuantity | None:
-    known = probability(tree, what, reader.scope)
-    return None if known is None else LossQuantity(name, known, DIGITS, span)
-
-
-def _renyi(
-    arguments: Sequence[surface.Expression], span: Span, reader: Reader
-) -> LossQuantity | None:
-    order = _order(arguments[0], reader)
-    digits = _digits(arguments[1], reader) if len(arguments) > 1 else DIGITS
-    if order is None or digits is None:
+    """Return what a word with as many arguments as it takes is; None, with a mistake in them."""
+    if row.of == "errors":
+        return _accuracy(row, arguments, span, reader)
+    if row.one_value and not arguments:
+        return LossTable(row.word, span)
+    pairs = zip(row.parameters, arguments, strict=False)
+    read = {parameter.kind: _argument(parameter, tree, reader) for parameter, tree in pairs}
+    known = {kind: value for kind, value in read.items() if value is not None}
+    if len(known) < len(read):
         return None
-    return LossQuantity("renyi", order, digits, span)
+    digits = known.pop("digits", DIGITS)
+    assert isinstance(digits, int), "a number of digits is an integer"
+    if row.of == "channel":
+        return ChannelQuantity(row.word, span)
+    if row.of == "losses":
+        return LossQuantity(row.word, tuple(known.values()), digits, span)
+    if row.parameters == (EPSILON,):
+        epsilon = known["budget"]
+        assert isinstance(epsilon, Budget), "an argument of the kind `budget`"
+        return TightDelta(epsilon, span)
+    delta = known.get("probability", 0)
+    assert not isinstance(delta, Budget), "an argument of the kind `probability`"
+    return TightEpsilon(delta, span)
 
 
-def _order(tree: surface.Expression, reader: Reader) -> int | Rational | None:
-    value = constant(tree, reader.scope, "the order of `renyi`")
+def _argument(
+    parameter: Parameter, tree: surface.Expression, reader: Reader
+) -> Budget | Number | None:
+    """Return an argument that is known before any run; None, with a mistake, for another."""
+    match parameter.kind:
+        case "budget":
+            return budget(tree, reader.scope)
+        case "probability":
+            return probability(tree, parameter.title, reader.scope)
+        case "order":
+            return _order(tree, parameter.title, reader)
+        case "digits":
+            return _integer(tree, parameter.title, MAX_DIGITS, reader)
+        case "written":
+            raise AssertionError("its quantity reads it")
+        case _:
+            assert_never(parameter.kind)
+
+
+def _order(tree: surface.Expression, what: str, reader: Reader) -> int | Rational | None:
+    value = constant(tree, reader.scope, what)
     if value is None:
         return None
-    is_rational = isinstance(value, int | Rational) and not isinstance(value, bool)
-    if is_rational and isinstance(value, int | Rational) and value > 0:
+    if isinstance(value, int | Rational) and not isinstance(value, bool) and value > 0:
         return value
-    wanted = "the order of `renyi` is a rational number above 0"
+    wanted = f"{what} is a rational number above 0"
     reader.scope.report(QuantityArgument(tree.span, wanted, value_text(value)))
     return None
-
-
-def _digits(tree: surface.Expression, reader: Reader) -> int | None:
-    return _integer(tree, "the number of digits", MAX_DIGITS, reader)
 
 
 def _integer(tree: surface.Expression, what: str, largest: int, reader: Reader) -> int | None:
@@ -119,16 +103,16 @@ def _integer(tree: surface.Expression, what: str, largest: int, reader: Reader) 
 
 
 def _accuracy(
-    arguments: Sequence[surface.Expression], span: Span, reader: Reader
+    row: QuantityWord, arguments: Sequence[surface.Expression], span: Span, reader: Reader
 ) -> LeastError | None:
     """Return the least α for the distances of some outputs from some values."""
     *shown, goal, failure = arguments
     if not shown and _is_output(goal):
-        reader.scope.report(WordTaken(span, "accuracy", ACCURACY))
+        reader.scope.report(WordTaken(span, row.word, row.usage))
         return None
-    beta = probability(failure, "β", reader.scope)
+    beta = probability(failure, row.parameters[-1].title, reader.scope)
     if not isinstance(reader.target, Mechanism):
-        wanted = "`accuracy` is about the numbers that a mechanism outputs"
+        wanted = f"`{row.word}` is about the numbers that a mechanism outputs"
         reader.scope.report(QuantityArgument(span, wanted, "about the states of a chain"))
         return None
     if shown:
@@ -140,7 +124,7 @@ def _accuracy(
         return None
     texts = filled_in_texts(reader)
     written = ", ".join(written_text(argument, texts) for argument in arguments)
-    return LeastError(tuple(found), beta, f"accuracy({written})", span)
+    return LeastError(tuple(found), beta, f"{row.word}({written})", span)
 
 
 def _outputs_and_goals(
