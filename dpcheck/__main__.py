@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
+# An interrupt while Python imports shows a stack trace: until `main` knows better, it just ends.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import gc
 import os
-import signal
 import sys
 from contextlib import suppress
 from typing import NoReturn

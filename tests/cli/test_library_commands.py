@@ -102,21 +102,21 @@ mechanism n { input x in 0..1 adjacent all output x }
 
 @pytest.mark.parametrize("command", ["profile", "quantities"])
 @pytest.mark.parametrize(
-    ("text", "options", "reason", "raised"),
+    ("text", "options", "reason", "advice"),
     [
-        (LARGE, [], "more than 10000000 states", "--max-states"),
-        (SMALL, ["--max-states", "1"], "more than 1 states", "--max-states"),
-        (SMALL, ["--timeout", "0.0001"], "the time limit of 0.0001 s passed", "--timeout"),
+        (LARGE, [], "more than 10000000 states", "shrink the sets"),
+        (SMALL, ["--max-states", "1"], "more than 1 states", "raise `--max-states`"),
+        (SMALL, ["--timeout", "0.0001"], "the time limit of 0.0001 s passed", "raise `--timeout`"),
     ],
 )
 def test_an_overview_says_which_limit_was_reached_and_what_to_raise(
-    tmp_path, capsys, command, text, options, reason, raised
+    tmp_path, capsys, command, text, options, reason, advice
 ):
     (tmp_path / "m.dpm").write_text(text)
     assert run([command, str(tmp_path / "m.dpm"), *options]) == 3
     out, _ = capsys.readouterr()
     assert f"undecided: {reason}" in out
-    assert f"raise `{raised}`" in out
+    assert advice in out
 
 
 def test_an_overview_gives_a_reason_once_for_all_quantities(tmp_path, capsys):

@@ -47,7 +47,7 @@ def test_every_phase_looks_at_the_clock(path, monkeypatch):
         Limits, "check_time", lambda _self, _: seen.add(sys._getframe(1).f_code.co_name)
     )
     assert verdicts(path) == ["Holds"]
-    phases = {"_check_time", "_acyclic", "_peeling", "_eliminated", "_backward"}
+    phases = {"check_time", "acyclic", "peeling_levels", "_eliminated", "backward_rows"}
     assert seen >= phases | {"mechanism_chain", "complete_evidence", "rival_blocks"}
 
 
