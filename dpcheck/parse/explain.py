@@ -82,6 +82,12 @@ WORDS_ELSEWHERE = {
 }
 """Statements of other languages that have no like here, and what to do."""
 
+BRANCHING = {
+    **{f"A{op}": f"`P>=1 [ {op} ... ]`" for op in "GFX"},
+    **{f"E{op}": f"`P>0 [ {op} ... ]`" for op in "GFX"},
+}
+"""Operators of CTL, and what comes nearest."""
+
 HOMES = {
     **dict.fromkeys(["VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT"], "inside a mechanism"),
     "BREAK": "inside a loop of a mechanism",
@@ -363,6 +369,8 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
     for near in (token, before):
         if near.type == "NAME" and near.text in OPERATOR_WORDS:
             return f"`{near.text}` is an operator in claims only: after the `:` of a `check`"
+        if near.type == "NAME" and near.text in BRANCHING:
+            return f"`{near.text}` of CTL is {BRANCHING[near.text]} here"
     wants_operand = accepts("NUMBER")
     match before.type, token.type:
         case "DOTS", "OPEN_BRACE" | "CLOSE_BRACKET":

@@ -104,6 +104,11 @@ SATISFIES = frozenset({"satisfies", "is", "has", "fulfills", "ensures"})
 ELSE_IF = frozenset({"elif", "elsif", "elseif"})
 CLAIM_WORDS = frozenset({*QUANTITIES, "P", "D"})
 DRAWN = frozenset({"bernoulli", "uniform", "binomial", "geometric", "gaussian", "laplace"})
+POLICY_WORDS = {
+    **dict.fromkeys(["truncated", "bounded", "clipped", "clamp", "censored"], "clamped"),
+    **dict.fromkeys(["reflected", "mirrored"], "folded"),
+    **dict.fromkeys(["renormalized", "restricted", "rejected"], "conditioned"),
+}
 NORMS = {"_1": "l1", "_inf": "linf", "_infty": "linf", "_∞": "linf", "_0": "hamming"}
 # fmt: on
 
@@ -382,7 +387,7 @@ def _typed(r: _Reader, i: int) -> Slip | None:
         return None
     if r.type(i + 1) in NAMES and not r.begins_line(i + 1):
         return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, ""))
-    if r.type(i - 1) == "COLON" and r.type(i - 2) in NAMES:
+    if r.type(i - 1) == "COLON" and r.type(i - 2) in NAMES and r.type(i - 3) != "STATE":
         return r.slip(i - 2, i, Edit(r.tokens[i - 2].end, r.tokens[i].end, ""))
     return None
 
@@ -412,7 +417,10 @@ def _product(r: _Reader, i: int) -> Slip | None:
     if r.type(i - 2) in ("LE", "SLASH") and {r.text(i - 3), r.text(i - 5)} & set("FGU"):
         return None  # a bound of steps
     last = r.partners.get(i, i + (kind == "LN"))
-    return r.slip(i - 1, last, Edit(r.tokens[i - 1].end, r.tokens[i].start, " * "))
+    is_row = any(r.type(k) == "ARROW" for k in range(r.first_of_line(i), i))
+    sign = ": " if is_row and kind in NAMES else " * "
+    first = i - 3 if is_row and r.type(i - 2) == "SLASH" else i - 1
+    return r.slip(first, last, Edit(r.tokens[i - 1].end, r.tokens[i].start, sign))
 
 
 def _is_word(r: _Reader, i: int) -> bool:
@@ -520,7 +528,7 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
     before = r.type(i - 1)
     if close == i + 1:
         return _modality(r, i)
-    if close is None or r.text(i - 2) == "P":
+    if close is None or r.text(i - 2) == "P" or r.text(i - 1) in ("P", "D", "Pr", "Prob"):
         return None
     inner = [k for k in range(i + 1, close) if r.type(k) in ("COMMA", "DOTS")]
     if before in POLICIES | {"IN"}:
@@ -605,16 +613,19 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
     """`if c:` before an indented block, or before a statement on its line."""
     head = r.first_of_line(i)
     is_word = r.text(head) in ELSE_IF or AT_TOP_LEVEL.get(r.text(head)) in ("fun", "mechanism")
-    if r.type(head) not in BLOCK_HEADS and not is_word:
+    if r.type(head) not in BLOCK_HEADS | {"FORALL"} and not is_word:
         return None
-    if any(r.type(k) in OPENERS and r.partners.get(k, i) >= i for k in range(head, i)):
+    before = range(head, i)
+    if any(r.type(k) in OPENERS and r.partners.get(k, i) >= i for k in before):
+        return None
+    if any(r.type(k) in QUESTION_WORDS for k in before):
         return None
     colon = Edit(r.tokens[i - 1].end, r.tokens[i].end, " {")
     if not r.begins_line(i + 1):
-        if r.type(i + 1) not in STATEMENT_WORDS | NAMES:
+        if r.type(i + 1) not in STATEMENT_WORDS | NAMES | QUESTION_WORDS:
             return None
         last = r.line_part_end(i)
-        return r.slip(i, last, colon, r.after(last, " }"))
+        return r.slip(i - 1, last, colon, r.after(last, " }"))
     after = i + 1
     while r.type(after) != END and (not r.begins_line(after) or r.column(after) > r.column(head)):
         after += 1
@@ -707,6 +718,11 @@ def _constant_without_sign(r: _Reader, i: int) -> Slip | None:
     return None
 
 
+def _for_all(r: _Reader, i: int) -> Slip | None:
+    """`forall k in S: check ...` is `for k in S { check ... }`."""
+    return r.slip(i, i, r.put(i, "for")) if r.begins_line(i) and r.type(i + 2) == "IN" else None
+
+
 def _loop_of_c(r: _Reader, i: int) -> Slip | None:
     """`for (i = 0; i < 3; i++)` and `for each i in S`."""
     if r.text(i + 1) == "each":
@@ -761,6 +777,8 @@ def _question(r: _Reader, i: int) -> Slip | None:
     kind = r.type(after)
     if r.begins_line(after) or kind in ("COLON", "AT", END) or r.text(after) == "at":
         return None
+    if kind == "COMMA" and r.type(after + 1) in NAMES and r.type(after + 2) != "COLON":
+        return r.slip(end, after, Edit(r.tokens[end].end, r.tokens[after].end, " at"))
     if r.text(after) in SATISFIES or kind == "DOT":
         return r.slip(end, after, Edit(r.tokens[end].end, r.tokens[after].end, ":"))
     if kind == "OR" and r.type(after + 1) == "EQ":
@@ -793,10 +811,12 @@ def _operator_in_tex(r: _Reader, i: int) -> Slip | None:
     word = r.text(i)
     if word in ("Pmax", "Pmin", "Pr", "Prob") and r.type(i + 1) in ("EQ", "GE", "GT", "LE", "LT"):
         return r.slip(i, i, r.put(i, "P"))
+    if r.type(i + 1) == "OPEN_BRACKET" and word in ("P", "Pr", "Prob"):
+        return _bound_behind(r, i)
     close = r.partners.get(i + 1)
     if close is None or r.type(close + 1) not in ("OPEN_BRACKET", "OPEN"):
         return None
-    if word == "D_" or (word == "D" and r.type(i + 1) == "OPEN"):
+    if word == "D_" or (word == "D" and r.type(i + 1) in ("OPEN", "OPEN_BRACKET")):
         return r.slip(i, close, r.put(i, "D{", i + 1), r.put(close, "}"))
     if word == "P_":
         return r.slip(i, close, r.put(i, "P", i + 1), r.put(close, ""))
@@ -819,6 +839,75 @@ def _path_in_parentheses(r: _Reader, i: int) -> Slip | None:
     return r.slip(i, close, r.put(i, "["), r.put(close, "]"))
 
 
+def _claim_about_state(r: _Reader, i: int) -> Slip | None:
+    """`check m: s |= c` is `check m at s: c`."""
+    is_entailed = r.type(i + 1) == "EQ" and r.type(i - 1) in NAMES and r.type(i - 2) == "COLON"
+    if not is_entailed or r.type(r.first_of_line(i)) not in QUESTION_WORDS:
+        return None
+    return r.slip(i - 3, i + 1, r.put(i - 2, f" at {r.text(i - 1)}:", i + 1))
+
+
+def _bound_behind(r: _Reader, i: int) -> Slip | None:
+    """`P[ p ] >= 1/2` is `P>=1/2 [ p ]`."""
+    close = r.partners.get(i + 1)
+    if r.text(i) not in ("P", "Pr", "Prob") or r.type(i + 1) != "OPEN_BRACKET" or close is None:
+        return None
+    last = close + 2
+    if r.type(close + 1) not in ("GE", "GT", "LE", "LT", "EQ") or r.type(last) != "NUMBER":
+        return None
+    last += 2 * (r.type(last + 1) == "SLASH" and r.type(last + 2) == "NUMBER")
+    bound = r.span(close + 1, last).text.replace(" ", "")
+    path = r.span(i + 1, close).text
+    return r.slip(i, last, r.put(i, f"P{bound} {path}", last))
+
+
+def _power_of_target(r: _Reader, i: int) -> Slip | None:
+    """`check m^10: c` is `check compose(m, 10): c`."""
+    if r.type(i - 2) not in QUESTION_WORDS or r.type(i + 1) not in NAMES | {"NUMBER"}:
+        return None
+    return r.slip(i - 1, i + 1, r.put(i - 1, f"compose({r.text(i - 1)}, {r.text(i + 1)})", i + 1))
+
+
+def _policy_word(r: _Reader, i: int) -> Slip | None:
+    """Other policies: `truncated 0..n` is `clamped 0..n`."""
+    meant = POLICY_WORDS.get(r.text(i))
+    if meant is None or r.type(i - 1) != "CLOSE" or r.type(i + 1) in AFTER_A_NAME - {"MINUS"}:
+        return None
+    return r.slip(i, i, r.put(i, meant))
+
+
+# --- chains --------------------------------------------------------------------------------
+
+
+def _initial_state(r: _Reader, i: int) -> Slip | None:
+    """`state s : init` is `state s`, and `init s`."""
+    if r.type(i - 1) != "COLON" or r.type(i - 2) not in NAMES or r.type(i - 3) != "STATE":
+        return None
+    return r.slip(i - 3, i, r.put(i - 1, f" init {r.text(i - 2)}", i))
+
+
+def _several_states(r: _Reader, i: int) -> Slip | None:
+    """`states s, t` is `state s state t`."""
+    first = i + 1
+    last = first
+    while r.type(last + 1) == "COMMA" and r.type(last + 2) in NAMES:
+        last += 2
+    is_list = r.text(i) in ("state", "states") and r.type(first) in NAMES and last > first
+    if not is_list or r.type(last + 1) == "COLON":
+        return None
+    states = [f"state {r.text(k)}" for k in range(first, last + 1, 2)]
+    return r.slip(i, last, r.put(i, " ".join(states), last))
+
+
+def _bare_neighbors(r: _Reader, i: int) -> Slip | None:
+    """`s ~ t` in a chain is `adjacent s ~ t`."""
+    block = r.block_of(i)
+    if block is None or r.type(r.first_of_line(block)) != "CHAIN" or not r.begins_line(i - 1):
+        return None
+    start = r.tokens[i - 1].start
+    return r.slip(i - 1, i + 1, Edit(start, start, "adjacent "))
+
+
 def _dash_comment(r: _Reader, i: int) -> Slip | None:
     """`-- a comment`, and `% a comment` at the start of a line."""
     is_percent = r.span(i, i).text == "%" and r.begins_line(i)
@@ -838,6 +927,8 @@ def _dash_comment(r: _Reader, i: int) -> Slip | None:
 _RULES: dict[str, tuple[Rule, ...]] = {
     "NAME": (
         *(
+            _policy_word,
+            _several_states,
             _import_from,
             _else_if,
             _idle_word,
@@ -850,7 +941,12 @@ _RULES: dict[str, tuple[Rule, ...]] = {
         *(_top_level_constant, _operator_in_tex),
     ),
     "VAR": (_first_word,),
+    "P": (_operator_in_tex,),
     "D": (_operator_in_tex,),
+    "INIT": (_initial_state,),
+    "STATE": (_several_states,),
+    "CARET": (_power_of_target,),
+    "FORALL": (_for_all,),
     "LN": (_product,),
     "OPEN": (_policy_call, _path_in_parentheses, _product),
     "PLUS": (_assignment,),
@@ -858,9 +954,9 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "STAR": (_assignment,),
     "SLASH": (_assignment,),
     "LT": (_assignment,),
-    "TILDE": (_assignment,),
+    "TILDE": (_assignment, _bare_neighbors),
     "MOD": (_dash_comment, _percent),
-    "OR": (_bars,),
+    "OR": (_claim_about_state, _bars),
     "QUERY": (_choice,),
     "OPEN_BRACKET": (_brackets,),
     "NUMBER": (_constant_without_sign, _thousands),

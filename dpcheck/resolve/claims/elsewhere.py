@@ -43,8 +43,11 @@ def elsewhere(
                 order.value.span.text in INFINITE
             ):
                 return ForeignSpelling(side.span, side.span.text, "epsilon")
-            case surface.Call(function=surface.Identifier(name=name, span=span)):
-                pass
+            case surface.Call(function=surface.Identifier(name=name, span=span), arguments=given):
+                word = WORDS.get(name.lower(), name)
+                if given and all(argument.name for argument in given) and not is_known(name):
+                    values = ", ".join(argument.value.span.text for argument in given)
+                    return ForeignSpelling(side.span, side.span.text, f"{word}({values})")
             case surface.Name(name=name, primed=False, quoted=False, span=span):
                 pass
             case _:
