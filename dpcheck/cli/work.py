@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dpcheck.check.values.verdicts import Phrase, Undecided
 from dpcheck.cli.workers import Stopped, Work, supervised
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.front import ModelError, load
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.pipeline import Options, check_paths
-from dpcheck.pipeline.overview import overview_events
 from dpcheck.pipeline.stopped import after_crash, after_limit, run_stopped
 from dpcheck.records import replace
 from dpcheck.report import Answer, Crash, Event, Reading, Started, visible, work_text
-from dpcheck.report.overview import Overview
+
+if TYPE_CHECKING:
+    from dpcheck.report.overview import Overview
 
 T = TypeVar("T")
 
-Found = Event | Overview
+Found: TypeAlias = "Event | Overview"
 PmfEvent = str | Reading | Mistake | Crash | Undecided
 Tell = Callable[[str], None] | None
 """Takes a line now and then where one thing takes long."""
@@ -43,8 +43,12 @@ def overviews(
     tell: Tell,
 ) -> Generator[Found, None, None]:
     """Return what is found out about targets of a file: events, and an overview of each."""
+    from dpcheck.pipeline.overview import overview_events
+
     asked = argument, quantities, target, distance, options
-    work = Work[Found](lambda told: overview_events(*asked, told), _after, _is_short_of_memory)
+    work: Work[Found] = Work(
+        lambda told: overview_events(*asked, told), _after, _is_short_of_memory
+    )
     return _told(work, options.limits, tell)
 
 
@@ -52,6 +56,7 @@ def pmf_events(
     path: str, target: str, constants: dict[str, str], form: str, limits: RunLimits, tell: Tell
 ) -> Generator[PmfEvent, None, None]:
     """Return a table of output distributions as text, or why there is none."""
+    from dpcheck.front import ModelError, load
 
     def table(_told: object) -> Iterator[PmfEvent]:
         yield Reading(path)
