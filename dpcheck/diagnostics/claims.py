@@ -21,6 +21,10 @@ class PathOutsideBrackets(Mistake):
     operator: str
 
     code: ClassVar[str] = "DP601"
+    title_text: ClassVar[str] = (
+        "`{self.operator}` speaks about runs and belongs into the brackets of P or D"
+    )
+    help_text: ClassVar[str] = "write `P>=1 [ ... ]` or `D{{...}} [ ... ]` around it"
     explanation: ClassVar[str] = """\
 `X F G U W R` speak about one run, and a claim is about states, which have many runs: P says how
 likely the runs are, D compares them with the neighbor's. The brackets of P or D hold the formula
@@ -31,16 +35,6 @@ Right: check m: P>=1/2 [ F top ]
 Right: check m: D{ln 2} [ F top ]
 """
 
-    @property
-    def title(self) -> str:
-        """Which operator."""
-        return f"`{self.operator}` speaks about runs and belongs into the brackets of P or D"
-
-    @property
-    def help(self) -> str | None:
-        """Brackets."""
-        return "write `P>=1 [ ... ]` or `D{...} [ ... ]` around it"
-
 
 @dataclass(frozen=True)
 class QuantityInFormula(Mistake):
@@ -49,6 +43,8 @@ class QuantityInFormula(Mistake):
     quantity: str
 
     code: ClassVar[str] = "DP602"
+    title_text: ClassVar[str] = "`{self.quantity}` cannot be part of a larger formula"
+    help_text: ClassVar[str] = "make it a claim of its own"
     explanation: ClassVar[str] = """\
 `dp(...)`, `epsilon`, `delta(...)` and `P=? [...]` are about the whole mechanism. One of them alone,
 compared with a bound where it is a quantity, is a claim; they are not combined with others.
@@ -58,22 +54,18 @@ Right: check m: epsilon <= ln 3
        check m: delta(0) <= 1/2
 """
 
-    @property
-    def title(self) -> str:
-        """Which quantity."""
-        return f"`{self.quantity}` cannot be part of a larger formula"
-
-    @property
-    def help(self) -> str | None:
-        """Split."""
-        return "make it a claim of its own"
-
 
 @dataclass(frozen=True)
 class NothingToCompute(Mistake):
     """`compute` with something that is no quantity."""
 
     code: ClassVar[str] = "DP603"
+    title_text: ClassVar[str] = (
+        "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]"
+    )
+    help_text: ClassVar[str] = (
+        "write `check` or `refute` in place of `compute`, or leave the comparison out"
+    )
     explanation: ClassVar[str] = """\
 `compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, `P=? [ path ]`, or one
 of those that `dpcheck quantities` lists. What is true or false is a `check` or a `refute`.
@@ -82,16 +74,6 @@ Wrong: compute survey: dp(ln 3)
 Right: compute survey: epsilon
 Right: check survey: dp(ln 3)
 """
-
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]"
-
-    @property
-    def help(self) -> str | None:
-        """Ask whether it is true."""
-        return "write `check` or `refute` in place of `compute`, or leave the comparison out"
 
 
 @dataclass(frozen=True)
@@ -102,6 +84,12 @@ class QuantityWithoutBound(Mistake):
     kind: str
 
     code: ClassVar[str] = "DP604"
+    title_text: ClassVar[str] = (
+        "`{self.kind}` needs a comparison, and `{self.quantity}` alone is a quantity"
+    )
+    help_text: ClassVar[str] = (
+        "write `{self.quantity} <= ...`, or `compute` in place of `{self.kind}`"
+    )
     explanation: ClassVar[str] = """\
 A `check` is true or false, and a quantity alone is neither. Compare it with a bound, or `compute`
 it.
@@ -111,16 +99,6 @@ Right: check survey: epsilon = ln 3
 Right: compute survey: epsilon
 """
 
-    @property
-    def title(self) -> str:
-        """Which quantity."""
-        return f"`{self.kind}` needs a comparison, and `{self.quantity}` alone is a quantity"
-
-    @property
-    def help(self) -> str | None:
-        """Compare or compute."""
-        return f"write `{self.quantity} <= ...`, or `compute` in place of `{self.kind}`"
-
 
 @dataclass(frozen=True)
 class NotABudget(Mistake):
@@ -129,6 +107,7 @@ class NotABudget(Mistake):
     value: str
 
     code: ClassVar[str] = "DP605"
+    title_text: ClassVar[str] = "{self.value} is not a privacy budget"
     explanation: ClassVar[str] = """\
 A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0, and at least 0:
 `ln 3`, `1/2`, `2*ln 2 + 1`.
@@ -136,11 +115,6 @@ A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0,
 Wrong: dp(-1)        dp(true)
 Right: dp(ln 3)
 """
-
-    @property
-    def title(self) -> str:
-        """The value."""
-        return f"{self.value} is not a privacy budget"
 
 
 @dataclass(frozen=True)
@@ -187,17 +161,13 @@ class BadStepBound(Mistake):
     value: str
 
     code: ClassVar[str] = "DP607"
+    title_text: ClassVar[str] = "a bound of steps is 0, 1, 2, ..., not {self.value}"
     explanation: ClassVar[str] = """\
 `F<=k`, `G<=k` and `U<=k` count steps, so k is 0, 1, 2, ...
 
 Wrong: P>=1/2 [ F<=3/2 top ]
 Right: P>=1/2 [ F<=2 top ]
 """
-
-    @property
-    def title(self) -> str:
-        """The value."""
-        return f"a bound of steps is 0, 1, 2, ..., not {self.value}"
 
 
 @dataclass(frozen=True)
@@ -209,6 +179,10 @@ class NothingObserved(Mistake):
     declared: Span
 
     code: ClassVar[str] = "DP608"
+    title_text: ClassVar[str] = (
+        "`{self.quantity}` needs `observe`, and the chain `{self.chain}` has none"
+    )
+    help_text: ClassVar[str] = "add `observe` and the labels an adversary sees to the chain"
     explanation: ClassVar[str] = """\
 `dp`, `epsilon` and `delta` are about what an adversary sees of a run. For an explicit chain
 `observe` says it: the labels, families or states that are shown when they are entered.
@@ -217,20 +191,10 @@ Right: observe Y, N
 """
 
     @property
-    def title(self) -> str:
-        """Which chain."""
-        return f"`{self.quantity}` needs `observe`, and the chain `{self.chain}` has none"
-
-    @property
     def labels(self) -> tuple[Label, ...]:
         """The claim and the chain."""
         assert self.span is not None, "claims have places"
         return (Label(self.span, "this claim"), Label(self.declared, "observes nothing"))
-
-    @property
-    def help(self) -> str | None:
-        """Add it."""
-        return "add `observe` and the labels an adversary sees to the chain"
 
 
 @dataclass(frozen=True)
@@ -258,6 +222,7 @@ class NothingAsked(Mistake):
     """A loop around claims that makes none."""
 
     code: ClassVar[str] = "DP614"
+    title_text: ClassVar[str] = "this loop makes no claim"
     severity: ClassVar = "warning"
     explanation: ClassVar[str] = """\
 A `for` around claims asks them for every element of its set that satisfies its `where`. Here there
@@ -266,11 +231,6 @@ is no such element, or no claim in the loop, so the loop holds whatever it says.
 Wrong: for k in 1..5 where k > 5 { check rr(k = k): epsilon = ln 3 }
 Right: for k in 1..9 where k > 5 { check rr(k = k): epsilon = ln 3 }
 """
-
-    @property
-    def title(self) -> str:
-        """That nothing is asked."""
-        return "this loop makes no claim"
 
 
 @dataclass(frozen=True)
@@ -281,6 +241,7 @@ class NotABound(Mistake):
     value: str
 
     code: ClassVar[str] = "DP610"
+    title_text: ClassVar[str] = "`{self.quantity}` cannot be compared with {self.value}"
     explanation: ClassVar[str] = f"""\
 {listed(words_where(value="budget"))} are compared with budgets such as `ln 3`,
 all other quantities with numbers, {listed(_MAY_BE_INFINITE)} also with `inf`.
@@ -288,11 +249,6 @@ all other quantities with numbers, {listed(_MAY_BE_INFINITE)} also with `inf`.
 Wrong: check survey: epsilon = Y
 Right: check survey: epsilon = ln 3
 """
-
-    @property
-    def title(self) -> str:
-        """Both."""
-        return f"`{self.quantity}` cannot be compared with {self.value}"
 
 
 @dataclass(frozen=True)
@@ -302,6 +258,7 @@ class NotAClaim(Mistake):
     found: str
 
     code: ClassVar[str] = "DP611"
+    title_text: ClassVar[str] = "a formula is true or false, and this is {self.found}"
     explanation: ClassVar[str] = """\
 A claim, and every part of a formula, is true or false at a state: a label, an output symbol, a
 comparison, or P and D with their brackets.
@@ -309,11 +266,6 @@ comparison, or P and D with their brackets.
 Wrong: check m: P>=1/2 [ F (output + 1) ]
 Right: check m: P>=1/2 [ F output = 1 ]
 """
-
-    @property
-    def title(self) -> str:
-        """What it is instead."""
-        return f"a formula is true or false, and this is {self.found}"
 
 
 @dataclass(frozen=True)
@@ -324,22 +276,14 @@ class EmptyInterval(Mistake):
     high: str
 
     code: ClassVar[str] = "DP613"
+    title_text: ClassVar[str] = "no probability lies between {self.low} and {self.high}"
+    help_text: ClassVar[str] = "write `{self.high}, {self.low}`"
     explanation: ClassVar[str] = """\
 `P in [a, b]` asks for a probability from a to b, both included, so a is at most b.
 
 Wrong: check m: P in [1/2, 1/3] [ F top ]
 Right: check m: P in [1/3, 1/2] [ F top ]
 """
-
-    @property
-    def title(self) -> str:
-        """Both ends."""
-        return f"no probability lies between {self.low} and {self.high}"
-
-    @property
-    def help(self) -> str | None:
-        """Exchange them."""
-        return f"write `{self.high}, {self.low}`"
 
 
 @dataclass(frozen=True)
@@ -350,6 +294,7 @@ class WordTaken(Mistake):
     usage: str
 
     code: ClassVar[str] = "DP612"
+    title_text: ClassVar[str] = "`{self.quantity}` is written {self.usage}"
     explanation: ClassVar[str] = """\
 The whole-mechanism claims and quantities are `dp(e)`, `dp(e, d)`, `epsilon`, `epsilon(d)` and
 `delta(e)`.
@@ -357,11 +302,6 @@ The whole-mechanism claims and quantities are `dp(e)`, `dp(e, d)`, `epsilon`, `e
 Wrong: check m: delta <= 1/8
 Right: check m: delta(ln 2) <= 1/8
 """
-
-    @property
-    def title(self) -> str:
-        """How it is written."""
-        return f"`{self.quantity}` is written {self.usage}"
 
 
 @dataclass(frozen=True)
@@ -375,6 +315,9 @@ class OutputAtStart(Mistake):
     after: str
 
     code: ClassVar[str] = "DP615"
+    title_text: ClassVar[str] = (
+        "nothing is output at the start of a run, and this reads an output there"
+    )
     severity: ClassVar = "warning"
     explanation: ClassVar[str] = """\
 A path begins at an initial state, where nothing was output, so `output = 3` is false there. `X` is
@@ -384,11 +327,6 @@ of `U` and `W` include the start.
 Wrong: P>=1/2 [ output = x ]        P>=1/2 [ G output = x ]
 Right: P>=1/2 [ X output = x ]      P>=1/2 [ X G output = x ]
 """
-
-    @property
-    def title(self) -> str:
-        """What is so at the start."""
-        return "nothing is output at the start of a run, and this reads an output there"
 
     @property
     def help(self) -> str | None:

@@ -17,6 +17,7 @@ class ImportClash(Mistake):
     first: Span
 
     code: ClassVar[str] = "DP710"
+    title_text: ClassVar[str] = "the name `{self.name}` comes from two files"
     explanation: ClassVar[str] = """\
 The names of an imported file come into the importing one, so no two of them may be the same.
 
@@ -25,11 +26,6 @@ Wrong: import std.survey
 Right: import std.survey
        mechanism my_survey { ... }
 """
-
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"the name `{self.name}` comes from two files"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -71,6 +67,7 @@ class UnknownArgument(Mistake):
     known: tuple[str, ...]
 
     code: ClassVar[str] = "DP712"
+    title_text: ClassVar[str] = "`{self.target}` takes no argument `{self.name}`"
     explanation: ClassVar[str] = """\
 The arguments of a target are its parameters; where a mechanism is run or sampled, they are its
 parameters and inputs.
@@ -78,11 +75,6 @@ parameters and inputs.
 Wrong: check rr(n = 4): dp(ln 3)      where   mechanism rr(k = 2) { ... }
 Right: check rr(k = 4): dp(ln 3)
 """
-
-    @property
-    def title(self) -> str:
-        """Which name, which target."""
-        return f"`{self.target}` takes no argument `{self.name}`"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -104,6 +96,8 @@ class MissingArgument(Mistake):
     what: str
 
     code: ClassVar[str] = "DP713"
+    title_text: ClassVar[str] = "`{self.target}` needs a value for its {self.what} `{self.name}`"
+    help_text: ClassVar[str] = "write `{self.target}({self.name} = ...)`"
     explanation: ClassVar[str] = """\
 A parameter without a default needs a value wherever the target is used; a mechanism that is run or
 sampled also needs a value for each of its inputs.
@@ -111,16 +105,6 @@ sampled also needs a value for each of its inputs.
 Wrong: y ~ survey()
 Right: y ~ survey(x = b)
 """
-
-    @property
-    def title(self) -> str:
-        """Which name, which target."""
-        return f"`{self.target}` needs a value for its {self.what} `{self.name}`"
-
-    @property
-    def help(self) -> str | None:
-        """The argument."""
-        return f"write `{self.target}({self.name} = ...)`"
 
 
 @dataclass(frozen=True)
@@ -131,16 +115,12 @@ class ArgumentTwice(Mistake):
     first: Span
 
     code: ClassVar[str] = "DP714"
+    title_text: ClassVar[str] = "the argument `{self.name}` is given twice"
     explanation: ClassVar[str] = """\
 Every argument is given once.
 
 Wrong: check rr(k = 3, k = 4): dp(ln 3)
 """
-
-    @property
-    def title(self) -> str:
-        """Which one."""
-        return f"the argument `{self.name}` is given twice"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -157,17 +137,13 @@ class ArgumentWithoutName(Mistake):
     example: str | None
 
     code: ClassVar[str] = "DP715"
+    title_text: ClassVar[str] = "the arguments of `{self.target}` must be given by name"
     explanation: ClassVar[str] = """\
 The arguments of mechanisms and chains have names, because parameters and inputs stand side by side.
 
 Wrong: check rr(4): dp(ln 3)
 Right: check rr(k = 4): dp(ln 3)
 """
-
-    @property
-    def title(self) -> str:
-        """Which target."""
-        return f"the arguments of `{self.target}` must be given by name"
 
     @property
     def help(self) -> str | None:
@@ -183,6 +159,8 @@ class InputAsParameter(Mistake):
     target: str
 
     code: ClassVar[str] = "DP716"
+    title_text: ClassVar[str] = "`{self.name}` is an input of `{self.target}`, not a parameter"
+    help_text: ClassVar[str] = "restrict the claim with `at {self.name} = ...`"
     explanation: ClassVar[str] = """\
 A claim is about all values of the inputs; parameters alone are set in its target. `at` restricts a
 claim to some inputs.
@@ -190,16 +168,6 @@ claim to some inputs.
 Wrong: check survey(x = pos): P>=3/4 [ F Y ]
 Right: check survey at x = pos: P>=3/4 [ F Y ]
 """
-
-    @property
-    def title(self) -> str:
-        """Which input."""
-        return f"`{self.name}` is an input of `{self.target}`, not a parameter"
-
-    @property
-    def help(self) -> str | None:
-        """Use `at`."""
-        return f"restrict the claim with `at {self.name} = ...`"
 
 
 @dataclass(frozen=True)
@@ -210,6 +178,7 @@ class NeverExactlyOnce(Mistake):
     outputs: str
 
     code: ClassVar[str] = "DP717"
+    title_text: ClassVar[str] = "`{self.name}` is sampled, but {self.outputs}"
     explanation: ClassVar[str] = """\
 `y ~ m(...)` takes the one output of m as the value of y, so m must output exactly once on every
 run. Where only some runs do otherwise, exploring finds such a run and shows it. Use `run m(...)` to
@@ -219,11 +188,6 @@ Wrong: mechanism m { x := 1 }                 ...   y ~ m()
 Right: mechanism m { x := 1   output x }      ...   y ~ m()
 """
 
-    @property
-    def title(self) -> str:
-        """How often it outputs."""
-        return f"`{self.name}` is sampled, but {self.outputs}"
-
 
 @dataclass(frozen=True)
 class ChainInProgram(Mistake):
@@ -232,14 +196,12 @@ class ChainInProgram(Mistake):
     name: str
 
     code: ClassVar[str] = "DP718"
+    title_text: ClassVar[str] = (
+        "`{self.name}` is a chain, and only mechanisms can be run or sampled"
+    )
     explanation: ClassVar[str] = """\
 `run` and `~` call mechanisms. An explicit chain has no inputs that a program could give it.
 """
-
-    @property
-    def title(self) -> str:
-        """Which chain."""
-        return f"`{self.name}` is a chain, and only mechanisms can be run or sampled"
 
 
 @dataclass(frozen=True)
@@ -251,6 +213,10 @@ class TooManyCalls(Mistake):
     count: int
 
     code: ClassVar[str] = "DP719"
+    title_text: ClassVar[str] = (
+        "calls of functions, `{self.name}` among them, go deeper than {self.depth} or are more "
+        "than {self.count} in one target"
+    )
     explanation: ClassVar[str] = """\
 Calls of functions are written out in place. A function that calls another one twice, which calls
 another one twice, and so on, soon fills the memory.
@@ -258,11 +224,3 @@ another one twice, and so on, soon fills the memory.
 Wrong: fun f1(x) = f0(x) + f0(x)    fun f2(x) = f1(x) + f1(x)    and so on
 Right: fun f1(x) = 2 * f0(x)        fun f2(x) = 2 * f1(x)
 """
-
-    @property
-    def title(self) -> str:
-        """Which function, what limits."""
-        return (
-            f"calls of functions, `{self.name}` among them, go deeper than {self.depth} or are "
-            f"more than {self.count} in one target"
-        )

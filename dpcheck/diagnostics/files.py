@@ -31,6 +31,7 @@ class NoSuchFile(FileMistake):
     similar: str | None
 
     code: ClassVar[str] = "DP001"
+    title_text: ClassVar[str] = "there is no file or directory `{self.path}`"
     explanation: ClassVar[str] = """\
 A file or directory named on the command line does not exist. Paths are taken from the
 directory in which dpcheck was started.
@@ -38,11 +39,6 @@ directory in which dpcheck was started.
 Wrong: dpcheck check models/surveys.dpm
 Right: dpcheck check models/survey.dpm
 """
-
-    @property
-    def title(self) -> str:
-        """Which path."""
-        return f"there is no file or directory `{self.path}`"
 
     @property
     def help(self) -> str | None:
@@ -81,15 +77,11 @@ class HoldsNul(FileMistake):
     """The text holds a NUL character."""
 
     code: ClassVar[str] = "DP003"
+    title_text: ClassVar[str] = "the file holds a NUL character, so it is not text"
     explanation: ClassVar[str] = """\
 A model file is text, and text has no NUL characters (bytes of value zero). A file that holds one
 is a binary file, was damaged, or was saved as UTF-16.
 """
-
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "the file holds a NUL character, so it is not text"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -102,6 +94,7 @@ class EmptyFile(FileMistake):
     """The file declares nothing."""
 
     code: ClassVar[str] = "DP004"
+    title_text: ClassVar[str] = "`{self.path}` is empty: it declares nothing"
     explanation: ClassVar[str] = """\
 The file declares nothing: it is empty, or holds only spaces and comments. Checking it would
 succeed without having checked anything, so dpcheck says so instead.
@@ -110,26 +103,17 @@ Right: mechanism survey { ... }
        check survey: dp(ln 3)
 """
 
-    @property
-    def title(self) -> str:
-        """Which file."""
-        return f"`{self.path}` is empty: it declares nothing"
-
 
 @dataclass(frozen=True)
 class NoModels(FileMistake):
     """A directory without model files."""
 
     code: ClassVar[str] = "DP005"
+    title_text: ClassVar[str] = "there is no `.dpm` file in the directory `{self.path}`"
     explanation: ClassVar[str] = """\
 A directory stands for all `.dpm` files in it and below it (hidden directories left out). This one
 has none, so nothing would be checked.
 """
-
-    @property
-    def title(self) -> str:
-        """Which directory."""
-        return f"there is no `.dpm` file in the directory `{self.path}`"
 
 
 @dataclass(frozen=True)
@@ -142,15 +126,11 @@ class CannotRead(FileMistake):
     reason: str
 
     code: ClassVar[str] = "DP006"
+    title_text: ClassVar[str] = "cannot read `{self.path}`: {self.reason}"
     explanation: ClassVar[str] = """\
 The file exists, but the operating system does not let dpcheck read it: often a matter of
 permissions, or the path names something that is not a file.
 """
-
-    @property
-    def title(self) -> str:
-        """Which file, and why."""
-        return f"cannot read `{self.path}`: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -160,6 +140,7 @@ class LinkOutsideRoot(FileMistake):
     root: str
 
     code: ClassVar[str] = "DP018"
+    title_text: ClassVar[str] = "the link `{self.path}` leads to no model inside of `{self.root}`"
     explanation: ClassVar[str] = """\
 A symbolic link may lead to a model (`.dpm`) inside the root: the directory given on the command
 line; for a file, the working directory if it contains the link, else the link's own folder. A
@@ -170,11 +151,6 @@ Wrong: dpcheck check models           (models/a.dpm is a link to ../../secrets.d
 Right: dpcheck check ../../secrets.dpm
 """
 
-    @property
-    def title(self) -> str:
-        """Which path, which root."""
-        return f"the link `{self.path}` leads to no model inside of `{self.root}`"
-
 
 @dataclass(frozen=True)
 class UndeclaredDefinition(Mistake):
@@ -184,6 +160,7 @@ class UndeclaredDefinition(Mistake):
     similar: str | None
 
     code: ClassVar[str] = "DP007"
+    title_text: ClassVar[str] = "no file declares a constant `{self.name}`, which -D sets"
     explanation: ClassVar[str] = """\
 `-D NAME=VALUE` gives a constant of the files another value. No file on the command line, nor a
 file they import, declares a constant of that name, so the option would do nothing.
@@ -191,11 +168,6 @@ file they import, declares a constant of that name, so the option would do nothi
 Wrong: dpcheck check survey.dpm -D m=5     (the file declares `const n = 3`)
 Right: dpcheck check survey.dpm -D n=5
 """
-
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"no file declares a constant `{self.name}`, which -D sets"
 
     @property
     def help(self) -> str | None:
@@ -212,22 +184,14 @@ class MalformedDefinition(Mistake):
     text: str
 
     code: ClassVar[str] = "DP008"
+    title_text: ClassVar[str] = "`-D {self.text}` is not of the form NAME=VALUE"
+    help_text: ClassVar[str] = "write, for example, `-D n=8`"
     explanation: ClassVar[str] = """\
 `-D` takes a name, `=`, and an expression of the language without spaces around `=`.
 
 Wrong: -D n          -D 5=n
 Right: -D n=8        -D 'eps=ln 3 + 1/2'
 """
-
-    @property
-    def title(self) -> str:
-        """The text as given."""
-        return f"`-D {self.text}` is not of the form NAME=VALUE"
-
-    @property
-    def help(self) -> str | None:
-        """The form."""
-        return "write, for example, `-D n=8`"
 
 
 @dataclass(frozen=True)
@@ -293,15 +257,11 @@ class NoSuchCode(Mistake):
     similar: str | None
 
     code: ClassVar[str] = "DP010"
+    title_text: ClassVar[str] = "there is no mistake with the code `{self.name}`"
     explanation: ClassVar[str] = """\
 `dpcheck explain CODE` explains one mistake; codes look like DP203. Without a code it lists all of
 them.
 """
-
-    @property
-    def title(self) -> str:
-        """The code as given."""
-        return f"there is no mistake with the code `{self.name}`"
 
     @property
     def help(self) -> str | None:
@@ -316,30 +276,23 @@ class AlreadyExists(FileMistake):
     """A command would overwrite a file that dpcheck did not make."""
 
     code: ClassVar[str] = "DP011"
+    title_text: ClassVar[str] = "`{self.path}` exists already; it is left as it is"
+    help_text: ClassVar[str] = "take another name"
     explanation: ClassVar[str] = """\
 `dpcheck new NAME` writes the file NAME.dpm, and never over a file that is there already. The
 options `--svg` and `--csv` of `dpcheck profile` write over drawings and tables that they made, and
 over nothing else. Take another name, or remove the file first.
 """
 
-    @property
-    def title(self) -> str:
-        """Which file."""
-        return f"`{self.path}` exists already; it is left as it is"
-
-    @property
-    def help(self) -> str | None:
-        """What to do."""
-        return "take another name"
-
 
 @dataclass(frozen=True)
 class CannotWrite(FileMistake):
-    """The operating system refuses to write the file, or it is somebody else's; `reason` says."""
+    """The operating system refuses to write the file, or it is somebody else's."""
 
     reason: str
 
     code: ClassVar[str] = "DP012"
+    title_text: ClassVar[str] = "cannot write `{self.path}`: {self.reason}"
     explanation: ClassVar[str] = """\
 The operating system does not let dpcheck write the file: the directory does not exist or is
 read-only, or the disk is full. Or there is a file of this name that no earlier call wrote, such as
@@ -349,11 +302,6 @@ Wrong: dpcheck profile m.dpm --svg m.dpm
 Right: dpcheck profile m.dpm --svg m.svg
 """
 
-    @property
-    def title(self) -> str:
-        """Which file, and why."""
-        return f"cannot write `{self.path}`: {self.reason}"
-
 
 @dataclass(frozen=True)
 class NotAName(Mistake):
@@ -362,6 +310,7 @@ class NotAName(Mistake):
     name: str
 
     code: ClassVar[str] = "DP013"
+    title_text: ClassVar[str] = "`{self.name}` cannot be the name of a mechanism"
     explanation: ClassVar[str] = """\
 The name of the new file is the name of the mechanism in it: letters, digits and underscores, not
 a digit first, and not a word of the language.
@@ -369,11 +318,6 @@ a digit first, and not a word of the language.
 Wrong: dpcheck new my-survey        dpcheck new while
 Right: dpcheck new my_survey        dpcheck new models/my_survey
 """
-
-    @property
-    def title(self) -> str:
-        """The text as given."""
-        return f"`{self.name}` cannot be the name of a mechanism"
 
     @property
     def help(self) -> str | None:
@@ -387,6 +331,8 @@ class EmptyPath(Mistake):
     """A file or directory is named by an empty text."""
 
     code: ClassVar[str] = "DP014"
+    title_text: ClassVar[str] = "the name of a file or directory is empty"
+    help_text: ClassVar[str] = "`.` stands for the working directory"
     explanation: ClassVar[str] = """\
 An argument of the call is empty: mostly a variable of the shell that is not set. To check all
 models of the working directory, say so with a dot.
@@ -394,16 +340,6 @@ models of the working directory, say so with a dot.
 Wrong: dpcheck check "$MODELS"      (and MODELS is not set)
 Right: dpcheck check .
 """
-
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "the name of a file or directory is empty"
-
-    @property
-    def help(self) -> str | None:
-        """What stands for everything."""
-        return "`.` stands for the working directory"
 
 
 @dataclass(frozen=True)
@@ -417,6 +353,10 @@ class SeveralFiles(FileMistake):
     first: str
 
     code: ClassVar[str] = "DP015"
+    title_text: ClassVar[str] = (
+        "one file is needed, and the directory `{self.path}` has {self.n_files} models"
+    )
+    help_text: ClassVar[str] = "name one of them, such as `{self.first}`"
     explanation: ClassVar[str] = """\
 `dpcheck pmf` and `dpcheck.load` take one model file, because a target is looked for in one file. A
 directory stands for all models in it and below it, and this one has several.
@@ -424,16 +364,6 @@ directory stands for all models in it and below it, and this one has several.
 Wrong: dpcheck pmf models survey
 Right: dpcheck pmf models/survey.dpm survey
 """
-
-    @property
-    def title(self) -> str:
-        """Which directory."""
-        return f"one file is needed, and the directory `{self.path}` has {self.n_files} models"
-
-    @property
-    def help(self) -> str | None:
-        """One of the files."""
-        return f"name one of them, such as `{self.first}`"
 
 
 @dataclass(frozen=True)
@@ -464,6 +394,7 @@ class NotOneClaim(Mistake):
     n_claims: int
 
     code: ClassVar[str] = "DP017"
+    title_text: ClassVar[str] = "one claim is needed here, and the text holds {self.n_claims}"
     explanation: ClassVar[str] = """\
 `Target.check`, `Target.value` and their kin answer one claim, which is written without `check` and
 without the target. Several claims at once are what `Model.ask` is for.
@@ -471,8 +402,3 @@ without the target. Several claims at once are what `Model.ask` is for.
 Wrong: survey.check("dp(1) check survey: dp(2)")
 Right: survey.check("dp(1)")
 """
-
-    @property
-    def title(self) -> str:
-        """How many there are."""
-        return f"one claim is needed here, and the text holds {self.n_claims}"

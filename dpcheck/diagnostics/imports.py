@@ -20,6 +20,7 @@ class ImportNotFound(Mistake):
     similar: str | None
 
     code: ClassVar[str] = "DP701"
+    title_text: ClassVar[str] = "cannot import `{self.path}`: {self.reason}"
     explanation: ClassVar[str] = """\
 An imported file cannot be read. The path is taken from the folder of the file that imports it. It
 names a model (`.dpm`) or a table (`.csv`, `.json`), and nothing hidden (`.git`, `.env`): a model
@@ -28,11 +29,6 @@ from a stranger shall not make dpcheck show the lines of any other file.
 Wrong: import "niose.dpm"
 Right: import "noise.dpm"
 """
-
-    @property
-    def title(self) -> str:
-        """Which file, and why."""
-        return f"cannot import `{self.path}`: {self.reason}"
 
     @property
     def help(self) -> str | None:
@@ -48,6 +44,7 @@ class ImportOutsideRoot(Mistake):
     root: str
 
     code: ClassVar[str] = "DP702"
+    title_text: ClassVar[str] = "the import `{self.path}` leads outside of `{self.root}`"
     explanation: ClassVar[str] = """\
 Imports stay inside the root: the directory given on the command line; for a file, the working
 directory if it contains the file, else the file's own folder. A model from a stranger can
@@ -56,11 +53,6 @@ therefore not read files elsewhere on your machine. Links are followed before th
 Wrong: import "../../secrets.dpm"
 Right: start dpcheck in, or give it, a directory that contains both files.
 """
-
-    @property
-    def title(self) -> str:
-        """Which path, which root."""
-        return f"the import `{self.path}` leads outside of `{self.root}`"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -100,6 +92,7 @@ class UnknownStandardModule(Mistake):
     known: tuple[str, ...]
 
     code: ClassVar[str] = "DP704"
+    title_text: ClassVar[str] = "the standard library has no `{self.name}`"
     explanation: ClassVar[str] = """\
 `import std.NAME` brings in one of the libraries that ship with dpcheck. There is none of this
 name.
@@ -107,11 +100,6 @@ name.
 Wrong: import std.surveys
 Right: import std.survey
 """
-
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"the standard library has no `{self.name}`"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -131,15 +119,11 @@ class ImportedFileHasMistakes(Mistake):
     path: str
 
     code: ClassVar[str] = "DP705"
+    title_text: ClassVar[str] = "`{self.path}` has mistakes, so this import brings nothing in"
     explanation: ClassVar[str] = """\
 The imported file has mistakes, so its names are not known here. Mend that file first: its own
 mistakes are reported too.
 """
-
-    @property
-    def title(self) -> str:
-        """Which file."""
-        return f"`{self.path}` has mistakes, so this import brings nothing in"
 
 
 @dataclass(frozen=True)
@@ -154,6 +138,7 @@ class MalformedTable(Mistake):
     advice: str | None = None
 
     code: ClassVar[str] = "DP706"
+    title_text: ClassVar[str] = "`{self.shown}` is no table of probabilities: {self.reason}"
     explanation: ClassVar[str] = """\
 A JSON or CSV file can be imported as a mechanism: a distribution of outputs for each input, and the
 pairs of neighbors. Probabilities are numbers or expressions of the language. Rows of counts, or of
@@ -170,11 +155,6 @@ Right (measured.json):
     {"rows": {"x = pos": {"Y": "3/4", "N": "1/4"}, "x = neg": {"Y": "1/4", "N": "3/4"}},
      "pairs": [["x = pos", "x = neg"]], "normalized": false}
 """
-
-    @property
-    def title(self) -> str:
-        """Which file, and why."""
-        return f"`{self.shown}` is no table of probabilities: {self.reason}"
 
     @property
     def help(self) -> str | None:

@@ -21,6 +21,7 @@ class WrongKind(Mistake):
     others: tuple[tuple[Span, str], ...]
 
     code: ClassVar[str] = "DP401"
+    title_text: ClassVar[str] = "{self.needed} is needed here, not {self.found}"
     explanation: ClassVar[str] = """\
 Every operation needs values of certain kinds: arithmetic and `<` need numbers or budgets, `&` and
 conditions need true or false, `in` and loops need a set. `=` compares any two values; values of
@@ -29,11 +30,6 @@ different kinds are never equal.
 Wrong: input x in {pos, neg}   ...   y := x + 1
 Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
 """
-
-    @property
-    def title(self) -> str:
-        """What is needed, what stands there."""
-        return f"{self.needed} is needed here, not {self.found}"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -106,6 +102,8 @@ class DistributionAsValue(Mistake):
     """A distribution where a value is needed."""
 
     code: ClassVar[str] = "DP404"
+    title_text: ClassVar[str] = "this is a distribution, not a value"
+    help_text: ClassVar[str] = "draw from it with `y ~ ...`, then use `y`"
     explanation: ClassVar[str] = """\
 A distribution is no value: draw from it first.
 
@@ -113,22 +111,14 @@ Wrong: y := bernoulli(1/2)
 Right: y ~ bernoulli(1/2)
 """
 
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "this is a distribution, not a value"
-
-    @property
-    def help(self) -> str | None:
-        """Draw first."""
-        return "draw from it with `y ~ ...`, then use `y`"
-
 
 @dataclass(frozen=True)
 class ValueAsDistribution(Mistake):
     """A value where a distribution is needed."""
 
     code: ClassVar[str] = "DP405"
+    title_text: ClassVar[str] = "this is a value, not a distribution"
+    help_text: ClassVar[str] = "a value is assigned with `:=`"
     explanation: ClassVar[str] = """\
 After `~` stands a distribution: bernoulli, uniform, binomial, geometric, geometric_positive,
 gaussian, a literal `{v: w, ...}`, a `dist` of the file, or another mechanism. A value is assigned
@@ -137,16 +127,6 @@ with `:=`; the distribution that always yields v is `{v: 1}`.
 Wrong: y ~ x + 1
 Right: y := x + 1
 """
-
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "this is a value, not a distribution"
-
-    @property
-    def help(self) -> str | None:
-        """Assign instead."""
-        return "a value is assigned with `:=`"
 
 
 @dataclass(frozen=True)
@@ -158,6 +138,10 @@ class NoDistributionPassed(Mistake):
     declared: Span
 
     code: ClassVar[str] = "DP409"
+    title_text: ClassVar[str] = "`{self.name}` is {self.value} here, not a distribution"
+    help_text: ClassVar[str] = (
+        "give the parameter the name of a `dist`, as in `{self.name} = my_noise`"
+    )
     explanation: ClassVar[str] = """\
 A parameter that is called after `~` stands for a `dist`, which the use of the mechanism gives by
 its name.
@@ -170,20 +154,10 @@ Right: check m(noise = folded_noise): dp(ln 2)
 """
 
     @property
-    def title(self) -> str:
-        """The parameter and its value."""
-        return f"`{self.name}` is {self.value} here, not a distribution"
-
-    @property
     def labels(self) -> tuple[Label, ...]:
         """The call and the parameter."""
         assert self.span is not None, "calls have places"
         return (Label(self.span, "drawn from here"), Label(self.declared, "declared here"))
-
-    @property
-    def help(self) -> str | None:
-        """Pass one."""
-        return f"give the parameter the name of a `dist`, as in `{self.name} = my_noise`"
 
 
 @dataclass(frozen=True)
@@ -191,6 +165,7 @@ class FormulaAsValue(Mistake):
     """A temporal or probability operator where a value is needed."""
 
     code: ClassVar[str] = "DP406"
+    title_text: ClassVar[str] = "this is a formula, not a value"
     explanation: ClassVar[str] = """\
 `X F G U W R`, `P` and `D` speak about runs from outside; they belong into claims, and there not
 into arithmetic, comparisons or calls.
@@ -198,11 +173,6 @@ into arithmetic, comparisons or calls.
 Wrong: if F top { stop }
 Right: check m: P>=1/2 [ F top ]
 """
-
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "this is a formula, not a value"
 
 
 @dataclass(frozen=True)
@@ -212,17 +182,13 @@ class SeveralIndices(Mistake):
     n_indices: int
 
     code: ClassVar[str] = "DP407"
+    title_text: ClassVar[str] = "an array or tuple takes one index, not {self.n_indices}"
     explanation: ClassVar[str] = """\
 Arrays and tuples take one index; only families of states of a chain may take several.
 
 Wrong: a[1, 2]
 Right: a[1]
 """
-
-    @property
-    def title(self) -> str:
-        """How many."""
-        return f"an array or tuple takes one index, not {self.n_indices}"
 
 
 @dataclass(frozen=True)
@@ -232,6 +198,8 @@ class NotAnArray(Mistake):
     name: str
 
     code: ClassVar[str] = "DP408"
+    title_text: ClassVar[str] = "`{self.name}` is not an array that is declared before this"
+    help_text: ClassVar[str] = "declare it first, as in `var {self.name}[1..3] := 0`"
     explanation: ClassVar[str] = """\
 A local array is declared with its range of indices before its elements are assigned.
 
@@ -239,13 +207,3 @@ Wrong: a[1] := 0
 Right: var a[1..3] := 0
        a[1] := 0
 """
-
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"`{self.name}` is not an array that is declared before this"
-
-    @property
-    def help(self) -> str | None:
-        """The declaration."""
-        return f"declare it first, as in `var {self.name}[1..3] := 0`"

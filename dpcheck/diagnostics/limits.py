@@ -20,6 +20,8 @@ class ReadingStopped(FileMistake):
     option: str
 
     code: ClassVar[str] = "DP030"
+    title_text: ClassVar[str] = "{self.limit} before `{self.path}` was read to its end"
+    help_text: ClassVar[str] = "raise `{self.option}`"
     severity: ClassVar[Literal["error", "warning", "undecided"]] = "undecided"
     explanation: ClassVar[str] = """\
 The limit on time or memory was reached while the file and what it imports were read: its constants
@@ -28,16 +30,6 @@ that takes long to read mostly calls functions or mechanisms within each other m
 
 Right: dpcheck check --timeout 3600 large.dpm
 """
-
-    @property
-    def title(self) -> str:
-        """Which limit, and which file."""
-        return f"{self.limit} before `{self.path}` was read to its end"
-
-    @property
-    def help(self) -> str | None:
-        """The option that sets the limit."""
-        return f"raise `{self.option}`"
 
 
 @dataclass(frozen=True)
@@ -53,6 +45,7 @@ class RunStopped(Mistake):
     first: str | None
 
     code: ClassVar[str] = "DP031"
+    help_text: ClassVar[str] = "raise `{self.option}`"
     severity: ClassVar[Literal["error", "warning", "undecided"]] = "undecided"
     explanation: ClassVar[str] = """\
 The limit on the time of the whole run was reached, so that some files were not looked at. None of
@@ -71,8 +64,3 @@ Right: dpcheck check --total-timeout 3600 models
                 return f"{self.limit} before `{self.first}` was read"
             case _:
                 return f"{self.limit} before {self.n_files} files were read: `{self.first}`, ..."
-
-    @property
-    def help(self) -> str | None:
-        """The option that sets the limit."""
-        return f"raise `{self.option}`"

@@ -31,6 +31,9 @@ class Mistake:
     `code` and `explanation` (what it means, why it matters, a wrong and a right example; shown by
     `dpcheck explain`) belong to the class. `title` is lower case, stands alone, shows values. What
     is `undecided` is no mistake of the user's, but a limit that was reached.
+
+    A title or a help that only fills in fields is a text of the class, `"{self.name} is unknown"`;
+    one that needs more overrides the property.
     """
 
     span: Span | None
@@ -38,11 +41,13 @@ class Mistake:
     code: ClassVar[str]
     explanation: ClassVar[str]
     severity: ClassVar[Literal["error", "warning", "undecided"]] = "error"
+    title_text: ClassVar[str]
+    help_text: ClassVar[str] = ""
 
     @property
     def title(self) -> str:
         """One line that says what is wrong, with the values."""
-        raise NotImplementedError
+        return self.title_text.format(self=self)
 
     @property
     def file(self) -> str | None:
@@ -62,4 +67,4 @@ class Mistake:
     @property
     def help(self) -> str | None:
         """One concrete edit, or nothing."""
-        return None
+        return self.help_text.format(self=self) or None

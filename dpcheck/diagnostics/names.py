@@ -52,6 +52,7 @@ class UnknownName(Mistake):
     may_be_symbol: bool = False
 
     code: ClassVar[str] = "DP301"
+    title_text: ClassVar[str] = "unknown name `{self.name}`"
     explanation: ClassVar[str] = """\
 A name is a constant, a parameter, an input, a local or a symbol. A symbol (a name that stands for
 itself) must be introduced somewhere in the file: by a set literal in a declaration, as a key of a
@@ -66,11 +67,6 @@ Right: input x in {pos, neg}   ...   if x = pos { output Y }
 Wrong: y := Y                        y ~ uniform({Y, N})
 Right: y := "Y"                      y ~ uniform({"Y", "N"})
 """
-
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"unknown name `{self.name}`"
 
     @property
     def help(self) -> str | None:
@@ -112,6 +108,7 @@ class NameTaken(Mistake):
     first: Span
 
     code: ClassVar[str] = "DP302"
+    title_text: ClassVar[str] = "the name `{self.name}` is taken: it is {self.what}"
     explanation: ClassVar[str] = """\
 Names are unique: the top-level names of a file, and the parameters and inputs of one mechanism.
 
@@ -120,11 +117,6 @@ Wrong: const n = 3
 Right: const n = 3
        const m = 4
 """
-
-    @property
-    def title(self) -> str:
-        """Which name, and what it is already."""
-        return f"the name `{self.name}` is taken: it is {self.what}"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -141,6 +133,7 @@ class NotAValue(Mistake):
     what: str
 
     code: ClassVar[str] = "DP303"
+    title_text: ClassVar[str] = "`{self.name}` is {self.what}, not a value"
     explanation: ClassVar[str] = """\
 Only constants, parameters, inputs, locals and symbols have values. A function is called,
 `near(a, b)`; a distribution or another mechanism is drawn from, `y ~ survey(x = b)`.
@@ -148,11 +141,6 @@ Only constants, parameters, inputs, locals and symbols have values. A function i
 Wrong: y := survey(x = b)
 Right: y ~ survey(x = b)
 """
-
-    @property
-    def title(self) -> str:
-        """What it is instead."""
-        return f"`{self.name}` is {self.what}, not a value"
 
     @property
     def help(self) -> str | None:
@@ -283,6 +271,7 @@ class PrimeOutsideAdjacency(Mistake):
     name: str
 
     code: ClassVar[str] = "DP306"
+    title_text: ClassVar[str] = "`{self.name}'` is the neighbor's value, known only in `adjacent`"
     explanation: ClassVar[str] = """\
 A primed name is the neighbor's value of an input. Only an `adjacent` clause speaks of two
 databases at once; a run and a claim see one.
@@ -291,17 +280,13 @@ Wrong: output x'
 Right: adjacent abs(x - x') <= 1
 """
 
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"`{self.name}'` is the neighbor's value, known only in `adjacent`"
-
 
 @dataclass(frozen=True)
 class OutputOutsideClaim(Mistake):
     """The word `output` used as a value where nothing was output."""
 
     code: ClassVar[str] = "DP307"
+    title_text: ClassVar[str] = "`output` has a value only in claims about mechanisms"
     explanation: ClassVar[str] = """\
 As a value, `output` is what a mechanism showed, and only the formulas of claims about mechanisms
 can speak of it. On a chain, claims name labels and states.
@@ -309,11 +294,6 @@ can speak of it. On a chain, claims name labels and states.
 Wrong: if output = 3 { stop }
 Right: check m: P>=1/2 [ F output = 3 ]
 """
-
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "`output` has a value only in claims about mechanisms"
 
 
 @dataclass(frozen=True)
@@ -325,6 +305,8 @@ class CannotAssign(Mistake):
     declared: Span
 
     code: ClassVar[str] = "DP308"
+    title_text: ClassVar[str] = "cannot assign to `{self.name}`: it is {self.what}"
+    help_text: ClassVar[str] = "assign to a local of another name"
     explanation: ClassVar[str] = """\
 Inputs, parameters, constants and loop variables keep their values; a mechanism changes its locals
 only.
@@ -334,20 +316,10 @@ Right: input x in 0..5   ...   y := x + 1
 """
 
     @property
-    def title(self) -> str:
-        """Which name."""
-        return f"cannot assign to `{self.name}`: it is {self.what}"
-
-    @property
     def labels(self) -> tuple[Label, ...]:
         """The assignment and the declaration."""
         assert self.span is not None, "assignments have places"
         return (Label(self.span, "assigned here"), Label(self.declared, f"{self.what}"))
-
-    @property
-    def help(self) -> str | None:
-        """Another name."""
-        return "assign to a local of another name"
 
 
 @dataclass(frozen=True)
@@ -384,6 +356,8 @@ class MayBeUnassigned(Mistake):
     path: tuple[tuple[Span, str], ...]
 
     code: ClassVar[str] = "DP310"
+    title_text: ClassVar[str] = "`{self.name}` may have no value here"
+    help_text: ClassVar[str] = "assign `{self.name}` on every way that leads here"
     explanation: ClassVar[str] = """\
 A local has no value before its first assignment, and every way to the place where it is read must
 pass one.
@@ -396,21 +370,11 @@ Right: y := 0
 """
 
     @property
-    def title(self) -> str:
-        """Which local."""
-        return f"`{self.name}` may have no value here"
-
-    @property
     def labels(self) -> tuple[Label, ...]:
         """The place where it is read, and the turns that lead there without an assignment."""
         assert self.span is not None, "names have places"
         read = Label(self.span, "read here")
         return (read, *(Label(span, text) for span, text in self.path))
-
-    @property
-    def help(self) -> str | None:
-        """Assign first."""
-        return f"assign `{self.name}` on every way that leads here"
 
 
 @dataclass(frozen=True)
@@ -422,6 +386,7 @@ class UnknownState(Mistake):
     similar: str | None
 
     code: ClassVar[str] = "DP311"
+    title_text: ClassVar[str] = "`{self.chain}` has no state or label `{self.name}`"
     explanation: ClassVar[str] = """\
 In a chain and in claims about it, a name is a state, a family of states, or a label that a state
 carries after its colon.
@@ -429,11 +394,6 @@ carries after its colon.
 Wrong: state s : Y   ...   observe Yes
 Right: state s : Y   ...   observe Y
 """
-
-    @property
-    def title(self) -> str:
-        """Which name, which chain."""
-        return f"`{self.chain}` has no state or label `{self.name}`"
 
     @property
     def help(self) -> str | None:
@@ -449,17 +409,15 @@ class HiddenName(Mistake):
     what: str
 
     code: ClassVar[str] = "DP312"
+    title_text: ClassVar[str] = (
+        "`{self.name}` ranges over all indices here; it is not {self.what} of that name"
+    )
     severity: ClassVar = "warning"
     explanation: ClassVar[str] = """\
 A bare name between the brackets of `adjacent s[k] ~ s[l]` is fresh: it ranges over the whole index
 set of the family, even if a constant or parameter has the same name. If the constant is meant,
 write an expression, such as `s[n + 0]`.
 """
-
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"`{self.name}` ranges over all indices here; it is not {self.what} of that name"
 
 
 @dataclass(frozen=True)
@@ -473,6 +431,7 @@ class UnusedLocal(Mistake):
     shown: str | None
 
     code: ClassVar[str] = "DP313"
+    title_text: ClassVar[str] = "nothing reads `{self.name}`"
     severity: ClassVar = "warning"
     explanation: ClassVar[str] = """\
 A local gets a value that nothing reads. Often its name is misspelt where it should be read: a bare
@@ -482,11 +441,6 @@ same, whatever `b` is.
 Wrong: b ~ bernoulli(1/3)   output bb
 Right: b ~ bernoulli(1/3)   output b
 """
-
-    @property
-    def title(self) -> str:
-        """Which local."""
-        return f"nothing reads `{self.name}`"
 
     @property
     def help(self) -> str | None:

@@ -23,6 +23,7 @@ class QuantityArgument(Mistake):
     value: str
 
     code: ClassVar[str] = "DP620"
+    title_text: ClassVar[str] = "{self.wanted}, not {self.value}"
     explanation: ClassVar[str] = """\
 `renyi(a)` needs a rational order a > 0; `renyi(a, digits)` and `zcdp(digits)` need a number of
 digits from 1 to 1000. `accuracy(f, beta)` is about what a mechanism outputs first,
@@ -35,11 +36,6 @@ Right: compute survey: renyi(3/2, 40)
 Right: check m: accuracy((output(1), output(2)), (x, y), 1/20) <= 3
 """
 
-    @property
-    def title(self) -> str:
-        """What is wanted, what was given."""
-        return f"{self.wanted}, not {self.value}"
-
 
 @dataclass(frozen=True)
 class TableInComparison(Mistake):
@@ -49,6 +45,10 @@ class TableInComparison(Mistake):
     instead: str
 
     code: ClassVar[str] = "DP621"
+    title_text: ClassVar[str] = (
+        "`{self.quantity}` is a function, and a bound is for one of its values"
+    )
+    help_text: ClassVar[str] = "compare `{self.instead}`, or `compute` the table"
     explanation: ClassVar[str] = f"""\
 {listed(_TABLES)} without arguments are functions, reported as tables. One value of
 such a function is a number: {listed(_TABLES.values())}.
@@ -57,16 +57,6 @@ Wrong: check survey: profile <= 1/4
 Right: check survey: delta(ln 2) <= 1/4
 Right: compute survey: profile
 """
-
-    @property
-    def title(self) -> str:
-        """Which function."""
-        return f"`{self.quantity}` is a function, and a bound is for one of its values"
-
-    @property
-    def help(self) -> str | None:
-        """The number."""
-        return f"compare `{self.instead}`, or `compute` the table"
 
 
 @dataclass(frozen=True)
@@ -77,6 +67,10 @@ class BudgetAgainstNumber(Mistake):
     number: str
 
     code: ClassVar[str] = "DP625"
+    title_text: ClassVar[str] = (
+        "`{self.budget}` is a budget and `{self.number}` a number: they do not compare"
+    )
+    help_text: ClassVar[str] = "compare each with a bound of its own, in two claims"
     explanation: ClassVar[str] = f"""\
 {listed(words_where(value="budget"))} are budgets, all other quantities are numbers
 such as probabilities. Two quantities of one target can be compared where both are of one kind.
@@ -85,16 +79,6 @@ Wrong: check survey: epsilon >= delta(0)
 Right: check survey: delta(1) < loss_tail(1)
 Right: check survey: renyi(2) < epsilon
 """
-
-    @property
-    def title(self) -> str:
-        """Which is what."""
-        return f"`{self.budget}` is a budget and `{self.number}` a number: they do not compare"
-
-    @property
-    def help(self) -> str | None:
-        """Two claims."""
-        return "compare each with a bound of its own, in two claims"
 
 
 @dataclass(frozen=True)
@@ -129,6 +113,7 @@ class NotOfArrangement(Mistake):
     word: str
 
     code: ClassVar[str] = "DP623"
+    title_text: ClassVar[str] = "{self.claim} cannot be asked about `{self.word}(...)`"
     explanation: ClassVar[str] = f"""\
 A composition is computed from the output distributions of its parts, without building its chain.
 It has privacy losses (`dp`, `epsilon`, `delta`, `renyi`, `profile`, ...), but no runs for formulas,
@@ -140,11 +125,6 @@ Wrong: check compose(survey, 2): D{{ln 9}} [ X (Y & X Y) ]
 Right: check compose(survey, 2): dp(ln 9)
 Right: mechanism twice {{ ... repeat 2 {{ run survey(x = x) }} }}
 """
-
-    @property
-    def title(self) -> str:
-        """Which claim."""
-        return f"{self.claim} cannot be asked about `{self.word}(...)`"
 
     @property
     def help(self) -> str | None:
@@ -163,14 +143,12 @@ class DifferentInputs(Mistake):
     difference: str
 
     code: ClassVar[str] = "DP624"
+    title_text: ClassVar[str] = (
+        "`{self.first}` and `{self.second}` cannot run on the same input: {self.difference}"
+    )
     explanation: ClassVar[str] = """\
 `compose(m1, m2)` runs both on the same input. So both need the same inputs (names and values) and
 the same neighbors.
 
 Right: mechanisms with `input x in 0..5` and `adjacent abs(x - x') <= 1`, both
 """
-
-    @property
-    def title(self) -> str:
-        """Which parts, and what differs."""
-        return f"`{self.first}` and `{self.second}` cannot run on the same input: {self.difference}"

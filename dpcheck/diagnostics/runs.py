@@ -149,16 +149,14 @@ class NoPositiveWeight(RunMistake):
     """A normalized distribution has no positive weight."""
 
     code: ClassVar[str] = "DP204"
+    title_text: ClassVar[str] = (
+        "no weight of this distribution is positive, so it cannot be normalized"
+    )
     explanation: ClassVar[str] = """\
 `normalized` divides the weights by their sum, so at least one weight must be positive.
 
 Wrong:  x ~ {true: 0, false: 0} normalized
 Right:  x ~ {true: 1, false: 3} normalized"""
-
-    @property
-    def title(self) -> str:
-        """No weight."""
-        return "no weight of this distribution is positive, so it cannot be normalized"
 
 
 @dataclass(frozen=True)
@@ -185,16 +183,14 @@ class EmptyUniform(RunMistake):
     """A uniform distribution over nothing."""
 
     code: ClassVar[str] = "DP206"
+    title_text: ClassVar[str] = (
+        "there is nothing to draw from: the set of this uniform distribution is empty"
+    )
     explanation: ClassVar[str] = """\
 A uniform distribution needs a set with at least one element.
 
 Wrong:  x ~ uniform(3..1)
 Right:  x ~ uniform(1..3)"""
-
-    @property
-    def title(self) -> str:
-        """Nothing to draw."""
-        return "there is nothing to draw from: the set of this uniform distribution is empty"
 
 
 @dataclass(frozen=True)
@@ -437,16 +433,14 @@ class EmptyUniverse(Mistake):
     name: str
 
     code: ClassVar[str] = "DP508"
+    title_text: ClassVar[str] = (
+        "no value of `{self.name}` satisfies its declaration: the universe is empty"
+    )
     explanation: ClassVar[str] = """\
 A mechanism needs at least one database: the product of its inputs' sets, restricted by `where`.
 
 Wrong:  input h[1..3] in 0..1 where sum(h) = 9
 Right:  input h[1..3] in 0..3 where sum(h) = 9"""
-
-    @property
-    def title(self) -> str:
-        """Which input."""
-        return f"no value of `{self.name}` satisfies its declaration: the universe is empty"
 
 
 @dataclass(frozen=True)
@@ -479,16 +473,12 @@ class OutsideFamily(RunMistake):
     reference: str
 
     code: ClassVar[str] = "DP510"
+    title_text: ClassVar[str] = "there is no state `{self.reference}`"
     explanation: ClassVar[str] = """\
 A family `state t[l in 0..n]` has a member for each element of its set and no other.
 
 Wrong:  state t[l in 0..3]    s -> 1: t[4]
 Right:  state t[l in 0..4]    s -> 1: t[4]"""
-
-    @property
-    def title(self) -> str:
-        """The reference."""
-        return f"there is no state `{self.reference}`"
 
 
 @dataclass(frozen=True)
@@ -499,16 +489,12 @@ class TwoRowsForOneState(RunMistake):
     other: Span
 
     code: ClassVar[str] = "DP511"
+    title_text: ClassVar[str] = "the state `{self.state}` has two rows"
     explanation: ClassVar[str] = """\
 A state has at most one row; all its branches stand in it.
 
 Wrong:  pos -> 1: s    pos -> 1: t
 Right:  pos -> 1/2: s + 1/2: t"""
-
-    @property
-    def title(self) -> str:
-        """The state."""
-        return f"the state `{self.state}` has two rows"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -526,13 +512,11 @@ class NowhereToStart(Mistake):
     name: str
 
     code: ClassVar[str] = "DP512"
+    title_text: ClassVar[str] = (
+        "the chain `{self.name}` has neither `init` nor neighbors: no run can start"
+    )
     explanation: ClassVar[str] = """\
 The initial states of a chain are those `init` names, or else every state that has a neighbor.
 
 Right:  init start
 Right:  adjacent pos ~ neg"""
-
-    @property
-    def title(self) -> str:
-        """The chain."""
-        return f"the chain `{self.name}` has neither `init` nor neighbors: no run can start"

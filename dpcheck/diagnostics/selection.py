@@ -17,6 +17,7 @@ class AtSelectsNothing(Mistake):
     condition: str
 
     code: ClassVar[str] = "DP691"
+    title_text: ClassVar[str] = "no initial state satisfies `{self.condition}`"
     explanation: ClassVar[str] = """\
 `at` restricts a claim to the initial states where a condition holds. Here it holds at none, so the
 claim would be about nothing.
@@ -24,11 +25,6 @@ claim would be about nothing.
 Wrong: check survey at x = pos & x = neg : P>=3/4 [ F Y ]
 Right: check survey at x = pos : P>=3/4 [ F Y ]
 """
-
-    @property
-    def title(self) -> str:
-        """Which condition."""
-        return f"no initial state satisfies `{self.condition}`"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,10 @@ class MissingAdjacent(Mistake):
     suggestion: str
 
     code: ClassVar[str] = "DP520"
+    title_text: ClassVar[str] = (
+        "the mechanism `{self.name}` does not say which inputs are neighbors"
+    )
+    help_text: ClassVar[str] = "add, for example, `adjacent {self.suggestion}`"
     explanation: ClassVar[str] = """\
 Privacy compares neighboring databases, and which ones are neighbors is part of the claim. There is
 no safe default, so every mechanism with private inputs says it.
@@ -26,16 +30,6 @@ Right: adjacent abs(x - x') <= 1      (x' is the neighbor's value)
 Right: adjacent hamming(b, b') <= 1   (arrays that differ in one place)
 """
 
-    @property
-    def title(self) -> str:
-        """Which mechanism."""
-        return f"the mechanism `{self.name}` does not say which inputs are neighbors"
-
-    @property
-    def help(self) -> str | None:
-        """A clause to start with."""
-        return f"add, for example, `adjacent {self.suggestion}`"
-
 
 @dataclass(frozen=True)
 class MissingPolicy(Mistake):
@@ -44,6 +38,9 @@ class MissingPolicy(Mistake):
     distribution: str
 
     code: ClassVar[str] = "DP521"
+    title_text: ClassVar[str] = (
+        "`{self.distribution}` has infinitely many values and no policy for the tails"
+    )
     explanation: ClassVar[str] = """\
 This distribution has infinitely many values, and a finite chain needs to know what happens outside
 of some range. The four policies are different mechanisms with different privacy:
@@ -56,11 +53,6 @@ wrapped lo..hi      modulo hi-lo+1
 Wrong: y ~ geometric(x, 1/2)
 Right: y ~ geometric(x, 1/2) clamped 0..5
 """
-
-    @property
-    def title(self) -> str:
-        """Which distribution."""
-        return f"`{self.distribution}` has infinitely many values and no policy for the tails"
 
     @property
     def help(self) -> str | None:
@@ -83,6 +75,8 @@ class GaussianPolicy(Mistake):
     policy: str
 
     code: ClassVar[str] = "DP522"
+    title_text: ClassVar[str] = "`gaussian` has no exact value when `{self.policy}`"
+    help_text: ClassVar[str] = "write `conditioned` in place of `{self.policy}`"
     explanation: ClassVar[str] = """\
 The tails of the discrete Gaussian sum to theta series, which have no exact value in the numbers of
 the language. `conditioned` cuts the tails off, so only finitely many weights are summed.
@@ -90,16 +84,6 @@ the language. `conditioned` cuts the tails off, so only finitely many weights ar
 Wrong: y ~ gaussian(x, 1/2) clamped 0..5
 Right: y ~ gaussian(x, 1/2) conditioned 0..5
 """
-
-    @property
-    def title(self) -> str:
-        """Which policy."""
-        return f"`gaussian` has no exact value when `{self.policy}`"
-
-    @property
-    def help(self) -> str | None:
-        """The one that works."""
-        return f"write `conditioned` in place of `{self.policy}`"
 
 
 @dataclass(frozen=True)
@@ -109,6 +93,8 @@ class PolicyNotAllowed(Mistake):
     policy: str
 
     code: ClassVar[str] = "DP523"
+    title_text: ClassVar[str] = "`{self.policy}` stands behind a distribution without tails"
+    help_text: ClassVar[str] = "leave the policy out"
     explanation: ClassVar[str] = """\
 A policy says what happens to the tails of geometric, geometric_positive and gaussian, and stands
 directly behind them. Other distributions have finitely many values and no tails.
@@ -116,16 +102,6 @@ directly behind them. Other distributions have finitely many values and no tails
 Wrong: y ~ bernoulli(1/2) clamped 0..1
 Right: y ~ bernoulli(1/2)
 """
-
-    @property
-    def title(self) -> str:
-        """Which policy."""
-        return f"`{self.policy}` stands behind a distribution without tails"
-
-    @property
-    def help(self) -> str | None:
-        """Leave it out."""
-        return "leave the policy out"
 
 
 @dataclass(frozen=True)
@@ -135,6 +111,7 @@ class EmptyDomain(Mistake):
     what: str
 
     code: ClassVar[str] = "DP524"
+    title_text: ClassVar[str] = "{self.what} has no element"
     explanation: ClassVar[str] = """\
 The set of an input, of an index, or the range of an array has no element, so there is nothing to
 choose from. `5..3` is such a set: the smaller bound stands first.
@@ -142,11 +119,6 @@ choose from. `5..3` is such a set: the smaller bound stands first.
 Wrong: input x in 5..0
 Right: input x in 0..5
 """
-
-    @property
-    def title(self) -> str:
-        """Which."""
-        return f"{self.what} has no element"
 
 
 @dataclass(frozen=True)
@@ -156,6 +128,8 @@ class FreeInput(Mistake):
     name: str
 
     code: ClassVar[str] = "DP525"
+    title_text: ClassVar[str] = "no `adjacent` clause mentions `{self.name}`, so it differs freely"
+    help_text: ClassVar[str] = "declare it `public`, or mention `{self.name}'` in `adjacent`"
     severity: ClassVar = "warning"
     explanation: ClassVar[str] = """\
 No `adjacent` clause mentions this private input, so it may differ freely between neighbors. If
@@ -164,16 +138,6 @@ everyone knows its value, declare it `public`; if it may change only in some way
 Right: public t in 0..5
 Right: adjacent abs(x - x') <= 1 & t = t'
 """
-
-    @property
-    def title(self) -> str:
-        """Which input."""
-        return f"no `adjacent` clause mentions `{self.name}`, so it differs freely"
-
-    @property
-    def help(self) -> str | None:
-        """Make it public or mention it."""
-        return f"declare it `public`, or mention `{self.name}'` in `adjacent`"
 
 
 @dataclass(frozen=True)
@@ -188,6 +152,9 @@ class UnprimedInput(Mistake):
     edit: str | None
 
     code: ClassVar[str] = "DP534"
+    title_text: ClassVar[str] = (
+        "this clause reads `{self.name}` but not `{self.name}'`, the neighbor's value"
+    )
     severity: ClassVar = "warning"
     explanation: ClassVar[str] = """\
 In `adjacent`, `x` is one input and `x'` the neighbor's. A clause that reads `x` alone says nothing
@@ -197,11 +164,6 @@ inputs.
 Wrong: adjacent abs(x - x) <= 1
 Right: adjacent abs(x - x') <= 1
 """
-
-    @property
-    def title(self) -> str:
-        """Which input."""
-        return f"this clause reads `{self.name}` but not `{self.name}'`, the neighbor's value"
 
     @property
     def help(self) -> str | None:
@@ -242,22 +204,14 @@ class ArrayWithoutValue(Mistake):
     name: str
 
     code: ClassVar[str] = "DP527"
+    title_text: ClassVar[str] = "the array `{self.name}` has no first value"
+    help_text: ClassVar[str] = "write `:= 0` after it"
     explanation: ClassVar[str] = """\
 A local array gets a value for all of its elements where it is declared.
 
 Wrong: var a[1..3]
 Right: var a[1..3] := 0
 """
-
-    @property
-    def title(self) -> str:
-        """Which array."""
-        return f"the array `{self.name}` has no first value"
-
-    @property
-    def help(self) -> str | None:
-        """A value."""
-        return "write `:= 0` after it"
 
 
 @dataclass(frozen=True)
@@ -268,17 +222,13 @@ class LocalChangesShape(Mistake):
     first: Span
 
     code: ClassVar[str] = "DP528"
+    title_text: ClassVar[str] = "`{self.name}` is declared in two ways"
     explanation: ClassVar[str] = """\
 A local is either a single value or an array with one range of indices, throughout its mechanism.
 
 Wrong: var a[1..3] := 0   ...   var a[1..4] := 0
 Right: var a[1..3] := 0   ...   var b[1..4] := 0
 """
-
-    @property
-    def title(self) -> str:
-        """Which local."""
-        return f"`{self.name}` is declared in two ways"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -295,16 +245,12 @@ class ProgramTooLarge(Mistake):
     limit: int
 
     code: ClassVar[str] = "DP529"
+    title_text: ClassVar[str] = "`{self.name}`, written out, has more than {self.limit} statements"
     explanation: ClassVar[str] = """\
 Mechanisms that are run or sampled are written out in place, and so are short loops. Mechanisms
 that run others twice, which run others twice, and so on, grow beyond what can be explored. Put the
 repeated call into a loop whose set a run decides, or shorten the chain of calls.
 """
-
-    @property
-    def title(self) -> str:
-        """Which mechanism, what limit."""
-        return f"`{self.name}`, written out, has more than {self.limit} statements"
 
 
 @dataclass(frozen=True)
@@ -314,17 +260,13 @@ class BadRepeat(Mistake):
     times: str
 
     code: ClassVar[str] = "DP530"
+    title_text: ClassVar[str] = "nothing can be repeated {self.times} times"
     explanation: ClassVar[str] = """\
 `repeat n { ... }` runs its block n times, so n is 0, 1, 2, ...
 
 Wrong: repeat 3/2 { ... }
 Right: repeat 3 { ... }
 """
-
-    @property
-    def title(self) -> str:
-        """The number."""
-        return f"nothing can be repeated {self.times} times"
 
 
 @dataclass(frozen=True)
@@ -336,6 +278,7 @@ class WrongNumberOfIndices(Mistake):
     given: int
 
     code: ClassVar[str] = "DP531"
+    title_text: ClassVar[str] = "`{self.family}` takes {self.needed} indices, not {self.given}"
     explanation: ClassVar[str] = """\
 A member of a family is named with one index for each index of its declaration; a single state has
 none.
@@ -343,11 +286,6 @@ none.
 Wrong: state g[i in 0..3, j in 0..3]   ...   g[1] -> 1: t
 Right: g[1, 2] -> 1: t
 """
-
-    @property
-    def title(self) -> str:
-        """How many."""
-        return f"`{self.family}` takes {self.needed} indices, not {self.given}"
 
 
 @dataclass(frozen=True)
@@ -358,17 +296,13 @@ class NotAState(Mistake):
     what: str
 
     code: ClassVar[str] = "DP532"
+    title_text: ClassVar[str] = "`{self.name}` is {self.what}, not a state"
     explanation: ClassVar[str] = """\
 Rows and neighbors are about single states: a state, or a member of a family with its indices.
 
 Wrong: s -> 1/2: t + 1/2: Y
 Right: state y : Y   ...   s -> 1/2: t + 1/2: y
 """
-
-    @property
-    def title(self) -> str:
-        """What it is instead."""
-        return f"`{self.name}` is {self.what}, not a state"
 
 
 @dataclass(frozen=True)
@@ -380,6 +314,7 @@ class UnequalLengths(Mistake):
     given: int
 
     code: ClassVar[str] = "DP533"
+    title_text: ClassVar[str] = "{self.what} needs {self.needed} values, not {self.given}"
     explanation: ClassVar[str] = """\
 An array is assigned, or given as an argument, to one of the same length; `(a, b) := t` needs as
 many names as the tuple has components.
@@ -387,8 +322,3 @@ many names as the tuple has components.
 Wrong: input b[1..3] in 0..1   ...   var a[1..2] := b
 Right: input b[1..3] in 0..1   ...   var a[1..3] := b
 """
-
-    @property
-    def title(self) -> str:
-        """Both lengths."""
-        return f"{self.what} needs {self.needed} values, not {self.given}"

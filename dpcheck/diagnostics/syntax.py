@@ -95,17 +95,13 @@ class UnmatchedBracket(Mistake):
     closer: str
 
     code: ClassVar[str] = "DP103"
+    title_text: ClassVar[str] = "`{self.closer}` closes nothing"
     explanation: ClassVar[str] = """\
 A closing bracket has no opening one: either it is one too many, or the opening one is missing.
 
 Wrong: output (x + 1))
 Right: output (x + 1)
 """
-
-    @property
-    def title(self) -> str:
-        """Which bracket."""
-        return f"`{self.closer}` closes nothing"
 
 
 @dataclass(frozen=True)
@@ -287,22 +283,14 @@ class UnclosedQuote(Mistake):
     quote: str
 
     code: ClassVar[str] = "DP109"
+    title_text: ClassVar[str] = "this quote is not closed before the end of the line"
+    help_text: ClassVar[str] = 'add the closing `"`'
     explanation: ClassVar[str] = """\
 A quoted name ends on the line on which it begins.
 
 Wrong: check "first answer survey: dp(ln 3)
 Right: check "first answer" survey: dp(ln 3)
 """
-
-    @property
-    def title(self) -> str:
-        """The mistake."""
-        return "this quote is not closed before the end of the line"
-
-    @property
-    def help(self) -> str | None:
-        """The missing quote."""
-        return 'add the closing `"`'
 
 
 @dataclass(frozen=True)
@@ -312,17 +300,13 @@ class SlashComment(Mistake):
     found: str
 
     code: ClassVar[str] = "DP110"
+    title_text: ClassVar[str] = "`{self.found}` means nothing here: comments start with `#`"
     explanation: ClassVar[str] = """\
 Comments start with `#` and end with the line. Division without remainder is `div`.
 
 Wrong: x := 1   // one       y := x // 2      -- a comment      /* a comment */
 Right: x := 1   # one        y := x div 2     # a comment       # a comment
 """
-
-    @property
-    def title(self) -> str:
-        """What the sign is not."""
-        return f"`{self.found}` means nothing here: comments start with `#`"
 
     @property
     def help(self) -> str | None:
@@ -344,6 +328,8 @@ class MalformedNumber(Mistake):
     meant: str
 
     code: ClassVar[str] = "DP111"
+    title_text: ClassVar[str] = "`{self.text}` is neither a number nor a name"
+    help_text: ClassVar[str] = "write `{self.meant}`"
     explanation: ClassVar[str] = """\
 A number is digits, perhaps with a fraction and an exponent: `5`, `0.25`, `1e-6`. A name cannot
 begin with a digit, and a product needs its `*`.
@@ -351,16 +337,6 @@ begin with a digit, and a product needs its `*`.
 Wrong: 2x        1_000        0x10
 Right: 2 * x     1000         16
 """
-
-    @property
-    def title(self) -> str:
-        """The text."""
-        return f"`{self.text}` is neither a number nor a name"
-
-    @property
-    def help(self) -> str | None:
-        """The number or product that is probably meant."""
-        return f"write `{self.meant}`"
 
 
 @dataclass(frozen=True)
@@ -396,6 +372,7 @@ class NestedTooDeeply(Mistake):
     limit: int
 
     code: ClassVar[str] = "DP113"
+    title_text: ClassVar[str] = "nested too deeply: more than {self.limit} levels"
     explanation: ClassVar[str] = """\
 Brackets, blocks and operators may be nested to a fixed depth, far beyond what a person writes. A
 chain of `+`, `*`, `=>`, or of conditions `if ... else if ...` inside an expression nests once for
@@ -404,11 +381,6 @@ every link; chains of `&`, `|` and of comparisons do not.
 Wrong: x1 + x2 + ... + x10000
 Right: sum(i in 1..10000 : x[i])
 """
-
-    @property
-    def title(self) -> str:
-        """The limit."""
-        return f"nested too deeply: more than {self.limit} levels"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -423,17 +395,13 @@ class PolicyWithoutRange(Mistake):
     policy: str
 
     code: ClassVar[str] = "DP114"
+    title_text: ClassVar[str] = "`{self.policy}` needs a range `lo..hi` after it"
     explanation: ClassVar[str] = """\
 A policy says what happens to results outside of a range, so the range `lo..hi` stands after it.
 
 Wrong: geometric(x, 1/2) clamped 5
 Right: geometric(x, 1/2) clamped 0..5
 """
-
-    @property
-    def title(self) -> str:
-        """Which policy."""
-        return f"`{self.policy}` needs a range `lo..hi` after it"
 
 
 @dataclass(frozen=True)
@@ -444,22 +412,16 @@ class ArrayWithoutRange(Mistake):
     size: str
 
     code: ClassVar[str] = "DP115"
+    title_text: ClassVar[str] = (
+        "the array `{self.name}` needs a range of indices, such as `{self.name}[1..n]`"
+    )
+    help_text: ClassVar[str] = "write `1..{self.size}` for indices from 1"
     explanation: ClassVar[str] = """\
 An array is declared with the range of its indices, both ends included.
 
 Wrong: var a[5] := 0
 Right: var a[1..5] := 0
 """
-
-    @property
-    def title(self) -> str:
-        """Which array."""
-        return f"the array `{self.name}` needs a range of indices, such as `{self.name}[1..n]`"
-
-    @property
-    def help(self) -> str | None:
-        """Indices from 1."""
-        return f"write `1..{self.size}` for indices from 1"
 
 
 @dataclass(frozen=True)
@@ -492,6 +454,8 @@ class NotAPair(Mistake):
     """One of several things after `adjacent` is not a pair."""
 
     code: ClassVar[str] = "DP117"
+    title_text: ClassVar[str] = "several things after `adjacent` must be pairs `(v, w)`"
+    help_text: ClassVar[str] = "join conditions with `|` or `&`, or write one `adjacent` for each"
     explanation: ClassVar[str] = """\
 After `adjacent` stands one condition over inputs and primed inputs, or `all`, or pairs of values
 `(v, w)` of the only input. Several conditions are several clauses: their union counts.
@@ -499,16 +463,6 @@ After `adjacent` stands one condition over inputs and primed inputs, or `all`, o
 Wrong: adjacent abs(a - a') <= 1, abs(b - b') <= 1
 Right: adjacent abs(a - a') <= 1 | abs(b - b') <= 1
 """
-
-    @property
-    def title(self) -> str:
-        """What is wrong."""
-        return "several things after `adjacent` must be pairs `(v, w)`"
-
-    @property
-    def help(self) -> str | None:
-        """The two right ways."""
-        return "join conditions with `|` or `&`, or write one `adjacent` for each"
 
 
 @dataclass(frozen=True)
@@ -519,6 +473,8 @@ class UnknownLibrary(Mistake):
     module: str
 
     code: ClassVar[str] = "DP118"
+    title_text: ClassVar[str] = "only `std` has libraries, not `{self.name}`"
+    help_text: ClassVar[str] = 'import a file by its path: `import "{self.name}/{self.module}.dpm"`'
     explanation: ClassVar[str] = """\
 `import std.NAME` brings in a library that ships with dpcheck. A file of your own is imported by its
 path in quotes.
@@ -526,16 +482,6 @@ path in quotes.
 Wrong: import noise.laplace
 Right: import "noise/laplace.dpm"
 """
-
-    @property
-    def title(self) -> str:
-        """Which name."""
-        return f"only `std` has libraries, not `{self.name}`"
-
-    @property
-    def help(self) -> str | None:
-        """A path."""
-        return f'import a file by its path: `import "{self.name}/{self.module}.dpm"`'
 
 
 @dataclass(frozen=True)
@@ -547,6 +493,8 @@ class LogarithmOfQuotient(Mistake):
     other: str
 
     code: ClassVar[str] = "DP119"
+    title_text: ClassVar[str] = "`{self.written}` means {self.meant}"
+    help_text: ClassVar[str] = "write `{self.other}` or `{self.meant}`"
     severity: ClassVar = "warning"
     explanation: ClassVar[str] = """\
 `ln` binds tighter than `/`: `ln 3/2` is (ln 3)/2 = 0.549..., not ln(3/2) = 0.405... The two are
@@ -555,16 +503,6 @@ different budgets, so say which one is meant.
 Unclear: dp(ln 3/2)
 Clear:   dp(ln(3/2))        dp((ln 3)/2)
 """
-
-    @property
-    def title(self) -> str:
-        """Both readings."""
-        return f"`{self.written}` means {self.meant}"
-
-    @property
-    def help(self) -> str | None:
-        """The two clear ways."""
-        return f"write `{self.other}` or `{self.meant}`"
 
 
 @dataclass(frozen=True)
@@ -579,6 +517,7 @@ class Misplaced(Mistake):
     move: tuple[int, int, int] | None = None
 
     code: ClassVar[str] = "DP120"
+    title_text: ClassVar[str] = "`{self.word}` belongs {self.home}"
     explanation: ClassVar[str] = """\
 Statements, inputs and adjacency belong inside of a mechanism, states and rows inside of a chain;
 checks, constants and functions stand at the top level of the file. Often a `}` too many, or one
@@ -587,11 +526,6 @@ too few, has ended a block early or late.
 Wrong: mechanism m { input x in 0..1 } output x
 Right: mechanism m { input x in 0..1  output x }
 """
-
-    @property
-    def title(self) -> str:
-        """What belongs where."""
-        return f"`{self.word}` belongs {self.home}"
 
     @property
     def help(self) -> str | None:
@@ -610,6 +544,9 @@ class QuotedPrime(Mistake):
     word: str
 
     code: ClassVar[str] = "DP121"
+    title_text: ClassVar[str] = (
+        "`{self.word}` is a word of the language, so `{self.word}'` names nothing"
+    )
     explanation: ClassVar[str] = """\
 `x'` is the neighbor's value of the input x. A keyword cannot be an input, so it has no primed form.
 
@@ -617,20 +554,16 @@ Wrong: adjacent output' = output
 Right: adjacent x' = x + 1
 """
 
-    @property
-    def title(self) -> str:
-        """Which word."""
-        return f"`{self.word}` is a word of the language, so `{self.word}'` names nothing"
-
 
 @dataclass(frozen=True)
 class ForeignLanguage(Mistake):
-    """A whole text of another language; `advice` is how to say such a thing here."""
+    """A whole text of another language, with how to say such a thing here."""
 
     language: str
     advice: str
 
     code: ClassVar[str] = "DP124"
+    title_text: ClassVar[str] = "this is {self.language}, not a model of dpcheck"
     explanation: ClassVar[str] = """\
 The text is a model or a program of another tool. Nothing else is said about it, because every line
 would be a mistake. `dpcheck new NAME` writes a file to start from.
@@ -638,11 +571,6 @@ would be a mistake. `dpcheck new NAME` writes a file to start from.
 Wrong: dtmc  module die  s : [0..1] init 0;  [] s=0 -> 0.5 : (s'=0) + 0.5 : (s'=1);  endmodule
 Right: chain die { state s[i in 0..1]  s[0] -> 1/2: s[0] + 1/2: s[1]  init s[0] }
 """
-
-    @property
-    def title(self) -> str:
-        """Which language."""
-        return f"this is {self.language}, not a model of dpcheck"
 
     @property
     def help(self) -> str | None:
@@ -661,6 +589,8 @@ class IndentedBlock(Mistake):
     last_line: int
 
     code: ClassVar[str] = "DP123"
+    title_text: ClassVar[str] = "the block of `{self.head}` stands in braces, not behind a `:`"
+    help_text: ClassVar[str] = "write `{{` and, after line {self.last_line}, `}}`"
     explanation: ClassVar[str] = """\
 A block stands in braces. Indentation means nothing, and a `:` opens no block.
 
@@ -671,22 +601,14 @@ Right: mechanism m {                if x = 1 {
        }                            }
 """
 
-    @property
-    def title(self) -> str:
-        """Whose block."""
-        return f"the block of `{self.head}` stands in braces, not behind a `:`"
-
-    @property
-    def help(self) -> str | None:
-        """Both braces."""
-        return f"write `{{` and, after line {self.last_line}, `}}`"
-
 
 @dataclass(frozen=True)
 class BreakOutsideLoop(Mistake):
     """`break` with no loop around it in its mechanism."""
 
     code: ClassVar[str] = "DP122"
+    title_text: ClassVar[str] = "`break` stands outside of a loop"
+    help_text: ClassVar[str] = "put it inside of `for`, `while` or `repeat`; `stop` ends the run"
     explanation: ClassVar[str] = """\
 `break` leaves the innermost `for`, `while` or `repeat` around it. It never leaves a mechanism: one
 that is run or sampled inside of a loop cannot end the loop of its caller. `stop` ends a run, or the
@@ -695,13 +617,3 @@ mechanism that is run or sampled.
 Wrong: if done { break }                      with no loop around it
 Right: while true { ...  if done { break } }
 """
-
-    @property
-    def title(self) -> str:
-        """What is missing."""
-        return "`break` stands outside of a loop"
-
-    @property
-    def help(self) -> str | None:
-        """What to write."""
-        return "put it inside of `for`, `while` or `repeat`; `stop` ends the run"

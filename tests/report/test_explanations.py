@@ -20,3 +20,12 @@ def test_a_title_names_no_field_of_its_class_and_is_not_cut(code):
     assert names.isdisjoint(re.findall(r"`(\w+)`", title))
     assert title[-1] not in ",;:"
     assert plain(next(iter(explanation_lines(KINDS[code])))).endswith(title.removeprefix(code)[2:])
+
+
+@pytest.mark.parametrize("code", KINDS)
+def test_texts_of_a_mistake_fill_in_fields_that_it_has(code):
+    kind = KINDS[code]
+    texts = [vars(kind).get("title_text", ""), kind.help_text]
+    filled = re.findall(r"\{self\.(\w+)", "".join(texts))
+    known = {*kind.__dataclass_fields__, *dir(kind)}
+    assert [name for name in filled if name not in known] == []
