@@ -88,6 +88,8 @@ BRANCHING = {
 }
 """Operators of CTL, and what comes nearest."""
 
+_NO_END = "ranges without an end are not supported yet: write the last number"
+
 HOMES = {
     **dict.fromkeys(["VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT"], "inside a mechanism"),
     "BREAK": "inside a loop of a mechanism",
@@ -373,8 +375,8 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return f"`{near.text}` of CTL is {BRANCHING[near.text]} here"
     wants_operand = accepts("NUMBER")
     match before.type, token.type:
-        case "DOTS", "OPEN_BRACE" | "CLOSE_BRACKET":
-            return "ranges without an end are not supported yet: write its last number"
+        case "DOTS", "CLOSE_BRACKET":
+            return _NO_END
         case "NUMBER", "DOT":
             return f"write `{before.text}` or `{before.text}.0`; ranges have two dots"
         case _, "IF" | "NOT" | "X" | "F" | "G" if wants_operand:
@@ -387,7 +389,9 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "write `D{ln 2} [ ... ]`: the budget in braces, the path formula in brackets"
         case "OPEN_BRACE", "CLOSE_BRACE" if i >= 2 and tokens[i - 2].type == "D":
             return "give the budget: `D{ln 2} [ ... ]`"
-        case _, "COMMA" if _is_within_budget(tokens, i):
+        case _ if _opened_after(tokens, i) == "DOTS":
+            return _NO_END
+        case _, "COMMA" if _opened_after(tokens, i) == "D":
             return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
         case "OPEN_BRACKET", "CLOSE_BRACKET" if wants_operand:
             return "put a path formula between the brackets, such as `F top`"
@@ -437,10 +441,10 @@ def _wants_path(accepts: Accepts) -> bool:
     return {kind for kind in TEXT_OF if accepts(kind)} - {"SLASH"} == {"OPEN_BRACKET"}
 
 
-def _is_within_budget(tokens: list[Token], i: int) -> bool:
-    """Tell whether the innermost bracket open before token i is that of `D{`."""
+def _opened_after(tokens: list[Token], i: int) -> str | None:
+    """Return what stands before the innermost bracket that is open before token i."""
     opener = innermost_openers(tokens[: i + 1])[i]
-    return opener is not None and opener > 0 and tokens[opener - 1].type == "D"
+    return tokens[opener - 1].type if opener else None
 
 
 def _expected(accepts: Accepts) -> Iterator[str]:
