@@ -295,7 +295,7 @@ def floor_of_quotient(left: Budget, right: Budget) -> int:
             if around.is_finite() and around.abs_lower() > arb(2) ** MAX_BITS:
                 raise TooLarge("the integer part of this quotient", MAX_BITS + 1, MAX_BITS)
             lowest = around.floor().unique_fmpz()
-            nearest = (around + arb(0.5)).floor().unique_fmpz()
+            nearest = (around + fmpq(1, 2)).floor().unique_fmpz()
         if lowest is not None:
             return int(lowest)
         if nearest is not None and left == right * int(nearest):
