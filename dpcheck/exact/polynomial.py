@@ -100,11 +100,13 @@ class ExpPolynomial:
         return NotImplemented
 
     def __mul__(self, other: object) -> ExpPolynomial:
-        """Return the product."""
+        """Return the product; by the integer 1 it is this very object."""
         if isinstance(other, ExpPolynomial):
             left, right, unit = aligned(self, other)
             return ExpPolynomial(left * right, unit)
         if isinstance(other, _INTEGERS):
+            if other == 1:
+                return self
             return ExpPolynomial(self.coefficients * _plain(other), self.unit)
         return NotImplemented
 

@@ -18,9 +18,6 @@ from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct
 from dpcheck.exact import Whole, exact_quotient, whole_lcm
 
-_ONE: Whole = 1
-"""Python has one object for the integer 1, so that `is` finds it at the price of a pointer."""
-
 INT64_LIMIT = 2**62
 MAX_BITS = 62
 
@@ -244,7 +241,8 @@ def repeated(weights: WeightArray, counts: IntArray) -> WeightArray:
 def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> WeightArray:
     """Return the elementwise product, each at most `bound` (None: not integers).
 
-    Factors 1 are skipped, so that large numbers stay shared between rows.
+    Factors 1 are skipped (by elements of ℤ[e^r] themselves), so that large numbers stay shared
+    between rows.
     """
     if right.dtype == np.int64:
         are_others = right != 1
@@ -256,19 +254,10 @@ def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> Weig
     elif left.dtype == np.int64:
         return multiplied(right, left, bound)
     else:
-        return _object_products(left.tolist(), right.tolist())
+        return left * right
     product = as_objects(left).copy()
     product[others] = product[others] * as_objects(right)[others]
     return product
-
-
-def _object_products(left: list[Whole], right: list[Whole]) -> WeightArray:
-    """Return the products of Python's numbers, where a factor 1 returns the other factor itself."""
-    products = np.empty(len(left), object)
-    products[:] = [
-        a if b is _ONE else b if a is _ONE else a * b for a, b in zip(left, right, strict=True)
-    ]
-    return products
 
 
 def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightArray:

@@ -46,6 +46,8 @@ def number_codes(
     if table.weights.dtype != object:
         return None
     weights = table.weights.tolist()
+    if ExpPolynomial not in {*map(type, weights), *map(type, scales)}:
+        return None
     scale_of = np.repeat(scale_codes, np.diff(table.indptr))
     # Equal objects are equal numbers: the arithmetic of chains keeps what it does not change.
     addresses = np.fromiter(map(id, weights), np.int64, len(weights))
@@ -54,8 +56,6 @@ def number_codes(
         address * len(scales) + scale_of, return_index=True, return_inverse=True
     )
     numbers = [weights[j] for j in first.tolist()]
-    if not any(isinstance(number, ExpPolynomial) for number in (*numbers, *scales)):
-        return None
     below = scale_of[first].tolist()
     chances = _rounded(numbers, scales, below)
     codes, representatives = _interned(numbers, below, chances)
