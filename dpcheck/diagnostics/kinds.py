@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -119,10 +120,10 @@ class ValueAsDistribution(Mistake):
     code: ClassVar[str] = "DP405"
     title_text: ClassVar[str] = "this is a value, not a distribution"
     help_text: ClassVar[str] = "a value is assigned with `:=`"
-    explanation: ClassVar[str] = """\
-After `~` stands a distribution: bernoulli, uniform, binomial, geometric, geometric_positive,
-gaussian, a literal `{v: w, ...}`, a `dist` of the file, or another mechanism. A value is assigned
-with `:=`; the distribution that always yields v is `{v: 1}`.
+    explanation: ClassVar[str] = f"""\
+After `~` stands a distribution: a literal `{{v: w, ...}}`, a `dist` of the file, another mechanism,
+or one of {", ".join(DISTRIBUTIONS)}.
+A value is assigned with `:=`; the distribution that always yields v is `{{v: 1}}`.
 
 Wrong: y ~ x + 1
 Right: y := x + 1

@@ -7,6 +7,7 @@ import unicodedata
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -204,11 +205,11 @@ class UnknownFunction(Mistake):
     is_variable: bool
 
     code: ClassVar[str] = "DP304"
-    explanation: ClassVar[str] = """\
+    explanation: ClassVar[str] = f"""\
 A call names a `fun` or `dist` of the file, or a built-in: abs, min, max, sum, count, clamp, argmax,
-argmin, floor, ceil, len, exp, hamming, l1, linf; after `~` also bernoulli, uniform, binomial,
-geometric, geometric_positive, gaussian, or another mechanism. Elements of arrays stand in square
-brackets.
+argmin, floor, ceil, len, exp, hamming, l1, linf; after `~` another mechanism, or one of
+{", ".join(DISTRIBUTIONS)}.
+Elements of arrays stand in square brackets.
 
 Wrong: y ~ geometrical(x, 1/2) clamped 0..5
 Right: y ~ geometric(x, 1/2) clamped 0..5

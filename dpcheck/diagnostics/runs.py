@@ -11,8 +11,13 @@ from typing import ClassVar, Self
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.exact import Number, add, compare, exact_text, subtract
+from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
+
+_DOMAINS = "\n".join(
+    f"  `{row.signature}` {row.domain}" for row in DISTRIBUTIONS.values() if row.domain
+)
 
 MAX_TEXT = 60
 
@@ -267,11 +272,10 @@ class BadParameter(RunMistake):
     edit: str | None = None
 
     code: ClassVar[str] = "DP210"
-    explanation: ClassVar[str] = """\
-The distributions take: `geometric(center, alpha)` an integer center and 0 < alpha < 1;
-`geometric_positive(alpha)` 0 < alpha < 1; `gaussian(center, base)` an integer center and
-0 < base < 1; `binomial(n, p)` an integer n >= 0 and 0 <= p <= 1. A policy `lo..hi` takes integers
-with lo <= hi, `folded` with lo < hi.
+    explanation: ClassVar[str] = f"""\
+The distributions take:
+{_DOMAINS}
+A policy `lo..hi` takes integers with lo <= hi, `folded` with lo < hi.
 
 Wrong:  x ~ geometric(c, 2) clamped 0..5
 Right:  x ~ geometric(c, 1/2) clamped 0..5"""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind, listed
 from dpcheck.records import dataclass
 from dpcheck.source import Span
+
+_WITH_TAILS = listed(tuple(row.word for row in DISTRIBUTIONS.values() if row.policies), "and")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class MissingPolicy(Mistake):
     """A distribution of infinite support without a policy."""
 
     distribution: str
+    policies: tuple[PolicyKind, ...]
 
     code: ClassVar[str] = "DP521"
     title_text: ClassVar[str] = (
@@ -57,26 +61,25 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
     @property
     def help(self) -> str | None:
         """The policies."""
-        if self.distribution == "gaussian":
-            return (
-                "write `conditioned lo..hi` after it (of the four policies `clamped`, "
-                "`conditioned`, `folded` and `wrapped` the only one with exact values here)"
-            )
-        return (
-            "write one of `clamped lo..hi`, `conditioned lo..hi`, `folded lo..hi` or "
-            "`wrapped lo..hi` after it"
-        )
+        if len(self.policies) < len(POLICIES):
+            exact = listed(tuple(f"`{policy} lo..hi`" for policy in self.policies), "or")
+            policies = listed(tuple(f"`{policy}`" for policy in POLICIES), "and")
+            only = "the only one" if len(self.policies) == 1 else "the only ones"
+            return f"write {exact} after it (of {policies} {only} with exact values here)"
+        policies = listed(tuple(f"`{policy} lo..hi`" for policy in POLICIES), "or")
+        return f"write one of {policies} after it"
 
 
 @dataclass(frozen=True)
-class GaussianPolicy(Mistake):
-    """`gaussian` under a policy that has no exact values."""
+class PolicyWithoutValues(Mistake):
+    """A distribution under a policy that gives it no exact probabilities."""
 
-    policy: str
+    distribution: str
+    policy: PolicyKind
+    policies: tuple[PolicyKind, ...]
 
     code: ClassVar[str] = "DP522"
-    title_text: ClassVar[str] = "`gaussian` has no exact value when `{self.policy}`"
-    help_text: ClassVar[str] = "write `conditioned` in place of `{self.policy}`"
+    title_text: ClassVar[str] = "`{self.distribution}` has no exact value when `{self.policy}`"
     explanation: ClassVar[str] = """\
 The tails of the discrete Gaussian sum to theta series, which have no exact value in the numbers of
 the language. `conditioned` cuts the tails off, so only finitely many weights are summed.
@@ -84,6 +87,12 @@ the language. `conditioned` cuts the tails off, so only finitely many weights ar
 Wrong: y ~ gaussian(x, 1/2) clamped 0..5
 Right: y ~ gaussian(x, 1/2) conditioned 0..5
 """
+
+    @property
+    def help(self) -> str | None:
+        """The one that works."""
+        known = listed(tuple(f"`{policy}`" for policy in self.policies), "or")
+        return f"write {known} in place of `{self.policy}`"
 
 
 @dataclass(frozen=True)
@@ -95,9 +104,9 @@ class PolicyNotAllowed(Mistake):
     code: ClassVar[str] = "DP523"
     title_text: ClassVar[str] = "`{self.policy}` stands behind a distribution without tails"
     help_text: ClassVar[str] = "leave the policy out"
-    explanation: ClassVar[str] = """\
-A policy says what happens to the tails of geometric, geometric_positive and gaussian, and stands
-directly behind them. Other distributions have finitely many values and no tails.
+    explanation: ClassVar[str] = f"""\
+A policy says what happens to the tails of {_WITH_TAILS},
+and stands directly behind them. Other distributions have finitely many values and no tails.
 
 Wrong: y ~ bernoulli(1/2) clamped 0..1
 Right: y ~ bernoulli(1/2)

@@ -7,17 +7,14 @@ that is small. `explore` turns them into a `Chain`.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from dpcheck.model.atoms import Label
+from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import Expr
 from dpcheck.model.values import Value
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 # --- distributions -------------------------------------------------------------------------
-
-PolicyKind = Literal["clamped", "conditioned", "folded", "wrapped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +28,15 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Bernoulli:
-    """`true` with probability p."""
+class Parametric:
+    """A built-in distribution by its word, with as many arguments as its row has parameters.
 
-    probability: Expr
-    span: Span
+    `model.distributions` holds the rows. There is a policy where the row needs one, else None.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Uniform:
-    """Every element of a non-empty set alike."""
-
-    domain: Expr
+    word: str
+    arguments: tuple[Expr, ...]
+    policy: Policy | None
     span: Span
 
 
@@ -69,44 +63,6 @@ class Weighted:
 
 
 @dataclass(frozen=True, slots=True)
-class Binomial:
-    """The number of successes in n trials of probability p."""
-
-    trials: Expr
-    probability: Expr
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Geometric:
-    """Two-sided: `(1-α)/(1+α)·α^|z|` around an integer center, under a policy."""
-
-    center: Expr
-    alpha: Expr
-    policy: Policy
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class GeometricPositive:
-    """One-sided: `(1-α)·α^z` for z >= 0, under a policy."""
-
-    alpha: Expr
-    policy: Policy
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Gaussian:
-    """Weights `base^((z-center)²)` on `lo..hi`, renormalized (policy `conditioned`)."""
-
-    center: Expr
-    base: Expr
-    policy: Policy
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
 class LetDistribution:
     """Evaluate `value` once, bind it to `name` in `body` (a `dist` of the file, applied)."""
 
@@ -126,18 +82,7 @@ class ChooseDistribution:
     span: Span
 
 
-Distribution = (
-    Bernoulli
-    | Uniform
-    | Branches
-    | Weighted
-    | Binomial
-    | Geometric
-    | GeometricPositive
-    | Gaussian
-    | LetDistribution
-    | ChooseDistribution
-)
+Distribution = Parametric | Branches | Weighted | LetDistribution | ChooseDistribution
 
 # --- mechanisms ----------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, Literal
 
+from dpcheck.model.distributions import PolicyKind
 from dpcheck.records import dataclass, field, fields, replace
 from dpcheck.source import SourceText, Span
 
@@ -282,9 +283,6 @@ class WeightedBranches:
     where: Expression | None
     normalized: bool
     span: Span = field(compare=False, repr=False, kw_only=True)
-
-
-PolicyKind = Literal["clamped", "conditioned", "folded", "wrapped"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from dpcheck.diagnostics.syntax import (
     UnknownLibrary,
 )
 from dpcheck.model import surface as s
+from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.surface_text import one_line, surface_text
 from dpcheck.model.words import KEYWORDS
 from dpcheck.parse.depth import too_deep_place
@@ -602,7 +603,7 @@ class Builder:
             return distribution
         return s.WithPolicy(
             distribution,
-            cast(s.PolicyKind, policy.text),
+            cast("PolicyKind", policy.text),
             bounds.low,
             bounds.high,
             policy_span=Span(self.source, policy.start, span.end),

@@ -17,7 +17,7 @@ from dpcheck.diagnostics.syntax import (
 )
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.tables import OPERATORS, WORDS
-from dpcheck.parse.tokens import BAD, CLOSER_OF, END, ITEM_WORDS, Token
+from dpcheck.parse.tokens import BAD, CLOSER_OF, END, ITEM_WORDS, POLICY_TOKENS, Token
 from dpcheck.source import SourceText, Span
 
 
@@ -52,7 +52,6 @@ OPERATOR_STARTS = frozenset(
         *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"),
     }
 )
-POLICIES = frozenset({"CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"})
 ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"})
 EXPRESSION_STARTS = frozenset(
     {
@@ -185,7 +184,7 @@ def _misspelt(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Expl
     before = tokens[i - 1]
     close = _similar_word(before.text, STATEMENT_STARTS | DECLARATION_STARTS | CHAIN_STARTS)
     if close is None:
-        close = _similar_word(before.text, POLICIES)
+        close = _similar_word(before.text, POLICY_TOKENS)
     return None if close is None else _meant(before, span.source, close, is_before=True)
 
 

@@ -24,7 +24,8 @@ from dpcheck.diagnostics.syntax import (
     UnclosedBracket,
 )
 from dpcheck.logic.quantities import QUANTITIES
-from dpcheck.parse.tokens import CLOSER_OF, END, ENDERS, ITEM_WORDS, Token
+from dpcheck.model.distributions import DISTRIBUTIONS
+from dpcheck.parse.tokens import CLOSER_OF, END, ENDERS, ITEM_WORDS, POLICY_TOKENS, Token
 from dpcheck.source import SourceText, Span
 
 MOST_SLIPS = 200
@@ -103,7 +104,7 @@ TYPES = frozenset({"int", "integer", "float", "double", "real", "bool", "boolean
 SATISFIES = frozenset({"satisfies", "is", "has", "fulfills", "ensures"})
 ELSE_IF = frozenset({"elif", "elsif", "elseif"})
 CLAIM_WORDS = frozenset({*QUANTITIES, "P", "D"})
-DRAWN = frozenset({"bernoulli", "uniform", "binomial", "geometric", "gaussian", "laplace"})
+DRAWN = frozenset({*DISTRIBUTIONS, "laplace"})
 POLICY_WORDS = {
     **dict.fromkeys(["truncated", "bounded", "clipped", "clamp", "censored"], "clamped"),
     **dict.fromkeys(["reflected", "mirrored"], "folded"),
@@ -115,7 +116,6 @@ NORMS = {"_1": "l1", "_inf": "linf", "_infty": "linf", "_∞": "linf", "_0": "ha
 BLOCK_HEADS = frozenset({"MECHANISM", "CHAIN", "IF", "ELSE", "FOR", "WHILE", "REPEAT"})
 STATEMENT_WORDS = frozenset({"OUTPUT", "STOP", "RUN", "VAR"})
 QUESTION_WORDS = frozenset({"CHECK", "REFUTE", "COMPUTE"})
-POLICIES = frozenset({"CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"})
 CLOSERS = frozenset(CLOSER_OF.values())
 OPENERS = frozenset({*CLOSER_OF, "PATTERN_OPEN"})
 NAMES = frozenset({"NAME", "ARG_NAME", "BREAK"})
@@ -531,14 +531,14 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
     if close is None or r.text(i - 2) == "P" or r.text(i - 1) in ("P", "D", "Pr", "Prob"):
         return None
     inner = [k for k in range(i + 1, close) if r.type(k) in ("COMMA", "DOTS")]
-    if before in POLICIES | {"IN"}:
+    if before in POLICY_TOKENS | {"IN"}:
         if r.type(r.first_of_line(i)) in QUESTION_WORDS:
             return None
-        is_range = len(inner) == 1 and (before in POLICIES or r.type(i + 1) == "NUMBER")
+        is_range = len(inner) == 1 and (before in POLICY_TOKENS or r.type(i + 1) == "NUMBER")
         if is_range and r.type(inner[0]) == "COMMA":
             comma = Edit(r.tokens[inner[0]].start, r.tokens[inner[0] + 1].start, "..")
             slip = r.slip(i, close, r.put(i, ""), comma, r.put(close, ""))
-            if before in POLICIES:
+            if before in POLICY_TOKENS:
                 return slip
             found, items = r.span(i, close).text, r.span(i + 1, close - 1).text
             assert isinstance(slip.mistake, ForeignSpelling), "a slip is a spelling"
@@ -599,7 +599,7 @@ def _policy_call(r: _Reader, i: int) -> Slip | None:
     """`clamped(0, 3)` is `clamped 0..3`."""
     close = r.partners.get(i)
     commas = [k for k in range(i, close or i) if r.type(k) == "COMMA"]
-    if r.type(i - 1) not in POLICIES or close is None or len(commas) != 1:
+    if r.type(i - 1) not in POLICY_TOKENS or close is None or len(commas) != 1:
         return None
     opening = Edit(r.tokens[i - 1].end, r.tokens[i].end, " ")
     dots = Edit(r.tokens[commas[0]].start, r.tokens[commas[0] + 1].start, "..")

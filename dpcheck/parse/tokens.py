@@ -22,6 +22,7 @@ from dpcheck.diagnostics.syntax import (
     StrayCharacters,
     UnclosedQuote,
 )
+from dpcheck.model.distributions import POLICIES
 from dpcheck.model.surface import MAX_NESTING
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.tables import OPERATORS, PATTERNS, WORDS
@@ -65,6 +66,9 @@ AFTER_BREAK = frozenset(
 """Terminals before which `break` is a statement, and no name that is assigned or indexed."""
 
 RESERVED_WORDS = frozenset({"param", "query", "prior", "unbounded"})
+
+POLICY_TOKENS = frozenset(policy.upper() for policy in POLICIES)
+"""The kinds of tokens that are the words of policies."""
 
 CLOSER_OF = {"OPEN": "CLOSE", "OPEN_BRACKET": "CLOSE_BRACKET", "OPEN_BRACE": "CLOSE_BRACE"}
 

@@ -6,14 +6,13 @@ from dpcheck.model.program import (
     AdjacentAll,
     Assign,
     AssignCell,
-    Bernoulli,
     Branch,
     Branches,
     Fail,
-    Geometric,
     Input,
     Mechanism,
     Output,
+    Parametric,
     Policy,
     Sample,
     Stop,
@@ -66,7 +65,7 @@ def as_expr(value):
 
 
 def bernoulli(p):
-    return Bernoulli(as_expr(p), SPAN)
+    return Parametric("bernoulli", (as_expr(p),), None, SPAN)
 
 
 def branches(*pairs, normalized=False):
@@ -75,7 +74,7 @@ def branches(*pairs, normalized=False):
 
 def geometric(center, alpha, lo, hi, kind="clamped"):
     policy = Policy(kind, as_expr(lo), as_expr(hi), SPAN)
-    return Geometric(as_expr(center), as_expr(alpha), policy, SPAN)
+    return Parametric("geometric", (as_expr(center), as_expr(alpha)), policy, SPAN)
 
 
 def scalar(name, values, *, where=None, public=False):

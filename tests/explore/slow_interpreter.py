@@ -7,13 +7,12 @@ from dpcheck.model.evaluation import evaluate
 from dpcheck.model.program import (
     Assign,
     AssignCell,
-    Bernoulli,
     Branch,
     Branches,
     Output,
+    Parametric,
     Sample,
     Stop,
-    Uniform,
     Unpack,
 )
 from dpcheck.model.values import value_key
@@ -26,10 +25,10 @@ def fraction(value):
 def support(distribution, env):
     """Return (value, probability) pairs."""
     match distribution:
-        case Bernoulli(probability=p):
+        case Parametric(word="bernoulli", arguments=(p,)):
             q = fraction(evaluate(p, env))
             return [(True, q), (False, 1 - q)]
-        case Uniform(domain=domain):
+        case Parametric(word="uniform", arguments=(domain,)):
             values = list(evaluate(domain, env))
             return [(value, Fraction(1, len(values))) for value in values]
         case Branches(branches=pairs, normalized=normalized):

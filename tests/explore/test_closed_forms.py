@@ -25,11 +25,11 @@ from tests.checking import check_text
 def all_made(a, b, lo, hi, center):
     """Yield what every maker of the room makes of some parameters."""
     yield closed_forms.geometric_clamped(center, a, b, lo, hi)
-    yield closed_forms.geometric_conditioned(min(max(center, lo), hi), a, b, lo, hi)
+    yield closed_forms.geometric_conditioned(center, a, b, lo, hi)
     yield closed_forms.geometric_wrapped(center, a, b, lo, hi)
     yield closed_forms.positive_clamped(a, b, lo, hi)
     yield closed_forms.positive_wrapped(a, b, lo, hi)
-    yield closed_forms.binomial(max(0, hi), a, b, lambda: None)
+    yield closed_forms.binomial(lambda: None, max(0, hi), a, b)
     yield closed_forms.gaussian_conditioned(2 * center, a, b, lo, lo + (hi - lo) % 8)
     if hi > lo:
         yield closed_forms.geometric_folded(center, a, b, lo, hi)

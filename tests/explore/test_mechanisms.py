@@ -14,7 +14,7 @@ from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.atoms import Condition, Sink
-from dpcheck.model.program import Uniform
+from dpcheck.model.program import Parametric
 from dpcheck.model.values import SetValue
 from tests.explore.building import (
     SPAN,
@@ -72,7 +72,8 @@ class Programs:
                 p, q = rng.randint(1, 3), rng.randint(1, 3)
                 return branches((self.expr(1), p), (self.expr(1), q), (7, 0), normalized=True)
             case 1:
-                return Uniform(op("range", 0, op("mod", self.expr(1), 3)), SPAN)
+                domain = op("range", 0, op("mod", self.expr(1), 3))
+                return Parametric("uniform", (domain,), None, SPAN)
             case 2:
                 return branches((0, c(rational("0.25"))), (1, HALF), (2, c(rational("0.25"))))
             case _:
@@ -235,7 +236,7 @@ def test_later_neighbors_of_the_double_survey_agree_on_the_first_answer():
 def test_later_neighbors_agree_on_every_draw():
     # z + x is equal for different z; only pairs with equal z go on together.
     body = [
-        ("~", "z", Uniform(op("range", 0, 1), SPAN)),
+        ("~", "z", Parametric("uniform", (op("range", 0, 1),), None, SPAN)),
         ("output", op("-", "z", "z")),
         ("output", op("+", "z", "x")),
     ]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dpcheck.exact import as_fraction_parts, exponential, rational
-from dpcheck.explore.sampling import distributions
+from dpcheck.explore.sampling import closed_forms
 from dpcheck.explore.sampling.closed_forms import gaussian_conditioned
 from tests.checking import check_text, error_codes, verdicts
 
@@ -42,7 +42,7 @@ def test_weights_are_powers_of_the_base(base, twice, lo, hi):
 def test_the_window_that_is_said_to_fit_fits_for_all_its_centers_and_no_wider_one(
     base, monkeypatch
 ):
-    monkeypatch.setattr(distributions, "MAX_TABLE_BITS", 1 << 21)
+    monkeypatch.setattr(closed_forms, "MAX_TABLE_BITS", 1 << 21)
     text = MODEL.format(centers="0..3", base=base, window="-400..400")
     (mistake,) = check_text(text)["errors"]
     assert mistake["code"] == "DP208"

@@ -17,15 +17,24 @@ which are one class if z is an end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.weights.denominators import concatenated, weight_array
-from dpcheck.exact import Whole, power
+from dpcheck.exact import Whole, floor, number, power
+from dpcheck.explore.values.codes import FALSE, TRUE
+from dpcheck.model.distributions import PolicyKind
 from dpcheck.records import dataclass
+
+MAX_SUPPORT = 5_000_000
+"""How many values a distribution has at most: more than any limit on states lets it be drawn."""
+
+MAX_TABLE_BITS = 1 << 34
+"""How many bits the probabilities of one distribution have at most together: 2 GiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,74 @@ class Weights:
     values: IntArray
     numerators: WeightArray
     denominator: Whole
+
+
+class NoValueLeft(Exception):
+    """A window that leaves the distribution no value."""
+
+
+class TooManyDigits(Exception):
+    """Probabilities that no memory holds; `advice` says what fits, where that is known."""
+
+    def __init__(self, largest: int, advice: str | None = None) -> None:
+        """Take the largest power that the table needs."""
+        powers = f": powers up to {largest}" if largest > 1 else ""
+        super().__init__(f"the probabilities have too many digits{powers}")
+        self.advice = advice
+
+
+def closed_forms(
+    tick: Callable[[], None],
+) -> Mapping[tuple[str, PolicyKind | None], Callable[..., Weights]]:
+    """Return the closed form of each built-in distribution under each policy it takes.
+
+    A form takes the checked arguments in the order of the row's parameters (a set as the codes of
+    its elements, a probability or a ratio as numerator and denominator, a half-integer as its
+    double), then the bounds of the policy. `tick` may stop long work.
+    """
+    return {
+        ("bernoulli", None): bernoulli,
+        ("uniform", None): uniform,
+        ("binomial", None): partial(binomial, tick),
+        ("geometric", "clamped"): geometric_clamped,
+        ("geometric", "conditioned"): geometric_conditioned,
+        ("geometric", "folded"): geometric_folded,
+        ("geometric", "wrapped"): geometric_wrapped,
+        ("geometric_positive", "clamped"): positive_clamped,
+        ("geometric_positive", "conditioned"): positive_conditioned,
+        ("geometric_positive", "folded"): positive_folded,
+        ("geometric_positive", "wrapped"): positive_wrapped,
+        ("gaussian", "conditioned"): gaussian_conditioned,
+    }
+
+
+def check_digits(n_entries: int, largest: int, *parts: Whole) -> None:
+    """Raise `TooManyDigits` for tables of powers of the parts, up to `largest`, no memory holds."""
+    if not _fits(n_entries, largest, *parts):
+        raise TooManyDigits(largest)
+
+
+def _fits(n_entries: int, largest: int, *parts: Whole) -> bool:
+    """Return whether so many powers of the parts, up to `largest`, may be kept."""
+    bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
+    return n_entries * largest * bits <= MAX_TABLE_BITS
+
+
+def positive(codes: Sequence[int], weights: Sequence[Whole], denominator: Whole) -> Weights:
+    """Return a distribution without its zeros."""
+    kept = [i for i, weight in enumerate(weights) if weight != 0]
+    numerators = weight_array([*(weights[i] for i in kept), denominator])[:-1]
+    return Weights(np.array([codes[i] for i in kept], np.int64), numerators, denominator)
+
+
+def bernoulli(a: Whole, b: Whole) -> Weights:
+    """Return `true` with probability a/b."""
+    return positive([TRUE, FALSE], [a, b - a], b)
+
+
+def uniform(elements: IntArray) -> Weights:
+    """Return every element of a set alike, given by their codes [n_elements]."""
+    return Weights(elements, np.ones(len(elements), np.int64), len(elements))
 
 
 @lru_cache(maxsize=256)
@@ -70,6 +147,7 @@ def geometric_clamped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weig
     >>> geometric_clamped(0, 1, 2, 0, 5).numerators.tolist()
     [32, 8, 4, 2, 1, 1]
     """
+    check_digits(hi - lo + 1, max(hi - lo, hi - center, center - lo), a, b)
     values = np.arange(lo, hi + 1)
     if lo == hi:
         return Weights(values, np.ones(1, np.int64), 1)
@@ -116,9 +194,14 @@ def _normalized(values: IntArray, weights: list[Whole]) -> Weights:
 
 
 def geometric_conditioned(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
-    """Return the two-sided geometric distribution restricted to the window."""
+    """Return the two-sided geometric distribution restricted to the window.
+
+    Outside of the window its weights fall by α a step, so that a center there is as good as the
+    nearer bound.
+    """
+    check_digits(hi - lo + 1, hi - lo + 1, a, b)
     values = np.arange(lo, hi + 1)
-    return conditioned(np.abs(values - center), values, a, b)
+    return conditioned(np.abs(values - min(max(center, lo), hi)), values, a, b)
 
 
 def _series(a: Whole, b: Whole, n: int) -> Whole:
@@ -140,16 +223,19 @@ def _windings(a: Whole, b: Whole, n: int) -> tuple[WeightArray, Whole]:
 
 def geometric_wrapped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the two-sided geometric distribution modulo the window's length."""
+    n = hi - lo + 1
+    check_digits(n, n, a, b)
     values = np.arange(lo, hi + 1)
-    classes, denominator = _windings(a, b, hi - lo + 1)
-    return Weights(values, classes[(values - center) % (hi - lo + 1)], denominator)
+    classes, denominator = _windings(a, b, n)
+    return Weights(values, classes[(values - center % n) % n], denominator)
 
 
 def geometric_folded(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the two-sided geometric distribution reflected at both ends, lo < hi."""
     n = 2 * (hi - lo)
+    check_digits(hi - lo + 1, n, a, b)
     classes, denominator = _windings(a, b, n)
-    return _folded(classes, denominator, center, lo, hi)
+    return _folded(classes, denominator, center % n, lo, hi)
 
 
 def _folded(classes: WeightArray, denominator: Whole, center: int, lo: int, hi: int) -> Weights:
@@ -163,6 +249,7 @@ def _folded(classes: WeightArray, denominator: Whole, center: int, lo: int, hi: 
 
 def positive_clamped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the one-sided geometric distribution with its tail on the bounds."""
+    check_digits(hi - lo + 1, max(hi, 1), a, b)
     if hi <= 0:
         return Weights(np.array([hi]), np.ones(1, np.int64), 1)
     first = max(lo, 0)
@@ -180,6 +267,9 @@ def positive_clamped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
 
 def positive_conditioned(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the one-sided geometric distribution restricted to a window with hi >= 0."""
+    if hi < 0:
+        raise NoValueLeft(f"`conditioned {lo}..{hi}` leaves no value >= 0")
+    check_digits(hi - lo + 1, hi - lo + 1, a, b)
     values = np.arange(max(lo, 0), hi + 1)
     return conditioned(values, values, a, b)
 
@@ -187,6 +277,7 @@ def positive_conditioned(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
 def positive_wrapped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the one-sided geometric distribution modulo the window's length."""
     values, n = np.arange(lo, hi + 1), hi - lo + 1
+    check_digits(n, n, a, b)
     total = _series(a, b, n)
     return Weights(values, _over(_powers(a, b, n - 1), total)[values % n], total)
 
@@ -194,6 +285,7 @@ def positive_wrapped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
 def positive_folded(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the one-sided geometric distribution reflected at both ends, lo < hi."""
     n = 2 * (hi - lo)
+    check_digits(hi - lo + 1, n, a, b)
     total = _series(a, b, n)
     return _folded(_over(_powers(a, b, n - 1), total), total, 0, lo, hi)
 
@@ -208,6 +300,9 @@ def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int
 
     (z-c)² - (y-c)² = z² - y² - 2c(z - y) is an integer then, and the common part cancels.
     """
+    reach = _gaussian_reach(twice_center, lo, hi)
+    if not _fits(hi - lo + 1, reach + 1, a, b):
+        raise TooManyDigits(reach + 1, _narrower(twice_center, (lo + hi) // 2, a, b))
     values = np.arange(lo, hi + 1)
     if lo == hi:
         return Weights(values, np.ones(1, np.int64), 1)  # wherever the center is
@@ -218,8 +313,39 @@ def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int
     return _normalized(values, powers)
 
 
-def binomial(n: int, a: Whole, b: Whole, tick: Callable[[], None]) -> Weights:
+def _gaussian_reach(twice_center: int, lo: int, hi: int) -> int:
+    """Return a bound of how far the exponents of a window lie apart."""
+    return (hi - lo) * max(abs(2 * hi - twice_center), abs(2 * lo - twice_center))
+
+
+def _narrower(twice_center: int, middle: int, a: Whole, b: Whole) -> str | None:
+    """Return which window fits, with this base and, if it is not rational, with one near it."""
+    window = _widest_window(twice_center, middle, a, b)
+    if window is None:
+        return None
+    advice = f"the widest that fits is `conditioned {window}`"
+    if not isinstance(a, int) or not isinstance(b, int):
+        n = max(2, floor(number(b, b - a)))
+        wider = _widest_window(twice_center, middle, n - 1, n)
+        advice += f", or `conditioned {wider}` with the rational base {n - 1}/{n}"
+    return advice
+
+
+def _widest_window(twice_center: int, middle: int, a: Whole, b: Whole) -> str | None:
+    """Return the widest window around a middle that fits, whatever center it has in the window."""
+
+    def fits(half: int) -> bool:
+        lo, hi = middle - half, middle + half
+        reach = max(_gaussian_reach(twice, lo, hi) for twice in (2 * lo, twice_center))
+        return _fits(2 * half + 1, reach + 1, a, b)
+
+    half = bisect_left(range(1, MAX_SUPPORT), True, key=lambda half: not fits(half))
+    return f"{middle - half}..{middle + half}" if half else None
+
+
+def binomial(tick: Callable[[], None], n: int, a: Whole, b: Whole) -> Weights:
     """Return the number of successes in n trials of probability a/b; `tick` may stop the work."""
+    check_digits(n + 1, n + 1, a, b)
     hits = _powers(a, b - a, n).tolist()
     denominator = _power(b, n)
     weights: list[Whole] = []
@@ -228,6 +354,4 @@ def binomial(n: int, a: Whole, b: Whole, tick: Callable[[], None]) -> Weights:
         tick()
         weights.append(ways * hits[k])
         ways = ways * (n - k) // (k + 1)  # C(n, k + 1), an integer: C(n, k) (n - k) / (k + 1)
-    kept = [k for k in range(n + 1) if weights[k] != 0]
-    numerators = weight_array([*(weights[k] for k in kept), denominator])[:-1]
-    return Weights(np.array(kept, np.int64), numerators, denominator)
+    return positive(range(n + 1), weights, denominator)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -32,15 +31,12 @@ from dpcheck.exact import (
     add,
     as_fraction_parts,
     compare,
-    divide,
     exact_quotient,
-    floor,
     multiply,
-    subtract,
     whole_lcm,
 )
 from dpcheck.explore.sampling import closed_forms
-from dpcheck.explore.sampling.closed_forms import Weights
+from dpcheck.explore.sampling.closed_forms import Weights, positive
 from dpcheck.explore.values.codes import (
     FALSE,
     FIRST_FAULT,
@@ -51,31 +47,24 @@ from dpcheck.explore.values.evaluate import Frame, evaluated, spread, truths
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.limits import too_large
+from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, described
 from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.program import (
-    Bernoulli,
-    Binomial,
     Branches,
     ChooseDistribution,
     Distribution,
-    Gaussian,
-    Geometric,
-    GeometricPositive,
     LetDistribution,
+    Parametric,
     Policy,
-    Uniform,
     Weighted,
 )
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
-MAX_SUPPORT = 5_000_000
 MAX_COMMON = 1 << 16
 """How many values a distribution has at most that is kept in columns with others."""
-
-MAX_TABLE_BITS = 1 << 34
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +89,7 @@ class Supports:
     def __init__(self, table: ValueTable) -> None:
         """Start with no distribution."""
         self.table = table
+        self.forms = closed_forms.closed_forms(table.check_time)
         self.largest = 0
         self._members: list[Weights] = []
         self._known: dict[tuple[str, Span], dict[tuple[int, ...], int]] = {}
@@ -178,7 +168,7 @@ def distributions(distribution: Distribution, frame: Frame, supports: Supports) 
         case ChooseDistribution():
             return _chosen(distribution, frame, supports)
         case _:
-            return _per_row(recipe(distribution, supports.table), frame, supports)
+            return _per_row(_recipe(distribution, supports), frame, supports)
 
 
 def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> IntArray:
@@ -192,7 +182,6 @@ def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> Int
 
 
 Maker = Callable[[list[Value], Span], Weights]
-Parametric = Bernoulli | Uniform | Binomial | Geometric | GeometricPositive | Gaussian | Branches
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,27 +211,16 @@ class Recipe:
         return supports.made(partial(self.make, values, self.span))
 
 
-def recipe(distribution: Parametric, table: ValueTable) -> Recipe:
+def _recipe(distribution: Parametric | Branches, supports: Supports) -> Recipe:
     """Return the parameters of a distribution and its maker."""
     match distribution:
-        case Bernoulli(probability=p, span=span):
-            return Recipe("bernoulli", (p,), span, _bernoulli)
-        case Uniform(domain=domain, span=span):
-            return Recipe("uniform", (domain,), span, partial(_uniform, table))
-        case Binomial(trials=n, probability=p, span=span):
-            return Recipe("binomial", (n, p), span, partial(_binomial, table))
-        case Geometric(center=center, alpha=alpha, policy=policy, span=span):
-            parameters = (center, alpha, policy.lo, policy.hi)
-            return Recipe("geometric", parameters, span, _geometric(policy))
-        case GeometricPositive(alpha=alpha, policy=policy, span=span):
-            three = (alpha, policy.lo, policy.hi)
-            return Recipe("geometric_positive", three, span, _geometric_positive(policy))
-        case Gaussian(center=center, base=base, policy=policy, span=span):
-            parameters = (center, base, policy.lo, policy.hi)
-            return Recipe("gaussian", parameters, span, _gaussian(policy))
+        case Parametric(word=word, arguments=arguments, policy=policy, span=span):
+            bounds = () if policy is None else (policy.lo, policy.hi)
+            make = partial(_parametric, DISTRIBUTIONS[word], policy, supports)
+            return Recipe(word, (*arguments, *bounds), span, make)
         case Branches(branches=branches, span=span):
             parts = tuple(part for branch in branches for part in branch)
-            return Recipe("branches", parts, span, partial(_branches, distribution, table))
+            return Recipe("branches", parts, span, partial(_branches, distribution, supports.table))
     assert_never(distribution)
 
 
@@ -274,25 +252,57 @@ def _bad(span: Span, what: str) -> MistakeFault:
     return MistakeFault(BadParameter(span, (), what))
 
 
-def _probability(value: Value, span: Span) -> Number:
-    number = _number(value, "the probability", span)
-    if compare(number, 0) < 0 or compare(number, 1) > 0:
-        raise MistakeFault(ProbabilityOutsideUnit(span, (), value_text(value)))
-    return number
+def _checked(parameter: Parameter, value: Value, span: Span, table: ValueTable) -> tuple[Any, ...]:
+    """Return an argument as its closed form takes it; raises the mistake of one that is not so.
+
+    A probability and a ratio come as numerator and denominator, a half-integer as its double, a
+    set as the codes of its elements.
+    """
+    what = parameter.text
+    match parameter.kind:
+        case "set":
+            return (_elements(value, what, span, table),)
+        case "integer":
+            return (_integer(value, what, span),)
+        case "half-integer":
+            twice = multiply(2, _number(value, what, span))
+            if not isinstance(twice, int):
+                raise _bad(span, f"{what} must be an integer, not {value_text(value)}")
+            return (twice,)
+        case "count":
+            count = _integer(value, what, span)
+            if count < 0:
+                raise _bad(span, f"{what} must be at least 0, and is {count}")
+            return (count,)
+        case "probability":
+            number = _number(value, what, span)
+            if compare(number, 0) < 0 or compare(number, 1) > 0:
+                raise MistakeFault(ProbabilityOutsideUnit(span, (), value_text(value)))
+            return as_fraction_parts(number)
+        case "ratio":
+            return _ratio(parameter, value, span)
+    assert_never(parameter.kind)
 
 
-def _open_unit(value: Value, what: str, span: Span) -> tuple[Whole, Whole]:
+def _elements(value: Value, what: str, span: Span, table: ValueTable) -> IntArray:
+    """Return the codes of the elements of a non-empty set."""
+    if not isinstance(value, SetValue):
+        raise MistakeFault(WrongKindOnRun(span, (), f"{what} needs a set, not {described(value)}"))
+    if value.size == 0:
+        raise MistakeFault(EmptyUniform(span, ()))
+    _check_support(value.size)
+    return table.codes(value.items)
+
+
+def _ratio(parameter: Parameter, value: Value, span: Span) -> tuple[Whole, Whole]:
     """Return numerator and denominator of a number strictly between 0 and 1."""
-    number = _number(value, what, span)
-    if compare(number, 0) <= 0 or compare(number, 1) >= 0:
-        title = f"{what} must lie strictly between 0 and 1, and is {value_text(value)}"
-        edit = None
-        if what == "the base" and compare(number, 1) >= 0:
-            sigma = value_text(value)
-            square = f"{sigma}^2" if sigma.isdigit() else f"({sigma})^2"
-            edit = f"for a deviation of {sigma} the base is `exp(-1/(2 * {square}))`"
-        raise MistakeFault(BadParameter(span, (), title, edit))
-    return as_fraction_parts(number)
+    number = _number(value, parameter.text, span)
+    if compare(number, 0) > 0 and compare(number, 1) < 0:
+        return as_fraction_parts(number)
+    text = value_text(number)
+    title = f"{parameter.text} must lie strictly between 0 and 1, and is {text}"
+    edit = parameter.edit(text) if compare(number, 1) >= 0 else None
+    raise MistakeFault(BadParameter(span, (), title, edit))
 
 
 def _window(low: Value, high: Value, policy: Policy) -> tuple[int, int]:
@@ -312,9 +322,10 @@ def _window(low: Value, high: Value, policy: Policy) -> tuple[int, int]:
 
 def _check_support(n_values: int) -> None:
     """Stop before a distribution is written out that has more values than any limit on states."""
-    if n_values > MAX_SUPPORT:
+    most = closed_forms.MAX_SUPPORT
+    if n_values > most:
         raise too_large(
-            f"a distribution has {value_text(n_values)} values, and {MAX_SUPPORT} are the limit",
+            f"a distribution has {value_text(n_values)} values, and {most} are the limit",
             "a smaller range",
         )
 
@@ -323,164 +334,25 @@ def _refuse(span: Span, what: str) -> None:
     raise MistakeFault(NumberTooLarge(span, (), what))
 
 
-def _check_table(n_entries: int, largest: int, parts: Sequence[Whole], span: Span) -> None:
-    """Refuse tables of powers up to `largest` that no memory holds."""
-    if not _fits(n_entries, largest, parts):
-        powers = f": powers up to {largest}" if largest > 1 else ""
-        _refuse(span, f"the probabilities have too many digits{powers}")
+def _parametric(
+    row: BuiltIn, policy: Policy | None, supports: Supports, values: list[Value], span: Span
+) -> Weights:
+    """Return a built-in distribution, its arguments checked in the order they are written."""
+    given: list[Any] = []
+    for parameter, value in zip(row.parameters, values, strict=False):
+        given.extend(_checked(parameter, value, span, supports.table))
+    if policy is not None:
+        given.extend(_window(values[-2], values[-1], policy))
+    form = supports.forms[row.word, None if policy is None else policy.kind]
+    try:
+        return form(*given)
+    except closed_forms.NoValueLeft as error:
+        raise _bad(span if policy is None else policy.span, str(error)) from None
+    except closed_forms.TooManyDigits as error:
+        raise MistakeFault(NumberTooLarge(span, (), str(error), error.advice)) from None
 
 
-def _fits(n_entries: int, largest: int, parts: Sequence[Whole]) -> bool:
-    """Return whether so many powers of the parts, up to `largest`, may be kept."""
-    bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
-    return n_entries * largest * bits <= MAX_TABLE_BITS
-
-
-# --- kinds ---------------------------------------------------------------------------------
-
-
-def _bernoulli(values: list[Value], span: Span) -> Weights:
-    """Return `true` with the given probability."""
-    numerator, denominator = as_fraction_parts(_probability(values[0], span))
-    return _positive([TRUE, FALSE], [numerator, denominator - numerator], denominator)
-
-
-def _positive(codes: Sequence[int], weights: Sequence[Whole], denominator: Whole) -> Weights:
-    """Return the distribution without its zeros."""
-    kept = [i for i, weight in enumerate(weights) if weight != 0]
-    numerators = weight_array([*(weights[i] for i in kept), denominator])[:-1]
-    return Weights(np.array([codes[i] for i in kept], np.int64), numerators, denominator)
-
-
-def _uniform(table: ValueTable, values: list[Value], span: Span) -> Weights:
-    """Return every element of a set alike."""
-    domain = values[0]
-    if not isinstance(domain, SetValue):
-        title = f"`uniform` needs a set, not {described(domain)}"
-        raise MistakeFault(WrongKindOnRun(span, (), title))
-    if domain.size == 0:
-        raise MistakeFault(EmptyUniform(span, ()))
-    _check_support(domain.size)
-    codes = table.codes(domain.items)
-    return Weights(codes, np.ones(len(codes), np.int64), len(codes))
-
-
-def _binomial(table: ValueTable, values: list[Value], span: Span) -> Weights:
-    """Return the number of successes."""
-    trials = _integer(values[0], "the number of trials", span)
-    a, b = as_fraction_parts(_probability(values[1], span))
-    if trials < 0:
-        raise _bad(span, f"the number of trials must be at least 0, and is {trials}")
-    _check_table(trials + 1, trials + 1, (a, b), span)
-    return closed_forms.binomial(trials, a, b, table.check_time)
-
-
-def _geometric(policy: Policy) -> Maker:
-    """Return the maker of two-sided geometric distributions under a policy."""
-
-    def make(values: list[Value], span: Span) -> Weights:
-        center = _integer(values[0], "the center of `geometric`", span)
-        a, b = _open_unit(values[1], "alpha", span)
-        lo, hi = _window(values[2], values[3], policy)
-        reach = max(hi - lo, abs(center - lo), abs(hi - center))
-        match policy.kind:
-            case "clamped":
-                _check_table(min(hi - lo, reach) + 1, reach, (a, b), span)
-                return closed_forms.geometric_clamped(center, a, b, lo, hi)
-            case "conditioned":
-                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
-                inside = min(max(center, lo), hi)
-                return closed_forms.geometric_conditioned(inside, a, b, lo, hi)
-            case "folded":
-                _check_table(hi - lo + 1, 2 * (hi - lo), (a, b), span)
-                center = lo + (center - lo) % (2 * (hi - lo))
-                return closed_forms.geometric_folded(center, a, b, lo, hi)
-            case "wrapped":
-                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
-                center = lo + (center - lo) % (hi - lo + 1)
-                return closed_forms.geometric_wrapped(center, a, b, lo, hi)
-        assert_never(policy.kind)
-
-    return make
-
-
-def _geometric_positive(policy: Policy) -> Maker:
-    """Return the maker of one-sided geometric distributions under a policy."""
-
-    def make(values: list[Value], span: Span) -> Weights:
-        a, b = _open_unit(values[0], "alpha", span)
-        lo, hi = _window(values[1], values[2], policy)
-        match policy.kind:
-            case "clamped":
-                _check_table(hi - lo + 1, max(hi, 1), (a, b), span)
-                return closed_forms.positive_clamped(a, b, lo, hi)
-            case "conditioned":
-                if hi < 0:
-                    raise _bad(
-                        policy.span,
-                        f"`conditioned {value_text(lo)}..{value_text(hi)}` leaves no value >= 0",
-                    )
-                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
-                return closed_forms.positive_conditioned(a, b, lo, hi)
-            case "folded":
-                _check_table(hi - lo + 1, 2 * (hi - lo), (a, b), span)
-                return closed_forms.positive_folded(a, b, lo, hi)
-            case "wrapped":
-                _check_table(hi - lo + 1, hi - lo + 1, (a, b), span)
-                return closed_forms.positive_wrapped(a, b, lo, hi)
-        assert_never(policy.kind)
-
-    return make
-
-
-def _gaussian(policy: Policy) -> Maker:
-    """Return the maker of discrete Gaussians conditioned on a window."""
-
-    def make(values: list[Value], span: Span) -> Weights:
-        twice = multiply(2, _number(values[0], "the center of `gaussian`", span))
-        if not isinstance(twice, int):
-            title = f"the center of `gaussian` must be an integer, not {value_text(values[0])}"
-            raise _bad(span, title)
-        a, b = _open_unit(values[1], "the base", span)
-        lo, hi = _window(values[2], values[3], policy)
-        reach = _gaussian_reach(twice, lo, hi)
-        if not _fits(hi - lo + 1, reach + 1, (a, b)):
-            what = f"the probabilities have too many digits: powers up to {reach + 1}"
-            advice = _narrower(twice, (lo + hi) // 2, _number(values[1], "the base", span))
-            raise MistakeFault(NumberTooLarge(span, (), what, advice))
-        return closed_forms.gaussian_conditioned(twice, a, b, lo, hi)
-
-    return make
-
-
-def _gaussian_reach(twice_center: int, lo: int, hi: int) -> int:
-    """Return a bound of how far the exponents of a window lie apart."""
-    return (hi - lo) * max(abs(2 * hi - twice_center), abs(2 * lo - twice_center))
-
-
-def _narrower(twice_center: int, middle: int, base: Number) -> str | None:
-    """Return which window fits, with this base and, if it is not rational, with one near it."""
-    window = _widest_window(twice_center, middle, *as_fraction_parts(base))
-    if window is None:
-        return None
-    advice = f"the widest that fits is `conditioned {window}`"
-    if isinstance(base, ExpNumber):
-        n = max(2, floor(divide(1, subtract(1, base))))
-        wider = _widest_window(twice_center, middle, n - 1, n)
-        advice += f", or `conditioned {wider}` with the rational base {n - 1}/{n}"
-    return advice
-
-
-def _widest_window(twice_center: int, middle: int, a: Whole, b: Whole) -> str | None:
-    """Return the widest window around a middle that fits, whatever center it has in the window."""
-
-    def fits(half: int) -> bool:
-        lo, hi = middle - half, middle + half
-        reach = max(_gaussian_reach(twice, lo, hi) for twice in (2 * lo, twice_center))
-        return _fits(2 * half + 1, reach + 1, (a, b))
-
-    half = bisect_left(range(1, MAX_SUPPORT), True, key=lambda half: not fits(half))
-    return f"{middle - half}..{middle + half}" if half else None
+# --- literals ------------------------------------------------------------------------------
 
 
 def _branches(
@@ -536,10 +408,9 @@ def _distinct_readings(distribution: Weighted, frame: Frame) -> tuple[IntArray, 
 def distribution_reads(distribution: Distribution) -> Iterator[str]:
     """Yield the variables that the distribution reads, with repeats."""
     match distribution:
-        case Bernoulli(probability=p):
-            yield from reads(p)
-        case Uniform(domain=domain):
-            yield from reads(domain)
+        case Parametric(arguments=arguments, policy=policy):
+            for part in (*arguments, *(() if policy is None else (policy.lo, policy.hi))):
+                yield from reads(part)
         case Branches(branches=branches):
             for value, weight in branches:
                 yield from reads(value)
@@ -549,18 +420,6 @@ def distribution_reads(distribution: Distribution) -> Iterator[str]:
             inner = (value, weight) if where is None else (where, value, weight)
             for part in inner:
                 yield from (free for free in reads(part) if free != name)
-        case Binomial(trials=n, probability=p):
-            yield from reads(n)
-            yield from reads(p)
-        case (
-            Geometric(center=first, alpha=second, policy=policy)
-            | Gaussian(center=first, base=second, policy=policy)
-        ):
-            for part in (first, second, policy.lo, policy.hi):
-                yield from reads(part)
-        case GeometricPositive(alpha=alpha, policy=policy):
-            for part in (alpha, policy.lo, policy.hi):
-                yield from reads(part)
         case LetDistribution(name=name, value=value, body=body):
             yield from reads(value)
             yield from (free for free in distribution_reads(body) if free != name)
@@ -609,7 +468,10 @@ def _whole_weights(
     for _, denominator in parts:
         table.check_time()
         common = whole_lcm(common, denominator)
-    _check_table(len(parts), 1, (common,), span)
+    try:
+        closed_forms.check_digits(len(parts), 1, common)
+    except closed_forms.TooManyDigits as error:
+        raise MistakeFault(NumberTooLarge(span, (), str(error))) from None
     merged: dict[int, Whole] = {}
     total: Whole = 0
     for code, (n, d) in zip(codes, parts, strict=True):
@@ -617,4 +479,4 @@ def _whole_weights(
         weight = n * exact_quotient(common, d)
         merged[code] = merged.get(code, 0) + weight
         total = total + weight
-    return _positive(list(merged), list(merged.values()), total)
+    return positive(list(merged), list(merged.values()), total)

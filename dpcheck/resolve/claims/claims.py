@@ -32,6 +32,7 @@ from dpcheck.logic.claims import (
 from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES, QuantityWord
 from dpcheck.model import surface
 from dpcheck.model.atoms import Label
+from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
@@ -48,7 +49,7 @@ from dpcheck.resolve.claims.formulas import (
 )
 from dpcheck.resolve.claims.outputs_at_start import report_outputs_at_start
 from dpcheck.resolve.claims.quantities import quantity
-from dpcheck.resolve.expressions.expressions import BUILT_IN, DISTRIBUTIONS, constant
+from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
 from dpcheck.resolve.names.scopes import similar
 from dpcheck.source import Span
 

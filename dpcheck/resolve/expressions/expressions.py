@@ -43,6 +43,7 @@ from dpcheck.diagnostics.runs import (
 )
 from dpcheck.exact import Budget
 from dpcheck.model import surface
+from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import Fault, apply, evaluate
 from dpcheck.model.expressions import (
     Apply,
@@ -103,15 +104,6 @@ BUILT_IN: Final[Mapping[str, tuple[Operator, int, int | None]]] = {
     "linf": ("linf", 2, 2),
 }
 """Built-in functions: the operator, and the least and greatest number of arguments."""
-
-DISTRIBUTIONS: Final = (
-    "bernoulli",
-    "uniform",
-    "binomial",
-    "geometric",
-    "geometric_positive",
-    "gaussian",
-)
 
 
 def expression(tree: surface.Expression, scope: Scope) -> Expr:

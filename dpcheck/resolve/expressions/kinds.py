@@ -13,6 +13,7 @@ from typing import Final, assert_never
 
 from dpcheck.diagnostics.kinds import WrongKind
 from dpcheck.model import program
+from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import Kind, kind_of
 from dpcheck.model.expressions import (
     Apply,
@@ -424,11 +425,8 @@ class KindChecker:
     def drawn(self, distribution: Distribution) -> Kinds:
         """Return the kinds of what a distribution yields, its parts checked."""
         match distribution:
-            case program.Bernoulli(probability=probability):
-                self.needs(probability, NUMBER)
-                return Kinds(BOOLEAN)
-            case program.Uniform(domain=domain):
-                return Kinds(self.needs(domain, SET).items)
+            case program.Parametric():
+                return self.parametric(distribution)
             case program.Branches(branches=branches):
                 drawn = NOTHING
                 for value, weight in branches:
@@ -437,27 +435,25 @@ class KindChecker:
                 return drawn
             case program.Weighted():
                 return self.weighted(distribution)
-            case program.Binomial(trials=trials, probability=probability):
-                self.needs(trials, NUMBER)
-                self.needs(probability, NUMBER)
-                return Kinds(NUMBER)
             case program.LetDistribution(name=name, value=value, body=body):
                 return self.inside(name, self.kinds(value)).drawn(body)
             case program.ChooseDistribution(condition=condition, then=then, orelse=orelse):
                 self.needs(condition, BOOLEAN)
                 return self.drawn(then).either(self.drawn(orelse))
-            case (
-                program.Geometric(center=first, alpha=second, policy=policy)
-                | program.Gaussian(center=first, base=second, policy=policy)
-            ):
-                for part in (first, second, policy.lo, policy.hi):
-                    self.needs(part, NUMBER)
-                return Kinds(NUMBER)
-            case program.GeometricPositive(alpha=alpha, policy=policy):
-                for part in (alpha, policy.lo, policy.hi):
-                    self.needs(part, NUMBER)
-                return Kinds(NUMBER)
         assert_never(distribution)
+
+    def parametric(self, distribution: program.Parametric) -> Kinds:
+        """Return the kinds of what a built-in distribution yields."""
+        row, items = DISTRIBUTIONS[distribution.word], NUMBER
+        for parameter, argument in zip(row.parameters, distribution.arguments, strict=True):
+            if parameter.kind == "set":
+                items = self.needs(argument, SET).items
+            else:
+                self.needs(argument, NUMBER)
+        if distribution.policy is not None:
+            self.needs(distribution.policy.lo, NUMBER)
+            self.needs(distribution.policy.hi, NUMBER)
+        return Kinds(BOOLEAN if row.draws == "Boolean" else items)
 
     def weighted(self, distribution: program.Weighted) -> Kinds:
         """Return the kinds of the values of a weighted set."""

@@ -7,7 +7,6 @@ explorer checks the rest when it meets the values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from dpcheck import exact
 from dpcheck.diagnostics.kinds import (
@@ -23,29 +22,24 @@ from dpcheck.diagnostics.runs import (
     RowDoesNotSumToOne,
     WeightsDoNotSumToOne,
 )
-from dpcheck.diagnostics.structure import GaussianPolicy, MissingPolicy, PolicyNotAllowed
+from dpcheck.diagnostics.structure import MissingPolicy, PolicyNotAllowed, PolicyWithoutValues
 from dpcheck.exact import ExpNumber, Rational
 from dpcheck.model import surface
+from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, apply, described
 from dpcheck.model.expressions import Const, Expr, Var
 from dpcheck.model.program import (
-    Bernoulli,
-    Binomial,
     Branches,
     ChooseDistribution,
     Distribution,
-    Gaussian,
-    Geometric,
-    GeometricPositive,
     LetDistribution,
+    Parametric,
     Policy,
-    Uniform,
     Weighted,
 )
 from dpcheck.model.values import DistributionName, Number, Value, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.expressions.expressions import (
-    DISTRIBUTIONS,
     applied,
     expression,
     has_hole,
@@ -54,18 +48,6 @@ from dpcheck.resolve.expressions.expressions import (
 )
 from dpcheck.resolve.names.scopes import File, Held, Known, Scope, similar
 from dpcheck.source import Span
-
-INFINITE: Final = ("geometric", "geometric_positive", "gaussian")
-"""The distributions whose support is infinite, so that they need a policy."""
-
-ARITY: Final = {
-    "bernoulli": 1,
-    "uniform": 1,
-    "binomial": 2,
-    "geometric": 2,
-    "geometric_positive": 1,
-    "gaussian": 2,
-}
 
 
 def distribution(tree: surface.Expression, scope: Scope) -> Distribution | None:
@@ -164,13 +146,15 @@ def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
     if declared is not None:
         return _applied(tree, *declared, scope)
     is_visible = name in scope.file.visible
-    if not is_visible and name in INFINITE:
+    row = None if is_visible else DISTRIBUTIONS.get(name)
+    if row is not None and row.policies:
         for argument in tree.arguments:
             expression(surface.positional(argument), scope)
-        scope.report(MissingPolicy(tree.span, name))
+        scope.report(MissingPolicy(tree.span, name, row.policies))
         return None
-    if not is_visible and name in DISTRIBUTIONS:
-        return _finite(tree, scope)
+    if row is not None:
+        args = _arguments(tree, row, scope)
+        return None if args is None else Parametric(name, args, None, tree.span)
     binding = scope.bindings.get(name)
     if not is_visible and isinstance(binding, Known) and binding.role == "parameter":
         if binding.value is not None:
@@ -218,30 +202,19 @@ def _applied(
     )
 
 
-def _arguments(tree: surface.Call, scope: Scope) -> list[Expr] | None:
+def _arguments(tree: surface.Call, row: BuiltIn, scope: Scope) -> tuple[Expr, ...] | None:
     """Return the arguments of a built-in distribution, if there are as many as it takes."""
-    name, needed = tree.function.name, ARITY[tree.function.name]
+    needed = len(row.parameters)
     args = [expression(surface.positional(argument), scope) for argument in tree.arguments]
-    if len(args) == needed:
-        return args
-    scope.report(WrongNumberOfArguments(tree.span, name, needed, needed, len(args)))
-    return None
-
-
-def _finite(tree: surface.Call, scope: Scope) -> Distribution | None:
-    """Return `bernoulli`, `uniform` or `binomial`."""
-    args = _arguments(tree, scope)
-    if args is None:
+    if len(args) != needed:
+        scope.report(WrongNumberOfArguments(tree.span, row.word, needed, needed, len(args)))
         return None
-    match tree.function.name:
-        case "bernoulli":
-            _check_probability(args[0], scope)
-            return Bernoulli(args[0], tree.span)
-        case "uniform":
-            return Uniform(args[0], tree.span)
-        case _:
-            _check_probability(args[1], scope)
-            return Binomial(args[0], args[1], tree.span)
+    for parameter, arg in zip(row.parameters, args, strict=True):
+        if parameter.kind == "probability":
+            _check_probability(arg, scope)
+        elif parameter.kind == "ratio":
+            _check_ratio(arg, parameter, scope)
+    return tuple(args)
 
 
 def _with_policy(tree: surface.WithPolicy, scope: Scope) -> Distribution | None:
@@ -250,26 +223,20 @@ def _with_policy(tree: surface.WithPolicy, scope: Scope) -> Distribution | None:
     policy = Policy(
         tree.policy, expression(tree.low, scope), expression(tree.high, scope), tree.policy_span
     )
-    if not isinstance(inner, surface.Call) or inner.function.name not in INFINITE:
+    row = DISTRIBUTIONS.get(inner.function.name) if isinstance(inner, surface.Call) else None
+    if not isinstance(inner, surface.Call) or row is None or not row.policies:
         if distribution(inner, scope) is not None:
             scope.report(PolicyNotAllowed(tree.policy_span, tree.policy))
         return None
     _check_bounds(policy, scope)
-    args = _arguments(inner, scope)
+    args = _arguments(inner, row, scope)
     if args is None:
         return None
-    match inner.function.name:
-        case "geometric":
-            _check_alpha(args[1], scope)
-            return Geometric(args[0], args[1], policy, tree.span)
-        case "geometric_positive":
-            _check_alpha(args[0], scope)
-            return GeometricPositive(args[0], policy, tree.span)
-        case _:
-            if tree.policy != "conditioned":
-                scope.report(GaussianPolicy(tree.policy_span, tree.policy))
-                return None
-            return Gaussian(args[0], args[1], policy, tree.span)
+    if policy.kind not in row.policies:
+        mistake = PolicyWithoutValues(tree.policy_span, row.word, policy.kind, row.policies)
+        scope.report(mistake)
+        return None
+    return Parametric(row.word, args, policy, tree.span)
 
 
 # --- what is known before any run ----------------------------------------------------------
@@ -318,16 +285,13 @@ def _total(numbers: Sequence[Number], span: Span, scope: Scope) -> Number | None
     return total
 
 
-def _check_alpha(expr: Expr, scope: Scope) -> None:
+def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
     number = _number(expr)
     if not scope.certain or number is None:
         return
     if exact.sign(number) <= 0 or exact.compare(number, 1) >= 0:
-        what = f"alpha lies between 0 and 1, and {value_text(number)} does not"
-        text = expr.span.text
-        scale = text if text.isalnum() else f"({text})"
-        is_scale = exact.compare(number, 1) >= 0
-        edit = f"write `exp(-1/{scale})` for noise of scale {text}" if is_scale else None
+        what = f"{parameter.text} lies between 0 and 1, and {value_text(number)} does not"
+        edit = parameter.edit(expr.span.text) if exact.compare(number, 1) >= 0 else None
         scope.report(BadParameter(expr.span, (), what, edit))
 
 
