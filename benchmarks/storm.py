@@ -125,7 +125,7 @@ def exact_values(result: Any, asked: list[int], model: Any) -> Any:
 
 
 def is_within(values: Any, pairs: np.ndarray, bound: Fraction) -> bool:
-    """Tell whether p <= E q both ways for every pair, on rationals."""
+    """Return whether p <= E q both ways for every pair, on rationals."""
     limit = stormpy.Rational(str(bound))
     return all(
         values[s] <= limit * values[t] and values[t] <= limit * values[s] for s, t in pairs.tolist()
@@ -133,7 +133,7 @@ def is_within(values: Any, pairs: np.ndarray, bound: Fraction) -> bool:
 
 
 def is_close_within(p: np.ndarray, q: np.ndarray, bound: float) -> bool:
-    """Tell whether p <= E q both ways, on floats up to Storm's precision."""
+    """Return whether p <= E q both ways, on floats up to Storm's precision."""
     return bool((p <= bound * q + FLOAT_SLACK).all() and (q <= bound * p + FLOAT_SLACK).all())
 
 
@@ -154,7 +154,7 @@ def end_probabilities(model: Any, environment: Any, starts: list[int]) -> dict[i
 
 
 def is_row_within(p: list[Any], q: list[Any], bound: Fraction) -> bool:
-    """Tell whether p <= E q both ways for every end."""
+    """Return whether p <= E q both ways for every end."""
     if isinstance(p[0], float):
         return is_close_within(np.array(p), np.array(q), float(bound))
     limit = stormpy.Rational(str(bound))

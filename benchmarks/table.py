@@ -47,7 +47,7 @@ class Series:
         return statistics.median(run.seconds for run in self.runs)
 
     def is_short(self, limit: float) -> bool:
-        """Tell whether it went well, and so fast that it is repeated."""
+        """Return whether it went well, and so fast that it is repeated."""
         return self.problem is None and bool(self.runs) and self.runs[0].seconds < limit
 
 

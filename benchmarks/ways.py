@@ -83,7 +83,7 @@ class Ways:
 def is_needless(
     way: str, tried: dict[str, Series], favorite: str | None, instance: Instance
 ) -> bool:
-    """Tell whether a way cannot do a job, or need not be tried after others."""
+    """Return whether a way cannot do a job, or need not be tried after others."""
     if way.endswith("-forward") and not instance.is_all_ends:
         return True
     stopped = [one for one in tried.values() if one.problem in {"time", "memory"}]

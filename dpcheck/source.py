@@ -94,7 +94,7 @@ class Span:
         return Span(self.source, min(self.start, other.start), max(self.end, other.end))
 
     def __contains__(self, other: Span) -> bool:
-        """Tell whether the other span lies within this one, in the same text."""
+        """Return whether the other span lies within this one, in the same text."""
         return self.source == other.source and self.start <= other.start and other.end <= self.end
 
     def __repr__(self) -> str:

@@ -47,7 +47,7 @@ def as_texts(row):
 
 
 def is_complete(rows):
-    """Tell whether every run ends within the outputs that were followed."""
+    """Return whether every run ends within the outputs that were followed."""
     return all(status != "cut" for _, row in rows for _, status in row)
 
 

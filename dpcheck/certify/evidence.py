@@ -161,7 +161,7 @@ def _row(chain: Chain, state: int) -> list[tuple[int, Number]]:
 
 
 def _is_sink(chain: Chain, state: int) -> bool:
-    """Tell whether a run is over in a state."""
+    """Return whether a run is over in a state."""
     return state in (chain.stopped, chain.diverged)
 
 

@@ -164,7 +164,7 @@ def distinct(states: IntArray, place: IntArray) -> IntArray:
 
 
 def _is_narrow(graph: Graph, frontier: IntArray) -> bool:
-    """Tell whether the frontier has so few states and successors that numpy does not pay."""
+    """Return whether the frontier has so few states and successors that numpy does not pay."""
     return len(frontier) < NARROW and int(graph.degrees[frontier].sum()) < 8 * NARROW
 
 

@@ -50,7 +50,7 @@ def without(values: IntArray, others: IntArray) -> IntArray:
 
 
 def is_increasing(values: IntArray) -> bool:
-    """Tell whether each value is larger than the one before: then they are sorted and different.
+    """Return whether each value is larger than the one before: then they are sorted and different.
 
     >>> [is_increasing(np.array(values)) for values in ([], [1, 3], [1, 1], [3, 1])]
     [True, True, False, False]

@@ -273,12 +273,12 @@ class ComposedEvidence:
         return EventText(Phrase.of("the outputs with the largest loss"), ())
 
     def has_certain_rows(self) -> bool:
-        """Tell that this is not known."""
+        """Return false: this is not known of arrangements."""
         return False
 
 
 def _is_within(factor: Factor, loss: Loss) -> bool:
-    """Tell whether p <= E q."""
+    """Return whether p <= E q."""
     return excess_sign(loss.p, loss.q, factor.epsilon) <= 0
 
 

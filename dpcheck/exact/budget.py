@@ -138,7 +138,7 @@ class Budget:
         raise AssertionError("precisions are unbounded")
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both are the same real number."""
+        """Return whether both are the same real number."""
         if not isinstance(other, Budget):
             return NotImplemented
         if self.offset != other.offset:
@@ -320,7 +320,7 @@ def _bits(value: int | fmpq) -> int:
 
 
 def _is_radical(powers: tuple[tuple[int | fmpq, int | fmpq], ...]) -> bool:
-    """Tell whether the powers are the short canonical form: (), or one (u/v)^(1/N)."""
+    """Return whether the powers are the short canonical form: (), or one (u/v)^(1/N)."""
     if len(powers) != 1:
         return not powers
     ((base, exponent),) = powers

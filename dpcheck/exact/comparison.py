@@ -35,7 +35,7 @@ from dpcheck.records import dataclass
 
 
 def within(p: Number, q: Number, epsilon: Epsilon, delta: Number = 0) -> bool:
-    """Tell whether p <= e^ε q + δ.
+    """Return whether p <= e^ε q + δ.
 
     >>> within(fmpq(3, 4), fmpq(1, 4), Budget.ln(3)), within(fmpq(3, 4), fmpq(1, 4), Budget.ln(2))
     (True, False)

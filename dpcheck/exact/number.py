@@ -56,7 +56,7 @@ class ExpNumber:
     unit: fmpq
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both are the same real number."""
+        """Return whether both are the same real number."""
         if isinstance(other, ExpNumber):
             return (
                 self.unit == other.unit
@@ -140,7 +140,7 @@ Number = int | Rational | ExpNumber
 
 
 def _is_term(polynomial: fmpz_poly) -> bool:
-    """Tell whether a non-zero polynomial is c·t^k."""
+    """Return whether a non-zero polynomial is c·t^k."""
     degree = polynomial.degree()
     return degree == 0 or not polynomial.truncate(degree)
 

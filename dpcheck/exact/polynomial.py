@@ -125,11 +125,11 @@ class ExpPolynomial:
         return ExpPolynomial(self.coefficients**exponent, self.unit)
 
     def __bool__(self) -> bool:
-        """Tell whether the element is not zero."""
+        """Return whether the element is not zero."""
         return bool(self.coefficients)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both are the same real number: an identity of coefficients."""
+        """Return whether both are the same real number: an identity of coefficients."""
         if isinstance(other, ExpPolynomial):
             if self.unit == other.unit:
                 return self.coefficients == other.coefficients

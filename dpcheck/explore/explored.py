@@ -157,5 +157,5 @@ class Labelling(Mapping[str, BoolArray]):
         return sum(1 for _ in self)
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether there is such a label, without computing it."""
+        """Return whether there is such a label, without computing it."""
         return key in self._added or key in self._own

@@ -169,7 +169,7 @@ def _arithmetic(node: Arithmetic) -> tuple[int, str]:
 
 
 def _has_outer_space(text: str) -> bool:
-    """Tell whether there is a space outside of all brackets."""
+    """Return whether there is a space outside of all brackets."""
     depth = 0
     for char in text:
         depth += (char in "([{") - (char in ")]}")
@@ -328,7 +328,7 @@ def _parts(node: Any) -> list[str]:  # noqa: ANN401 (any node)
 
 
 def _stands_alone(before: str, after: str) -> bool:
-    """Tell whether the characters around a name separate it from everything."""
+    """Return whether the characters around a name separate it from everything."""
     return (not before or before in "([{,:=<>") and (not after or after in ")]},:=<>")
 
 

@@ -113,7 +113,7 @@ def _interval(items: tuple[Value, ...] | range) -> tuple[int, int] | None:
 
 
 def same_value(left: Value, right: Value) -> bool:
-    """Tell whether two values are equal; values of different kinds never are."""
+    """Return whether two values are equal; values of different kinds never are."""
     return value_key(left) == value_key(right)
 
 

@@ -208,7 +208,7 @@ class Machine:
         return resumed
 
     def _ends_element(self) -> bool:
-        """Tell whether what was read is complete and this token, on a new line, is not part of it.
+        """Return whether what was read is complete without this token, which opens a new line.
 
         The element before a stray bracket or statement is then kept.
         """
@@ -245,14 +245,14 @@ class Machine:
         return False
 
     def _accepted(self, kind: str) -> bool:
-        """Tell whether a token of that type could follow the last one shifted."""
+        """Return whether a token of that type could follow the last one shifted."""
         states = list(self.states)
         for taken in reversed(self.reduced):
             states[-1:] = taken
         return self._shifts(states, kind)
 
     def _shifts(self, states: list[int], kind: str) -> bool:
-        """Tell whether reductions lead to a shift of that type (changes the states)."""
+        """Return whether reductions lead to a shift of that type (changes the states)."""
         while True:
             action = self.rows[states[-1]].get(kind)
             if action is None or action >= 0:
@@ -313,7 +313,7 @@ class Machine:
         return max(0, kinds.count("OPEN_BRACE") - kinds.count("CLOSE_BRACE"))
 
     def _may_resume(self, i: int, inherited: int) -> bool:
-        """Tell whether token i looks like the start of an element, or the end of a block."""
+        """Return whether token i looks like the start of an element, or the end of a block."""
         kind = self.tokens[i].type
         if kind == "SEMICOLON" or (kind == "CLOSE_BRACE" and inherited == 0):
             return True
@@ -324,7 +324,7 @@ class Machine:
         return kind in ("NAME", "STRING") and self.tokens[i + 1].type in AFTER_PLACE
 
     def _is_item(self, i: int) -> bool:
-        """Tell whether token i begins a top-level item, and so ends whatever was open."""
+        """Return whether token i begins a top-level item, and so ends whatever was open."""
         if self.tokens[i].type not in ITEM_WORDS:
             return False
         return self._begins_line(i) or self.tokens[i - 1].type in ("SEMICOLON", "CLOSE_BRACE")

@@ -429,14 +429,14 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
 
 
 def _is_after_where(tokens: list[Token], i: int) -> bool:
-    """Tell whether the head of a block that token i is in has got to its `where`."""
+    """Return whether the head of a block that token i is in has got to its `where`."""
     heads = ("WHERE", "FOR", "IF", "ELSE", "WHILE", "REPEAT", "MECHANISM", "CHAIN")
     words = (token.type for token in reversed(tokens[:i]) if token.type in heads)
     return next(words, None) == "WHERE"
 
 
 def _wants_path(accepts: Accepts) -> bool:
-    """Tell whether only the brackets of P or D can follow."""
+    """Return whether only the brackets of P or D can follow."""
     return {kind for kind in TEXT_OF if accepts(kind)} - {"SLASH"} == {"OPEN_BRACKET"}
 
 

@@ -310,14 +310,14 @@ def _mark_contextual(tokens: list[Token]) -> None:
 
 
 def _ends_temporal_bound(tokens: list[Token], i: int) -> bool:
-    """Tell whether the name at i ends the bound of `F<=n` or `F<=n/m`."""
+    """Return whether the name at i ends the bound of `F<=n` or `F<=n/m`."""
     while i >= 2 and tokens[i - 1].type == "SLASH":
         i -= 2
     return i >= 2 and tokens[i - 1].type == "LE" and tokens[i - 2].type in ("F", "G", "U")
 
 
 def _is_statement(tokens: list[Token], i: int) -> bool:
-    """Tell whether the `break` at i, directly inside of a block, stands alone."""
+    """Return whether the `break` at i, directly inside of a block, stands alone."""
     before, after = tokens[i - 1].type, tokens[i + 1].type
     if before not in ENDERS and before not in ("OPEN_BRACE", "SEMICOLON"):
         return False
@@ -325,7 +325,7 @@ def _is_statement(tokens: list[Token], i: int) -> bool:
 
 
 def _is_pattern(tokens: list[Token], i: int) -> bool:
-    """Tell whether the `(` at i begins `(a, b) :=` or `(a, b) ~`."""
+    """Return whether the `(` at i begins `(a, b) :=` or `(a, b) ~`."""
     while tokens[i + 1].type == "NAME" and tokens[i + 2].type == "COMMA":
         i += 2
     return (

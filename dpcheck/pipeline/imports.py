@@ -55,7 +55,7 @@ class ParsedFile:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether there is a model, and no mistake worse than a warning."""
+        """Return whether there is a model, and no mistake worse than a warning."""
         return self.model is not None and all(m.severity == "warning" for m in self.mistakes)
 
     @property
@@ -76,12 +76,12 @@ class Closure:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether the file and everything it imports can be given to the next stage."""
+        """Return whether the file and everything it imports can be given to the next stage."""
         return self.file.is_sound and all(m.severity == "warning" for m in self.mistakes)
 
     @property
     def has_only_syntax_errors(self) -> bool:
-        """Tell whether the items without syntax errors can be looked at further."""
+        """Return whether the items without syntax errors can be looked at further."""
         errors = [m for m in self.mistakes if m.severity == "error"]
         return not self.file.imports and all(m.code.startswith("DP1") for m in errors)
 

@@ -82,7 +82,7 @@ def written_over_own(place: str, text: str) -> Mistake | None:
 
 
 def _is_name(text: str) -> bool:
-    """Tell whether a mechanism may have this name beside the noise that the file draws."""
+    """Return whether a mechanism may have this name beside the noise that the file draws."""
     return text.isidentifier() and text != "geometric"
 
 

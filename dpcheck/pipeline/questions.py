@@ -57,7 +57,7 @@ class Explorations:
         raise found.with_traceback(None)  # which would keep all that was being made
 
     def _may_come_further(self, key: Key, limits: Limits) -> bool:
-        """Tell whether a chain was given up for want of time, of which there is more now.
+        """Return whether a chain was given up for want of time, of which there is more now.
 
         Another claim may have used up much of its time before it came to the chain.
         """
@@ -90,7 +90,7 @@ def seconds_left(deadline: float | None) -> float:
 
 
 def is_selected(check: ResolvedCheck, pattern: str | None) -> bool:
-    """Tell whether a claim's name, target or claim matches a glob; a plain text matches itself."""
+    """Return whether a claim's name, target or text matches a glob; a plain text matches itself."""
     if pattern is None:
         return True
     target = check.target_text

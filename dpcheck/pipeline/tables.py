@@ -243,7 +243,7 @@ def _chain_text(table: _Table) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Tell whether a chain may have this name: words of the language are none."""
+    """Return whether a chain may have this name: words of the language are none."""
     if not re.fullmatch(r"[^\W\d]\w*", text):
         return False
     return not parse_model(SourceText("name", f"chain {text} {{ state s }}")).mistakes

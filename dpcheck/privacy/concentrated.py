@@ -154,7 +154,7 @@ def _supremum(
 
 
 def _is_near(low: arb, high: arb, bits: int) -> bool:
-    """Tell whether two bounds agree to so many bits."""
+    """Return whether two bounds agree to so many bits."""
     return bool((high - low) * arb(2) ** bits <= high) or bool(high == 0)
 
 

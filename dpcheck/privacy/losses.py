@@ -76,7 +76,7 @@ class LossDistribution:
 
     @property
     def is_certain(self) -> bool:
-        """Tell whether P and Q are equal."""
+        """Return whether P and Q are equal."""
         return self.p_only == 0 and self.q_only == 0 and len(self.losses) == 1
 
     @property

@@ -70,12 +70,12 @@ class Answer(Asked):
 
     @property
     def is_ok(self) -> bool:
-        """Tell whether the outcome is as claimed and, if that is asked for, says something."""
+        """Return whether the outcome is as claimed and, if that is asked for, says something."""
         return self.is_as_claimed and not (self.is_strict and self.outcome.is_vacuous)
 
     @property
     def is_as_claimed(self) -> bool:
-        """Tell whether the outcome is what the claim's word asks for."""
+        """Return whether the outcome is what the claim's word asks for."""
         match self.outcome.verdict:
             case Holds():
                 return self.kind == "check"
@@ -101,7 +101,7 @@ class Answer(Asked):
 
     @property
     def is_undecided(self) -> bool:
-        """Tell whether a limit stopped the work on this claim."""
+        """Return whether a limit stopped the work on this claim."""
         return isinstance(self.outcome.verdict, Undecided)
 
 

@@ -263,7 +263,7 @@ def _mark_rows(marks: Sequence[_Mark]) -> Iterator[list[Piece]]:
 
 
 def _fits_beside(ordered: Sequence[_Mark], i: int) -> bool:
-    """Tell whether the words of mark i fit between it and whatever comes next."""
+    """Return whether the words of mark i fit between it and whatever comes next."""
     mark = ordered[i]
     if not mark.text:
         return True

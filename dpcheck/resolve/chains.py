@@ -275,7 +275,7 @@ def _check_known_member(
 
 
 def is_member(family: Family, indices: Sequence[Value]) -> bool:
-    """Tell whether a family has a member with these indices."""
+    """Return whether a family has a member with these indices."""
     return len(indices) == len(family.indices) and all(
         apply("in", (value, domain_of(family, position))) is True
         for position, value in enumerate(indices)

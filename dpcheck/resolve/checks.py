@@ -75,5 +75,5 @@ class Resolved:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether there is no mistake worse than a warning."""
+        """Return whether there is no mistake worse than a warning."""
         return all(mistake.severity == "warning" for mistake in self.mistakes)

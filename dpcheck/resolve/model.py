@@ -338,7 +338,7 @@ class _Expansion:
             self.rounds(loop, rest, inner, {**loop_values, index.variable.name: element})
 
     def has_room(self, loop: surface.QuestionsFor, n_more: int, scope: Scope) -> bool:
-        """Tell whether so many rounds more may follow; else report it, once.
+        """Return whether so many rounds more may follow; else report it, once.
 
         Rounds make claims, except where a `where` leaves them out.
         """

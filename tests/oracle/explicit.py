@@ -36,7 +36,7 @@ class ExplicitChain:
         return "\n".join([*lines, f"  observe {', '.join(labels)}", "}"]) + "\n"
 
     def is_absorbing(self, s):
-        """Tell whether a run ends in the state."""
+        """Return whether a run ends in the state."""
         return self.rows[s] == {s: 1}
 
     def observed_row(self, start, most, known=None):

@@ -140,7 +140,7 @@ def arithmetic(operator, left, right):
 
 
 def compare(operator, a, b):
-    """Tell whether `a operator b`."""
+    """Return whether `a operator b`."""
     match operator:
         case "=":
             return a == b

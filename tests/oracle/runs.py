@@ -107,7 +107,7 @@ def neighbor_pairs(mechanism, parameters, file):
 
 
 def is_adjacent(clause, parameters, s, t, file):
-    """Tell whether one clause relates the input s to the input t."""
+    """Return whether one clause relates the input s to the input t."""
     match clause:
         case surface.AdjacentAll():
             return True

@@ -77,7 +77,7 @@ def boolean(value):
 
 
 def is_true(value):
-    """Tell whether a Boolean is true; anything else is a mistake."""
+    """Return whether a Boolean is true; anything else is a mistake."""
     if value == TRUE:
         return True
     if value == FALSE:

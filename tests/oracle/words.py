@@ -29,7 +29,7 @@ def letters(word):
 
 
 def satisfies(formula, word, i, env, file):
-    """Tell whether the word satisfies the formula from letter i on."""
+    """Return whether the word satisfies the formula from letter i on."""
 
     def at(inner, j):
         return satisfies(inner, word, j, env, file)
@@ -80,7 +80,7 @@ def seen(bound, i, last, env, file):
 
 
 def until(formula, reached, at):
-    """Tell whether the right side holds at a letter reached with the left side before it."""
+    """Return whether the right side holds at a letter reached with the left side before it."""
     for j in reached:
         if at(formula.right, j):
             return True
@@ -90,7 +90,7 @@ def until(formula, reached, at):
 
 
 def atom_holds(atom, letter, env, file):
-    """Tell whether an atom holds at a letter; mistakes in it make it false."""
+    """Return whether an atom holds at a letter; mistakes in it make it false."""
     kind, shown = letter
     if isinstance(atom, surface.Name) and atom.name in ("stopped", "diverged"):
         return kind == atom.name
@@ -108,7 +108,7 @@ def atom_holds(atom, letter, env, file):
 
 
 def reads_output(node):
-    """Tell whether the word `output` occurs in a tree."""
+    """Return whether the word `output` occurs in a tree."""
     if isinstance(node, surface.Name):
         return node.name == "output"
     if isinstance(node, tuple):

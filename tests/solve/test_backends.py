@@ -80,7 +80,7 @@ def random_system(rng: random.Random, n: int, kind: str, digits: int = 1) -> Sys
 
 
 def proper(system: System) -> bool:
-    """Tell whether every state leads to a row that loses mass."""
+    """Return whether every state leads to a row that loses mass."""
     try:
         eliminated(system)
     except ZeroDivisionError:

@@ -83,7 +83,7 @@ def ladder(n: int) -> Chain:
 
 
 def has_estimates(chain: Chain) -> bool:
-    """Tell whether F a has estimates."""
+    """Return whether F a has estimates."""
     target = chain.labelling["a"]
     return reach_estimates(chain, target, np.ones_like(target), Limits()) is not None
 

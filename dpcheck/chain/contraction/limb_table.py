@@ -31,7 +31,7 @@ MAX_LONG_BITS = 256
 
 
 def are_limbs_few(graph: SilentGraph, levels: Sequence[IntArray]) -> bool:
-    """Tell whether each level's denominators have a short common multiple, and all a bearable one.
+    """Return whether each level's denominators have a short common multiple, all a bearable one.
 
     The scale of a line is a divisor of the product of the multiples of its level and those below.
     """

@@ -40,7 +40,7 @@ def few_targets(graph: SilentGraph) -> IntArray | None:
 
 
 def are_short(graph: SilentGraph, levels: Sequence[IntArray]) -> bool:
-    """Tell whether the denominators of all levels together may have a product below 2^62."""
+    """Return whether the denominators of all levels together may have a product below 2^62."""
     bounds = [graph.scales.bound(graph.scale[states]) for states in levels]
     n_bits = sum(0 if bound is None else bound.bit_length() for bound in bounds)
     return n_bits <= MAX_BITS and None not in bounds

@@ -165,7 +165,7 @@ class Scales:
 
 
 def is_uniform(codes: IntArray) -> bool:
-    """Tell whether there are codes, and all are the same; much cheaper than sorting them."""
+    """Return whether there are codes, and all are the same; much cheaper than sorting them."""
     return len(codes) > 0 and bool(codes[0] == codes[-1] and (codes == codes[0]).all())
 
 
@@ -273,5 +273,5 @@ def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightA
 
 
 def fits(bound: int | None) -> bool:
-    """Tell whether numbers up to the bound are int64 (None: they are not integers)."""
+    """Return whether numbers up to the bound are int64 (None: they are not integers)."""
     return bound is not None and bound < INT64_LIMIT

@@ -238,7 +238,7 @@ def _block_product(
 
 
 def _are_integers(weights: WeightArray) -> bool:
-    """Tell whether no weight has powers of e: over an integer denominator, some may."""
+    """Return whether no weight has powers of e: over an integer denominator, some may."""
     return weights.dtype == np.int64 or set(map(type, weights.tolist())) <= {int}
 
 

@@ -462,7 +462,7 @@ def _over(belief: Belief, divisor: Whole) -> Belief:
 
 
 def _is_alike(mu: Belief, nu: Belief) -> bool:
-    """Tell whether one belief is a multiple of the other (zero included)."""
+    """Return whether one belief is a multiple of the other (zero included)."""
     if not mu or not nu:
         return True
     (_, u), (_, v) = mu[0], nu[0]
@@ -632,7 +632,7 @@ def _exceeding(factor: Factor) -> Wanted:
 
 
 def _without_counterpart(p: Whole, q: Whole) -> bool:
-    """Tell whether q is 0 and p is not."""
+    """Return whether q is 0 and p is not."""
     return q == 0 and p != 0
 
 

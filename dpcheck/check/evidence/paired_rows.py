@@ -143,7 +143,7 @@ class PairedRows:
 
     @property
     def _are_beginnings_exact(self) -> bool:
-        """Tell whether rows of one class of `_beginnings` do begin equally."""
+        """Return whether rows of one class of `_beginnings` do begin equally."""
         return self.have_one_support and self.table.weights.dtype == np.int64
 
     @cached_property
@@ -263,7 +263,7 @@ class PairedRows:
 
     @cached_property
     def have_one_support(self) -> bool:
-        """Tell whether all rows list the same sequences, each with a positive probability."""
+        """Return whether all rows list the same sequences, each with a positive probability."""
         starts, ends = self.table.indptr[:-1], self.table.indptr[1:]
         widths = distinct(ends - starts)
         if len(widths) != 1 or widths[0] == 0:
@@ -651,7 +651,7 @@ def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> Weig
 
 
 def _is_small(value: Whole) -> bool:
-    """Tell whether a non-negative weight of at most this size fits int64."""
+    """Return whether a non-negative weight of at most this size fits int64."""
     return isinstance(value, int) and value < _INT64_LIMIT
 
 

@@ -67,7 +67,7 @@ class SequenceTable:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether every sequence of the table is a complete one."""
+        """Return whether every sequence of the table is a complete one."""
         return not bool((self.end == GOES_ON).any())
 
     def outputs(self, sequence: int) -> tuple[int, ...]:
@@ -151,7 +151,7 @@ def _is_followed(search: _Search, ends: IntArray, depth: int | None, shared_by: 
 
 
 def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
-    """Tell whether runs from the sources may show outputs without end: a cycle before the ends."""
+    """Return whether runs from the sources may output without end: on a cycle before the ends."""
     following = after_one_step(chain, sources)
     if bool((_ends(chain, early=True)[following] >= 0).all()):
         return False
@@ -161,7 +161,7 @@ def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
 
 
 def _goes_up(chain: Chain) -> bool:
-    """Tell whether every transition ends the run or leads to a larger number: there is no cycle.
+    """Return whether every transition ends the run or leads to a larger number: there is no cycle.
 
     Chains of programs without endless loops mostly do, as states are numbered when they are met.
     """
@@ -241,7 +241,7 @@ def _one_output_table(
 
 
 def is_end(chain: Chain, state: IntArray) -> BoolArray:
-    """Tell for each state whether a run is over there: † or silence forever."""
+    """Return for each state whether a run is over there: † or silence forever."""
     ends: BoolArray = state == chain.stopped
     if chain.diverged is not None:
         ends = ends | (state == chain.diverged)

@@ -111,7 +111,7 @@ class TableEvidence:
         return block.ratio_gap(ratio, k)
 
     def has_certain_rows(self) -> bool:
-        """Tell whether every pair has one and the same sequence, with certainty, on both sides."""
+        """Return whether every pair has one and the same sequence, certain on both sides."""
         table, pairs = self.rows.table, self.rows.pairs
         if not (differences(table.indptr)[pairs] == 1).all():
             return False

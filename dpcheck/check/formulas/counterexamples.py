@@ -185,7 +185,7 @@ def _worst(formula: Private, pairs: IntArray, truths: Truths) -> int:
 
 
 def _is_worse(gap: Gap, other: Gap, factor: Factor, *, is_ratio: bool) -> bool:
-    """Tell whether a gap is larger, or its ratio p/q is; of infinite ratios the larger p counts."""
+    """Return whether a gap, or its ratio p/q, is larger; of infinite ratios the larger p counts."""
     if not is_ratio:
         return gap.exceeds(other, factor)
     order = compare(multiply(gap.p, other.q), multiply(other.p, gap.q))

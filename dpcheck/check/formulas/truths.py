@@ -237,12 +237,12 @@ def _key(bounds: Bounds) -> object:
 
 
 def _is_exact(bounds: Bounds) -> bool:
-    """Tell whether bounds are one exact value."""
+    """Return whether bounds are one exact value."""
     return bounds[0] == bounds[1]
 
 
 def _is_violated(formula: Private, first: Bounds, second: Bounds) -> bool | None:
-    """Tell whether p <= E q + δ fails in some direction; None where the bounds do not tell."""
+    """Return whether p <= E q + δ fails in some direction; None where the bounds do not tell."""
     is_open = False
     is_exact = first[0] is first[1] and second[0] is second[1]
     for (low_p, high_p), (low_q, high_q) in ((first, second), (second, first)):
@@ -254,7 +254,7 @@ def _is_violated(formula: Private, first: Bounds, second: Bounds) -> bool | None
 
 
 def _satisfies_surely(bounds: Bounds, formula: ProbabilityIs | ProbabilityIn) -> bool | None:
-    """Tell whether every probability within the bounds is as a P formula asks; None if some are.
+    """Return whether every probability within the bounds is as a P formula asks; None if some are.
 
     What is asked is an interval, so it holds between the ends if it holds at both; and if it holds
     at neither, it fails everywhere between unless the interval lies inside.
@@ -284,7 +284,7 @@ def _asked(formula: ProbabilityIs | ProbabilityIn) -> tuple[Number, Number]:
 
 
 def satisfies(p: Number, formula: ProbabilityIs | ProbabilityIn) -> bool:
-    """Tell whether a probability is as a P formula asks."""
+    """Return whether a probability is as a P formula asks."""
     match formula:
         case ProbabilityIs(comparison=comparison, bound=bound):
             return holds(comparison, compare(p, bound))

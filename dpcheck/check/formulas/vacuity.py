@@ -98,7 +98,7 @@ def _private_vacuity(
 
 
 def _is_met(label: BoolArray, selected: IntArray, truths: Truths) -> bool:
-    """Tell whether runs from the selected states or their neighbors visit a state of a label.
+    """Return whether runs from the selected states or their neighbors visit a state of a label.
 
     They visit the states they start from and those next to them; if need be, all are searched.
     """

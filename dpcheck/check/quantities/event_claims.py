@@ -71,7 +71,7 @@ class SeenPairs:
 
     @property
     def are_finite(self) -> bool:
-        """Tell whether there are finitely many complete output sequences."""
+        """Return whether there are finitely many complete output sequences."""
         return not has_output_cycle(self.chain, self.sources)
 
 
@@ -118,7 +118,7 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
 
 
 def _are_first(states: IntArray) -> bool:
-    """Tell whether states, in increasing order, are 0, 1, ..., so that each is its own index."""
+    """Return whether states, in increasing order, are 0, 1, ..., so that each is its own index."""
     return len(states) == 0 or bool(states[-1] == len(states) - 1)
 
 

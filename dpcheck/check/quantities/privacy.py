@@ -102,7 +102,7 @@ class Evidence(Protocol):
         """Return the event of a gap in words; it came from `worst_ratio` if there is no factor."""
 
     def has_certain_rows(self) -> bool:
-        """Tell whether every pair shows one and the same sequence with certainty."""
+        """Return whether every pair shows one and the same sequence with certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
 
 
 def _is_greatest(value: Epsilon | Number | Excess | None, quantity: Quantity) -> bool:
-    """Tell whether no larger value is possible, so that a lower bound is the value: ε = ∞, δ = 1.
+    """Return whether no larger value is possible, so that a lower bound is the value: ε = ∞, δ = 1.
 
     P(S) - E Q(S) is at most 1.
     """

@@ -10,7 +10,7 @@ from dpcheck.exact import Budget, ExpNumber, Number, excess, subtract
 
 
 def holds(comparison: Comparison, sign: int) -> bool:
-    """Tell whether a comparison is true of a value that compares with its bound as `sign`.
+    """Return whether a comparison is true of a value that compares with its bound as `sign`.
 
     >>> holds("<=", 0), holds("!=", -1), holds(">", 0)
     (True, True, False)

@@ -45,7 +45,7 @@ class Factor:
 
     @property
     def is_rational(self) -> bool:
-        """Tell whether E is rational and written down."""
+        """Return whether E is rational and written down."""
         return self.value is not None and not isinstance(self.value, ExpNumber)
 
     def bounds(self) -> tuple[Number, Number | None]:
@@ -75,6 +75,6 @@ class Gap:
     is_forward: bool
 
     def exceeds(self, other: Gap, factor: Factor) -> bool:
-        """Tell whether p - E q is greater than for the other."""
+        """Return whether p - E q is greater than for the other."""
         p, q = subtract(self.p, other.p), subtract(self.q, other.q)
         return excess_sign(p, q, factor.epsilon) > 0

@@ -272,5 +272,5 @@ class Outcome:
 
     @property
     def is_vacuous(self) -> bool:
-        """Tell whether some reason for vacuity was found."""
+        """Return whether some reason for vacuity was found."""
         return bool(self.vacuity)

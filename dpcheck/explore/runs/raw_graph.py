@@ -355,7 +355,7 @@ def _joined(arrays: list[IntArray]) -> IntArray:
 
 
 def _are_in_order(source: IntArray, target: IntArray) -> bool:
-    """Tell whether the pairs (source, target) increase strictly.
+    """Return whether the pairs (source, target) increase strictly.
 
     >>> _are_in_order(np.array([1, 1, 2]), np.array([4, 5, 3]))
     True

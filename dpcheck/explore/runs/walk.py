@@ -181,7 +181,7 @@ class Walk:
                 assert_never(never)
 
     def _may_pass(self, part: Part) -> bool:
-        """Tell whether few rows may go on at a loop head once more; many should merge there.
+        """Return whether few rows may go on at a loop head once more; many should merge there.
 
         Those that do count as states: a loop that ends never is to reach that limit as soon.
         """
@@ -209,7 +209,7 @@ class Walk:
         return codes, part
 
     def _report(self, codes: IntArray, span: Span, part: Part) -> bool:
-        """Add the mistakes that faults among the codes are, and tell whether there are any."""
+        """Add the mistakes that faults among the codes are, and return whether there are any."""
         faulty = marked(codes >= FIRST_FAULT)
         if not len(faulty):
             return False

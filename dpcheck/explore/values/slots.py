@@ -62,7 +62,7 @@ class Slots:
         return self._slots(columns)
 
     def _hold(self, ranges: list[Range]) -> bool:
-        """Tell whether all values in some ranges have their slots."""
+        """Return whether all values in some ranges have their slots."""
         return bool(self._ranges) and _together(self._ranges, ranges) == self._ranges
 
     def _enlarged(self, ranges: list[Range], n_rows: int, n_known: int) -> list[Range] | None:

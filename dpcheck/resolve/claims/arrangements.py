@@ -109,7 +109,7 @@ def _compose(target: surface.Target, scope: Scope) -> Arranged | None:
 
 
 def _is_target(tree: surface.Expression, scope: Scope) -> bool:
-    """Tell whether an argument names a target, declared or not, and is no number."""
+    """Return whether an argument names a target, declared or not, and is no number."""
     match tree:
         case surface.Call(function=function):
             name = function.name
@@ -182,7 +182,7 @@ def arranged_text(tree: Arranged, leaf_texts: Sequence[str]) -> str:
 def is_askable(
     claim: Claim, parts: Sequence[Part], reader: Reader, question: surface.Question
 ) -> bool:
-    """Tell whether a claim makes sense for an arrangement; else report why not."""
+    """Return whether a claim makes sense for an arrangement; else report why not."""
     if not parts:
         return True
     span = question.claim.span

@@ -174,7 +174,7 @@ def _path_junction(operator: str, known: tuple[PathFormula, ...], span: Span) ->
 
 
 def _expands(tree: surface.Binder, reader: Reader) -> bool:
-    """Tell whether a binder is expanded: one over a set that a run decides is an atom itself."""
+    """Return whether a binder is expanded: one over a set that a run decides is an atom itself."""
     if any(isinstance(node, surface.Formula) for node in descendants(tree.body)):
         return True
     return next(reads(expression(tree.domain, reader.scope)), None) is None
@@ -369,7 +369,7 @@ def path_formula(tree: surface.Expression, reader: Reader) -> PathFormula | None
 
 
 def _speaks_of_run(tree: surface.Expression) -> bool:
-    """Tell whether a temporal operator stands in a formula outside of further brackets."""
+    """Return whether a temporal operator stands in a formula outside of further brackets."""
     match tree:
         case surface.TemporalPrefix() | surface.TemporalInfix():
             return True

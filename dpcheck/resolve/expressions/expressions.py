@@ -237,7 +237,7 @@ def hole(span: Span) -> Expr:
 
 
 def has_hole(expr: Expr) -> bool:
-    """Tell whether a part of the expression has a mistake."""
+    """Return whether a part of the expression has a mistake."""
     return HOLE in reads(expr)
 
 
@@ -452,7 +452,7 @@ def _not_a_function(tree: surface.Call, scope: Scope, what: str) -> Expr:
 def takes(
     parameters: tuple[surface.Identifier, ...], given: int, tree: surface.Call, scope: Scope
 ) -> bool:
-    """Tell whether a call gives as many arguments as there are parameters; else report it."""
+    """Return whether a call gives as many arguments as there are parameters; else report it."""
     if len(parameters) == given:
         return True
     needed = len(parameters)
@@ -461,7 +461,7 @@ def takes(
 
 
 def is_too_large(file: File, function: surface.Function, scope: Scope) -> bool:
-    """Tell whether a call of a function, on its own, can never be written out; then report it."""
+    """Return whether a call of a function, on its own, can never be written out; then report it."""
     limits = MAX_CALL_DEPTH, MAX_CALLS
     found = too_large_function(function, file, scope.session, limits)
     if found is not None:
@@ -470,7 +470,7 @@ def is_too_large(file: File, function: surface.Function, scope: Scope) -> bool:
 
 
 def may_inline(tree: surface.Call, scope: Scope) -> bool:
-    """Tell whether one more call may be written out here; else report it."""
+    """Return whether one more call may be written out here; else report it."""
     scope.names.n_calls += 1
     if scope.depth < MAX_CALL_DEPTH and scope.names.n_calls <= MAX_CALLS:
         return True

@@ -113,7 +113,7 @@ class Session:
         return self.locals[id(mechanism)]
 
     def is_recursive(self, file: File, name: str) -> bool:
-        """Tell whether a declaration the file sees takes part in a cycle of calls."""
+        """Return whether a declaration the file sees takes part in a cycle of calls."""
         return id(file.visible[name][1]) in self.recursive
 
     @property

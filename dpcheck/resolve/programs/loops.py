@@ -47,7 +47,7 @@ def known_domain(tree: surface.Expression, scope: Scope) -> SetValue | None:
 
 
 def known_condition(tree: surface.Expression | None, scope: Scope) -> bool:
-    """Tell whether the `where` of a loop around claims holds; false, with a mistake, if it is none.
+    """Return whether the `where` of a loop around claims holds; false, with a mistake, if none.
 
     Without a `where` everything is kept.
     """

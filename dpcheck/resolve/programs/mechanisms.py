@@ -124,7 +124,7 @@ def _adjacency(
 
 
 def has_mistake(clause: Adjacency) -> bool:
-    """Tell whether a clause has a part that could not be resolved."""
+    """Return whether a clause has a part that could not be resolved."""
     return isinstance(clause, AdjacentWhere) and has_hole(clause.condition)
 
 

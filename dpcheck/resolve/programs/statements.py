@@ -107,7 +107,7 @@ class Size:
 
     @property
     def may_try(self) -> bool:
-        """Tell whether a first round may be made only to see how long it is."""
+        """Return whether a first round may be made only to see how long it is."""
         return self.n_forgotten < MAX_FORGOTTEN
 
     def count_rounds(self, start: int, n_rounds: int) -> None:
@@ -115,7 +115,7 @@ class Size:
         self.n_steps = max(self.n_steps, start + n_rounds)
 
     def is_too_long(self, start: int, n_rounds: int) -> bool:
-        """Tell whether a loop would be too long, given the steps of its first round.
+        """Return whether a loop would be too long, given the steps of its first round.
 
         If so the round is forgotten.
         """
@@ -212,7 +212,7 @@ class _Walk:
             self.missing.pop(name, None)
 
     def assignable(self, place: surface.Identifier, scope: Scope) -> bool:
-        """Tell whether a name is a local here; else report what it is."""
+        """Return whether a name is a local here; else report what it is."""
         binding = scope.bindings.get(place.name)
         match binding:
             case Local():
@@ -784,7 +784,7 @@ class _Walk:
 
 
 def _may_be_local(name: str, scope: Scope) -> bool:
-    """Tell whether assigning a name makes it a local: it is no input, parameter or constant."""
+    """Return whether assigning a name makes it a local: it is no input, parameter or constant."""
     _, declaration = scope.file.visible.get(name, (None, None))
     return name not in scope.bindings and not isinstance(declaration, surface.Constant)
 

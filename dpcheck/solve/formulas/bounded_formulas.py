@@ -116,7 +116,7 @@ class Walk:
         return self.settled.lookup(roots, self.classes[states]) * self.chain.n_states + states
 
     def counts(self, keys: IntArray) -> BoolArray:
-        """Tell in which pairs, sorted, a bounded operator is left."""
+        """Return in which pairs, sorted, a bounded operator is left."""
         formulas = keys // self.chain.n_states
         places = np.flatnonzero(np.diff(formulas, prepend=-1))
         counting = [self.progression.counts(f) for f in formulas[places].tolist()]
@@ -293,7 +293,7 @@ def _backward(
 
 
 def _is_in(ordered: IntArray, keys: IntArray) -> BoolArray:
-    """Tell which keys are among ordered ones."""
+    """Return which keys are among ordered ones."""
     if not len(ordered):
         return np.zeros(len(keys), np.bool_)
     place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)

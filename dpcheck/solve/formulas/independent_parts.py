@@ -94,7 +94,7 @@ class Factors:
         return self._part_by_part(self._steps, Progression.step, formula, state_class)
 
     def counts(self, formula: int) -> bool:
-        """Tell whether some part of a formula has a bounded operator."""
+        """Return whether some part of a formula has a bounded operator."""
         parts = zip(self._progressions, self._tuples[formula], strict=True)
         return any(progression.counts(part) for progression, part in parts)
 

@@ -109,7 +109,7 @@ class Progression:
         return self._number(result)
 
     def counts(self, formula: int) -> bool:
-        """Tell whether a formula has a bounded operator, maybe inside of others."""
+        """Return whether a formula has a bounded operator, maybe inside of others."""
         members = 0
         for part in self.formulas[formula]:
             members |= part

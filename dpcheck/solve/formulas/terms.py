@@ -188,7 +188,7 @@ class Terms:
         return self._intern(WeakUntil(left, right, bound))
 
     def is_tail(self, number: int) -> bool:
-        """Tell whether a term is a Boolean combination of G F φ and F G φ: all suffixes agree."""
+        """Return whether a term is a Boolean combination of G F φ and F G φ: all suffixes agree."""
         match self.table[number]:
             case Conjunction(parts) | Disjunction(parts):
                 return all(self.is_tail(part) for part in parts)
@@ -240,7 +240,7 @@ class Terms:
         return sorted(found)
 
     def is_counting(self, number: int) -> bool:
-        """Tell whether a term has a bounded operator in it."""
+        """Return whether a term has a bounded operator in it."""
         found = self._counting.get(number)
         if found is None:
             match self.table[number]:

@@ -127,7 +127,7 @@ class LiftedSystem:
         return (residual * int(self.bound[state]) >> self.bound_scale) + 1
 
     def row_sums_below_one(self, distances: FloatArray) -> bool:
-        """Tell whether Σ_t |A_st| d_t < 1 in every row (with room for the rounding)."""
+        """Return whether Σ_t |A_st| d_t < 1 in every row (with room for the rounding)."""
         return bool((self._sizes @ distances).max() < 0.9)
 
     def digits(self, limits: Limits) -> Iterator[Digit]:

@@ -87,7 +87,7 @@ def kept_float_solve(matrix: Any, home: Graph | None, limits: Limits) -> FloatSo
 
 
 def _is_same(one: Any, other: Any) -> bool:  # noqa: ANN401
-    """Tell whether two matrices in scipy CSR form are equal, entry by entry."""
+    """Return whether two matrices in scipy CSR form are equal, entry by entry."""
     return all(
         np.array_equal(getattr(one, part), getattr(other, part))
         for part in ("indptr", "indices", "data")
