@@ -123,10 +123,11 @@ def _root_of_file(path: Path) -> Path:
 
 def _where_it_leads(shown: str, path: Path, root: Path) -> ModelPath | Mistake:
     """Return the file that a path names; links may lead only to models below the root."""
-    place, real = path.parent.resolve() / path.name, path.resolve()
-    is_model = real.suffix == SUFFIX and real.is_relative_to(root)
-    if real != place and (not is_model or is_hidden(real, place.parent)):
-        return LinkOutsideRoot(None, shown, str(root))
+    real = path.resolve()
+    if path.is_symlink():
+        is_model = real.suffix == SUFFIX and real.is_relative_to(root)
+        if not is_model or is_hidden(real, path.parent.resolve()):
+            return LinkOutsideRoot(None, shown, str(root))
     return ModelPath(shown, real, root)
 
 

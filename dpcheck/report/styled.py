@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
@@ -125,8 +124,8 @@ def _folded(styled: Line, most: int, most_at_first: int) -> Iterator[Line]:
 
 
 _OPERATOR = r"[≈=<>*/+\-|&!]+|in"
-_BEGINS_NO_ROW = re.compile(rf"{_OPERATOR}|·")
-_ENDS_NO_ROW = re.compile(rf"{_OPERATOR}|against|and")
+_BEGINS_NO_ROW = rf"{_OPERATOR}|·"
+_ENDS_NO_ROW = rf"{_OPERATOR}|against|and"
 
 
 def _break(text: str, start: int, room: int, after: int) -> int | None:
@@ -158,7 +157,7 @@ def _is_inside_term(text: str, blank: int) -> bool:
     """Return whether a blank stands beside an operator, so that `1/3 ≈ 0.33` stays together."""
     before = text[:blank].rsplit(" ", 1)[-1]
     behind = text[blank + 1 :].split(" ", 1)[0]
-    return bool(_ENDS_NO_ROW.fullmatch(before) or _BEGINS_NO_ROW.fullmatch(behind))
+    return bool(re.fullmatch(_ENDS_NO_ROW, before) or re.fullmatch(_BEGINS_NO_ROW, behind))
 
 
 def _cut(pieces: tuple[Piece, ...], start: int, end: int) -> Iterator[Piece]:
@@ -192,11 +191,13 @@ def writer(stream: TextIO) -> Writer:
     is_forced = bool(os.environ.get("FORCE_COLOR")) and not os.environ.get("NO_COLOR")
     if not stream.isatty() and not is_forced:
         return PlainWriter(stream)
+    from shutil import get_terminal_size
+
     from rich.console import Console
 
     columns = None
     if stream.isatty():
-        columns = max(_LEAST_WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+        columns = max(_LEAST_WIDTH, get_terminal_size((WIDTH, 24)).columns)
     # A width of its own, since rich would cut what it believes not to fit.
     console = Console(
         file=stream,
