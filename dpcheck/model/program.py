@@ -138,6 +138,15 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Forget:
+    """The targets have no value any more: a mechanism that is called again begins anew."""
+
+    targets: tuple[str, ...]
+    next: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Branch:
     """Go to `then` or `orelse`. `is_loop_head` marks the test of a `while`.
 
@@ -179,7 +188,7 @@ class Fail:
     span: Span
 
 
-Node = Assign | AssignCell | Unpack | Sample | Branch | Output | Stop | Fail
+Node = Assign | AssignCell | Unpack | Sample | Forget | Branch | Output | Stop | Fail
 
 
 @dataclass(frozen=True, slots=True)

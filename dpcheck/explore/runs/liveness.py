@@ -15,6 +15,7 @@ from dpcheck.model.program import (
     AssignCell,
     Branch,
     Fail,
+    Forget,
     Mechanism,
     Node,
     Output,
@@ -70,7 +71,7 @@ class Flow:
 def successors(node: Node) -> tuple[int, ...]:
     """Return where a node leads."""
     match node:
-        case Assign() | AssignCell() | Unpack() | Sample() | Output():
+        case Assign() | AssignCell() | Unpack() | Sample() | Forget() | Output():
             return (node.next,)
         case Branch(then=then, orelse=orelse):
             return (then, orelse)
@@ -95,7 +96,7 @@ def node_reads(node: Node) -> Iterator[str]:
         case Branch(condition=condition):
             within = None
             yield from reads(condition)
-        case Stop() | Fail():
+        case Forget() | Stop() | Fail():
             within = None
     if within is not None:
         yield from reads(within)
@@ -108,7 +109,7 @@ def _writes(node: Node) -> frozenset[str]:
             return frozenset((target,))
         case AssignCell(lo=lo, cells=cells, index=Const(value=int(i))) if 0 <= i - lo < len(cells):
             return frozenset((cells[i - lo],))
-        case Unpack(targets=targets):
+        case Unpack(targets=targets) | Forget(targets=targets):
             return frozenset(targets)
         case _:
             return frozenset()

@@ -21,7 +21,7 @@ from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.runs.raw_graph import RawStates
 from dpcheck.explore.sampling.distributions import Supports, distributions
-from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
+from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
 from dpcheck.model.evaluation import Fault, described
@@ -31,6 +31,7 @@ from dpcheck.model.program import (
     AssignCell,
     Branch,
     Fail,
+    Forget,
     Node,
     Output,
     Sample,
@@ -162,6 +163,11 @@ class Walk:
                 self._assign_cell(node, part)
             case Unpack() as node:
                 self._unpack(node, part)
+            case Forget() as node:
+                nothing = np.full(len(part.origin), UNASSIGNED, np.int64)
+                for target in node.targets:
+                    part = part.bound(target, nothing)
+                self._send(node.next, part)
             case Branch() as node if index in self.flow.endless and not self._may_pass(part):
                 self._arrive(("head", index), {}, index, part, node.span)
             case Branch() as node:

@@ -243,7 +243,7 @@ class KindChecker:
                 self.within(within)
             case program.Unpack(value=value):
                 self.needs(value, frozenset({"tuple"}))
-            case program.Stop() | program.Fail():
+            case program.Forget() | program.Stop() | program.Fail():
                 pass
 
     def within(self, domain: Expr | None) -> None:

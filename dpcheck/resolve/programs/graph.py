@@ -64,6 +64,8 @@ class _Builder:
                 return self.add(program.Unpack(targets, value, following, span))
             case steps.Sample(target, distribution, within, span):
                 return self.add(program.Sample(target, distribution, within, following, span))
+            case steps.Forget(targets, span):
+                return self.add(program.Forget(targets, following, span))
             case steps.Output(value, span):
                 return self.add(program.Output(value, following, span))
             case steps.Choose(condition, then, orelse, span):

@@ -64,6 +64,7 @@ from dpcheck.resolve.programs.steps import (
     Captured,
     Choose,
     Fail,
+    Forget,
     Loop,
     Output,
     Rounds,
@@ -154,13 +155,17 @@ def mechanism_steps(
     `captured` says whether a caller takes its outputs. Raises `TooManySteps`.
     """
     walk = _Walk(mechanism, scope, size, prefix, captured=captured)
-    return tuple(walk.block(mechanism.body, walk.scope))
+    steps = walk.block(mechanism.body, walk.scope)
+    if walk.doubted and prefix:  # else they have no value when a run begins
+        steps.insert(0, Forget(walk.variables_doubted(), mechanism.span))
+    return tuple(steps)
 
 
 class _Walk:
     """The state of one walk: locals, and those that may be unassigned (None: nothing gets here).
 
-    `left` has, for each loop around, what may be unassigned where `break` leaves it.
+    `left` has, for each loop around, what may be unassigned where `break` leaves it; `doubted` are
+    the locals that are read where they may be.
     """
 
     def __init__(
@@ -182,6 +187,7 @@ class _Walk:
         locals_ = [name for name in names if _may_be_local(name, scope)]
         self.missing: dict[str, Turns] | None = dict.fromkeys(locals_, ())
         self.left: list[list[dict[str, Turns]]] = []
+        self.doubted: dict[str, None] = {}
         self.scope = scope.bound_all({name: Local(self) for name in locals_})
 
     # --- locals ----------------------------------------------------------------------------
@@ -189,8 +195,10 @@ class _Walk:
     def read(self, name: str, span: Span, *, certain: bool) -> Expr:
         """Return a local's value; report it if it may be unassigned and is read for certain."""
         turns = None if self.missing is None else self.missing.get(name)
-        if turns is not None and certain:
-            self.scope.report(MayBeUnassigned(span, name, turns))
+        if turns is not None:
+            self.doubted[name] = None
+            if certain:
+                self.scope.report(MayBeUnassigned(span, name, turns))
         array = self.arrays.get(name)
         if array is not None:
             return ArrayVar(self.prefix + name, array.lo, array.cells, span)
@@ -205,6 +213,15 @@ class _Walk:
             variable = self.scope.names.fresh(self.prefix + name)
             known = self.scalars[name] = _Scalar(variable, None)
         return known
+
+    def variables_doubted(self) -> tuple[str, ...]:
+        """Return the variables of the locals that are read where they may be unassigned."""
+        arrays = self.arrays
+        return tuple(
+            variable
+            for name in self.doubted
+            for variable in (arrays[name].cells if name in arrays else [self.scalar(name).variable])
+        )
 
     def assigned(self, name: str) -> None:
         """Note that a local has a value from here on."""

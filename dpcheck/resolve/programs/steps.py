@@ -60,6 +60,14 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Forget:
+    """The targets have no value any more."""
+
+    targets: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Choose:
     """`if condition { then } else { orelse }`."""
 
@@ -137,6 +145,7 @@ Step = (
     | AssignCell
     | Unpack
     | Sample
+    | Forget
     | Choose
     | Loop
     | Rounds
@@ -212,7 +221,7 @@ def _counts_of(step: Step) -> _Ways:
             return _Ways(_either(ways.through, ways.broken), ways.stopped)
         case Loop():
             return _counts_of_loop(step)
-        case Assign() | AssignCell() | Unpack() | Sample() | Output():
+        case Assign() | AssignCell() | Unpack() | Sample() | Forget() | Output():
             return _Ways(through=(0, 0))
     assert_never(step)
 
