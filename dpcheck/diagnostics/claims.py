@@ -107,7 +107,6 @@ class NotABudget(Mistake):
     value: str
 
     code: ClassVar[str] = "DP605"
-    title_text: ClassVar[str] = "{self.value} is not a privacy budget"
     explanation: ClassVar[str] = """\
 A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0, and at least 0:
 `ln 3`, `1/2`, `2*ln 2 + 1`.
@@ -115,6 +114,11 @@ A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0,
 Wrong: dp(-1)        dp(true)
 Right: dp(ln 3)
 """
+
+    @property
+    def title(self) -> str:
+        """The value."""
+        return f"{shortened(self.value)} is not a privacy budget"
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,25 @@ Right: check rr(k = 4): dp(ln 3)
 
 
 @dataclass(frozen=True)
+class ArgumentByName(Mistake):
+    """A function or distribution given an argument by a name, which would be a comparison."""
+
+    function: str
+    value: str
+
+    code: ClassVar[str] = "DP720"
+    title_text: ClassVar[str] = "the arguments of `{self.function}` have no names"
+    help_text: ClassVar[str] = "write `{self.value}`"
+    explanation: ClassVar[str] = """\
+The arguments of functions and distributions are known by their order. Only mechanisms and targets
+take them by name; elsewhere `n = 10` asks whether n is 10.
+
+Wrong: y ~ binomial(n = 10, p = 1/2)
+Right: y ~ binomial(10, 1/2)
+"""
+
+
+@dataclass(frozen=True)
 class InputAsParameter(Mistake):
     """An input given a value in a target."""
 

@@ -145,7 +145,9 @@ def _repaired(total: Number, branches: tuple[tuple[Span, Number], ...]) -> str |
     for place, weight in reversed(branches):
         needed = add(weight, subtract(1, total))
         if compare(needed, 0) >= 0 and compare(needed, 1) <= 0:
-            return f"`{exact_text(needed)}` in place of `{place.text}` makes the sum 1"
+            if len(text := exact_text(needed)) > MAX_TEXT:
+                return None
+            return f"`{text}` in place of `{place.text}` makes the sum 1"
     return None
 
 

@@ -386,7 +386,9 @@ def _typed(r: _Reader, i: int) -> Slip | None:
     if word not in TYPES:
         return None
     if r.type(i + 1) in NAMES and not r.begins_line(i + 1):
-        return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, ""))
+        is_constant = r.begins_line(i) and r.block_of(i) is None
+        word = "const " if is_constant else ""
+        return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, word))
     if r.type(i - 1) == "COLON" and r.type(i - 2) in NAMES and r.type(i - 3) != "STATE":
         return r.slip(i - 2, i, Edit(r.tokens[i - 2].end, r.tokens[i].end, ""))
     return None
@@ -480,7 +482,7 @@ def _choice(r: _Reader, i: int) -> Slip | None:
     """`c ? a : b` is `if c then a else b`."""
     colon = next((k for k in range(i, r.line_part_end(i)) if r.type(k) == "COLON"), None)
     left = _operand_start(r, i)
-    if colon is None or left is None:
+    if colon is None or left is None or not r.ends_operand(i - 1):
         return None
     start = r.tokens[left].start
     edits = (

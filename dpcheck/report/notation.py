@@ -35,7 +35,7 @@ _SEQUENCES_SHOWN = 8
 _SEQUENCE_SHOWN = 600
 """Characters of one sequence."""
 
-_LONG_NUMBER = re.compile(rf"(?<![\w.])-?\d[\d/]{{{_LONGEST},}}(?![\w.])")
+_LONG_NUMBER = re.compile(rf"(?:(?<![\w.])|(?<=\.\.))-?\d[\d/]{{{_LONGEST},}}(?!\w|\.\d)")
 _RATIONAL = re.compile(r"-?\d+(/\d+)?")
 
 # --- numbers -------------------------------------------------------------------------------
@@ -83,6 +83,8 @@ def shortened(text: str) -> str:
 
     >>> shortened("x = 1/" + "7" * 80)
     'x = ≈ 1.285714e-80 (81 digits)'
+    >>> shortened("x in 0..1" + "0" * 80)
+    'x in 0..≈ 1e+80 (81 digits)'
     """
     return _LONG_NUMBER.sub(_shorten, text)
 

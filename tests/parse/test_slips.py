@@ -101,6 +101,7 @@ AT_TOP_LEVEL = {
     "let k = 3": "const k = 3",
     "from std import survey": "import std.survey",
     'include "a.dpm"': 'import "a.dpm"',
+    "float eps = 1": "const eps = 1",
     "mechanism q(float eps) { output eps }": "mechanism q(eps) { output eps }",
     "mechanism q(eps: float = 1) { output eps }": "mechanism q(eps = 1) { output eps }",
     "-- a comment\nconst k = 3": "# a comment\nconst k = 3",
@@ -164,3 +165,9 @@ def test_nothing_that_the_language_accepts_is_taken_for_a_slip():
         source = SourceText(file.name, file.read_text("utf-8"))
         every = list(range(0, len(source.text), 50))
         assert slips_in(tokens_of(source).tokens, source, every) == []
+
+
+def test_the_question_of_a_claim_is_no_choice():
+    """`P=? [ X a ]` before another claim of the line is no `c ? a : b`."""
+    (found,) = mistakes_of(f"{FRAME % ''}compute m at D = 1: P=? [ X a ] check m: dp(1)\n")
+    assert found.code == "DP105"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
-from dpcheck.diagnostics.composition import TooManyCalls
+from dpcheck.diagnostics.composition import ArgumentByName, TooManyCalls
 from dpcheck.diagnostics.kinds import (
     DistributionAsValue,
     FormulaAsValue,
@@ -58,6 +58,7 @@ from dpcheck.model.expressions import (
     Var,
     reads,
 )
+from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import DistributionName, SetValue, Symbol, Value
 from dpcheck.resolve.expressions.calls import too_large_function
 from dpcheck.resolve.names.scopes import (
@@ -381,13 +382,37 @@ def _index(tree: surface.Index, scope: Scope) -> Expr:
 # --- calls ---------------------------------------------------------------------------------
 
 
+def argument_values(tree: surface.Call, scope: Scope) -> list[Expr]:
+    """Return the arguments of a call of what takes none by name; one with a name is a mistake.
+
+    Where the name means something, `f(x = 1)` is a comparison that was meant.
+    """
+    values = []
+    for argument in tree.arguments:
+        name, value = argument.name, argument.value
+        if name is None or _means_something(name.name, scope):
+            values.append(expression(surface.positional(argument), scope))
+        else:
+            text = one_line(value.span.text)
+            scope.report(ArgumentByName(argument.span, tree.function.name, text))
+            expression(value, scope)
+            values.append(hole(argument.span))
+    return values
+
+
+def _means_something(name: str, scope: Scope) -> bool:
+    session, file = scope.session, scope.file
+    return any(
+        name in known for known in (scope.bindings, file.visible, file.symbols, session.broken)
+    )
+
+
 def _call(tree: surface.Call, scope: Scope) -> Expr:
     """Return a call of a function of the file, inlined, or of a built-in one."""
     name = tree.function.name
-    arguments = [surface.positional(argument) for argument in tree.arguments]
     file, declaration = scope.file.visible.get(name, (None, None))
     if file is not None and isinstance(declaration, surface.Function):
-        args = [expression(argument, scope) for argument in arguments]
+        args = argument_values(tree, scope)
         if not takes(declaration.parameters, len(args), tree, scope):
             return hole(tree.span)
         if scope.session.is_recursive(file, name) or is_too_large(file, declaration, scope):
@@ -406,7 +431,7 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
     if name in DISTRIBUTIONS:
         scope.report(DistributionAsValue(tree.span))
         return hole(tree.span)
-    args = [expression(argument, scope) for argument in arguments]
+    args = argument_values(tree, scope)
     if name not in BUILT_IN:
         known = [*BUILT_IN, *_functions(scope)]
         match scope.bindings.get(name):

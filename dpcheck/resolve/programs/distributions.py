@@ -41,6 +41,7 @@ from dpcheck.model.values import DistributionName, Number, Value, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.expressions.expressions import (
     applied,
+    argument_values,
     expression,
     has_hole,
     may_inline,
@@ -148,8 +149,7 @@ def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
     is_visible = name in scope.file.visible
     row = None if is_visible else DISTRIBUTIONS.get(name)
     if row is not None and row.policies:
-        for argument in tree.arguments:
-            expression(surface.positional(argument), scope)
+        argument_values(tree, scope)
         scope.report(MissingPolicy(tree.span, name, row.policies))
         return None
     if row is not None:
@@ -185,7 +185,7 @@ def _applied(
     """Return a `dist` applied; mistakes call it by the name it was declared with."""
     function = surface.Identifier(declaration.name.name, span=tree.function.span)
     tree = replace(tree, function=function)
-    args = [expression(surface.positional(argument), scope) for argument in tree.arguments]
+    args = argument_values(tree, scope)
     if not takes(declaration.parameters, len(args), tree, scope):
         return None
     if scope.session.is_recursive(file, function.name) or not may_inline(tree, scope):
@@ -205,7 +205,7 @@ def _applied(
 def _arguments(tree: surface.Call, row: BuiltIn, scope: Scope) -> tuple[Expr, ...] | None:
     """Return the arguments of a built-in distribution, if there are as many as it takes."""
     needed = len(row.parameters)
-    args = [expression(surface.positional(argument), scope) for argument in tree.arguments]
+    args = argument_values(tree, scope)
     if len(args) != needed:
         scope.report(WrongNumberOfArguments(tree.span, row.word, needed, needed, len(args)))
         return None
