@@ -56,16 +56,16 @@ def sequence_probability(chain: Chain, state: int, outputs: Sequence[int], end: 
 
     The chain shows one output per transition. `goes on` stands for any continuation.
     """
-    belief: dict[int, Number] = {state: 1}
+    reached: dict[int, Number] = {state: 1}
     for code in outputs:
         following: dict[int, Number] = {}
-        for s, weight in belief.items():
+        for s, weight in reached.items():
             for t, p in _row(chain, s):
                 if chain.observation[t] == code and not _is_sink(chain, t):
                     following[t] = add(following.get(t, 0), multiply(weight, p))
-        belief = following
+        reached = following
     total: Number = 0
-    for s, weight in belief.items():
+    for s, weight in reached.items():
         if end == "goes on":
             total = add(total, weight)
             continue

@@ -6,6 +6,7 @@ A chain of a few states takes a few hundred numpy calls, and half of their time 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,17 @@ def marked(mask: Any) -> IntArray:  # noqa: ANN401 (any array of one dimension)
     """
     places: IntArray = mask.nonzero()[0]
     return places
+
+
+def end_to_end(arrays: Sequence[IntArray]) -> IntArray:
+    """Return arrays of integers one after the other; a single one is not copied.
+
+    >>> end_to_end([]).tolist(), end_to_end([np.array([1]), np.array([0, 2])]).tolist()
+    ([], [1, 0, 2])
+    """
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
 
 
 def differences(values: IntArray) -> IntArray:

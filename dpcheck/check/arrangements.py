@@ -33,7 +33,7 @@ from dpcheck.check.quantities.pair_losses import losses_of_all
 from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon
 from dpcheck.check.values.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome, Phrase
 from dpcheck.exact import (
     Budget,
@@ -235,7 +235,7 @@ class ComposedEvidence:
     def _sides(self) -> list[Side]:
         return list(sides_of(self.different))
 
-    def worst_ratio(self) -> Gap | None:
+    def worst_ratio(self) -> EventGap | None:
         """Return an event with the largest ratio; None where all pairs have equal rows."""
         best: Side | None = None
         for side in self._sides:
@@ -244,13 +244,13 @@ class ComposedEvidence:
         if best is None:
             return None
         if best.losses.p_only != 0:
-            return Gap(best.losses.p_only, 0, best.pair, best.is_forward)
+            return EventGap(best.losses.p_only, 0, best.pair, best.is_forward)
         top = best.losses.losses[0]
-        return Gap(top.p, top.q, best.pair, best.is_forward)
+        return EventGap(top.p, top.q, best.pair, best.is_forward)
 
-    def worst_gap(self, factor: Factor) -> Gap | None:
+    def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return the event with the largest gap; None where no event has a positive one."""
-        best: Gap | None = None
+        best: EventGap | None = None
         for side in self._sides:
             losses = side.losses
             is_within = partial(_is_within, factor)
@@ -258,12 +258,12 @@ class ComposedEvidence:
             corner = losses.corners[n_above + (losses.p_only != 0)]
             if corner[0] == 0:
                 continue
-            gap = Gap(*corner, side.pair, side.is_forward)
+            gap = EventGap(*corner, side.pair, side.is_forward)
             if best is None or gap.exceeds(best, factor):
                 best = gap
         return best
 
-    def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
+    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return the event of a gap in words."""
         if factor is not None:
             lead = "the outputs whose losses add up to more than "
@@ -277,7 +277,7 @@ class ComposedEvidence:
         return False
 
 
-def _is_within(factor: Factor, loss: Loss) -> bool:
+def _is_within(factor: ExpFactor, loss: Loss) -> bool:
     """Return whether p <= E q."""
     return excess_sign(loss.p, loss.q, factor.epsilon) <= 0
 
@@ -400,7 +400,7 @@ def _corners(pieces: Sequence[Piece], most: Budget) -> list[Budget]:
 
 def _delta(part: ComposedEvidence, epsilon: Budget) -> Number | Excess:
     """Return the least δ of a part for an ε."""
-    gap = part.worst_gap(Factor.of(epsilon))
+    gap = part.worst_gap(ExpFactor.of(epsilon))
     return 0 if gap is None else excess(gap.p, gap.q, epsilon)
 
 
@@ -434,7 +434,7 @@ def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> 
         value = tight_epsilon(evidence, 0).value
         return (Beside(f"{distance} times ε is", _scaled_sum([(value, distance)])),)
     share = quantity.epsilon / distance
-    gap = evidence.worst_gap(Factor.of(share))
+    gap = evidence.worst_gap(ExpFactor.of(share))
     if gap is None:
         return (Beside("the group rule promises", number_amount(0)),)
     delta = excess(gap.p, gap.q, share)
@@ -457,7 +457,7 @@ def _grown(delta: Number | Excess, share: Budget, distance: int) -> Amount:
             above, below = (share * distance).exp_ball(bits) - 1, share.exp_ball(bits) - 1
             return ball * above / below
 
-    factor = Factor.of(share).value
+    factor = ExpFactor.of(share).value
     if isinstance(delta, Excess) or factor is None:
         enclosed = Enclosed(enclosure)
         return number_amount(1) if enclosed.compare(1) == 1 else enclosed_amount(enclosed, DIGITS)

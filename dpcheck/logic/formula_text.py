@@ -59,9 +59,9 @@ def _text(formula: StateFormula | PathFormula) -> tuple[str, int]:
         case Not(argument=argument) | PathNot(argument=argument):
             return _negation(argument), _UNARY
         case And(arguments=arguments) | PathAnd(arguments=arguments):
-            return _joined(arguments, "&", _AND)
+            return _joined_texts(arguments, "&", _AND)
         case Or(arguments=arguments) | PathOr(arguments=arguments):
-            return _joined(arguments, "|", _OR)
+            return _joined_texts(arguments, "|", _OR)
         case ProbabilityIs() | ProbabilityIn() | Private():
             return _operator_text(formula), _TIGHT
         case Next(argument=argument):
@@ -80,7 +80,7 @@ def _text(formula: StateFormula | PathFormula) -> tuple[str, int]:
             assert_never(formula)
 
 
-def _joined(
+def _joined_texts(
     arguments: tuple[StateFormula, ...] | tuple[PathFormula, ...], operator: str, binding: int
 ) -> tuple[str, int]:
     """Return a conjunction or disjunction; one without arguments is a truth value."""

@@ -145,7 +145,7 @@ def _level_and_text(node: Expression) -> tuple[int, str]:
             text = _text(operand, _UNARY)
             return _UNARY, f"ln{text}" if text.startswith("(") else f"ln {text}"
         case Index(base, indices):
-            return _POSTFIX, f"{_text(base, _POSTFIX)}[{_joined(indices)}]"
+            return _POSTFIX, f"{_text(base, _POSTFIX)}[{_joined_items(indices)}]"
         case TemporalInfix() | TemporalPrefix():
             return _temporal(node)
         case _:
@@ -200,20 +200,20 @@ def _atom(node: Expression) -> str:
             name = f'"{node.function.name}"' if node.function.quoted else node.function.name
             return f"{name}({_joined_arguments(node.arguments)})"
         case Tuple(items):
-            return f"({_joined(items)})"
+            return f"({_joined_items(items)})"
         case SetLiteral(items):
-            return f"{{{_joined(items)}}}"
+            return f"{{{_joined_items(items)}}}"
         case SetComprehension() | Binder() | Branches() | WeightedBranches():
             return _with_variable(node)
         case ProbabilityIs(sign, bound, path):
             return f"P{sign}{_bound(bound)} [ {surface_text(path)} ]"
         case ProbabilityIn(low, high, path):
-            return f"P in [{_joined((low, high))}] [ {surface_text(path)} ]"
+            return f"P in [{_joined_items((low, high))}] [ {surface_text(path)} ]"
         case ProbabilityOf(path):
             return f"P=? [ {surface_text(path)} ]"
         case Private(epsilon, delta, path):
             budget = (epsilon,) if delta is None else (epsilon, delta)
-            return f"D{{{_joined(budget)}}} [ {surface_text(path)} ]"
+            return f"D{{{_joined_items(budget)}}} [ {surface_text(path)} ]"
         case _:
             raise AssertionError(f"{type(node).__name__} binds less tight than an atom")
 
@@ -267,7 +267,7 @@ def _is_bound_atom(node: Expression) -> bool:
             return False
 
 
-def _joined(items: tuple[Expression, ...]) -> str:
+def _joined_items(items: tuple[Expression, ...]) -> str:
     return ", ".join(surface_text(item) for item in items)
 
 

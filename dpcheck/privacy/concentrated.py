@@ -64,7 +64,7 @@ def zcdp(directed: Sequence[LossDistribution]) -> Concentrated | None:
             return Concentrated(None, (fmpq(1), fmpq(1)), index)
     if all(losses.is_certain for losses in directed):
         return Concentrated(Budget.of(0), (fmpq(1), fmpq(1)), 0)
-    searches = [_Search(losses.losses, index) for index, losses in enumerate(directed)]
+    searches = [_OrderSearch(losses.losses, index) for index, losses in enumerate(directed)]
     found, open_ = _supremum(searches, 20, None)
     for bits in _FURTHER:
         if found.high != 0 or len({each.index for each in open_}) == 1:
@@ -108,7 +108,7 @@ class _Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _OrderSearch:
     """The losses of one directed pair."""
 
     losses: tuple[Loss, ...]
@@ -116,7 +116,7 @@ class _Search:
 
 
 def _supremum(
-    searches: Sequence[_Search], bits: int, known: Sequence[_Interval] | None
+    searches: Sequence[_OrderSearch], bits: int, known: Sequence[_Interval] | None
 ) -> tuple[_Interval, list[_Interval]]:
     """Return where the supremum is attained, its value known to about `bits` bits.
 
@@ -158,7 +158,7 @@ def _is_near(low: arb, high: arb, bits: int) -> bool:
     return bool((high - low) * arb(2) ** bits <= high) or bool(high == 0)
 
 
-def _needed(searches: Sequence[_Search]) -> int:
+def _needed(searches: Sequence[_OrderSearch]) -> int:
     """Return a precision at which all f(0) that are positive are seen to be so."""
     bits, different = 64, [each.losses for each in searches if len(each.losses) > 1]
     while True:

@@ -214,9 +214,13 @@ class Literals:
                 part = self.translated(argument, satisfying)
                 return terms.negation(part) if isinstance(part, int) else ~part
             case PathAnd(arguments):
-                return self._joined([self.translated(a, satisfying) for a in arguments], all_=True)
+                return self._joined_parts(
+                    [self.translated(a, satisfying) for a in arguments], all_=True
+                )
             case PathOr(arguments):
-                return self._joined([self.translated(a, satisfying) for a in arguments], all_=False)
+                return self._joined_parts(
+                    [self.translated(a, satisfying) for a in arguments], all_=False
+                )
             case Next(argument):
                 return terms.after(inner(argument))
             case Finally(argument, bound):
@@ -233,7 +237,7 @@ class Literals:
             case _:
                 assert_never(path)
 
-    def _joined(self, parts: list[BoolArray | int], *, all_: bool) -> BoolArray | int:
+    def _joined_parts(self, parts: list[BoolArray | int], *, all_: bool) -> BoolArray | int:
         """Return a conjunction or disjunction, of arrays pointwise."""
         arrays = [part for part in parts if not isinstance(part, int)]
         members = [part for part in parts if isinstance(part, int)]

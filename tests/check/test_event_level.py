@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.check import Holds, Undecided, Violated
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence, loss_graph
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixes
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
 from dpcheck.check.quantities.privacy import tight_epsilon
-from dpcheck.check.values.exp_factor import Factor
+from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.exact import Budget, Rational, divide, excess, exponential, multiply, subtract
 from dpcheck.limits import Limits
 from tests.check.building import (
@@ -81,7 +81,7 @@ def evidence_of(chain):
     table = sequence_table(chain, chain.initial, limits=Limits())
     listed = TableEvidence(PairedRows(table, chain.neighbors.pairs), chain.observation_text)
     merged = MergedEvidence(
-        loss_graph(chain, chain.neighbors.pairs, Limits()), chain.observation_text
+        merge_prefixes(chain, chain.neighbors.pairs, Limits()), chain.observation_text
     )
     return listed, merged
 
@@ -127,7 +127,7 @@ def test_both_kinds_of_evidence_agree_with_the_definition(chain, factor):
             assert worst.q == 0
         else:
             assert as_fraction(divide(worst.p, worst.q)) == exact
-        gap = evidence.worst_gap(Factor.of(budget))
+        gap = evidence.worst_gap(ExpFactor.of(budget))
         found = 0 if gap is None else as_fraction(excess(gap.p, gap.q, budget))
         assert found == oracle.delta(rows, pairs, factor)
 
@@ -154,14 +154,16 @@ def test_least_epsilon_for_a_delta_uses_the_delta_up(chain, allowed):
 def test_a_worst_event_has_the_probabilities_it_is_shown_with(chain):
     rows = rows_of(chain)
     listed, _ = evidence_of(chain)
-    gap = listed.worst_gap(Factor.of(ZERO))
+    gap = listed.worst_gap(ExpFactor.of(ZERO))
     if gap is None:
         return
     first, second = chain.neighbors.pairs[gap.pair].tolist()
     if not gap.is_forward:
         first, second = second, first
     table = listed.rows.table
-    event = [(table.outputs(k), int(table.end[k]) == 0) for k in listed.event(gap, Factor.of(ZERO))]
+    event = [
+        (table.outputs(k), int(table.end[k]) == 0) for k in listed.event(gap, ExpFactor.of(ZERO))
+    ]
     assert sum(rows[first].get(o, 0) for o in event) == as_fraction(gap.p)
     assert sum(rows[second].get(o, 0) for o in event) == as_fraction(gap.q)
 
@@ -169,7 +171,7 @@ def test_a_worst_event_has_the_probabilities_it_is_shown_with(chain):
 @pytest.mark.parametrize("budget", [Budget.of(fraction("1/2")), ln(2) / 2, ln(3) + fraction("1/2")])
 def test_irrational_budgets_agree_on_listed_and_merged_sequences(budget):
     for k in (1, 3, 5):
-        gaps = [each.worst_gap(Factor.of(budget)) for each in evidence_of(survey_chain(k))]
+        gaps = [each.worst_gap(ExpFactor.of(budget)) for each in evidence_of(survey_chain(k))]
         assert gaps[0] == gaps[1]
 
 
@@ -206,7 +208,7 @@ def test_powers_of_e_tie_with_their_own_budget():
         ),
     )
     assert value(double, epsilon()) == "exp(1)"
-    gaps = [each.worst_gap(Factor.of(half)) for each in evidence_of(double)]
+    gaps = [each.worst_gap(ExpFactor.of(half)) for each in evidence_of(double)]
     assert gaps[0] == gaps[1]
     assert gaps[0].p == multiply(low, low)
 
@@ -295,7 +297,7 @@ def endless_mechanisms(draw):
 @given(endless_mechanisms(), st.integers(1, 5), st.sampled_from(["1", "3/2", "4"]))
 def test_merged_prefixes_say_what_a_table_of_prefixes_says(chain, depth, factor):
     table = sequence_table(chain, chain.initial, limits=Limits(), depth=depth)
-    graph = loss_graph(chain, chain.neighbors.pairs, Limits(), depth=depth)
+    graph = merge_prefixes(chain, chain.neighbors.pairs, Limits(), depth=depth)
     listed = TableEvidence(PairedRows(table, chain.neighbors.pairs), chain.observation_text)
     merged = MergedEvidence(graph, chain.observation_text)
     ratios = [evidence.worst_ratio() for evidence in (listed, merged)]
@@ -303,7 +305,7 @@ def test_merged_prefixes_say_what_a_table_of_prefixes_says(chain, depth, factor)
     if ratios[0] is not None:
         assert ratios[0].p * ratios[1].q == ratios[1].p * ratios[0].q
     budget = ln(factor)
-    gaps = [evidence.worst_gap(Factor.of(budget)) for evidence in (listed, merged)]
+    gaps = [evidence.worst_gap(ExpFactor.of(budget)) for evidence in (listed, merged)]
     assert len({0 if gap is None else excess(gap.p, gap.q, budget) for gap in gaps}) == 1
 
 

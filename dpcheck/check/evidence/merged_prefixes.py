@@ -1,21 +1,21 @@
 """Event-level privacy of pairs whose output sequences are too many to list, by merging prefixes.
 
-After a prefix of outputs, a pair of neighbors has two *beliefs*: μ and ν, the weights of the
-states that runs from one and from the other are in. Let f(μ, ν) be the largest P(S) - E Q(S) over
+After a prefix of outputs, μ and ν are the weights of the states that runs from one and from the
+other of two neighbors are in. Let f(μ, ν) be the largest P(S) - E Q(S) over
 sets S of ways to go on, or the part of it that lies in sequences of one given ratio. Then
 
     f(c μ, c ν) = c f(μ, ν)   and   f(μ, ν) = Σ_o f(μ_o, ν_o)   over the next outputs o,
 
 because sequences with different prefixes are disjoint and p > E q does not change when both are
-scaled. So two prefixes whose pairs of beliefs are proportional carry the same privacy losses and
-are merged by adding their weights; and once μ is itself proportional to ν, all that follows has
-one loss, and the pair is a leaf. What remains is an acyclic graph of pairs of beliefs in lowest
-terms, shared by all pairs of neighbors and both directions, on which every quantity is one pass
-from the leaves. k independent answers of one person have O(k²) pairs of beliefs instead of 2^k
+scaled. So two prefixes whose pairs (μ, ν) are proportional carry the same privacy losses and are
+merged by adding their weights; and once μ is itself proportional to ν, all that follows has
+one loss, and the pair is a leaf. What remains is an acyclic graph of pairs (μ, ν) in lowest terms,
+shared by all pairs of neighbors and both directions, on which every quantity is one pass
+from the leaves. k independent answers of one person have O(k²) merged prefixes instead of 2^k
 sequences; n bits of which one differs have O(n 2^n) instead of 4^n.
 
 Where outputs go on without end, sequences are cut after a number of outputs: a prefix of that
-length is a leaf with the weights of both beliefs, for all sequences that begin with it. Nodes are
+length is a leaf with the weights of μ and ν, for all sequences that begin with it. Nodes are
 then told apart by their number of outputs too, so that the graph stays acyclic.
 """
 
@@ -43,7 +43,7 @@ from dpcheck.check.values.event_text import (
     many_sequences,
     output_sequence,
 )
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import (
     Number,
@@ -62,7 +62,7 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass, field
 
-Belief = tuple[tuple[int, Whole], ...]
+StateWeights = tuple[tuple[int, Whole], ...]
 Label = int
 Edge = tuple[Label, Whole, int]
 Scaled = tuple[Whole, Whole, Whole]
@@ -74,12 +74,12 @@ _BEAM = 8
 
 
 @dataclass(frozen=True, eq=False)
-class LossGraph:
-    """Pairs of beliefs in lowest terms, from the pairs of neighbors down to leaves.
+class MergedPrefixes:
+    """The graph of pairs (μ, ν) in lowest terms, from the pairs of neighbors down to leaves.
 
     roots [n_pairs] nodes. For an inner node n, `edges[n]` are (label, weight, node): the output
     shown or how the run ends, a weight over `scales[n]`, and what follows. For a leaf, `leaves[n]`
-    is (p, q), coprime; None else. `masses[n]` are the total weights of both beliefs of a node, and
+    is (p, q), coprime; None else. `masses[n]` are the total weights of μ and ν of a node, and
     `order` lists nodes after their successors.
     """
 
@@ -189,9 +189,9 @@ def _sum(left: tuple[Whole, Whole] | None, right: tuple[Whole, Whole]) -> tuple[
     return above, below
 
 
-def loss_graph(
+def merge_prefixes(
     chain: Chain, pairs: IntArray, limits: Limits, *, depth: int | None = None
-) -> LossGraph:
+) -> MergedPrefixes:
     """Return the graph for pairs [n_pairs, 2] of states of a chain with one output per transition.
 
     With `depth`, sequences are cut after so many outputs; without, the caller knows that they are
@@ -204,7 +204,7 @@ def loss_graph(
         for first, second in pairs.tolist()
     ]
     builder.expand_all()
-    return LossGraph(
+    return MergedPrefixes(
         roots,
         builder.edges,
         builder.scales,
@@ -234,16 +234,16 @@ class _Builder:
         self.futures = futures
         self.limits = limits
         self.depth = depth
-        self.numbers: dict[tuple[Belief, Belief, int], int] = {}
-        self.found: list[tuple[Belief, Belief, int]] = []
+        self.numbers: dict[tuple[StateWeights, StateWeights, int], int] = {}
+        self.found: list[tuple[StateWeights, StateWeights, int]] = []
         self.edges: list[list[Edge]] = []
         self.scales: list[Whole] = []
         self.leaves: list[tuple[Whole, Whole] | None] = []
         self.masses: list[tuple[Whole, Whole]] = []
         self._single: dict[tuple[int, int], _SingleStep] = {}
 
-    def node(self, mu: Belief, nu: Belief, level: int) -> tuple[int, Whole]:
-        """Return the node of a pair of beliefs, and the factor taken out."""
+    def node(self, mu: StateWeights, nu: StateWeights, level: int) -> tuple[int, Whole]:
+        """Return the node of a pair (μ, ν), and the factor taken out."""
         if level == self.depth or _is_alike(mu, nu):
             return self._leaf(_mass(mu), _mass(nu))
         divisor = _common_divisor(weight for _, weight in mu + nu)
@@ -261,8 +261,8 @@ class _Builder:
         self.leaves[node] = p, q
         return node
 
-    def _known(self, mu: Belief, nu: Belief, level: int) -> int:
-        """Return the node of a pair of beliefs in lowest terms."""
+    def _known(self, mu: StateWeights, nu: StateWeights, level: int) -> int:
+        """Return the node of a pair (μ, ν) in lowest terms."""
         key = mu, nu, level
         known = self.numbers.get(key)
         if known is None:
@@ -279,7 +279,7 @@ class _Builder:
         node = 0
         while node < len(self.found):
             if node % _CHECKED_EVERY == 0:
-                self.limits.check_time(f"{len(self.found)} pairs of beliefs found")
+                self.limits.check_time(f"{len(self.found)} merged prefixes found")
                 _check_number(len(self.found), self.limits)
             mu, nu, level = self.found[node]
             following = level if self.depth is None else level + 1
@@ -288,14 +288,14 @@ class _Builder:
             self.found[node] = ((), (), 0)
             node += 1
 
-    def _expand(self, node: int, mu: Belief, nu: Belief, level: int) -> None:
+    def _expand(self, node: int, mu: StateWeights, nu: StateWeights, level: int) -> None:
         """Fill in the edges of a node, to nodes of a level."""
         scale: Whole = 1
         for s, _ in mu + nu:
             scale = whole_lcm(scale, self.futures.rows[s][0])
         after: dict[Label, tuple[dict[int, Whole], dict[int, Whole]]] = {}
-        for side, belief in enumerate((mu, nu)):
-            for s, weight in belief:
+        for side, weights in enumerate((mu, nu)):
+            for s, weight in weights:
                 below, steps = self.futures.rows[s]
                 factor = weight * exact_quotient(scale, below)
                 for label, following in steps.items():
@@ -304,11 +304,11 @@ class _Builder:
                         states[t] = states.get(t, 0) + factor * numerator
         self.scales[node] = scale
         for label, (first, second) in after.items():
-            target, divisor = self.node(_belief(first), _belief(second), level)
+            target, divisor = self.node(_state_weights(first), _state_weights(second), level)
             self.edges[node].append((label, divisor, target))
 
-    def _expand_simply(self, node: int, mu: Belief, nu: Belief, level: int) -> bool:
-        """Fill in the edges of a node if its beliefs are, and stay, one state each.
+    def _expand_simply(self, node: int, mu: StateWeights, nu: StateWeights, level: int) -> bool:
+        """Fill in the edges of a node if μ and ν are, and stay, one state each.
 
         For an output that leads to one state on each side, with weights x and y, g = gcd(x, y):
         gcd(a x, b y) = g · gcd(a, y/g) · gcd(b, x/g) when gcd(a, b) = 1; a and b may be long,
@@ -350,9 +350,9 @@ class _Builder:
 
 
 def _check_number(n_found: int, limits: Limits) -> None:
-    """Raise `LimitReached` when there are too many pairs of beliefs: each is worth five states."""
+    """Raise `LimitReached` when there are too many merged prefixes: each is worth five states."""
     if 5 * n_found > limits.max_states:
-        limit = Limit("states", limits.max_states // 5, "pairs of beliefs of neighbors")
+        limit = Limit("states", limits.max_states // 5, "merged prefixes of outputs")
         charged = f"five states of the {limits.max_states} allowed are charged for each"
         raise LimitReached(limit, charged)
 
@@ -439,8 +439,8 @@ class _SingleStep:
     edges: tuple[tuple[Label, int, int, int, int, int], ...] | None
 
 
-def _belief(weights: dict[int, Whole]) -> Belief:
-    """Return weights of states as a belief."""
+def _state_weights(weights: dict[int, Whole]) -> StateWeights:
+    """Return weights as a tuple that is found again, in the order of the states."""
     return tuple(sorted(weights.items(), key=lambda item: item[0]))
 
 
@@ -454,15 +454,15 @@ def _common_divisor(weights: Iterable[Whole]) -> Whole:
     return divisor
 
 
-def _over(belief: Belief, divisor: Whole) -> Belief:
-    """Return a belief divided by a common divisor."""
+def _over(weights: StateWeights, divisor: Whole) -> StateWeights:
+    """Return weights divided by a common divisor."""
     if divisor == 1:
-        return belief
-    return tuple((s, exact_quotient(weight, divisor)) for s, weight in belief)
+        return weights
+    return tuple((s, exact_quotient(weight, divisor)) for s, weight in weights)
 
 
-def _is_alike(mu: Belief, nu: Belief) -> bool:
-    """Return whether one belief is a multiple of the other (zero included)."""
+def _is_alike(mu: StateWeights, nu: StateWeights) -> bool:
+    """Return whether weights are a multiple of others (zero included)."""
     if not mu or not nu:
         return True
     (_, u), (_, v) = mu[0], nu[0]
@@ -471,10 +471,10 @@ def _is_alike(mu: Belief, nu: Belief) -> bool:
     )
 
 
-def _mass(belief: Belief) -> Whole:
+def _mass(weights: StateWeights) -> Whole:
     """Return the total weight."""
     total: Whole = 0
-    for _, weight in belief:
+    for _, weight in weights:
         total = total + weight
     return total
 
@@ -488,7 +488,7 @@ def _number(weight: Whole) -> Number:
 class MergedEvidence:
     """What a loss graph says about its pairs of neighbors."""
 
-    graph: LossGraph
+    graph: MergedPrefixes
     output_text: Callable[[int], str]
     limits: Limits = field(default_factory=Limits)
 
@@ -501,7 +501,7 @@ class MergedEvidence:
         """There are many sequences, so none is certain."""
         return False
 
-    def worst_ratio(self) -> Gap | None:
+    def worst_ratio(self) -> EventGap | None:
         """Return the event of all sequences with the largest ratio, in a pair that has some.
 
         Of few pairs it is the one where the event is likeliest. None where every ratio is 1.
@@ -517,11 +517,11 @@ class MergedEvidence:
             return self._first(lambda p, q: (p, q) == worst)
         return self._best(lambda p, q: (p, q) == worst, lambda a, b: compare(a.p, b.p) > 0)
 
-    def worst_gap(self, factor: Factor) -> Gap | None:
+    def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return p - E q, the largest over all events, pairs and directions."""
         return self._best(_exceeding(factor), lambda a, b: a.exceeds(b, factor))
 
-    def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
+    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words, and sequences that carry much of it."""
         if factor is not None:
             wanted = _exceeding(factor)
@@ -542,7 +542,7 @@ class MergedEvidence:
             if (wanted(p, q) if is_forward else wanted(q, p))
         }
 
-    def _first(self, wanted: Wanted) -> Gap:
+    def _first(self, wanted: Wanted) -> EventGap:
         """Return the event of wanted leaves in the first pair that reaches one."""
         for is_forward in (True, False):
             event = self._event(wanted, is_forward=is_forward)
@@ -551,12 +551,14 @@ class MergedEvidence:
                 if reaching[root]:
                     first, second = self.graph.mass_below(root, event)
                     p, q = (first, second) if is_forward else (second, first)
-                    return Gap(p, q, pair, is_forward)
+                    return EventGap(p, q, pair, is_forward)
         raise AssertionError("every leaf is below some pair")
 
-    def _best(self, wanted: Wanted, is_better: Callable[[Gap, Gap], bool]) -> Gap | None:
+    def _best(
+        self, wanted: Wanted, is_better: Callable[[EventGap, EventGap], bool]
+    ) -> EventGap | None:
         """Return the best of the events of wanted leaves, over all pairs and both directions."""
-        best: Gap | None = None
+        best: EventGap | None = None
         for is_forward in (True, False):
             event = self._event(wanted, is_forward=is_forward)
             if not event:
@@ -564,7 +566,7 @@ class MergedEvidence:
             masses = self.graph.event_masses(event, self.limits)
             for pair, (first, second) in enumerate(masses):
                 p, q = (first, second) if is_forward else (second, first)
-                gap = Gap(p, q, pair, is_forward)
+                gap = EventGap(p, q, pair, is_forward)
                 if p != 0 and (best is None or is_better(gap, best)):
                     best = gap
         return best
@@ -626,7 +628,7 @@ class MergedEvidence:
         return output_sequence(outputs, GOES_ON)
 
 
-def _exceeding(factor: Factor) -> Wanted:
+def _exceeding(factor: ExpFactor) -> Wanted:
     """Return whether p > E q."""
     return lambda p, q: excess_sign(_number(p), _number(q), factor.epsilon) > 0
 

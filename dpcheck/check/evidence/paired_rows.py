@@ -37,7 +37,7 @@ from dpcheck.check.evidence.equal_rows import classes_by_limbs
 from dpcheck.check.evidence.float_probabilities import FloatArray, rounded_chances
 from dpcheck.check.evidence.number_codes import NumberCodes, number_codes
 from dpcheck.check.evidence.sequences import SequenceTable
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import (
     UNIT_ROUNDOFF,
     ExpPolynomial,
@@ -106,7 +106,7 @@ class PairedRows:
         is_rival = ~(top < np.fmax.reduce(top) * (1 - 2 * _MARGIN))
         return self._made_blocks(chosen[is_rival], limits)
 
-    def block_of(self, gap: Gap) -> Block:
+    def block_of(self, gap: EventGap) -> Block:
         """Return the one pair of rows a gap is about, in its direction."""
         block = self._block(np.array([gap.pair], np.int64))
         return block if gap.is_forward else block.reversed()
@@ -390,7 +390,7 @@ class Block:
             None if self.numbers is None else self.numbers[::-1],
         )
 
-    def exceeding(self, factor: Factor) -> BoolArray:
+    def exceeding(self, factor: ExpFactor) -> BoolArray:
         """Return where p > E q, [n_entries]."""
         if factor.value is not None and (factor.is_rational or self.numbers is not None):
             return self._exceeding_at(factor.value, None)
@@ -458,7 +458,7 @@ class Block:
         signs[differ] = np.where(np.asarray(p[differ] > q[differ], np.bool_), 1, -1)
         return signs if back is None else signs[back]
 
-    def ratio_gap(self, value: Number, k: int) -> Gap:
+    def ratio_gap(self, value: Number, k: int) -> EventGap:
         """Return p - E q for the entries of segment k where p = value · q, at least one."""
         stop = self.starts.item(k + 1) if k + 1 < len(self.starts) else len(self.p)
         chosen = self.equal_ratio(value, np.arange(self.starts.item(k), stop))
@@ -516,9 +516,9 @@ class Block:
         """Return the segments with some masked entry."""
         return [int(k) for k in distinct(self.segment[mask])]
 
-    def gap(self, k: int, p: Whole, q: Whole) -> Gap:
+    def gap(self, k: int, p: Whole, q: Whole) -> EventGap:
         """Return p - E q for whole sums over the scales of segment k."""
-        return Gap(
+        return EventGap(
             number(_whole(p), self.scales[self.p_scales[k]]),
             number(_whole(q), self.scales[self.q_scales[k]]),
             int(self.pair[k]),
@@ -530,7 +530,7 @@ class Block:
         gap = self.gap(int(self.segment[j]), self.p[j], self.q[j])
         return gap.p, gap.q
 
-    def event(self, gap: Gap, factor: Factor | None) -> BoolArray:
+    def event(self, gap: EventGap, factor: ExpFactor | None) -> BoolArray:
         """Return where p > E q; without a factor, where p/q is the ratio of the gap."""
         if factor is not None:
             return self.exceeding(factor)

@@ -98,7 +98,7 @@ def sequence_table(
     if depth is None and bool((ends[after_one_step(chain, sources)] >= 0).all()):
         return _one_output_table(chain, sources, ends, max_entries)
     for shared_by in (_SHARED_BY, None):
-        search = _Search(chain, sources, limits, max_entries)
+        search = _SequenceSearch(chain, sources, limits, max_entries)
         if _is_followed(search, ends, depth, shared_by):
             return _assembled(sources, search.found.parts, search.scales, search.tree)
         if not search.found.has_heads:
@@ -106,7 +106,7 @@ def sequence_table(
     return None
 
 
-class _Search:
+class _SequenceSearch:
     """What following all runs needs and makes."""
 
     def __init__(
@@ -119,7 +119,9 @@ class _Search:
         self.found = _Found(len(sources), self.scales, limits, max_entries)
 
 
-def _is_followed(search: _Search, ends: IntArray, depth: int | None, shared_by: int | None) -> bool:
+def _is_followed(
+    search: _SequenceSearch, ends: IntArray, depth: int | None, shared_by: int | None
+) -> bool:
     """Follow all runs to their ends, or for `depth` outputs; False if entries are too many.
 
     They are followed from heads where there are `shared_by` times as many entries (None: never).
@@ -430,7 +432,7 @@ def _as_finished(level: _Level, end: IntArray) -> _Finished:
     return _Finished(level.source, level.prefix, end, level.weight, level.scale)
 
 
-def _step(search: _Search, level: _Level) -> _Level:
+def _step(search: _SequenceSearch, level: _Level) -> _Level:
     """Return the entries after one more transition, equal ones merged.
 
     A weight w over D becomes w · numerator over D · (denominator of the row), which bounds it.

@@ -14,7 +14,7 @@ from dpcheck.check.values.event_text import (
     many_sequences,
     output_sequence,
 )
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, compare
 from dpcheck.limits import Limits
@@ -34,7 +34,7 @@ class TableEvidence:
         """The number of different sequences."""
         return self.rows.table.n_sequences
 
-    def worst_ratio(self) -> Gap | None:
+    def worst_ratio(self) -> EventGap | None:
         """Return (p, q) of an event with the largest p/q over all pairs and directions.
 
         The event is a set of sequences with one and the same ratio: all of them. With q = 0 it is
@@ -43,9 +43,9 @@ class TableEvidence:
         without = self._largest_without_counterpart()
         return self._largest_ratio() if without is None else without
 
-    def worst_gap(self, factor: Factor) -> Gap | None:
+    def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return p - E q, the largest over all events, pairs and directions; None without pairs."""
-        best: Gap | None = None
+        best: EventGap | None = None
         for block in self.rows.blocks(self.limits):
             mask = block.exceeding(factor)
             p_sums, q_sums = block.sums(mask)
@@ -55,7 +55,7 @@ class TableEvidence:
                     best = gap
         return best
 
-    def event(self, gap: Gap, factor: Factor | None) -> tuple[int, ...]:
+    def event(self, gap: EventGap, factor: ExpFactor | None) -> tuple[int, ...]:
         """Return the sequences of a gap's event, in its pair and direction.
 
         They are those with p > E q; without a factor, those with the gap's own ratio.
@@ -63,7 +63,7 @@ class TableEvidence:
         block = self.rows.block_of(gap)
         return tuple(block.sequence[block.event(gap, factor)].tolist())
 
-    def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
+    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words, and the sequences that carry most of p - q."""
         block = self.rows.block_of(gap)
         entries = marked(block.event(gap, factor))
@@ -80,9 +80,9 @@ class TableEvidence:
         outputs = map(self.output_text, self.rows.table.outputs(sequence))
         return output_sequence(outputs, int(self.rows.table.end[sequence]))
 
-    def _largest_without_counterpart(self) -> Gap | None:
+    def _largest_without_counterpart(self) -> EventGap | None:
         """Return the largest p of an event with q = 0."""
-        best: Gap | None = None
+        best: EventGap | None = None
         if self.rows.have_one_support:
             return None
         for block in self.rows.blocks(self.limits):
@@ -94,7 +94,7 @@ class TableEvidence:
                     best = gap
         return best
 
-    def _largest_ratio(self) -> Gap | None:
+    def _largest_ratio(self) -> EventGap | None:
         """Return the event of all sequences with the largest ratio, where q is never 0.
 
         Different rows have a ratio above 1 in some direction, since both sum to 1.

@@ -8,7 +8,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.check.formulas.truths import Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
 from dpcheck.check.values.comparisons import inequality, inequality_sides
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
 from dpcheck.exact import Number, compare, divide, excess, multiply, subtract
 from dpcheck.limits import LimitReached
@@ -162,7 +162,7 @@ def _known(name: str, bounds: Bounds) -> tuple[str, Amount]:
 def _ratio(p: Bounds, q: Bounds) -> Amount | None:
     """Return p/q: infinite over zero, None for 0/0 and where q may be either."""
     if _is_exact(p) and _is_exact(q):
-        return ratio_amount(Gap(p[0], q[0], 0, True))
+        return ratio_amount(EventGap(p[0], q[0], 0, True))
     return None if q[0] == 0 else between_amount(divide(p[0], q[1]), divide(p[1], q[0]))
 
 
@@ -172,19 +172,19 @@ def _worst(formula: Private, pairs: IntArray, truths: Truths) -> int:
     Pairs are ranked by lower bounds of their probabilities, which are exact where exact values are
     short.
     """
-    factor = Factor.of(formula.epsilon)
+    factor = ExpFactor.of(formula.epsilon)
     first = truths.bounds(formula.path, pairs[:, 0])
     second = truths.bounds(formula.path, pairs[:, 1])
-    worst: Gap | None = None
+    worst: EventGap | None = None
     for k, ((p, _), (q, _)) in enumerate(zip(first, second, strict=True)):
-        gap = Gap(p, q, k, True) if compare(p, q) >= 0 else Gap(q, p, k, False)
+        gap = EventGap(p, q, k, True) if compare(p, q) >= 0 else EventGap(q, p, k, False)
         if worst is None or _is_worse(gap, worst, factor, is_ratio=formula.delta == 0):
             worst = gap
     assert worst is not None, "there is a pair"
     return worst.pair
 
 
-def _is_worse(gap: Gap, other: Gap, factor: Factor, *, is_ratio: bool) -> bool:
+def _is_worse(gap: EventGap, other: EventGap, factor: ExpFactor, *, is_ratio: bool) -> bool:
     """Return whether a gap, or its ratio p/q, is larger; of infinite ratios the larger p counts."""
     if not is_ratio:
         return gap.exceeds(other, factor)

@@ -24,13 +24,13 @@ from dpcheck.check.quantities.privacy import (
     decide_event_claim,
     undecided_sequences,
 )
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Beside, Coverage, Outcome, Vacuity
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from dpcheck.check.evidence.merged_prefixes import LossGraph, MergedEvidence
+    from dpcheck.check.evidence.merged_prefixes import MergedEvidence, MergedPrefixes
 
 _MAX_PREFIX_ENTRIES = 200_000
 _MAX_DEPTH = 256
@@ -40,11 +40,11 @@ _ASKED_OUTPUTS = 2
 _MAX_CERTIFIED = 64
 _MAX_ENTRIES = 1 << 18
 
-_complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | LossGraph]]] = (
+_complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | MergedPrefixes]]] = (
     WeakKeyDictionary()
 )
 
-_prefix_graphs: WeakKeyDictionary[Chain, dict[tuple[bytes, int, int], LossGraph | None]] = (
+_prefix_graphs: WeakKeyDictionary[Chain, dict[tuple[bytes, int, int], MergedPrefixes | None]] = (
     WeakKeyDictionary()
 )
 
@@ -165,9 +165,9 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
         entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
         table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
         if table is None:
-            from dpcheck.check.evidence.merged_prefixes import loss_graph
+            from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 
-            found = loss_graph(chain, pairs, limits)
+            found = merge_prefixes(chain, pairs, limits)
         else:
             found = PairedRows(table, seen.pairs)
         limits.check_time("the outputs are listed")
@@ -223,12 +223,12 @@ def _merged_prefixes(seen: SeenPairs, depth: int) -> Iterator[tuple[int, Evidenc
         depth *= 2
 
 
-def _prefix_graph(seen: SeenPairs, depth: int) -> LossGraph | None:
+def _prefix_graph(seen: SeenPairs, depth: int) -> MergedPrefixes | None:
     """Return the graph of the first outputs, made once for all claims about the same pairs.
 
     None where it takes more than its share of the states allowed.
     """
-    from dpcheck.check.evidence.merged_prefixes import loss_graph
+    from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 
     pairs, n_allowed = seen.sources[seen.pairs], seen.limits.max_states // _SHARE_FOR_PREFIXES
     known = _prefix_graphs.setdefault(seen.chain, {})
@@ -236,7 +236,7 @@ def _prefix_graph(seen: SeenPairs, depth: int) -> LossGraph | None:
     if key not in known:
         some = replace(seen.limits, max_states=n_allowed)
         try:
-            known[key] = loss_graph(seen.chain, pairs, some, depth=depth)
+            known[key] = merge_prefixes(seen.chain, pairs, some, depth=depth)
         except LimitReached as reached:
             if reached.limit.kind != "states":
                 raise
@@ -279,7 +279,9 @@ def _decision(question: _Question, evidence: Evidence, *, is_complete: bool) -> 
     return decision
 
 
-def _certify(question: _Question, evidence: TableEvidence, gap: Gap, factor: Factor | None) -> None:
+def _certify(
+    question: _Question, evidence: TableEvidence, gap: EventGap, factor: ExpFactor | None
+) -> None:
     """Check the probabilities of a counterexample's event again, where it is short."""
     event = evidence.event(gap, factor)
     if len(event) > _MAX_CERTIFIED:

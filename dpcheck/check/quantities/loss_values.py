@@ -17,7 +17,7 @@ from dpcheck.check.values.amounts import (
     number_amount,
 )
 from dpcheck.check.values.event_text import EventText
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table
 from dpcheck.exact import (
     Budget,
@@ -55,7 +55,7 @@ class KnownLosses:
     n_pairs: int
     n_sequences: int | None
     names: Callable[[int], tuple[str, str]]
-    event_text: Callable[[Gap, Factor], EventText]
+    event_text: Callable[[EventGap, ExpFactor], EventText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +266,8 @@ def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Cell, ...]:
     amounts = (number_amount(piece.start), end, *map(number_amount, numbers))
     if line.pair < 0:
         return (*amounts, "", "", "")
-    gap = Gap(line.p, line.q, line.pair, line.is_forward)
-    event = known.event_text(gap, Factor.of_number(piece.start)).event
+    gap = EventGap(line.p, line.q, line.pair, line.is_forward)
+    event = known.event_text(gap, ExpFactor.of_number(piece.start)).event
     first, second = known.names(line.pair)
     names = (first, second) if line.is_forward else (second, first)
     return (*amounts, *names, event)

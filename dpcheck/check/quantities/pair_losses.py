@@ -2,7 +2,7 @@
 
 From a table of rows: outputs with one likelihood ratio are found by exact comparison with one of
 them, p_i q_j = p_j q_i, for all pairs of a block at once; most mechanisms have few ratios. From
-merged prefixes (`merging.LossGraph`): a leaf is a ratio already.
+merged prefixes (`merging.MergedPrefixes`): a leaf is a ratio already.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.weights.denominators import as_objects, weight_array
-from dpcheck.check.evidence.merged_prefixes import LossGraph
+from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 from dpcheck.check.evidence.paired_rows import Block, PairedRows
 from dpcheck.exact import ExpPolynomial, Number, Whole, exact_quotient, number, whole_gcd
 from dpcheck.limits import Limits
@@ -27,9 +27,9 @@ NumberedLosses = tuple[int, LossDistribution]
 """A pair of neighbors by its row among the pairs asked about, and its losses forward."""
 
 
-def pair_losses(rows: PairedRows | LossGraph, limits: Limits) -> list[NumberedLosses]:
+def pair_losses(rows: PairedRows | MergedPrefixes, limits: Limits) -> list[NumberedLosses]:
     """Return the losses of a representative of each pair of different rows."""
-    if isinstance(rows, LossGraph):
+    if isinstance(rows, MergedPrefixes):
         return _graph_losses(rows)
     found: list[NumberedLosses] = []
     for block in rows.blocks(limits):
@@ -38,7 +38,7 @@ def pair_losses(rows: PairedRows | LossGraph, limits: Limits) -> list[NumberedLo
     return found
 
 
-def losses_of_all(rows: PairedRows | LossGraph, limits: Limits) -> list[LossDistribution]:
+def losses_of_all(rows: PairedRows | MergedPrefixes, limits: Limits) -> list[LossDistribution]:
     """Return the losses of every pair, forward; pairs with equal rows share one object."""
     known: dict[object, LossDistribution] = {}
     found: list[LossDistribution] = []
@@ -55,7 +55,7 @@ def losses_of_all(rows: PairedRows | LossGraph, limits: Limits) -> list[LossDist
     return found
 
 
-def _graph_losses(graph: LossGraph) -> list[NumberedLosses]:
+def _graph_losses(graph: MergedPrefixes) -> list[NumberedLosses]:
     first: dict[int, int] = {}
     for pair, root in enumerate(graph.roots):
         first.setdefault(root, pair)

@@ -36,7 +36,7 @@ from dpcheck.check.values.comparisons import (
     inequality_sides,
 )
 from dpcheck.check.values.event_text import EventText
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import (
     Amount,
     Comparison,
@@ -92,13 +92,13 @@ class Evidence(Protocol):
     def n_sequences(self) -> int | None:
         """The number of different sequences where they were listed."""
 
-    def worst_ratio(self) -> Gap | None:
+    def worst_ratio(self) -> EventGap | None:
         """Return an event with the largest ratio; None where all pairs have equal rows."""
 
-    def worst_gap(self, factor: Factor) -> Gap | None:
+    def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return the event with the largest gap; None where no event has a positive one."""
 
-    def event_text(self, gap: Gap, factor: Factor | None) -> EventText:
+    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return the event of a gap in words; it came from `worst_ratio` if there is no factor."""
 
     def has_certain_rows(self) -> bool:
@@ -113,8 +113,8 @@ class Found:
     """
 
     value: Epsilon | Number | Excess | None
-    gap: Gap | None
-    factor: Factor | None
+    gap: EventGap | None
+    factor: ExpFactor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
 
 def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
     """Decide dp(ε, δ): by the largest ratio for δ = 0, else by the largest gap."""
-    factor = None if claim.delta == 0 else Factor.of(claim.epsilon)
+    factor = None if claim.delta == 0 else ExpFactor.of(claim.epsilon)
     evidence = setting.evidence
     gap = evidence.worst_ratio() if factor is None else evidence.worst_gap(factor)
     gap = _at_least_everything(gap, claim.epsilon, setting)
@@ -171,12 +171,14 @@ def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
     return Decision(Violated(example), shown=Found(None, gap, factor))
 
 
-def _at_least_everything(gap: Gap | None, epsilon: Budget, setting: Setting) -> Gap | None:
+def _at_least_everything(
+    gap: EventGap | None, epsilon: Budget, setting: Setting
+) -> EventGap | None:
     """Return the gap, or for ε < 0 that of the sure event if it is larger (equal rows have it)."""
     if setting.n_pairs == 0 or epsilon.sign() >= 0:
         return gap
-    sure = Gap(1, 1, 0, True)
-    return sure if gap is None or sure.exceeds(gap, Factor.of(epsilon)) else gap
+    sure = EventGap(1, 1, 0, True)
+    return sure if gap is None or sure.exceeds(gap, ExpFactor.of(epsilon)) else gap
 
 
 def _quantity(quantity: Quantity, evidence: Evidence) -> Found:
@@ -197,14 +199,14 @@ def tight_epsilon(evidence: Evidence, delta: Number) -> Found:
         if gap is None:
             return Found(Budget.of(0), None, None)
         return Found(None if gap.q == 0 else log(divide(gap.p, gap.q)), gap, None)
-    factor = Factor.of_number(1)
+    factor = ExpFactor.of_number(1)
     gap = evidence.worst_gap(factor)
     if gap is None or excess_sign(gap.p, gap.q, factor.epsilon, delta) <= 0:
         return Found(Budget.of(0), gap, factor)
     while True:
         if gap.q == 0:
             return Found(None, gap, factor)
-        reached = Factor.of_number(divide(subtract(gap.p, delta), gap.q))
+        reached = ExpFactor.of_number(divide(subtract(gap.p, delta), gap.q))
         following = evidence.worst_gap(reached)
         if following is None or (
             excess_sign(following.p, following.q, reached.epsilon, delta) <= 0
@@ -215,7 +217,7 @@ def tight_epsilon(evidence: Evidence, delta: Number) -> Found:
 
 def _tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
     """Return the least δ >= 0 with dp(ε, δ), and the event that needs it."""
-    factor = Factor.of(epsilon)
+    factor = ExpFactor.of(epsilon)
     gap = evidence.worst_gap(factor)
     value: Number | Excess = 0 if gap is None else excess(gap.p, gap.q, epsilon)
     return Found(value, gap, factor)
@@ -273,7 +275,7 @@ def _compared(value: Epsilon | Number | Excess | None, bound: Budget | Number | 
 
 
 def _counterexample(
-    gap: Gap, factor: Factor | None, epsilon: Budget, delta: Number, setting: Setting
+    gap: EventGap, factor: ExpFactor | None, epsilon: Budget, delta: Number, setting: Setting
 ) -> Counterexample:
     """Return the counterexample to p <= e^ε q + δ that a gap is."""
     return _example(
@@ -287,8 +289,8 @@ def _counterexample(
 
 
 def _example(
-    gap: Gap,
-    factor: Factor | None,
+    gap: EventGap,
+    factor: ExpFactor | None,
     setting: Setting,
     *,
     requirement: Phrase,
@@ -356,7 +358,7 @@ def comparison_phrase(
     return Phrase.of(f"{name} {claim.comparison} ", bound, f", but {name} {is_or_more} ", value)
 
 
-def _excess_over(claim: QuantityClaim, gap: Gap) -> Number | Excess | None:
+def _excess_over(claim: QuantityClaim, gap: EventGap) -> Number | Excess | None:
     """Return by how much the event exceeds the budget that the claim states."""
     match claim.quantity:
         case TightDelta(epsilon=epsilon):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from dpcheck.check.values.exp_factor import Gap
+from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.exact import (
     Budget,
@@ -84,7 +84,7 @@ def bound_amount(bound: Epsilon | Number | Excess | None) -> Amount:
     return INFINITE if bound is None else Amount(exact_text(bound), decimal(bound))
 
 
-def ratio_amount(gap: Gap) -> Amount | None:
+def ratio_amount(gap: EventGap) -> Amount | None:
     """Return p/q: infinite over zero, None for 0/0."""
     if gap.q == 0:
         return None if gap.p == 0 else INFINITE

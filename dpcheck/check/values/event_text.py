@@ -8,7 +8,7 @@ from functools import lru_cache
 from re import compile as pattern
 
 from dpcheck.check.values.amounts import growth_amount
-from dpcheck.check.values.exp_factor import Factor, Gap
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Ending, OutputSequence, Phrase, ShownEvent
 from dpcheck.exact import Number
 from dpcheck.records import dataclass
@@ -72,7 +72,7 @@ def _approximate(number: str) -> Decimal:
     return _COMPARED.divide(Decimal(above), Decimal(below or "1"))
 
 
-def many_sequences(n_sequences: int | None, gap: Gap, factor: Factor | None) -> Phrase:
+def many_sequences(n_sequences: int | None, gap: EventGap, factor: ExpFactor | None) -> Phrase:
     """Return a description of an event with too many sequences to list."""
     number = "" if n_sequences is None else f" {n_sequences:,}"
     if factor is not None:

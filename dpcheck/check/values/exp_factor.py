@@ -20,28 +20,28 @@ _LARGE = 2**4096
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class ExpFactor:
     """E = e^ε; `value` is None where E lies in no ℚ(e^r), as √2, or is too long to write down."""
 
     epsilon: Epsilon
     value: Number | None
 
     @staticmethod
-    def of(epsilon: Budget) -> Factor:
+    def of(epsilon: Budget) -> ExpFactor:
         """Return e^ε for a budget.
 
-        >>> Factor.of(Budget.ln(3)).value
+        >>> ExpFactor.of(Budget.ln(3)).value
         3
         """
         try:
-            return Factor(epsilon, epsilon.exp())
+            return ExpFactor(epsilon, epsilon.exp())
         except (IrrationalExponential, TooLarge):
-            return Factor(epsilon, None)
+            return ExpFactor(epsilon, None)
 
     @staticmethod
-    def of_number(value: Number) -> Factor:
+    def of_number(value: Number) -> ExpFactor:
         """Return a positive number as e^ε with ε = ln value."""
-        return Factor(log(value), value)
+        return ExpFactor(log(value), value)
 
     @property
     def is_rational(self) -> bool:
@@ -62,7 +62,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class EventGap:
     """The affine function p - E q of the factor, for an event of a pair of neighbors.
 
     `pair` is a row of the pairs asked about; `is_forward` tells whether p belongs to its first
@@ -74,7 +74,7 @@ class Gap:
     pair: int
     is_forward: bool
 
-    def exceeds(self, other: Gap, factor: Factor) -> bool:
+    def exceeds(self, other: EventGap, factor: ExpFactor) -> bool:
         """Return whether p - E q is greater than for the other."""
         p, q = subtract(self.p, other.p), subtract(self.q, other.q)
         return excess_sign(p, q, factor.epsilon) > 0

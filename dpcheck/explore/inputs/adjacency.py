@@ -151,7 +151,7 @@ def related(
     """
     if not left.n_rows or not right.n_rows:
         return np.empty((0, 2), np.int64)
-    search = _Search(left, right, tuple(equal), (), table, limits, one_table)
+    search = _PairSearch(left, right, tuple(equal), (), table, limits, one_table)
     if condition is None:
         return search.satisfying(search.blocks(()), ()).pairs
     names = frozenset(left.columns), frozenset(right.columns)
@@ -216,7 +216,7 @@ _Lookup = Callable[[IntArray], tuple[IntArray, IntArray]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _PairSearch:
     """Two sides; `equal` columns of them, and further values [n_rows] that have to be equal."""
 
     left: Side
@@ -454,8 +454,8 @@ class _Narrowed:
     those not settled, of which the first `n_certain` have a value on every pair.
     """
 
-    whole: _Search
-    search: _Search
+    whole: _PairSearch
+    search: _PairSearch
     left: IntArray
     right: IntArray
     conjuncts: Sequence[Expr]
@@ -472,7 +472,9 @@ class _Narrowed:
         return np.stack([rows, others]).T
 
 
-def _narrowed(search: _Search, conjuncts: Sequence[Expr], shapes: Mapping[str, Shape]) -> _Narrowed:
+def _narrowed(
+    search: _PairSearch, conjuncts: Sequence[Expr], shapes: Mapping[str, Shape]
+) -> _Narrowed:
     """Return the search among the rows on which conjuncts that read one side are true.
 
     A row that makes such a conjunct false makes the conjunction false in all pairs, provided that
@@ -503,7 +505,7 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr], shapes: Mapping[str, S
             break
         rows[id(side)] = kept[truth == TRUE]
     left, right = rows[id(search.left)], rows[id(search.right)]
-    inner = _Search(
+    inner = _PairSearch(
         _side_rows(search.left, left),
         _side_rows(search.right, right),
         search.equal,
@@ -521,7 +523,7 @@ def _narrowed(search: _Search, conjuncts: Sequence[Expr], shapes: Mapping[str, S
     return _Narrowed(search, inner, left, right, left_over, n_certain)
 
 
-def _across(conjunct: Expr, search: _Search) -> Iterator[tuple[Expr, Expr]]:
+def _across(conjunct: Expr, search: _PairSearch) -> Iterator[tuple[Expr, Expr]]:
     """Yield (e, f) where the conjunct says e = f, e reads the left side only and f the right."""
     match conjunct:
         case Apply("=", (one, other)):

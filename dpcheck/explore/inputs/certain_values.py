@@ -42,7 +42,7 @@ def shape_of_column(codes: IntArray, table: ValueTable) -> Shape:
     different = distinct(codes)
     if len(different) > MAX_VALUES:
         return VALUE
-    return _joined([_shape_of_value(value) for value in table.values(different)])
+    return _joined_shapes([_shape_of_value(value) for value in table.values(different)])
 
 
 def _shape_of_value(value: Value) -> Shape:
@@ -57,7 +57,7 @@ def _shape_of_value(value: Value) -> Shape:
             return VALUE
 
 
-def _joined(shapes: Sequence[Shape]) -> Shape:
+def _joined_shapes(shapes: Sequence[Shape]) -> Shape:
     """Return the narrowest shape of all."""
     if not shapes:
         return VALUE
@@ -67,7 +67,7 @@ def _joined(shapes: Sequence[Shape]) -> Shape:
     if isinstance(first, tuple):
         cells = [shape for shape in shapes if isinstance(shape, tuple) and len(shape) == len(first)]
         if len(cells) == len(shapes):
-            return tuple(_joined(column) for column in zip(*cells, strict=True))
+            return tuple(_joined_shapes(column) for column in zip(*cells, strict=True))
     return VALUE
 
 
@@ -85,7 +85,7 @@ def shape(expr: Expr, columns: Mapping[str, Shape]) -> Shape | None:
         case If(condition=condition, then=then, orelse=orelse):
             both = _together([shape(then, columns), shape(orelse, columns)])
             is_chosen = shape(condition, columns) == TRUTH and both is not None
-            return _joined(both) if is_chosen and both is not None else None
+            return _joined_shapes(both) if is_chosen and both is not None else None
         case Let(name=name, value=value, body=body):
             known = shape(value, columns)
             return None if known is None else shape(body, {**columns, name: known})

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from dpcheck.chain.arrays import are_first, differences, marked
+from dpcheck.chain.arrays import are_first, differences, end_to_end, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import in_order
 from dpcheck.chain.weights.denominators import concatenated, summed
@@ -203,8 +203,8 @@ class RawStates:
                 drawn = batch.drawn_of(part)
                 self.labelled_edges.append(LabelledEdges(source, drawn, targets))
             parts.append(_summed_up(source, targets, batch.weight_of(part)))
-        source = _joined([source for source, _, _ in parts])
-        target = _joined([target for _, target, _ in parts])
+        source = end_to_end([source for source, _, _ in parts])
+        target = end_to_end([target for _, target, _ in parts])
         self.add_edges(source, target, concatenated([weight for _, _, weight in parts]))
 
     def add_edges(self, source: IntArray, target: IntArray, weight: WeightArray) -> None:
@@ -223,7 +223,7 @@ class RawStates:
         n = self.n_states
         indptr, targets, weights = self._edges()
         self.check_time()
-        owners = _joined([source for source, _ in self.scales])
+        owners = end_to_end([source for source, _ in self.scales])
         known = concatenated([scale for _, scale in self.scales])
         scales: WeightArray = np.ones(n + 1, np.int64 if known.dtype == np.int64 else object)
         scales[owners] = known
@@ -238,9 +238,9 @@ class RawStates:
         labelled = None
         if self.labelled_edges is not None:
             labelled = LabelledEdges(
-                _joined([e.sources for e in self.labelled_edges]),
-                _joined([e.labels for e in self.labelled_edges]),
-                _stopped_at(n, _joined([e.targets for e in self.labelled_edges])),
+                end_to_end([e.sources for e in self.labelled_edges]),
+                end_to_end([e.labels for e in self.labelled_edges]),
+                _stopped_at(n, end_to_end([e.targets for e in self.labelled_edges])),
             )
         rows = Rows(indptr, targets, weights, scales)
         self.check_time()
@@ -256,7 +256,7 @@ class RawStates:
         n = self.n_states
         indptr, order = indptr_of(self._degrees()), None
         if any(before[-1] > after[0] for before, after in pairwise(self.sources)):
-            _, order = in_order(_joined(self.sources), n)
+            _, order = in_order(end_to_end(self.sources), n)
         self.sources = []
         self.check_time()
         targets = _emptied(self.targets)
@@ -291,7 +291,7 @@ class RawStates:
 
     def _run_to(self, state: int, drawn: int) -> tuple[str, ...]:
         """Describe a run: the inputs, then what each `~` gave and what was shown."""
-        parents, parent_drawn = _joined(self.parents), _joined(self.parent_drawn)
+        parents, parent_drawn = end_to_end(self.parents), end_to_end(self.parent_drawn)
         at = {
             int(number): (cut, k)
             for cut, table in self.tables.items()
@@ -348,10 +348,6 @@ def _emptied(parts: list[Array]) -> Array:
         whole[first : first + len(part)] = part
         first += len(part)
     return cast("Array", whole)
-
-
-def _joined(arrays: list[IntArray]) -> IntArray:
-    return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, np.int64), *arrays])
 
 
 def _are_in_order(source: IntArray, target: IntArray) -> bool:

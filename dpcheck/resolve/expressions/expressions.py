@@ -579,10 +579,10 @@ def _logic(tree: surface.Junction | surface.Implication, scope: Scope) -> Expr:
         if not is_neutral:
             kept.append(expr)
             inner = scope.uncertain()
-    return _joined(tree, kept)
+    return _joined_conditions(tree, kept)
 
 
-def _joined(tree: surface.Junction, kept: list[Expr]) -> Expr:
+def _joined_conditions(tree: surface.Junction, kept: list[Expr]) -> Expr:
     """Return the operation on the operands left: neutral ones are gone.
 
     Nothing after a decisive constant is evaluated; nothing before it may be dropped, since it

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from dpcheck.chain.arrays import end_to_end
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import NARROW, Graph
 from dpcheck.chain.sets import distinct
@@ -144,7 +145,7 @@ class _Sparse:
             self._entries.update(zip(states.tolist(), numbers.tolist(), strict=True))
 
 
-class _Search:
+class _ProductSearch:
     """The product under construction: states numbered as found, rows filled in that order."""
 
     def __init__(
@@ -223,7 +224,7 @@ class _Search:
         self.row_lengths.append(lengths)
         self.row_targets.append(numbers)
         self.row_edges.append(edges)
-        return _joined(self.states[first:]), _joined(self.formulas[first:])
+        return end_to_end(self.states[first:]), end_to_end(self.formulas[first:])
 
     def expand_narrow(self, states: IntArray, formulas: IntArray) -> tuple[IntArray, IntArray]:
         """Fill rows state by state until the frontier is empty or wide; return the frontier."""
@@ -287,20 +288,16 @@ class _Search:
         """Return the finished product."""
         n = self.n_found
         indptr = np.zeros(n + 3, np.int64)
-        np.cumsum(_joined(self.row_lengths), out=indptr[1 : n + 1])
+        np.cumsum(end_to_end(self.row_lengths), out=indptr[1 : n + 1])
         indptr[n + 1 :] = indptr[n]
-        targets = _placed(_joined(self.row_targets), n)
+        targets = _placed(end_to_end(self.row_targets), n)
         return Product(
             _placed(starts, n),
-            _joined(self.states),
-            _joined(self.formulas),
+            end_to_end(self.states),
+            end_to_end(self.formulas),
             Graph(indptr, targets),
-            _joined(self.row_edges),
+            end_to_end(self.row_edges),
         )
-
-
-def _joined(parts: list[IntArray]) -> IntArray:
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
 def _placed(numbers: IntArray, n: int) -> IntArray:
@@ -331,10 +328,10 @@ def product(
     `classes` [n_states] are the classes of the chain's states, -1 where no path of interest goes.
     Raises `LimitReached` with the count when there are more product states than allowed.
     """
-    search = _Search(graph, classes, progression, limits)
+    search = _ProductSearch(graph, classes, progression, limits)
     first = search.settled.lookup(formulas, classes[states])
     starts, _ = search.number(states, first)
-    frontier = _joined(search.states), _joined(search.formulas)
+    frontier = end_to_end(search.states), end_to_end(search.formulas)
     while len(frontier[0]):
         limits.check_time(f"{search.n_found} {PRODUCT}")
         narrow = len(frontier[0]) < NARROW

@@ -112,7 +112,7 @@ class Terms:
         if FALSE in members or any(self._negations.get(part) in members for part in members):
             return FALSE
         members.discard(TRUE)
-        return self._joined(members, TRUE, Conjunction)
+        return self._joined_terms(members, TRUE, Conjunction)
 
     def either(self, *parts: int) -> int:
         """Return a disjunction."""
@@ -120,7 +120,7 @@ class Terms:
         if TRUE in members or any(self._negations.get(part) in members for part in members):
             return TRUE
         members.discard(FALSE)
-        return self._joined(members, FALSE, Disjunction)
+        return self._joined_terms(members, FALSE, Disjunction)
 
     def _members(self, parts: tuple[int, ...], kind: type[Conjunction | Disjunction]) -> set[int]:
         members: set[int] = set()
@@ -129,7 +129,9 @@ class Terms:
             members.update(term.parts if isinstance(term, kind) else (part,))
         return members
 
-    def _joined(self, members: set[int], empty: int, kind: type[Conjunction | Disjunction]) -> int:
+    def _joined_terms(
+        self, members: set[int], empty: int, kind: type[Conjunction | Disjunction]
+    ) -> int:
         if not members:
             return empty
         dual = Disjunction if kind is Conjunction else Conjunction

@@ -217,7 +217,7 @@ class _Digits:
 
     def value(self, column: int) -> int:
         """Return X of one asked state after all digits."""
-        return _joined([int(values[column]) for values in self.asked], self.bits)
+        return _joined_digits([int(values[column]) for values in self.asked], self.bits)
 
 
 def lifted_values(system: System, asked: IntArray, limits: Limits) -> list[Number]:
@@ -271,7 +271,7 @@ def _keep(found: _Digits, digit: Digit, asked: IntArray) -> None:
         found.everywhere.append(digit.values)
 
 
-def _joined(digits: list[int], bits: list[int]) -> int:
+def _joined_digits(digits: list[int], bits: list[int]) -> int:
     """Return the integer whose digits, of so many bits each, are given; halves, then wholes."""
     while len(digits) > 1:
         if len(digits) % 2:
