@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
 from dpcheck.cli import signals
-from dpcheck.cli.checking import check_as_text, refuse_as_json, say
+from dpcheck.cli.checking import OUTPUTS, check_as_text, refuse_as, say
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -58,8 +58,9 @@ def _commanded(arguments: Sequence[str]) -> int:
     try:
         status = dpcheck.main(list(arguments), prog_name="dpcheck", standalone_mode=False)
     except click.ClickException as mistake:
-        if _is_for_programs(arguments):
-            refuse_as_json(mistake.format_message())
+        form = _output_asked(arguments)
+        if form is not None:
+            refuse_as(form, mistake.format_message())
         else:
             mistake.show()
         return 2  # click has 1 for a file that cannot be written; 1 is a claim that is not so
@@ -68,12 +69,13 @@ def _commanded(arguments: Sequence[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _is_for_programs(arguments: Sequence[str]) -> bool:
-    """Return whether a call of `check` asks for JSON, as far as one can tell from a wrong call."""
+def _output_asked(arguments: Sequence[str]) -> str | None:
+    """Return which of `OUTPUTS` a call of `check` asks for, as far as a wrong call tells."""
     before = list(takewhile(lambda argument: argument != "--", arguments))
     forms = [second for first, second in pairwise(before) if first == "--format"]
     forms += [a.removeprefix("--format=") for a in before if a.startswith("--format=")]
-    return before[:1] == ["check"] and "json" in forms
+    asked = [form for form in forms if form in OUTPUTS]
+    return asked[0] if asked and before[:1] == ["check"] else None
 
 
 def _crashed() -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from dpcheck import __version__
 from dpcheck.cli import signals
@@ -16,25 +16,40 @@ if TYPE_CHECKING:
     from dpcheck.report.answers import Event, Summary
 
 
-def check_as_json(paths: Sequence[str], options: Options) -> int:
-    """Check the claims of model files and write one JSON object; return the exit status."""
-    from dpcheck.report import crash_lines, json_text, writer
+def json_output(summary: Summary) -> str:
+    """Return a run as one JSON object."""
+    from dpcheck.report.json_output import json_text
+
+    return json_text(summary, __version__)
+
+
+OUTPUTS: Final[Mapping[str, Callable[[Summary], str]]] = {"json": json_output}
+"""What is written once all is known, by the name that `--format` gives it. A new format is a file
+in `report` and a row here; each imports what it needs when it is asked for."""
+
+FORMATS: Final = ("text", *OUTPUTS)
+"""What `--format` may name: text is written while the work goes on."""
+
+
+def check_as(form: str, paths: Sequence[str], options: Options) -> int:
+    """Check the claims of model files and write one of `OUTPUTS`; return the exit status."""
+    from dpcheck.report import crash_lines, writer
 
     summary = _collected(_events(paths, options, say), lambda _event: None)
-    sys.stdout.write(json_text(summary, __version__) + "\n")
+    sys.stdout.write(OUTPUTS[form](summary) + "\n")
     sys.stdout.flush()
     if summary.crashes:
         writer(sys.stderr)(crash_lines(summary.crashes))
     return _ended(summary)
 
 
-def refuse_as_json(reason: str) -> None:
-    """Write the JSON object of a call that cannot be read: nothing is checked."""
+def refuse_as(form: str, reason: str) -> None:
+    """Write, as one of `OUTPUTS`, why a call cannot be read: nothing is checked."""
     from dpcheck.diagnostics.files import WrongCall
-    from dpcheck.report import Summary, json_text
+    from dpcheck.report import Summary
 
     words = reason[:1].lower() + reason[1:].rstrip(".")
-    sys.stdout.write(json_text(Summary((), (WrongCall(None, words),)), __version__) + "\n")
+    sys.stdout.write(OUTPUTS[form](Summary((), (WrongCall(None, words),))) + "\n")
 
 
 def check_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool = False) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 import click
 
 from dpcheck import __version__
-from dpcheck.cli.checking import check_as_json, check_as_text, say
+from dpcheck.cli.checking import FORMATS, check_as, check_as_text, say
 from dpcheck.cli.memory import available_memory, memory_of
 from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
 
@@ -133,7 +133,7 @@ def _limits(command: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(FORMATS),
     default="text",
     show_default=True,
     help="How to write the results.",
@@ -174,9 +174,9 @@ def check(
 
     text = _standard_input() if STANDARD_INPUT in paths else None
     options = Options(definitions, select, limits, strict_vacuity, allow_empty, text)
-    if form == "json":
-        return check_as_json(paths, options)
-    return check_as_text(paths, options, is_quiet=quiet)
+    if form == "text":
+        return check_as_text(paths, options, is_quiet=quiet)
+    return check_as(form, paths, options)
 
 
 def _standard_input() -> bytes:
