@@ -1,4 +1,4 @@
-"""Evidence for verdicts, checked again; never imports `solve`."""
+"""Evidence for verdicts comes in; whether it holds, checked without `solve`, goes out."""
 
 from dpcheck.certify.evidence import (
     certify_event,

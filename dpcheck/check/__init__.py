@@ -1,4 +1,4 @@
-"""Claims on chains: verdicts with evidence."""
+"""Claims on explored chains come in; verdicts with evidence go out."""
 
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged
 from dpcheck.check.values.verdicts import (

@@ -1,1 +1,1 @@
-"""The diagnostics room."""
+"""What was found wrong comes in, with its place and values; mistakes that explain it go out."""

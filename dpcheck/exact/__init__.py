@@ -1,4 +1,4 @@
-"""Exact numbers: ℚ, ℚ(e^r), budgets r' + Σ m_i ln a_i, and decided comparisons between them."""
+"""Exact numbers come in; decided comparisons, ℚ(e^r) and budgets r + Σ m_i ln a_i go out."""
 
 from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, floor_of_quotient, log
 from dpcheck.exact.comparison import (

@@ -1,4 +1,4 @@
-"""The explore room: from a mechanism or an explicit chain to labelled arrays, in batches."""
+"""A mechanism or an explicit chain comes in; a chain with labels and neighbor pairs goes out."""
 
 from dpcheck.explore.explore import explore
 from dpcheck.explore.explored import Explored, Labelling, labelled

@@ -1,1 +1,1 @@
-"""The logic room."""
+"""Claims with names resolved come in; formulas, claims and quantities as frozen data go out."""

@@ -1,4 +1,4 @@
-"""The parse room: text to surface tree. The grammar is `grammar/dpm.lark`."""
+"""Text comes in; a surface tree and syntax mistakes go out. See `grammar/dpm.lark`."""
 
 from dpcheck.parse.parse import Parsed, ParsedExpression, parse_expression, parse_model
 

@@ -1,4 +1,4 @@
-"""The stages in order, for every file and every claim."""
+"""Paths and options come in; an event a stage, and an answer a claim, go out."""
 
 from dpcheck.pipeline.run import Options, check_paths
 

@@ -1,1 +1,1 @@
-"""What two exact distributions tell apart: privacy losses and every quantity made of them."""
+"""Pairs of exact distributions come in; privacy losses and quantities of them go out."""

@@ -1,4 +1,4 @@
-"""Verdicts and mistakes as people and programs read them: text, terminal, JSON."""
+"""Answers and mistakes come in; text, drawings for a terminal, and JSON go out."""
 
 from dpcheck.report.answers import (
     Answer,

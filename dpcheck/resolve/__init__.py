@@ -1,4 +1,4 @@
-"""The resolve room: names, kinds, constants and composition; a surface tree becomes a model."""
+"""Surface trees come in; claims with targets, names and constants resolved, go out."""
 
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.model import instantiate, resolve_model

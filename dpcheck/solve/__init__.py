@@ -1,4 +1,4 @@
-"""Exact probabilities of path formulas and of reachability on chains."""
+"""Chains and path formulas come in; exact probabilities, or certified bounds, go out."""
 
 from dpcheck.solve.paths import path_bounds, path_estimates, path_probabilities
 from dpcheck.solve.reachability.reach import reach_probabilities

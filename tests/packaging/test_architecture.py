@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names things that exist, and the house keeps its own rules."""
+"""ARCHITECTURE.md and CONTRIBUTING.md name what exists, and the house keeps its own rules."""
 
 from __future__ import annotations
 
@@ -33,6 +33,44 @@ def test_every_room_has_its_paragraph():
     }
     described = set(re.findall(r"\*\*(\w+)\*\*", PAGE))
     assert rooms - described == set()
+
+
+def test_every_wing_has_its_paragraph():
+    rooms = ROOT / "dpcheck"
+    wings = {
+        f"{path.parent.parent.name}.{path.parent.name}"
+        for path in rooms.glob("*/*/__init__.py")
+        if path.parent.parent.parent == rooms
+    }
+    assert len(wings) >= 16
+    assert wings - set(re.findall(r"\*\*(\w+\.\w+)\*\*", PAGE)) == set()
+
+
+WORDS_OF_THE_LANGUAGE = {"compose", "dp", "forall", "group"}
+
+
+def test_every_file_that_a_paragraph_of_a_wing_names_is_there():
+    missing = []
+    for wing, text in re.findall(r"\*\*(\w+\.\w+)\*\*(.+?)(?=\n\n|\n- )", PAGE, flags=re.DOTALL):
+        folder = ROOT / "dpcheck" / wing.replace(".", "/")
+        names = re.findall(r"`([a-z_]+)`", text)
+        missing += [f"{wing}: {name}" for name in names if not (folder / f"{name}.py").exists()]
+    assert [name for name in missing if name.split(": ")[1] not in WORDS_OF_THE_LANGUAGE] == []
+
+
+def test_every_package_says_in_one_line_what_comes_in_and_what_goes_out():
+    for path in (ROOT / "dpcheck").glob("*/**/__init__.py"):
+        if path.parent.name in {"cli", "std"}:
+            continue  # the command line is a door, libraries are models
+        said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        assert re.fullmatch(r".* comes? in\b.*; .* go(es)? out\b.*", said), path
+
+
+def test_every_path_that_contributing_names_is_there():
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`((?:dpcheck|tests|grammar|docs|benchmarks)/[\w./-]+)`", page)
+    assert len(named) >= 15
+    assert [name for name in named if "nnn" not in name and not (ROOT / name).exists()] == []
 
 
 def float_uses(tree):
