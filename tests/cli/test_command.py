@@ -411,7 +411,7 @@ def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
     assert seen == [(["good.dpm"], pipeline.Options(limits=defaults))]
 
 
-@pytest.mark.parametrize("arguments", [["check"], ["check", "-"], ["check", "--", "-a.dpm"]])
+@pytest.mark.parametrize("arguments", [["check"], ["check", "--", "-a.dpm"]])
 def test_a_call_without_files_or_with_dashes_is_read_by_its_options(folder, capsys, arguments):
     from dpcheck import cli
 
@@ -521,7 +521,7 @@ def test_a_drawing_says_where_it_is_and_replaces_no_other_file(tmp_path):
     assert drawing.read_text().startswith("<svg")
     refused = command(*asked, str(model))
     assert refused.returncode == 2
-    assert "error[DP012]" in refused.stderr
+    assert "error[DP011]" in refused.stderr
     assert model.read_text() == text
     lost = command(*asked, str(tmp_path / "no" / "x.svg"))
     assert lost.returncode == 2
