@@ -185,7 +185,7 @@ def test_timeout_is_for_each_claim(folder):
     (folder / "slow.dpm").write_text(ENDLESS + TRUE_CLAIM, "utf-8")
     started = time.monotonic()
     run = command("check", "slow.dpm", "--timeout", "1", "--format", "json", cwd=folder)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
     verdicts = {result["target"]: result["verdict"] for result in json_of(run)["results"]}
     assert verdicts == {"walk": "undecided", "survey": "holds"}
     assert run.returncode == 3

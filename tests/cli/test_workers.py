@@ -146,13 +146,13 @@ def test_a_worker_that_does_not_hear_is_killed_soon_after_its_time(monkeypatch):
     began = time.monotonic()
     (found,) = stops(RunLimits(timeout=0.5), lambda: fmpz(7) ** 40_000_000 % fmpz(3) ** 30_000_000)
     assert found.limit == Limit("time", 0.5)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_long_silence_is_told_again_and_again(monkeypatch):
     monkeypatch.setattr(workers, "FIRST_WAIT", 0.1)
     heard = []
-    work = Work(lambda _told: iter([time.sleep(0.9)]), lambda *_: ((), False), lambda _event: False)
+    work = Work(lambda _told: iter([time.sleep(2)]), lambda *_: ((), False), lambda _event: False)
     list(supervised(work, RunLimits(), heard.append))
     assert heard[:3] == [0.1, 0.2, 0.4]
 
@@ -178,4 +178,4 @@ def test_hostile_files_end_within_the_limits_of_the_run(tmp_path):
     assert done.returncode in (1, 2, 3), done.stderr
     assert b"Traceback" not in done.stderr
     assert "crashes" not in json.loads(done.stdout)
-    assert time.monotonic() - began < 15 + 2 + 6  # to start on a busy machine takes seconds
+    assert time.monotonic() - began < 15 + 2 + 20  # to start on a busy machine takes seconds
