@@ -82,7 +82,7 @@ class Graph:
         return Graph(indptr, self.sources[self.backward_edges])
 
     def edges_from(self, states: IntArray) -> IntArray:
-        """Return the edges that leave the states, ordered by state."""
+        """Return the edges [n_edges] that leave the states [n], ordered by state."""
         return ranges(self.indptr[states], self.degrees[states])
 
     def edges_of(self, states: IntArray | slice) -> IntArray | slice:
@@ -90,11 +90,11 @@ class Graph:
         return entries_of(self.indptr, states)
 
     def edges_into(self, states: IntArray) -> IntArray:
-        """Return the edges that lead to the states, in increasing order."""
+        """Return the edges [n_edges] that lead to the states [n], in increasing order."""
         return np.sort(self.backward_edges[self.backward.edges_from(states)])
 
     def successors(self, states: IntArray) -> IntArray:
-        """Return the successors of the given states, concatenated in their order."""
+        """Return the successors [n_edges] of the states [n], concatenated in their order."""
         return self.targets[self.edges_of(states)]
 
 

@@ -119,3 +119,27 @@ def test_nothing_prints_outside_of_the_command_line():
 def test_no_room_is_called_after_nothing():
     banned = {"utils", "helpers", "common", "misc"}
     assert not [path for path in SOURCES if path.stem in banned or path.parent.name in banned]
+
+
+ARRAYS = {"IntArray", "BoolArray", "FloatArray", "WeightArray"}
+WITHOUT_SHAPES = 379
+"""How many functions take or return arrays without a shape in their docstring: it only falls."""
+
+
+def takes_or_returns_arrays(function):
+    arguments = function.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    annotations = [argument.annotation for argument in given] + [function.returns]
+    names = {getattr(node, "id", "") for found in annotations if found for node in ast.walk(found)}
+    return not names.isdisjoint(ARRAYS)
+
+
+def test_no_more_functions_of_arrays_go_without_shapes():
+    without = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef) and takes_or_returns_arrays(node)
+        if not re.search(r"\[(n|\d)\w*(, \w+)*\]", ast.get_docstring(node) or "")
+    ]
+    assert len(without) <= WITHOUT_SHAPES, without

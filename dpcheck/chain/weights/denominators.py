@@ -49,7 +49,7 @@ class Scales:
         return found
 
     def codes(self, values: WeightArray) -> IntArray:
-        """Return the codes of an array of denominators."""
+        """Return the codes [n] of denominators [n]."""
         if values.dtype == np.int64:
             present = distinct(np.asarray(values, np.int64))
             codes = np.array([self.code(v) for v in present.tolist()], np.int64)
@@ -57,15 +57,15 @@ class Scales:
         return np.fromiter((self.code(v) for v in values), np.int64, len(values))
 
     def weights(self, codes: IntArray) -> WeightArray:
-        """Return the denominators behind the codes."""
+        """Return the denominators [n] behind codes [n]."""
         return gathered(self.values, codes)
 
     def products(self, left: IntArray, right: IntArray) -> IntArray:
-        """Return the codes of the products, elementwise."""
+        """Return the codes [n] of the products, elementwise."""
         return self._pairwise(left, right, self._product)
 
     def lcms(self, left: IntArray, right: IntArray) -> IntArray:
-        """Return the codes of the least common multiples, elementwise."""
+        """Return the codes [n] of the least common multiples, elementwise."""
         return self._pairwise(left, right, self._lcm)
 
     def quotients(self, dividends: IntArray, divisors: IntArray) -> WeightArray:
@@ -218,7 +218,7 @@ def gathered(values: list[Whole], index: IntArray) -> WeightArray:
 
 
 def as_objects(weights: WeightArray) -> WeightArray:
-    """Return the weights as an object array."""
+    """Return the weights [n] as an object array [n]."""
     return weights.astype(object) if weights.dtype == np.int64 else weights
 
 
