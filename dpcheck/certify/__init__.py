@@ -7,11 +7,14 @@ from dpcheck.certify.evidence import (
     certify_violation,
     sequence_probability,
 )
+from dpcheck.certify.scores import ScoredRun, certify_score_event
 
 __all__ = [
+    "ScoredRun",
     "certify_event",
     "certify_reachability",
     "certify_rows",
+    "certify_score_event",
     "certify_violation",
     "sequence_probability",
 ]

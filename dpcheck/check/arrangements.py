@@ -22,13 +22,14 @@ from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
+from dpcheck.check.quantities.composed_bounds import Composition, decide_by_bounds, total
 from dpcheck.check.quantities.decide_quantity import (
     UNBOUNDED,
     decide_comparison,
     decide_on_losses,
 )
 from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
-from dpcheck.check.quantities.loss_values import KnownLosses, Side, sides_of
+from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
 from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon
 from dpcheck.check.values.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
@@ -62,7 +63,7 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
-from dpcheck.privacy.composition import composed
+from dpcheck.privacy.composition import composed, is_short
 from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.privacy.losses import Loss, LossDistribution
 from dpcheck.privacy.profile import Piece, profile
@@ -145,14 +146,18 @@ def decide_composition(
         return Outcome(UNBOUNDED, Coverage(n_initial, len(pairs)))
     known_parts = [part for part in parts if part is not None]
     times = [run.times for run in runs]
-    evidence = ComposedEvidence(tuple(enumerate(_composed(known_parts, times, limits))))
 
     def names(pair: int) -> tuple[str, str]:
         s, t = pairs[pair].tolist()
         return first.state_text(s), first.state_text(t)
 
-    known = KnownLosses(evidence.different, len(pairs), None, names, evidence.event_text)
-    outcome = _outcome(claim, evidence, known, n_initial)
+    together = list(zip(*known_parts, strict=True))
+    if all(is_short(list(zip(each, times, strict=True))) for each in dict.fromkeys(together)):
+        evidence = ComposedEvidence(tuple(enumerate(_composed(together, times, limits))))
+        known = KnownLosses(evidence.different, len(pairs), None, names, evidence.event_text)
+        outcome = _outcome(claim, evidence, known, n_initial)
+    else:
+        outcome = decide_by_bounds(claim, Composition(together, times, names, n_initial), limits)
     promises = _promises(claim, [ComposedEvidence(tuple(enumerate(p))) for p in known_parts], times)
     return with_fields(outcome, beside=(*outcome.beside, *promises))
 
@@ -176,12 +181,12 @@ def _part_losses(
 
 
 def _composed(
-    parts: Sequence[Sequence[LossDistribution]], times: Sequence[int], limits: Limits
+    pairs: Sequence[tuple[LossDistribution, ...]], times: Sequence[int], limits: Limits
 ) -> list[LossDistribution]:
     """Return the composed losses of every pair; pairs with equal parts are composed once."""
     known: dict[tuple[LossDistribution, ...], LossDistribution] = {}
     found = []
-    for together in zip(*parts, strict=True):
+    for together in pairs:
         if together not in known:
             known[together] = composed(list(zip(together, times, strict=True)), limits)
         found.append(known[together])
@@ -323,23 +328,7 @@ def _quantity_promises(
 def _sum_of_budgets(parts: Sequence[ComposedEvidence], times: Sequence[int]) -> Amount:
     """Return Σ times · ε."""
     found = [(tight_epsilon(part, 0).value, n) for part, n in zip(parts, times, strict=True)]
-    return _scaled_sum(found)
-
-
-def _scaled_sum(terms: Sequence[tuple[Epsilon | Number | Excess | None, int]]) -> Amount:
-    """Return Σ n·ε; infinite if one is."""
-    total = Budget.of(0)
-    is_budget = True
-    for value, n in terms:
-        if value is None:
-            return epsilon_amount(None)
-        if isinstance(value, Budget):
-            total = total + value * n
-        else:
-            is_budget = False
-    if is_budget:
-        return epsilon_amount(total)
-    return enclosed_amount(_sum_of_balls([(value, n) for value, n in terms]), DIGITS)
+    return Measured(total(found), None).amount(DIGITS)
 
 
 def _sum_of_balls(terms: Sequence[tuple[Epsilon | Number | Excess | None, int]]) -> Enclosed:
@@ -432,7 +421,11 @@ def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> 
     evidence = complete_evidence(seen)
     if not isinstance(quantity, TightDelta):
         value = tight_epsilon(evidence, 0).value
-        return (Beside(f"{distance} times ε is", _scaled_sum([(value, distance)])),)
+        return (
+            Beside(
+                f"{distance} times ε is", Measured(total([(value, distance)]), None).amount(DIGITS)
+            ),
+        )
     share = quantity.epsilon / distance
     gap = evidence.worst_gap(ExpFactor.of(share))
     if gap is None:

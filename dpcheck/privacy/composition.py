@@ -30,9 +30,18 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.limits import Limits, too_large
-from dpcheck.privacy.losses import Loss, LossDistribution, by_falling_ratio
+from dpcheck.privacy.losses import (
+    Loss,
+    LossDistribution,
+    by_falling_ratio,
+    common_exponent,
+    exponent_of,
+)
 
 _MAX_BITS = 1 << 33
+
+_SHORT, _SHORT_EXP, _SHORT_BITS = 20_000, 300, 1 << 28
+"""So many losses, in ℚ(e^r), and bits of masses take a second or two."""
 
 NO_LOSS = LossDistribution((Loss(1, 1, 1),), 0, 0)
 """The losses of a mechanism that shows nothing."""
@@ -53,15 +62,62 @@ def composed(
     """
     limits = limits or Limits()
     used = [(losses, times) for losses, times in parts if times > 0]
-    if any(isinstance(part, ExpNumber) for losses, _ in used for part in _numbers(losses)):
+    if _has_exp(used):
         return _composed_singly(used, limits)
     if any(not losses.losses for losses, _ in used):
         return LossDistribution((), 1, 1)
     return _composed_polynomials(used, limits)
 
 
-def _numbers(losses: LossDistribution) -> list[Number]:
-    return [part for loss in losses.losses for part in (loss.ratio, loss.p)]
+def is_short(parts: Sequence[tuple[LossDistribution, int]]) -> bool:
+    """Return whether composing exactly surely leads to few losses with short masses.
+
+    There are at most as many as products of powers, C(n + k - 1, k) a part, and at most as many as
+    combinations of exponents of the bases. Of those only few can be few, so they are sought only up
+    to that number.
+    """
+    used = [(losses, times) for losses, times in parts if times > 0]
+    n_terms = math.prod(math.comb(len(one.losses) + k - 1, k) for one, k in used)
+    if _has_exp(used):
+        return min(n_terms, _n_powers(used)) <= _SHORT_EXP
+    if n_terms > _SHORT:
+        n_terms = _n_exponents(used)
+    bits = sum(_denominator(losses).bit_length() * times for losses, times in used)
+    return n_terms <= _SHORT and n_terms * bits <= _SHORT_BITS
+
+
+def _n_powers(parts: Sequence[tuple[LossDistribution, int]]) -> int:
+    """Return how many multiples of one exponent composed losses are; of other losses, many."""
+    unit = common_exponent([losses for losses, _ in parts])
+    if unit is None:
+        return _SHORT_EXP + 1
+    ends = [(exponent_of(one.losses[i].ratio), k) for one, k in parts for i in (0, -1)]
+    return 1 + int(sum(abs(s) * k for s, k in ends if s is not None) / unit)
+
+
+def _n_exponents(parts: Sequence[tuple[LossDistribution, int]]) -> int:
+    """Return how many combinations of exponents composed ratios can have; of too many, some."""
+    least = min(times for _, times in parts)
+    integers = [x for losses, _ in parts for loss in losses.losses for x in _sides(loss.ratio)]
+    most = math.log(_SHORT, least + 1)
+    bases = coprime_bases(integers, most)
+    if len(bases) > most:
+        return _SHORT + 1
+    spread = [1] * len(bases)
+    for losses, times in parts:
+        columns = zip(*(_exponents(loss.ratio, bases) for loss in losses.losses), strict=True)
+        ends = [(max(column) - min(column)) * times for column in columns]
+        spread = [one + other for one, other in zip(spread, ends, strict=False)]
+    return math.prod(spread)
+
+
+def _has_exp(parts: Sequence[tuple[LossDistribution, int]]) -> bool:
+    """Return whether some number lies outside ℚ."""
+    return any(
+        isinstance(loss.ratio, ExpNumber) or isinstance(loss.p, ExpNumber)
+        for losses, _ in parts
+        for loss in losses.losses
+    )
 
 
 def _composed_singly(
@@ -133,8 +189,10 @@ def _sides(ratio: Number) -> tuple[int, int]:
     return int(exact.p), int(exact.q)
 
 
-def coprime_bases(integers: Sequence[int]) -> tuple[int, ...]:
+def coprime_bases(integers: Sequence[int], most: float = math.inf) -> tuple[int, ...]:
     """Return pairwise coprime integers > 1 of which all given positive ones are products.
+
+    It ends where there must be more than `most`: bases found on the way only become more.
 
     >>> coprime_bases([8, 12, 1, 25])
     (2, 3, 25)
@@ -151,6 +209,8 @@ def coprime_bases(integers: Sequence[int]) -> tuple[int, ...]:
                 break
         else:
             placed.append(value)
+        if len(placed) > most:
+            break
     return tuple(sorted(placed))
 
 
@@ -158,7 +218,7 @@ def _polynomial(
     losses: LossDistribution, bases: Sequence[int], context: fmpz_mpoly_ctx
 ) -> tuple[fmpz_mpoly, list[int], fmpz]:
     """Return P's masses as a polynomial, the exponents that belong to degree 0, a denominator."""
-    denominator = math.lcm(*(int(_rational(loss.p).q) for loss in losses.losses))
+    denominator = _denominator(losses)
     exponents = [_exponents(loss.ratio, bases) for loss in losses.losses]
     shift = [min(column) for column in zip(*exponents, strict=True)]
     terms = {
@@ -168,6 +228,10 @@ def _polynomial(
         for row, loss in zip(exponents, losses.losses, strict=True)
     }
     return context.from_dict(terms), shift, fmpz(denominator)
+
+
+def _denominator(losses: LossDistribution) -> int:
+    return math.lcm(*(int(_rational(loss.p).q) for loss in losses.losses))
 
 
 def _exponents(ratio: Number, bases: Sequence[int]) -> tuple[int, ...]:

@@ -29,10 +29,10 @@ from itertools import accumulate
 import numpy as np
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
-from dpcheck.exact import Budget, ExpNumber, Number
+from dpcheck.exact import Budget, Number
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import Limits
-from dpcheck.privacy.losses import Loss, LossDistribution
+from dpcheck.privacy.losses import Loss, LossDistribution, exponent_of
 from dpcheck.records import dataclass
 
 WORK_BITS = 256
@@ -294,10 +294,7 @@ def scores(losses: Sequence[Loss], step: fmpq) -> list[int]:
 
 def _multiple(ratio: Number, step: fmpq) -> int | None:
     """Return j where the ratio is e^(jh) exactly, else None."""
-    exponent: fmpq | None = fmpq(0) if ratio == 1 else None
-    if isinstance(ratio, ExpNumber):
-        term = ratio.monomial()
-        exponent = term[1] if term is not None and term[0] == 1 else None
+    exponent = exponent_of(ratio)
     if exponent is None:
         return None
     place = exponent / step
@@ -356,12 +353,16 @@ def _rounded_up(left: Lattice, right: Lattice, bits: int, tail_bits: int) -> Lat
 
     What either side lost is lost: at most the sum, by the union bound.
     """
-    unit = fmpz(1) << bits
-    product = -((-(left.masses * right.masses)) // unit)
-    masses = product.coeffs()
+    masses = _divided_up(left.masses * right.masses, bits).coeffs()
     first, last, light = _heavy(masses, bits - tail_bits)
     low = left.low + right.low + first
     return Lattice(fmpz_poly(masses[first:last]), low, left.lost + right.lost + light)
+
+
+def _divided_up(product: fmpz_poly, bits: int) -> fmpz_poly:
+    """Return a polynomial's masses over 2^bits, rounded up; flint's `//` rounds towards zero."""
+    almost = (fmpz(1) << bits) - 1
+    return (product + fmpz_poly([almost] * (product.degree() + 1))) // (almost + 1)
 
 
 def _event_product(
@@ -373,7 +374,7 @@ def _event_product(
     """
     unit = fmpz(1) << bits
     p_masses = ((left[0].masses * right[0].masses) // unit).coeffs()
-    q_masses = (-((-(left[1].masses * right[1].masses)) // unit)).coeffs()
+    q_masses = _divided_up(left[1].masses * right[1].masses, bits).coeffs()
     width = max(len(p_masses), len(q_masses))
     p_masses += [fmpz(0)] * (width - len(p_masses))
     q_masses += [fmpz(0)] * (width - len(q_masses))

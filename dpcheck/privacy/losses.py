@@ -13,8 +13,10 @@ falling ratio; P's mass where Q is zero is its mass at an infinite loss.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property, cmp_to_key
+from functools import cached_property, cmp_to_key, reduce
 from itertools import accumulate
+
+from flint import fmpq
 
 from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, subtract
 from dpcheck.records import dataclass
@@ -109,6 +111,22 @@ class LossDistribution:
                 break
             total = add(total, subtract(loss.p, multiply(factor, loss.q)))
         return total
+
+
+def exponent_of(ratio: Number) -> fmpq | None:
+    """Return s where the ratio is e^s with a rational s, else None."""
+    if isinstance(ratio, ExpNumber):
+        term = ratio.monomial()
+        return term[1] if term is not None and term[0] == 1 else None
+    return fmpq(0) if ratio == 1 else None
+
+
+def common_exponent(parts: Iterable[LossDistribution]) -> fmpq | None:
+    """Return the largest u > 0 of which all losses are multiples; None if there is none."""
+    exponents = [exponent_of(loss.ratio) for losses in parts for loss in losses.losses]
+    known = [each for each in exponents if each is not None]
+    unit = reduce(fmpq.gcd, known, fmpq(0))
+    return unit if len(known) == len(exponents) and unit != 0 else None
 
 
 def by_falling_ratio(losses: Iterable[Loss]) -> tuple[Loss, ...]:

@@ -167,7 +167,7 @@ def _cell(cell: Cell) -> str | dict[str, Any]:
 
 
 def _amount(amount: Amount) -> dict[str, Any]:
-    made: dict[str, Any] = {"exact": amount.exact}
+    made: dict[str, Any] = {} if amount.exact.startswith("in [") else {"exact": amount.exact}
     if amount.exp is not None:
         made["exp"] = amount.exp
     if amount.enclosure is not None:

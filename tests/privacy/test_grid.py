@@ -5,13 +5,13 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from flint import ctx, fmpq
+from flint import ctx, fmpq, fmpz_poly
 
 from dpcheck.exact import Budget, exponential, number, rational
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
-from dpcheck.privacy.grid import GridLosses
+from dpcheck.privacy.grid import GridLosses, Lattice, _event_product, _rounded_up
 from dpcheck.privacy.losses import LossDistribution, both_directions
 
 EPSILONS = [Budget.of(0), Budget.of(fmpq(1, 3)), Budget.ln(2), Budget.ln(3) * 2, Budget.of(4)]
@@ -139,3 +139,16 @@ def test_what_is_cut_off_counts_as_an_infinite_loss():
             value = ball_of(composed([(direction, 20)]).delta(epsilon.exp()), 128)
             assert cut.delta_above(epsilon).upper() >= value.lower()
             assert cut.delta_below(epsilon)[0].lower() <= value.upper()
+
+
+def test_products_of_masses_are_rounded_to_the_side_that_bounds():
+    drawn = Random(5)
+    for n in (1, 3, 200):
+        masses = [[drawn.randrange(1 << 17, 1 << 20) for _ in range(n)] for _ in range(2)]
+        left, right = (Lattice(fmpz_poly(each), 0) for each in masses)
+        exact = (left.masses * right.masses).coeffs()
+        up = _rounded_up(left, right, 30, 30)
+        down, also_up = _event_product((left, left), (right, right), 30, 30)
+        assert up.masses.coeffs() == [-(-int(mass) >> 30) for mass in exact]
+        assert also_up.masses.coeffs() == [-(-int(mass) >> 30) for mass in exact]
+        assert down.masses == fmpz_poly([int(mass) >> 30 for mass in exact])

@@ -130,11 +130,11 @@ def decide_on_losses(
     amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)
     pair = (Beside(f"between {names[0]} and {names[1]}"),) if names else ()
-    outcome = _decided(claim, quantity_text(quantity), found.value, amount, names)
+    outcome = verdict_on(claim, quantity_text(quantity), found.value, amount, names)
     return Outcome(outcome, coverage, vacuity, amount, (*found.beside, *pair))
 
 
-def _decided(
+def verdict_on(
     claim: Question, name: str, value: Measure, amount: Amount, states: tuple[str, ...]
 ) -> Value | Holds | Violated | Undecided:
     """Return the verdict on a value: report it, or compare it with the bound."""
@@ -211,7 +211,7 @@ def _decide_channel(
     total = _sum_of_maxima(seen, sources, limits)
     value = CHANNEL_VALUES[quantity.word](total, len(states))
     amount = quantity_amount(value)
-    verdict = _decided(claim, quantity.word, value, amount, ())
+    verdict = verdict_on(claim, quantity.word, value, amount, ())
     beside = (Beside(f"for {len(states)} equally likely inputs"),)
     return Outcome(verdict, coverage, (), amount, beside)
 
@@ -262,7 +262,7 @@ def _decide_least_error(
     assert worst is not None, "a claim is about some state"
     value, state = worst
     amount = INFINITE if value is None else number_amount(value)
-    verdict = _decided(claim, quantity.text, value, amount, (chain.state_text(state),))
+    verdict = verdict_on(claim, quantity.text, value, amount, (chain.state_text(state),))
     beside = (Beside(f"reached from {chain.state_text(state)}"),)
     n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
     return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from flint import arb
+
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.exact import (
@@ -12,6 +14,7 @@ from dpcheck.exact import (
     Excess,
     LogOf,
     Number,
+    Rational,
     decimal,
     divide,
     enclosure,
@@ -53,9 +56,35 @@ def between_amount(low: Number | Excess, high: Number | Excess) -> Amount:
 
 def _rounded(value: Number | Excess, direction: str) -> str:
     """Return a decimal of `ENCLOSED_DIGITS` digits on the given side of a value."""
-    end = enclosure(value)[direction == ROUND_CEILING]
-    context = Context(prec=ENCLOSED_DIGITS, rounding=direction)
-    return str(context.divide(Decimal(int(end.p)), Decimal(int(end.q)))).lower()
+    return _decimal_end(enclosure(value)[direction == ROUND_CEILING], ENCLOSED_DIGITS, direction)
+
+
+def _decimal_end(end: Rational, digits: int, direction: str) -> str:
+    """Return a decimal on the given side of an end, without trailing zeros."""
+    context = Context(prec=digits, rounding=direction)
+    text = str(context.divide(Decimal(int(end.p)), Decimal(int(end.q)))).lower()
+    mantissa, e, exponent = text.partition("e")
+    shortest = mantissa.rstrip("0").removesuffix(".") if "." in mantissa else mantissa
+    return f"{shortest}{e}{exponent}"
+
+
+def bounds_amount(low: arb, high: arb) -> Amount:
+    """Return a number >= 0 that is known to lie between the ends of two balls.
+
+    The bounds have a digit more than they share; the decimal is the upper one.
+
+    >>> bounds_amount(arb("0.64899924"), arb("0.64914754")).exact
+    'in [0.648999, 0.649148]'
+    """
+    if not low.is_finite():
+        return INFINITE
+    width = ((high - low) / high).abs_upper() if high.is_finite() else arb(1)
+    shared = -width.log_base(10).lower() if width > 0 else arb(ENCLOSED_DIGITS)
+    digits = min(ENCLOSED_DIGITS, max(3, int(shared.floor().fmpq().p) + 3))
+    below = _decimal_end(low.lower().fmpq(), digits, ROUND_FLOOR) if low > 0 else "0"
+    finite = high.is_finite()
+    above = _decimal_end(high.upper().fmpq(), digits, ROUND_CEILING) if finite else "inf"
+    return Amount(f"in [{below}, {above}]", above, enclosure=(below, above))
 
 
 def epsilon_amount(value: Epsilon | None) -> Amount:

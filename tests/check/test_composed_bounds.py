@@ -1,0 +1,166 @@
+"""Claims about compositions decided by bounds: as exact composition decides them, or undecided."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from random import Random
+
+import pytest
+from flint import fmpq
+
+from dpcheck.certify import certify_score_event
+from dpcheck.exact import Budget, number, subtract
+from dpcheck.privacy.composition import is_short
+from dpcheck.privacy.losses import LossDistribution
+from tests.checking import check_text
+
+MIX = """
+mechanism mix {
+  input x in 0..1
+  adjacent all
+  w ~ bernoulli(1/2)
+  y ~ bernoulli(if w then (if x = 1 then 11/20 else 9/20) else (if x = 1 then 13/25 else 12/25))
+  output (w, y)
+}
+mechanism noise {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, exp(-1/10)) clamped 0..3
+  output y
+}
+mechanism leak {
+  input x in 0..1
+  adjacent all
+  y ~ if x = 1 then {a: 1/50, b: 1/2, c: 12/25} else {b: 2/5, c: 3/5}
+  output y
+}
+"""
+
+TARGETS = ["compose(mix, 7)", "compose(noise, 5)", "compose(leak, 4)", "compose(mix, 5, leak, 2)"]
+QUANTITIES = ["epsilon", "epsilon(1/100)", "epsilon(1/5)", "delta(1/3)", "delta(ln 2)", "delta(20)"]
+OTHERS = ["total_variation", "renyi(2)"]
+
+
+@pytest.fixture
+def bounds_only(monkeypatch):
+    """Let no composition be short enough to be composed exactly."""
+
+    def choose(chosen):
+        monkeypatch.setattr("dpcheck.check.arrangements.is_short", lambda parts: not chosen)
+
+    return choose
+
+
+def values_of(target, quantities):
+    text = MIX + "\n".join(f"compute {target}: {quantity}" for quantity in quantities)
+    return [result["value"] for result in check_text(text)["results"]]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_bounds_enclose_the_exact_values(target, bounds_only):
+    bounds_only(False)
+    exact = values_of(target, QUANTITIES + OTHERS)
+    bounds_only(True)
+    found = values_of(target, QUANTITIES + OTHERS)
+    for one, other in zip(exact, found, strict=True):
+        value = float(one["decimal"])
+        low, high = map(float, other.get("enclosure", [other["decimal"]] * 2))
+        assert low * (1 - 1e-13) <= value <= high * (1 + 1e-13)
+        assert high == low or high - low <= 1.1e-4 * high
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_claims_are_decided_as_exact_composition_decides_them(target, bounds_only):
+    bounds_only(False)
+    delta, epsilon = (
+        float(v["decimal"]) for v in values_of(target, ["delta(1/3)", "epsilon(1/5)"])
+    )
+    claims = [
+        claim
+        for scale in (0.5, 0.99, 1.01, 1.5)
+        for claim in (
+            f"dp(1/3, {scale * delta:.12f})",
+            f"dp({scale * epsilon:.12f}, 1/5)",
+            f"delta(1/3) >= {scale * delta:.12f}",
+            f"epsilon(1/5) < {scale * epsilon:.12f}",
+            f"epsilon(1/5) = {scale * epsilon:.12f}",
+        )
+    ] + ["dp(1)", "dp(5)", "dp(-1, 1/2)", "epsilon = inf", "epsilon(1/100) < inf"]
+    text = MIX + "\n".join(f"check {target}: {claim}" for claim in claims)
+    exact = [result["verdict"] for result in check_text(text)["results"]]
+    bounds_only(True)
+    assert [result["verdict"] for result in check_text(text)["results"]] == exact
+
+
+def test_a_tight_claim_is_undecided_and_says_what_is_known():
+    text = MIX + "check compose(mix, 400): delta(0) <= total_variation"
+    (result,) = check_text(text)["results"]
+    assert result["verdict"] == "undecided"
+    assert "no enclosure separates" in result["reason"]["text"]
+
+
+def test_long_compositions_are_decided_with_an_event_that_is_checked_again():
+    text = (
+        MIX
+        + """
+    check   compose(mix, 400): dp(10, 1e-5)
+    check   compose(mix, 400): dp(30, 1e-5)
+    compute compose(mix, 400): epsilon(1e-5)
+    compute compose(mix, 400): profile
+    check   compose(mix, 400): dp(100)
+    check   compose(mix, 400): dp(10)
+    """
+    )
+    bad, good, value, table, pure, impure = check_text(text)["results"]
+    assert [bad["verdict"], good["verdict"], pure["verdict"]] == ["violated", "holds", "holds"]
+    assert "add up to at least" in bad["counterexample"]["event"][0]
+    p, q = map(float, bad["counterexample"]["decimals"])
+    assert p > 2.718281828459045**10 * q + 1e-5
+    low, high = map(float, value["value"]["enclosure"])
+    assert "exact" not in value["value"]
+    assert 10 < low < high < low * 1.0002
+    assert table["verdict"] == "undecided"
+    assert "states" not in table["reason"]["text"]
+    assert impure["verdict"] == "violated"
+
+
+def random_run(drawn):
+    """Return the outputs of one run with scores, and what only one side shows."""
+    n = drawn.randrange(2, 4)
+    rows = [[drawn.randrange(1, 9) for _ in range(n + 1)] for _ in range(2)]
+    p, q = ([number(weight, sum(row)) for weight in row] for row in rows)
+    outputs = [(drawn.randrange(-3, 4), p[i], q[i]) for i in range(n)]
+    return outputs, (p[n], q[n])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_score_events_have_the_probabilities_that_all_outcomes_add_up_to(seed):
+    drawn = Random(seed)
+    runs = [(*random_run(drawn), drawn.randrange(1, 4)) for _ in range(2)]
+    single = [run for run in runs for _ in range(run[2])]
+    least = drawn.randrange(-2, 3)
+    exact = [0, 0]
+    for side in (0, 1):
+        for outcome in product(*(outputs for outputs, _, _ in single)):
+            if sum(score for score, _, _ in outcome) >= least:
+                exact[side] += prod((chances[side] for _, *chances in outcome), start=fmpq(1))
+    exact[0] += 1 - prod((1 - only[0] for _, only, _ in single), start=fmpq(1))
+    (p_low, p_high), (q_low, q_high) = certify_score_event(
+        runs, least, Budget.of(-20), fmpq(1, 10**6)
+    )
+    assert p_low <= exact[0] <= p_high
+    assert q_low <= exact[1] <= q_high
+    assert p_high - p_low < fmpq(1, 10**25)
+    gap = subtract(exact[0], exact[1])
+    with pytest.raises(AssertionError, match="exceeds its budget"):
+        certify_score_event(runs, least, Budget.of(0), gap if gap > 0 else number(1, 10**6))
+
+
+def test_short_is_what_has_few_losses():
+    survey = LossDistribution.of([(number(3, 4), number(1, 4)), (number(1, 4), number(3, 4))])
+    many = LossDistribution.of([(number(n, 5050), number(101 - n, 5050)) for n in range(1, 101)])
+    assert is_short([(survey, 3000)])
+    assert not is_short([(survey, 10**6)])
+    assert is_short([(many, 1)])
+    assert not is_short([(many, 1000)])
