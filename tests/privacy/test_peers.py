@@ -8,12 +8,15 @@ from fractions import Fraction
 from math import log
 
 import pytest
+from flint import fmpq
 
 from dpcheck import mechanisms
-from dpcheck.exact import number
+from dpcheck.exact import Budget, number
 from dpcheck.front import loads
+from dpcheck.limits import Limits
 from dpcheck.pipeline.imports import STANDARD
 from dpcheck.privacy.composition import composed
+from dpcheck.privacy.grid import GridLosses
 from dpcheck.privacy.losses import LossDistribution
 
 pytestmark = pytest.mark.peers
@@ -72,6 +75,18 @@ def test_random_pairs_lie_between_the_bounds_of_dp_accounting():
             sides = (losses.delta(factor), losses.reversed().delta(factor))
             exact = max(float(Fraction(str(side))) for side in sides)
             assert low - SLACK <= exact <= high + SLACK
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("times", [100, 1000])
+def test_bounds_of_long_compositions_lie_between_the_bounds_of_dp_accounting(times):
+    p, q = [Fraction(n, 40) for n in (11, 9, 13, 7)], [Fraction(n, 40) for n in (9, 11, 7, 13)]
+    found = GridLosses.of([(losses_of(p, q), times)], fmpq(1, 1000), 80, Limits())
+    for epsilon in (Budget.of(times // 20), Budget.of(times // 12)):
+        low, high = bounds(p, q, times, float(epsilon.ball(64).mid()))
+        below, above = found.delta_below(epsilon)[0], found.delta_above(epsilon)
+        assert low - SLACK <= float(above.mid())
+        assert float(below.mid()) <= float(above.mid()) <= high + SLACK
 
 
 LIBRARY = [
