@@ -1,4 +1,4 @@
-"""Statements to steps: one walk through a mechanism's body, forwards.
+"""Statements to the steps of a graph: one walk through a mechanism's body, forwards.
 
 The walk knows which locals may be unassigned at the current place, with the turns a run takes to
 get there without assigning them. Locals only ever become assigned, so one pass through a loop's
@@ -25,8 +25,9 @@ from dpcheck.diagnostics.structure import (
     LocalChangesShape,
     UnequalLengths,
 )
-from dpcheck.model import surface
+from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var
+from dpcheck.model.program import Distribution
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import (
@@ -54,27 +55,10 @@ from dpcheck.resolve.names.scopes import (
     similar,
     what_is,
 )
+from dpcheck.resolve.programs import graph
 from dpcheck.resolve.programs.distributions import distribution
+from dpcheck.resolve.programs.graph import Step, assign, choice, plain
 from dpcheck.resolve.programs.loops import guarded, report_second_variables
-from dpcheck.resolve.programs.steps import (
-    Assign,
-    AssignCell,
-    Break,
-    Call,
-    Captured,
-    Choose,
-    Fail,
-    Forget,
-    Loop,
-    Output,
-    Rounds,
-    Sample,
-    Step,
-    Stop,
-    Unpack,
-    captured_counts,
-    exactly_one_output,
-)
 from dpcheck.source import Span
 
 MAX_UNROLLED: Final = 20_000
@@ -157,7 +141,8 @@ def mechanism_steps(
     walk = _Walk(mechanism, scope, size, prefix, captured=captured)
     steps = walk.block(mechanism.body, walk.scope)
     if walk.doubted and prefix:  # else they have no value when a run begins
-        steps.insert(0, Forget(walk.variables_doubted(), mechanism.span))
+        forget = partial(program.Forget, walk.variables_doubted(), span=mechanism.span)
+        steps.insert(0, plain(forget))
     return tuple(steps)
 
 
@@ -278,19 +263,23 @@ class _Walk:
                 return self.while_loop(statement, scope)
             case surface.Output(value=value, span=span):
                 shown = expression(value, scope)
-                return [Captured(shown, span) if self.captured else Output(shown, span)]
-            case surface.Stop(span=span):
+                return [
+                    graph.captured(shown, span)
+                    if self.captured
+                    else plain(partial(program.Output, shown, span=span))
+                ]
+            case surface.Stop():
                 self.missing = None
-                return [Stop(span)]
+                return [graph.STOP]
             case surface.Break(span=span):
                 way = _turned(self.missing, span, "when this leaves the loop")
                 assert way is not None, "what nothing gets to is left out"
                 self.left[-1].append(way)
                 self.missing = None
-                return [Break(span)]
+                return [graph.BREAK]
             case surface.Run(mechanism=name, arguments=arguments, span=span):
                 body = self.called(name, arguments, scope, span, captured=self.captured)
-                return [] if body is None else [*body[0], Call(body[1], span)]
+                return [] if body is None else [*body[0], graph.call(body[1])]
         assert_never(statement)
 
     def choice(
@@ -315,7 +304,7 @@ class _Walk:
         self.missing = _turned(before, tree.span, "when this is false")
         orelse = self.choice(rest, otherwise, scope)
         self.missing = _merged(before, after_then, self.missing)
-        return [Choose(condition, tuple(then), tuple(orelse), tree.span)]
+        return [choice(condition, then, orelse, tree.span)]
 
     # --- assignments -----------------------------------------------------------------------
 
@@ -329,7 +318,7 @@ class _Walk:
                     return self.whole_array(place.name, self.arrays[place.name], value, span)
                 self.assigned(place.name)
                 scalar = self.scalar(place.name)
-                return [Assign(scalar.variable, value, scalar.within, span)]
+                return [assign(scalar.variable, value, scalar.within, span)]
             case surface.Cell():
                 return self.cell(place, value, scope, span)
             case surface.Pattern():
@@ -350,9 +339,20 @@ class _Walk:
         whole = ArrayVar(self.prefix + name, array.lo, array.cells, place.span)
         known = folded("index", [whole, index], place.span)
         if isinstance(known, Var):
-            return [Assign(known.name, value, array.within, span)]
+            return [assign(known.name, value, array.within, span)]
         return [
-            AssignCell(self.prefix + name, array.lo, array.cells, index, value, array.within, span)
+            plain(
+                partial(
+                    program.AssignCell,
+                    self.prefix + name,
+                    array.lo,
+                    array.cells,
+                    index,
+                    value,
+                    array.within,
+                    span=span,
+                )
+            )
         ]
 
     def unpacking(
@@ -371,11 +371,13 @@ class _Walk:
                 scope.report(LocalChangesShape(name.span, name.name, self.arrays[name.name].span))
             self.assigned(name.name)
         scalars = [self.scalar(name.name) for name in place.names]
-        steps: list[Step] = [Unpack(tuple(s.variable for s in scalars), value, span)]
+        steps: list[Step] = [
+            plain(partial(program.Unpack, tuple(s.variable for s in scalars), value, span=span))
+        ]
         for scalar in scalars:
             if scalar.within is not None:
                 current = Var(scalar.variable, span)
-                steps.append(Assign(scalar.variable, current, scalar.within, span))
+                steps.append(assign(scalar.variable, current, scalar.within, span))
         return steps
 
     def whole_array(self, name: str, array: _Array, value: Expr, span: Span) -> list[Step]:
@@ -411,17 +413,17 @@ class _Walk:
         source = value
         if not isinstance(value, ArrayVar | Const):
             hidden = self.scope.names.fresh("array#")
-            yield Assign(hidden, value, None, span)
+            yield assign(hidden, value, None, span)
             source = Var(hidden, value.span)
         for i, cell in enumerate(cells):
             item = folded("index", [source, Const(first + i, span)], value.span)
             if item != Var(cell, value.span) or within is not None:
-                yield Assign(cell, item, within, span)
+                yield assign(cell, item, within, span)
         if source is not value:
             length = Apply("len", (source,), span)
             is_whole = Apply("=", (length, Const(len(cells), span)), span)
             reason = f"{what} needs {len(cells)} values, and got more"
-            yield Choose(is_whole, (), (Fail(reason, span),), span)
+            yield choice(is_whole, (), (graph.fail(reason, span),), span)
 
     def declaration(self, declared: surface.Var, scope: Scope) -> list[Step]:
         """Return the steps of `var`."""
@@ -468,9 +470,9 @@ class _Walk:
         steps: list[Step] = []
         if not isinstance(value, Const | Var):
             hidden = scope.names.fresh("value#")
-            steps.append(Assign(hidden, value, None, declared.span))
+            steps.append(assign(hidden, value, None, declared.span))
             value = Var(hidden, value.span)
-        steps.extend(Assign(cell, value, domain, declared.span) for cell in array.cells)
+        steps.extend(assign(cell, value, domain, declared.span) for cell in array.cells)
         return steps
 
     # --- sampling --------------------------------------------------------------------------
@@ -489,15 +491,15 @@ class _Walk:
             scalar = self.scalar(place.name)
             if drawn is None:
                 return []
-            return [Sample(scalar.variable, drawn, scalar.within, span)]
+            return [_sample(scalar.variable, drawn, scalar.within, span)]
         hidden = scope.names.fresh("drawn#")
         steps = self.assignment(place, Var(hidden, span), scope, span)
         if drawn is None:
             return []
         match steps:
-            case [Assign(target=cell, within=within)] if isinstance(place, surface.Cell):
-                return [Sample(cell, drawn, within, span)]
-        return [Sample(hidden, drawn, None, span), *steps]
+            case [Step(assigns=(cell, within))] if isinstance(place, surface.Cell):
+                return [_sample(cell, drawn, within, span)]
+        return [_sample(hidden, drawn, None, span), *steps]
 
     def sampled(
         self, mechanism: surface.Call, statement: surface.Sample, scope: Scope
@@ -509,13 +511,13 @@ class _Walk:
         assignment = self.assignment(statement.place, Var(result, span), scope, span)
         if body is None:
             return []
-        counts = captured_counts(body[1])
+        counts = graph.captured_counts(body[1])
         if counts is not None and counts[1] == 0:
             scope.report(NeverExactlyOnce(mechanism.span, name, "never outputs anything"))
         elif counts is not None and counts[0] > 1:
             scope.report(NeverExactlyOnce(mechanism.span, name, "outputs more than once"))
         counter = scope.names.fresh(f"{name}.outputs#")
-        taken = exactly_one_output(body[1], name, result, counter, span)
+        taken = graph.sampled(body[1], name, result, counter, span)
         return [*body[0], *taken, *assignment]
 
     def called(
@@ -584,7 +586,7 @@ class _Walk:
             if shape.declared.where is not None:
                 condition = expression(shape.declared.where, inner)
                 reason = f"the arguments of `{mechanism.name.name}` do not satisfy its `where`"
-                steps.append(Choose(condition, (), (Fail(reason, span),), span))
+                steps.append(choice(condition, (), (graph.fail(reason, span),), span))
         return steps, inner
 
     def input_steps(
@@ -596,7 +598,7 @@ class _Walk:
         within = Const(shape.domain, shape.declared.domain.span)
         declared = shape.declared.name.span
         if shape.indices is None:
-            step = Assign(variable, value, within, span)
+            step = assign(variable, value, within, span)
             return Held(Var(variable, declared), "input", declared), [step]
         cells = cell_names(variable, shape.indices)
         lo = shape.indices.start
@@ -606,17 +608,15 @@ class _Walk:
 
     # --- loops -----------------------------------------------------------------------------
 
-    def with_breaks(
-        self, steps: list[Step], before: dict[str, Turns] | None, span: Span
-    ) -> list[Step]:
-        """Return the steps of a loop that ends here, as `Rounds` if `break` leaves it.
+    def with_breaks(self, steps: list[Step], before: dict[str, Turns] | None) -> list[Step]:
+        """Return the steps of a loop that ends here, which `break` may leave.
 
         `before` is what was unassigned before the loop.
         """
         ways = self.left.pop()
         for way in ways:
             self.missing = _merged(before, self.missing, way)
-        return [Rounds(tuple(steps), span)] if ways else steps
+        return [graph.left_by_break(steps)] if ways else steps
 
     def while_loop(self, loop: surface.While, scope: Scope) -> list[Step]:
         """Return a `while`; what its body assigns is not assigned after it."""
@@ -631,8 +631,7 @@ class _Walk:
         self.missing = None
         if known is not True:
             self.missing = _turned(before, loop.condition.span, "when this is false at once")
-        span = loop.condition.span
-        return self.with_breaks([Loop(condition, tuple(body), span)], before, span)
+        return self.with_breaks([graph.while_loop(condition, body, loop.condition.span)], before)
 
     def loop(self, loop: surface.For, scope: Scope) -> list[Step]:
         """Return a `for`: a loop for each index inside of the one before, left by one `break`."""
@@ -640,7 +639,7 @@ class _Walk:
         before = self.missing
         self.left.append([])
         steps = self.over(loop.indices, guarded(loop), scope)
-        return self.with_breaks(steps, before, loop.span)
+        return self.with_breaks(steps, before)
 
     def over(
         self,
@@ -669,7 +668,7 @@ class _Walk:
         before = self.missing
         self.left.append([])
         steps = self.rounds(partial(self.block, loop.body), domain, scope, None, span)
-        return self.with_breaks(steps, before, span)
+        return self.with_breaks(steps, before)
 
     def rounds(
         self,
@@ -704,7 +703,7 @@ class _Walk:
         start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
         elements = [Var(scope.names.fresh("element#"), arg.span) for arg in domain.args]
         steps: list[Step] = [
-            Assign(element.name, arg, None, arg.span)
+            assign(element.name, arg, None, arg.span)
             for element, arg in zip(elements, domain.args, strict=True)
         ]
         for i, element in enumerate(elements):
@@ -715,14 +714,14 @@ class _Walk:
                 self.missing = _turned(here, place, "when no earlier element equals this")
             held = Var(scope.names.fresh(variable.name), variable.span)
             inner = scope.bound(variable.name, Held(held, "loop variable", variable.span))
-            round_ = [Assign(held.name, element, None, variable.span), *body(inner)]
+            round_ = [assign(held.name, element, None, variable.span), *body(inner)]
             if i == 0:
                 steps.extend(round_)
             else:
                 skipped = _turned(here, place, "when an earlier element equals this")
                 self.missing = _merged(here, self.missing, skipped)
                 is_earlier = Apply("in", (element, folded("set", list(elements[:i]), place)), place)
-                steps.append(Choose(is_earlier, (), tuple(round_), place))
+                steps.append(choice(is_earlier, (), round_, place))
             self.size.count_rounds(start, i + 1)
             if i == 0 and self.size.is_too_long(start, len(elements)):
                 self.missing = before
@@ -771,8 +770,8 @@ class _Walk:
             case Const(value=SetValue(items=tuple() as items)) if items:
                 held_as = Const(items, domain.span)
         steps: list[Step] = [
-            Assign(elements, held_as, None, span),
-            Assign(position, Const(0, span), None, span),
+            assign(elements, held_as, None, span),
+            assign(position, Const(0, span), None, span),
         ]
         round_: list[Step] = []
         inner = scope
@@ -783,9 +782,9 @@ class _Walk:
             if held_as is not domain:  # a tuple, whose components count from 1
                 place = Apply("+", (here, Const(1, span)), span)
                 element = Apply("index", (there, place), span)
-            round_.append(Assign(held.name, element, None, variable.span))
+            round_.append(assign(held.name, element, None, variable.span))
         following = Apply("+", (here, Const(1, span)), span)
-        round_.append(Assign(position, following, None, span))
+        round_.append(assign(position, following, None, span))
         before = self.missing
         self.missing = _turned(before, span, "in the first round")
         round_.extend(body(inner))
@@ -794,10 +793,14 @@ class _Walk:
             self.missing = _turned(before, span, "when this has no element")
         condition = Apply("<", (here, Apply("len", (there,), span)), span)
         self.size.n_steps += len(steps) + len(round_) + 1
-        return [*steps, Loop(condition, tuple(round_), span)]
+        return [*steps, graph.while_loop(condition, round_, span)]
 
 
 # --- small questions -----------------------------------------------------------------------
+
+
+def _sample(target: str, drawn: Distribution, within: Expr | None, span: Span) -> Step:
+    return plain(partial(program.Sample, target, drawn, within, span=span))
 
 
 def _may_be_local(name: str, scope: Scope) -> bool:
