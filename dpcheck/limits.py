@@ -29,7 +29,7 @@ Kind = Literal["states", "time", "run time", "memory", "size"]
 HOPELESS: Final = 10**9
 """So many states take more memory than machines have: each is a hundred bytes or more."""
 
-SHRINK: Final = "shrink the sets of the inputs: a few values show what more of them do"
+SHRINK: Final = "shrink the sets: a few values show what more of them do"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 import dpcheck
-from tests.checking import check_text
+from tests.checking import check_text, verdicts
 
 RARE = "y ~ bernoulli(if {a} = 0 & {b} = 0 then 1/10 else if {a} = 0 | {b} = 0 then 3/10 else 9/10)"
 RECORDS = f"""mechanism m {{
@@ -353,3 +353,13 @@ def test_an_array_takes_no_fewer_items_than_it_is_given(value):
     report = check_text(text)
     assert not report.get("results")
     assert "needs 2 values" in str(report)
+
+
+def test_a_number_of_runs_may_be_computed_by_a_built_in_function():
+    report = check_text(
+        "mechanism m { input x in 0..1 adjacent all y ~ bernoulli(1/4)"
+        " output if y then x else 1 - x }"
+        " check compose(m, ceil(5/2)): epsilon = 3 * ln 3 check compose(m, max(1, 2)): dp(2 * ln 3)"
+    )
+    assert verdicts(report) == ["holds", "holds"]
+    assert [result["target"] for result in report["results"]] == ["compose(m, 3)", "compose(m, 2)"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
+import dpcheck
 from dpcheck.chain.weights import products
 from dpcheck.chain.weights.denominators import Scales, weight_array
 from dpcheck.chain.weights.products import composed
@@ -203,7 +204,8 @@ def test_a_sum_of_long_draws_is_made_by_polynomials(monkeypatch):
       }
       check m: epsilon = ln 3
     """
-    assert verdicts(check_text(text)) == ["holds"]
+    (answer,) = dpcheck.loads(text).answers()
+    assert answer.is_ok
     assert used
 
 

@@ -30,7 +30,7 @@ from dpcheck.model import surface
 from dpcheck.model.program import ExplicitChain, Part
 from dpcheck.records import dataclass
 from dpcheck.resolve.claims.formulas import Reader
-from dpcheck.resolve.expressions.expressions import constant
+from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
 from dpcheck.resolve.names.scopes import Scope
 
 WORDS = ("compose", "group")
@@ -120,7 +120,7 @@ def _is_target(tree: surface.Expression, scope: Scope) -> bool:
     found = scope.file.visible.get(name)
     if found is not None:
         return isinstance(found[1], surface.Mechanism | surface.Chain)
-    return name in WORDS or name not in scope.bindings
+    return name in WORDS or not (name in scope.bindings or name in BUILT_IN)
 
 
 def _inner(tree: surface.Expression, word: str, scope: Scope) -> Arranged | None:
