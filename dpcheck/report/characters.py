@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 
@@ -41,3 +42,12 @@ def visible_char(char: str) -> str:
     if char != " " and not char.isprintable() and not unicodedata.combining(char):
         return "\N{REPLACEMENT CHARACTER}"
     return char
+
+
+def with_short_numbers(text: str) -> str:
+    """Return the text with every number of more than 60 digits shortened, its digits counted.
+
+    >>> with_short_numbers("not 1/" + "9" * 100)
+    'not 1/99999999999999999999...99999999999999999999 (100 digits)'
+    """
+    return re.sub(r"\d{61,}", lambda n: f"{n[0][:20]}...{n[0][-20:]} ({len(n[0])} digits)", text)

@@ -20,7 +20,7 @@ from itertools import groupby
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.records import dataclass
-from dpcheck.report.characters import visible, visible_char, width
+from dpcheck.report.characters import visible, visible_char, width, with_short_numbers
 from dpcheck.report.styled import Line, Piece, Role, line
 from dpcheck.source import SourceText
 
@@ -37,7 +37,7 @@ def draw_mistake(mistake: Mistake, columns: int | None = None) -> tuple[Line, ..
     lines = [
         line(
             Piece(f"{mistake.severity}[{mistake.code}]", role),
-            Piece(f": {visible(mistake.title)}", "strong"),
+            Piece(f": {visible(with_short_numbers(mistake.title))}", "strong"),
             hang=None if columns is None else 4,
         )
     ]
@@ -47,7 +47,7 @@ def draw_mistake(mistake: Mistake, columns: int | None = None) -> tuple[Line, ..
     for position, (source, labels) in enumerate(_by_source(distinct)):
         lines.extend(_draw_source(source, labels, margin, room, is_first=position == 0))
     for note in mistake.notes:
-        lines.extend(_draw_remark("note", note, margin, columns))
+        lines.extend(_draw_remark("note", with_short_numbers(note), margin, columns))
     if mistake.help is not None:
         lines.extend(_draw_remark("help", mistake.help, margin, columns))
     return tuple(lines)
@@ -143,7 +143,7 @@ def _places(
     marks: dict[int, list[_Mark]] = {}
     brackets: list[_Bracket] = []
     for label in labels:
-        span, text = label.span, visible(label.text.replace("\n", " "))
+        span, text = label.span, visible(with_short_numbers(label.text.replace("\n", " ")))
         first, start = span.source.position(span.start)
         last, end = span.source.position(max(span.start, span.end - 1))
         symbol = "^" if main_line in (first, last) else "-"

@@ -86,6 +86,7 @@ NO_EVIDENCE = {
     "chain/contraction/eliminate.py": "estimates which of two exact methods takes less time",
     "check/arrangements.py": "chooses the least of several promises, each of which is true",
     "check/evidence/number_codes.py": "rounds an enclosure once, with a proved error",
+    "check/quantities/composed_bounds.py": "chooses steps of a grid whose bounds hold for each",
     "exact/budget.py": "adds one half, which a float holds exactly",
     "exact/text.py": "adds one half, which a float holds exactly",
     "parse/explain.py": "how alike two words must be for a suggestion",

@@ -8,6 +8,7 @@ from typing import ClassVar
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcheck.diagnostics.claims import BadStepBound
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.report import draw_mistake, plain
 from dpcheck.report.characters import width
@@ -146,3 +147,8 @@ def test_any_places_of_any_text_can_be_drawn(data):
     assert all("\n" not in line for line in lines)
     assert all(width(line) < WIDTH + 40 for line in lines)
     assert "\n".join(lines).count("words") == sum(label.text == "words" for label in set(labels))
+
+
+def test_a_long_number_is_shortened_wherever_a_mistake_shows_it():
+    (line, *_) = draw_mistake(BadStepBound(None, "1/" + "7" * 9999))
+    assert "77777777777777777777...77777777777777777777 (9999 digits)" in plain(line)
