@@ -158,9 +158,8 @@ class Reachability:
 class Literals:
     """The state formulas of a path formula as arrays, and the terms over them."""
 
-    def __init__(self, *, keeps_constants: bool = False) -> None:
-        """Start without literals; `keeps_constants` keeps those equal at all states."""
-        self.keeps_constants = keeps_constants
+    def __init__(self) -> None:
+        """Start without literals."""
         self.terms = Terms()
         self.arrays: list[BoolArray] = []
         self._numbers: dict[bytes, int] = {}
@@ -189,9 +188,9 @@ class Literals:
         """Return a term, making a literal of an array; equal and opposite arrays share theirs."""
         if isinstance(part, int):
             return part
-        if not self.keeps_constants and part.all():
+        if part.all():
             return TRUE
-        if not self.keeps_constants and not part.any():
+        if not part.any():
             return FALSE
         positive = not part[0]
         base = part if positive else ~part

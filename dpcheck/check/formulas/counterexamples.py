@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
 from dpcheck.check.values.comparisons import inequality, inequality_sides
@@ -260,8 +261,6 @@ def _runs(
     path: PathFormula, states: tuple[int, ...], truths: Truths, *, is_satisfying: bool
 ) -> tuple[Run, ...]:
     """Return the runs that carry most of the difference, or of one state's probability."""
-    from dpcheck.check.formulas.heaviest_runs import heavy_runs
-
     found = heavy_runs(
         truths.chain,
         path,

@@ -1,11 +1,10 @@
 """The runs that carry most of a path formula's probability, found best first.
 
-Runs are grouped by what they show: outputs, and names of states that show nothing. A group has the
-weights of (state, what the rest of the run must satisfy), once per departure, so that neighbors are
-compared on equal observations. The rest is a term of `solve`, progressed state by state as in
-`solve.formulas.progression`, but without what is only almost sure: the formula has come true where
-every run of the group satisfies it. The search follows the heaviest group first and gives up after
-a while: it explains, it proves nothing.
+Runs are grouped by what they show: outputs, and names of states that show nothing. A group is a
+belief, the weights of (state, what the rest of the run must satisfy), once per departure, so that
+neighbors are compared on equal observations. The rest formula is progressed state by state
+(Bacchus & Kabanza, 2000); a group is reported when the formula has come true in it. The
+search follows the heaviest group first and gives up after a while: it explains, it proves nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +13,26 @@ from collections.abc import Callable
 from functools import cmp_to_key
 from heapq import heappop, heappush
 from itertools import count
+from typing import Any, assert_never
 
 from dpcheck.chain.chain import BoolArray, Chain
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, output_sequence
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import ExpPolynomial, Number, add, compare, multiply, number, subtract
-from dpcheck.logic.formulas import PathFormula, StateFormula
-from dpcheck.solve.formulas import terms as kinds
-from dpcheck.solve.paths import Literals
+from dpcheck.logic.formulas import (
+    Finally,
+    Globally,
+    Holds,
+    Next,
+    PathAnd,
+    PathFormula,
+    PathNot,
+    PathOr,
+    Release,
+    StateFormula,
+    Until,
+    WeakUntil,
+)
 
 _MAX_GROUPS = 400
 _MAX_EDGES = 50_000
@@ -30,10 +41,12 @@ _MAX_FOUND = 32
 _Shown = tuple[int, str]
 """What entering a state shows, by code; -1 and its name if it is silent."""
 
-Weights = dict[tuple[int, int], Number]
-"""The weight of each (state, term that the rest of the run must satisfy)."""
-
+Rest = tuple[Any, ...]
+Belief = dict[tuple[int, Rest], Number]
 HeavyRun = tuple[OutputSequence, tuple[Number, ...]]
+
+_TRUE: Rest = ("true",)
+_FALSE: Rest = ("false",)
 
 
 def heavy_runs(
@@ -49,76 +62,103 @@ def heavy_runs(
     Each comes with its probability from every one of the states: one state, or two neighbors; then
     groups that are likelier from the first are wanted, by falling difference.
     """
-    literals = Literals(keeps_constants=True)  # a run is followed to where they are seen
-    start = literals.term(literals.translated(path, satisfying))
-    wanted = start if is_satisfying else literals.terms.negation(start)
-    return _RunSearch(chain, literals).found(wanted, states)
+    search = _Search(chain, satisfying)
+    start = search.rest(path)
+    return search.found(start if is_satisfying else _not(start), states)
 
 
-class _RunSearch:
-    """The search for the heaviest groups on a chain."""
+class _Search:
+    """The truth of the literals, and the groups found."""
 
-    def __init__(self, chain: Chain, literals: Literals) -> None:
+    def __init__(self, chain: Chain, satisfying: Callable[[StateFormula], BoolArray]) -> None:
         self.chain = chain
-        self.literals = literals
+        self.satisfying = satisfying
+        self.literals: list[BoolArray] = []
         self.n_edges = 0
 
-    def found(self, start: int, states: tuple[int, ...]) -> list[HeavyRun]:
-        """Return the heaviest groups in which the term has come true."""
+    def rest(self, path: PathFormula) -> Rest:
+        """Return a path formula in X, U, W and Booleans over numbered literals."""
+        match path:
+            case Holds(state=state):
+                self.literals.append(self.satisfying(state))
+                return ("literal", len(self.literals) - 1)
+            case PathNot(argument=argument):
+                return _not(self.rest(argument))
+            case PathAnd(arguments=arguments):
+                return _and([self.rest(each) for each in arguments])
+            case PathOr(arguments=arguments):
+                return _or([self.rest(each) for each in arguments])
+            case Next(argument=argument):
+                return ("next", self.rest(argument))
+            case Finally(argument=argument, bound=bound):
+                return ("until", _TRUE, self.rest(argument), bound)
+            case Globally(argument=argument, bound=bound):
+                return _not(("until", _TRUE, _not(self.rest(argument)), bound))
+            case Until(left=left, right=right, bound=bound):
+                return ("until", self.rest(left), self.rest(right), bound)
+            case WeakUntil(left=left, right=right):
+                return ("weak", self.rest(left), self.rest(right))
+            case Release(left=left, right=right):
+                return _not(("until", _not(self.rest(left)), _not(self.rest(right)), None))
+            case _:
+                assert_never(path)
+
+    def found(self, start: Rest, states: tuple[int, ...]) -> list[HeavyRun]:
+        """Return the heaviest groups in which the formula has come true."""
         order = count()
-        group: list[Weights] = [{(s, start): 1} for s in states]
-        waiting: list[tuple[_Falling, int, tuple[_Shown, ...], list[Weights]]] = []
-        heappush(waiting, (_Falling(1), next(order), (), group))
+        beliefs: list[Belief] = [{(s, start): 1} for s in states]
+        waiting: list[tuple[_Falling, int, tuple[_Shown, ...], list[Belief]]] = []
+        heappush(waiting, (_Falling(1), next(order), (), beliefs))
         runs: list[HeavyRun] = []
         for _ in range(_MAX_GROUPS):
             if not waiting or len(runs) >= _MAX_FOUND or self.n_edges > _MAX_EDGES:
                 break
-            _, _, shown, group = heappop(waiting)
-            true, still_open = self._settled(group)
+            _, _, shown, beliefs = heappop(waiting)
+            true, open_beliefs = self._settled(beliefs)
             if compare(true[0], 0) > 0:
                 runs.append((self._sequence(shown), true))
-            for label, following in self._following(still_open).items():
+            for label, following in self._following(open_beliefs).items():
                 mass = _mass(following[0])
                 if mass != 0:
-                    entry = _Falling(mass), next(order), (*shown, label), following
-                    heappush(waiting, entry)
+                    group = (*shown, label)
+                    heappush(waiting, (_Falling(mass), next(order), group, following))
         return _heaviest(runs)
 
-    def _settled(self, group: list[Weights]) -> tuple[tuple[Number, ...], list[Weights]]:
-        """Return the weight for which the formula is true now, and the weights still open."""
+    def _settled(self, beliefs: list[Belief]) -> tuple[tuple[Number, ...], list[Belief]]:
+        """Return the weight for which the formula is true now, and the beliefs still open."""
         true: list[Number] = []
-        rests: list[Weights] = []
-        for weights in group:
+        rests: list[Belief] = []
+        for belief in beliefs:
             total: Number = 0
-            left: Weights = {}
-            for (s, rest), weight in weights.items():
+            left: Belief = {}
+            for (s, rest), weight in belief.items():
                 if self._is_absorbing(s):
-                    after = kinds.TRUE if self._holds_forever(rest, s) else kinds.FALSE
+                    after = _TRUE if self._constant(rest, s) else _FALSE
                 else:
                     after = self._after(rest, s)
-                if after == kinds.TRUE:
+                if after == _TRUE:
                     total = add(total, weight)
-                elif after != kinds.FALSE:
+                elif after != _FALSE:
                     left[s, after] = add(left.get((s, after), 0), weight)
             true.append(total)
             rests.append(left)
         return tuple(true), rests
 
-    def _following(self, group: list[Weights]) -> dict[_Shown, list[Weights]]:
-        """Return the weights after one more transition, by what it shows."""
+    def _following(self, beliefs: list[Belief]) -> dict[_Shown, list[Belief]]:
+        """Return the beliefs after one more transition, by what it shows."""
         chain = self.chain
-        found: dict[_Shown, list[Weights]] = {}
-        for side, weights in enumerate(group):
-            for (s, rest), weight in weights.items():
+        found: dict[_Shown, list[Belief]] = {}
+        for side, belief in enumerate(beliefs):
+            for (s, rest), weight in belief.items():
                 low, high = int(chain.indptr[s]), int(chain.indptr[s + 1])
                 self.n_edges += high - low
                 below = _whole(chain.denominators[s])
                 for j in range(low, high):
                     t = int(chain.targets[j])
                     label = self._label(t)
-                    reached = found.setdefault(label, [{} for _ in group])[side]
+                    group = found.setdefault(label, [{} for _ in beliefs])[side]
                     step = multiply(weight, number(_whole(chain.numerators[j]), below))
-                    reached[t, rest] = add(reached.get((t, rest), 0), step)
+                    group[t, rest] = add(group.get((t, rest), 0), step)
         return found
 
     def _label(self, state: int) -> _Shown:
@@ -135,49 +175,50 @@ class _RunSearch:
         return output_sequence(texts, GOES_ON)
 
     def _is_absorbing(self, state: int) -> bool:
-        """Return whether a run stays in a state forever."""
+        """Tell whether a run stays in a state forever."""
         low, high = self.chain.indptr[state], self.chain.indptr[state + 1]
         return bool(high - low == 1 and self.chain.targets[low] == state)
 
-    def _after(self, term: int, state: int) -> int:
-        """Return what the run from the next state on must satisfy; `progression` has the laws."""
-        terms = self.literals.terms
-        match terms[term]:
-            case kinds.Constant():
-                return term
-            case kinds.Literal(k, positive):
-                is_true = self.literals.arrays[k][state] == positive
-                return kinds.TRUE if is_true else kinds.FALSE
-            case kinds.Conjunction(parts):
-                return terms.both(*(self._after(part, state) for part in parts))
-            case kinds.Disjunction(parts):
-                return terms.either(*(self._after(part, state) for part in parts))
-            case kinds.Next(argument):
+    def _after(self, rest: Rest, state: int) -> Rest:
+        """Return what the run from the next state on must satisfy."""
+        match rest:
+            case ("literal", int(k)):
+                return _TRUE if self.literals[k][state] else _FALSE
+            case ("not", tuple(argument)):
+                return _not(self._after(argument, state))
+            case ("or", frozenset(parts)):
+                return _or([self._after(each, state) for each in parts])
+            case ("next", tuple(argument)):
                 return argument
-            case kinds.StrongUntil(left, right, bound):
-                rest = terms.until(left, right, None if bound is None else bound - 1)
-            case kinds.WeakUntil(left, right, bound):
-                rest = terms.weak(left, right, None if bound is None else bound - 1)
-        now = self._after(right, state)
-        if now == kinds.TRUE:
-            return now
-        return terms.either(now, terms.both(self._after(left, state), rest))
+            case ("until", tuple(left), tuple(right), bound):
+                now = self._after(right, state)
+                if now == _TRUE or bound == 0:
+                    return now
+                later = ("until", left, right, None if bound is None else bound - 1)
+                return _or([now, _and([self._after(left, state), later])])
+            case ("weak", tuple(left), tuple(right)):
+                now = self._after(right, state)
+                return now if now == _TRUE else _or([now, _and([self._after(left, state), rest])])
+            case _:
+                return rest
 
-    def _holds_forever(self, term: int, state: int) -> bool:
-        """Return whether the path that stays in a state forever satisfies a term."""
-        match self.literals.terms[term]:
-            case kinds.Constant(value):
-                return value
-            case kinds.Literal(k, positive):
-                return bool(self.literals.arrays[k][state] == positive)
-            case kinds.Conjunction(parts):
-                return all(self._holds_forever(part, state) for part in parts)
-            case kinds.Disjunction(parts):
-                return any(self._holds_forever(part, state) for part in parts)
-            case kinds.WeakUntil(left, right, _):
-                return self._holds_forever(left, state) or self._holds_forever(right, state)
-            case kinds.Next(inner) | kinds.StrongUntil(_, inner, _):
-                return self._holds_forever(inner, state)
+    def _constant(self, rest: Rest, state: int) -> bool:
+        """Tell whether the path that stays in a state forever satisfies a formula."""
+        match rest:
+            case ("literal", int(k)):
+                return bool(self.literals[k][state])
+            case ("not", tuple(argument)):
+                return not self._constant(argument, state)
+            case ("or", frozenset(parts)):
+                return any(self._constant(each, state) for each in parts)
+            case ("next", tuple(argument)):
+                return self._constant(argument, state)
+            case ("until", _, tuple(right), _):
+                return self._constant(right, state)
+            case ("weak", tuple(left), tuple(right)):
+                return self._constant(left, state) or self._constant(right, state)
+            case _:
+                return rest == _TRUE
 
 
 class _Falling:
@@ -211,10 +252,10 @@ def _heaviest(runs: list[HeavyRun]) -> list[HeavyRun]:
     return sorted(heavy, key=cmp_to_key(order))[:N_RUNS]
 
 
-def _mass(weights: Weights) -> Number:
-    """Return the total of weights."""
+def _mass(belief: Belief) -> Number:
+    """Return the total weight of a belief."""
     total: Number = 0
-    for weight in weights.values():
+    for weight in belief.values():
         total = add(total, weight)
     return total
 
@@ -222,3 +263,32 @@ def _mass(weights: Weights) -> Number:
 def _whole(weight: int | ExpPolynomial) -> int | ExpPolynomial:
     """Return a numpy integer as a Python one."""
     return weight if isinstance(weight, ExpPolynomial) else int(weight)
+
+
+def _not(rest: Rest) -> Rest:
+    """Return the negation, simplified."""
+    if rest == _TRUE:
+        return _FALSE
+    if rest == _FALSE:
+        return _TRUE
+    return rest[1] if rest[0] == "not" and isinstance(rest[1], tuple) else ("not", rest)
+
+
+def _and(arguments: list[Rest]) -> Rest:
+    """Return the conjunction, simplified."""
+    return _not(_or([_not(each) for each in arguments]))
+
+
+def _or(arguments: list[Rest]) -> Rest:
+    """Return the disjunction, simplified: flat, without repeats."""
+    parts: set[Rest] = set()
+    for each in arguments:
+        if each == _TRUE:
+            return _TRUE
+        if each[0] == "or":
+            parts |= each[1]
+        elif each != _FALSE:
+            parts.add(each)
+    if not parts:
+        return _FALSE
+    return next(iter(parts)) if len(parts) == 1 else ("or", frozenset(parts))
