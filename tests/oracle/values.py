@@ -113,7 +113,8 @@ def as_text(value):
         case tuple():
             return "(" + ", ".join(as_text(item) for item in value) + ")"
         case Arr():
-            return "[" + ", ".join(as_text(item) for item in value.items) + "]"
+            first = "" if value.lo == 1 else f"{value.lo}: "
+            return "[" + first + ", ".join(as_text(item) for item in value.items) + "]"
         case FiniteSet():
             return "{" + ", ".join(as_text(item) for item in value.items) + "}"
     raise NotCovered(f"writing {value!r}")

@@ -34,7 +34,7 @@ def candidate_tables(
 def backward_rows(
     store: RowStore | TargetTable | LongTable, wanted: IntArray, levels: list[IntArray], tick: Tick
 ) -> list[Rows]:
-    """Build the rows of the silent states level by level, then return those of the wanted ones."""
+    """Build the rows of levels[n_levels][n_states], one by one, then return those of wanted[n]."""
     n_kept = 0
     for states in levels:
         for block in _blocks(store.costs(states)):
@@ -49,7 +49,7 @@ def backward_rows(
 
 
 def _blocks(costs: IntArray) -> list[slice]:
-    """Cut rows of the given costs into runs of at most `BLOCK_ENTRIES`, one row at least."""
+    """Cut rows of costs[n_rows] into runs of at most `BLOCK_ENTRIES`, one row at least."""
     if costs.sum() < BLOCK_ENTRIES:
         return [slice(0, len(costs))] if len(costs) else []
     marks = marked(differences(costs.cumsum() // BLOCK_ENTRIES)) + 1
