@@ -45,7 +45,8 @@ from dpcheck.pipeline.questions import Explorations, answered, asked_of, is_sele
 from dpcheck.pipeline.run import read_definitions, undeclared
 from dpcheck.pipeline.tables import names_in_table, table_csv, table_json
 from dpcheck.records import dataclass, field, replace
-from dpcheck.report import Answer, Crash, draw_mistake, plain
+from dpcheck.report import Answer, Crash
+from dpcheck.report.drawing import mistake_text
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText
 
@@ -65,11 +66,7 @@ class ModelError(Exception):
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         """Keep the mistakes."""
         self.mistakes = tuple(mistakes)
-        super().__init__("\n" + "\n\n".join(map(_drawn, self.mistakes)))
-
-
-def _drawn(mistake: Mistake) -> str:
-    return "\n".join(plain(styled) for styled in draw_mistake(mistake))
+        super().__init__("\n" + "\n\n".join(map(mistake_text, self.mistakes)))
 
 
 def load(path: str | Path, **constants: Parameter) -> Model:

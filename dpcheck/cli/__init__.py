@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
 from dpcheck.cli import signals
-from dpcheck.cli.checking import OUTPUTS, check_as_text, refuse_as, say
+from dpcheck.cli.checking import OUTPUTS, Report, checked, refuse_as, say
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def _checked(paths: Sequence[str]) -> int:
     from dpcheck.pipeline import Options
 
     limits = run_limits(max_memory=available_memory())
-    return check_as_text(paths, Options(limits=limits))
+    return checked(paths, Options(limits=limits), Report())
 
 
 def _commanded(arguments: Sequence[str]) -> int:
@@ -74,7 +74,7 @@ def _output_asked(arguments: Sequence[str]) -> str | None:
     before = list(takewhile(lambda argument: argument != "--", arguments))
     forms = [second for first, second in pairwise(before) if first == "--format"]
     forms += [a.removeprefix("--format=") for a in before if a.startswith("--format=")]
-    asked = [form for form in forms if form in OUTPUTS]
+    asked = [form for form in forms if form in OUTPUTS and form != "text"]
     return asked[0] if asked and before[:1] == ["check"] else None
 
 

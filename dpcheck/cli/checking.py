@@ -2,45 +2,163 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from dpcheck import __version__
 from dpcheck.cli import signals
+from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
     from dpcheck.pipeline import Options
     from dpcheck.report.answers import Event, Summary
+    from dpcheck.report.formats.findings import Checkout
+
+CANNOT_WRITE: Final = 2
 
 
-def json_output(summary: Summary) -> str:
-    """Return a run as one JSON object."""
+def _json(summary: Summary) -> str:
     from dpcheck.report.json_output import json_text
 
     return json_text(summary, __version__)
 
 
-OUTPUTS: Final[Mapping[str, Callable[[Summary], str]]] = {"json": json_output}
-"""What is written once all is known, by the name that `--format` gives it. A new format is a file
-in `report` and a row here; each imports what it needs when it is asked for."""
+def _sarif(summary: Summary) -> str:
+    from dpcheck.report.formats.sarif import sarif_text
 
-FORMATS: Final = ("text", *OUTPUTS)
-"""What `--format` may name: text is written while the work goes on."""
+    return sarif_text(summary, __version__, _checkout())
 
 
-def check_as(form: str, paths: Sequence[str], options: Options) -> int:
-    """Check the claims of model files and write one of `OUTPUTS`; return the exit status."""
+def _junit(summary: Summary) -> str:
+    from dpcheck.report.formats.junit import junit_text
+
+    return junit_text(summary, _checkout())
+
+
+def _github(summary: Summary) -> str:
+    from dpcheck.report.formats.github import github_text
+
+    return github_text(summary, _checkout())
+
+
+def _markdown(summary: Summary) -> str:
+    from dpcheck.report.formats.markdown import markdown_text
+
+    return markdown_text(summary, _checkout())
+
+
+def _text(summary: Summary) -> str:
+    """Return a run as the report that is written while the work goes on, mistakes included."""
+    from dpcheck.report.formats.findings import report_text
+
+    return report_text(summary)
+
+
+OUTPUTS: Final[Mapping[str, Callable[[Summary], str]]] = {
+    "text": _text,
+    "json": _json,
+    "sarif": _sarif,
+    "junit": _junit,
+    "github": _github,
+    "markdown": _markdown,
+}
+"""What `--format` and `--output` may name. A new format is a file in `report.formats` and a row
+here; each imports what it needs when it is asked for. Text goes to standard output while the work
+goes on, all else is written once everything is known."""
+
+STANDARD_OUTPUT: Final = "-"
+"""The name of a file that stands for standard output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How results are written: in a format of `OUTPUTS` on standard output, more into files.
+
+    `files` has the format and the name of each. With `is_quiet`, text has only what is not as
+    claimed.
+    """
+
+    form: str = "text"
+    files: tuple[tuple[str, str], ...] = ()
+    is_quiet: bool = False
+
+
+def checked(paths: Sequence[str], options: Options, report: Report) -> int:
+    """Check the claims of model files and write what is found; return the exit status."""
     from dpcheck.report import crash_lines, writer
 
-    summary = _collected(_events(paths, options, say), lambda _event: None)
-    sys.stdout.write(OUTPUTS[form](summary) + "\n")
-    sys.stdout.flush()
+    if report.form == "text":
+        summary = _told_as_text(paths, options, is_quiet=report.is_quiet)
+    else:
+        summary = _collected(_events(paths, options, say), lambda _event: None)
+        _print(OUTPUTS[report.form](summary))
     if summary.crashes:
         writer(sys.stderr)(crash_lines(summary.crashes))
-    return _ended(summary)
+    has_written = [_has_written(form, file, summary) for form, file in report.files]
+    if "github" in (report.form, *(form for form, _ in report.files)):
+        has_written.append(_has_summarized(summary))
+    return _ended(summary) or (0 if all(has_written) else CANNOT_WRITE)
+
+
+def _has_written(form: str, file: str, summary: Summary) -> bool:
+    """Write a run into a file and say so, or complain."""
+    text = OUTPUTS[form](summary)
+    if file != STANDARD_OUTPUT:
+        return has_written(file, text + "\n", is_plain=form in ("text", "github"))
+    _print(text)
+    return True
+
+
+def _has_summarized(summary: Summary) -> bool:
+    """Add a run to the summary of a job of GitHub Actions, if there is one."""
+    place = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not place:
+        return True
+    try:
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(_markdown(summary) + "\n")
+    except OSError as error:
+        say(f"cannot write the summary of the job: {error.strerror}")
+        return False
+    return True
+
+
+def has_written(file: str, text: str, *, is_plain: bool = False) -> bool:
+    """Write a file and say so, or complain; only what dpcheck made is replaced.
+
+    With `is_plain`, that is known by the name: files of text begin with anything.
+    """
+    from dpcheck.pipeline.library import written_over_own
+    from dpcheck.report import draw_mistake, visible, writer
+
+    refused = written_over_own(file, text, is_plain=is_plain)
+    if refused is None:
+        say(f"wrote {visible(file)}")
+        return True
+    write = writer(sys.stderr)
+    write(draw_mistake(refused, write.columns))
+    return False
+
+
+def _checkout() -> Checkout:
+    """Return from where files are named: in a workflow of GitHub's, from its checkout."""
+    from dpcheck.report.formats.findings import Checkout
+
+    here = Path.cwd()
+    return Checkout(here, Path(os.environ.get("GITHUB_WORKSPACE") or here))
+
+
+def _print(text: str) -> None:
+    """Write a text to standard output, characters that its encoding lacks as escapes."""
+    encoding = sys.stdout.encoding or "utf-8"
+    if text:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.flush()
 
 
 def refuse_as(form: str, reason: str) -> None:
@@ -49,12 +167,12 @@ def refuse_as(form: str, reason: str) -> None:
     from dpcheck.report import Summary
 
     words = reason[:1].lower() + reason[1:].rstrip(".")
-    sys.stdout.write(OUTPUTS[form](Summary((), (WrongCall(None, words),))) + "\n")
+    _print(OUTPUTS[form](Summary((), (WrongCall(None, words),))))
 
 
-def check_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool = False) -> int:
-    """Check the claims of model files and tell what is found; return the exit status."""
-    from dpcheck.report import TextReport, closing_lines, crash_lines, writer
+def _told_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool) -> Summary:
+    """Check the claims of model files, tell what is found as it is found, and return it all."""
+    from dpcheck.report import TextReport, closing_lines, writer
 
     started = time.monotonic()
     write, complain = writer(sys.stdout), writer(sys.stderr)
@@ -62,11 +180,9 @@ def check_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool = Fa
     tell = None if is_quiet or progress is not None else say
     with TextReport(write, complain, progress, only_wrong=is_quiet) as report:
         summary = _collected(_events(paths, options, tell), report.add)
-    if summary.crashes:
-        complain(crash_lines(summary.crashes))
     if not is_quiet:
         write(closing_lines(summary, time.monotonic() - started))
-    return _ended(summary)
+    return summary
 
 
 def _collected(events: Generator[Event, None, None], hear: Callable[[Event], None]) -> Summary:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 import click
 
 from dpcheck import __version__
-from dpcheck.cli.checking import FORMATS, check_as, check_as_text, say
+from dpcheck.cli.checking import OUTPUTS, Report, checked, has_written, say
 from dpcheck.cli.memory import available_memory, memory_of
 from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
 
@@ -121,6 +121,15 @@ def _limits(command: Callable[..., int]) -> Callable[..., int]:
 # --- check ---------------------------------------------------------------------------------
 
 
+def _output(text: str) -> tuple[str, str]:
+    """Return the format and the file that `FORMAT=FILE` names."""
+    form, _, file = text.partition("=")
+    if form not in OUTPUTS or not file:
+        formats = ", ".join(OUTPUTS)
+        raise click.BadParameter(f"{text!r} is not FORMAT=FILE; a format is one of {formats}.")
+    return form, file
+
+
 @dpcheck.command(epilog=EXIT_STATUS, short_help="Check every claim of model files.")
 @click.argument("paths", metavar="FILE_OR_DIR...", nargs=-1, required=True)
 @click.option(
@@ -133,10 +142,18 @@ def _limits(command: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(list(OUTPUTS)),
     default="text",
     show_default=True,
     help="How to write the results.",
+)
+@click.option(
+    "--output",
+    "files",
+    metavar="FORMAT=FILE",
+    type=_output,
+    multiple=True,
+    help="Write the results into a file as well, or more than one; `-` is standard output.",
 )
 @click.option(
     "--select",
@@ -159,6 +176,7 @@ def check(
     paths: tuple[str, ...],
     definitions: tuple[str, ...],
     form: str,
+    files: tuple[tuple[str, str], ...],
     select: str | None,
     limits: RunLimits,
     strict_vacuity: bool,
@@ -174,9 +192,7 @@ def check(
 
     text = _standard_input() if STANDARD_INPUT in paths else None
     options = Options(definitions, select, limits, strict_vacuity, allow_empty, text)
-    if form == "text":
-        return check_as_text(paths, options, is_quiet=quiet)
-    return check_as(form, paths, options)
+    return checked(paths, options, Report(form, files, quiet))
 
 
 def _standard_input() -> bytes:
@@ -246,7 +262,7 @@ def profile(
         _complain([WrongCall(None, reason)])
         return 2
     for place, drawn in ((svg, profile_svg), (csv, profile_csv)):
-        if place is not None and not _has_written(place, drawn(tables[0])):
+        if place is not None and not has_written(place, drawn(tables[0])):
             return 2
     return status
 
@@ -366,19 +382,6 @@ def _complain(mistakes: Iterable[Mistake]) -> None:
     write = writer(sys.stderr)
     for mistake in mistakes:
         write(draw_mistake(mistake, write.columns))
-
-
-def _has_written(place: str, text: str) -> bool:
-    """Write a file and say so, or complain; only what dpcheck made is replaced."""
-    from dpcheck.pipeline.library import written_over_own
-    from dpcheck.report import visible
-
-    refused = written_over_own(place, text)
-    if refused is not None:
-        _complain([refused])
-        return False
-    say(f"wrote {visible(place)}")
-    return True
 
 
 # --- list and new --------------------------------------------------------------------------

@@ -63,13 +63,19 @@ def write_new_file(name: str) -> Path | Mistake:
     return path
 
 
-def written_over_own(place: str, text: str) -> Mistake | None:
+PLAIN_SUFFIXES = (".txt", ".log")
+"""Files of these names may be replaced by plain text, whatever they begin with."""
+
+
+def written_over_own(place: str, text: str, *, is_plain: bool = False) -> Mistake | None:
     """Write a text to a file, or return why not: only what begins as this text does is replaced.
 
-    Then it was made by dpcheck. Pipes and devices hold nothing that could be lost.
+    Then it was made by dpcheck. With `is_plain`, only files of `PLAIN_SUFFIXES` are replaced. Pipes
+    and devices hold nothing that could be lost.
     """
     path = Path(place)
-    first = text.partition("\n")[0].encode()
+    begins = not (is_plain and path.suffix in PLAIN_SUFFIXES)
+    first = text.partition("\n")[0].encode() if begins else b""
     try:
         if path.is_file():
             with path.open("rb") as file:

@@ -21,6 +21,7 @@ from dpcheck.model.program import Target
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Asked, Crash, Started
+from dpcheck.report.answers import region_of
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
 
@@ -229,4 +230,5 @@ def asked_of(check: ResolvedCheck, *, is_strict: bool = False) -> Asked:
         claim=check.claim_text,
         covers=covered_by(check.target),
         is_strict=is_strict,
+        region=region_of(check.span),
     )

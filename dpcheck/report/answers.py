@@ -12,6 +12,7 @@ from dpcheck import limits
 from dpcheck.check.values.verdicts import Holds, Outcome, Table, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field, fields
+from dpcheck.source import Span
 
 Kind = Literal["check", "refute", "compute"]
 
@@ -25,12 +26,27 @@ OPTIONS: Mapping[limits.Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """Where a claim stands on its line and where it ends, counted from 1; the end is behind it."""
+
+    column: int
+    end_line: int
+    end_column: int
+
+
+def region_of(span: Span) -> Region:
+    """Return the region of a place in a text."""
+    return Region(span.column, *span.source.position(span.end))
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """One claim as it is asked.
 
     `target`, `at` and `claim` have parameters and loop variables filled in. `covers` says for which
     inputs and neighbors an outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
-    With `is_strict`, a vacuous claim is not ok, whatever its verdict.
+    With `is_strict`, a vacuous claim is not ok, whatever its verdict. `region` is None for a claim
+    that stands in no file.
     """
 
     file: str
@@ -42,6 +58,7 @@ class Asked:
     claim: str
     covers: tuple[str, ...]
     is_strict: bool
+    region: Region | None = field(default=None, kw_only=True)
 
     def answered(self, outcome: Outcome, sizes: tuple[int, int] | None, seconds: float) -> Answer:
         """Return the answer with this outcome; `sizes` are the states and transitions."""
@@ -85,6 +102,21 @@ class Answer(Asked):
                 return self.kind == "compute"
             case Undecided():
                 return False
+            case _ as never:
+                assert_never(never)
+
+    @property
+    def verdict_word(self) -> Literal["holds", "violated", "undecided", "value"]:
+        """The verdict in a word, as programs read it."""
+        match self.outcome.verdict:
+            case Holds():
+                return "holds"
+            case Violated():
+                return "violated"
+            case Undecided():
+                return "undecided"
+            case Value():
+                return "value"
             case _ as never:
                 assert_never(never)
 

@@ -21,7 +21,7 @@ from itertools import groupby
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.records import dataclass
 from dpcheck.report.characters import visible, visible_char, width, with_short_numbers
-from dpcheck.report.styled import Line, Piece, Role, line
+from dpcheck.report.styled import Line, Piece, Role, line, plain
 from dpcheck.source import SourceText
 
 WIDTH = 96
@@ -51,6 +51,11 @@ def draw_mistake(mistake: Mistake, columns: int | None = None) -> tuple[Line, ..
     if mistake.help is not None:
         lines.extend(_draw_remark("help", mistake.help, margin, columns))
     return tuple(lines)
+
+
+def mistake_text(mistake: Mistake) -> str:
+    """Return one mistake as it is drawn away from a terminal."""
+    return "\n".join(map(plain, draw_mistake(mistake)))
 
 
 def _margin_width(labels: Sequence[Label]) -> int:

@@ -75,7 +75,7 @@ def _result(answer: Answer) -> dict[str, Any]:
         "target": answer.target,
         "at": answer.at,
         "claim": answer.claim,
-        "verdict": _verdict_word(answer),
+        "verdict": answer.verdict_word,
         "ok": answer.is_ok,
         "states": answer.n_states,
         "transitions": answer.n_transitions,
@@ -108,20 +108,6 @@ def _result(answer: Answer) -> dict[str, Any]:
             for each in outcome.beside
         ]
     return result
-
-
-def _verdict_word(answer: Answer) -> str:
-    match answer.outcome.verdict:
-        case Holds():
-            return "holds"
-        case Violated():
-            return "violated"
-        case Undecided():
-            return "undecided"
-        case Value():
-            return "value"
-        case _ as never:
-            assert_never(never)
 
 
 def _counterexample(found: Counterexample) -> dict[str, Any]:

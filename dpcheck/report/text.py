@@ -32,7 +32,7 @@ from dpcheck.report.notation import (
     sequence_text,
     shortened,
 )
-from dpcheck.report.styled import Line, Piece, Role, line
+from dpcheck.report.styled import WIDTH, Line, Piece, Role, laid_out, line, plain
 from dpcheck.report.tables import beside_text, table_lines
 
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
@@ -78,6 +78,13 @@ class AnswerLines:
         return min(max(width(_claim_text(each)) for each in members), _CLAIM_COLUMN)
 
 
+def answer_text(answer: Answer) -> str:
+    """Return all that is said of a claim below its target, as away from a terminal."""
+    lines = [_heading(answer), *_answer(answer, _claim_text(answer), 0)]
+    rows = (plain(row) for each in lines for row in laid_out(each, WIDTH))
+    return "\n".join(row.removeprefix("  ") for row in rows)
+
+
 def _is_worth_saying(answer: Answer) -> bool:
     return not answer.is_ok or answer.kind == "compute"
 
@@ -118,7 +125,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield from table_lines(table, "        ")
         case Violated(counterexample=counterexample) if answer.is_as_claimed:
             quantity = _quantity(answer)
-            why = "" if quantity and not counterexample.probabilities else _in_short(counterexample)
+            why = "" if quantity and not counterexample.probabilities else in_short(counterexample)
             yield said(Piece("violated, as claimed", role), *quantity, f": {why}" if why else "")
         case Violated(counterexample=counterexample):
             yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
@@ -139,6 +146,14 @@ def _symbol(answer: Answer) -> tuple[str, Role]:
     if not answer.is_ok:
         return "✗", "bad"
     return ("·", "plain") if answer.kind == "compute" else ("✓", "good")
+
+
+def quantity_text(answer: Answer) -> str:
+    """Return what the quantity of a claim is, where there is one to be told."""
+    verdict = answer.outcome.verdict
+    if isinstance(verdict, Value):
+        return amount_text(verdict.amount) if verdict.table is None else "a table"
+    return "".join(piece if isinstance(piece, str) else piece.text for piece in _quantity(answer))
 
 
 def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
@@ -175,7 +190,7 @@ def undecided_lines(verdict: Undecided, indent: str) -> Iterator[Line]:
 # --- counterexamples -----------------------------------------------------------------------
 
 
-def _in_short(found: Counterexample) -> str:
+def in_short(found: Counterexample) -> str:
     """Return a counterexample in one line, for a claim that was to be refuted."""
     sides = [
         f"{amount_text(amount)} from {visible(state)}"
@@ -231,8 +246,8 @@ def _runs(found: Counterexample) -> list[tuple[str, str, Role]]:
 # --- the end -------------------------------------------------------------------------------
 
 
-def closing_lines(summary: Summary, seconds: float) -> Iterator[Line]:
-    """Yield the last line of a run: how many claims came out how."""
+def closing_lines(summary: Summary, seconds: float | None = None) -> Iterator[Line]:
+    """Yield the last line of a run: how many claims came out how, and how long that took."""
     answers = summary.answers
     n_hold = sum(_came_out(answer, "check") for answer in answers)
     counts: list[tuple[int, str, Role]] = [
@@ -249,7 +264,8 @@ def closing_lines(summary: Summary, seconds: float) -> Iterator[Line]:
     nothing = "interrupted" if summary.is_interrupted else "nothing to check"
     for i, part in enumerate(parts or [Piece(nothing)]):
         said += [", ", part] if i else [part]
-    yield line(*said, Piece(f" ({seconds:.2f} s)", "faint"), hang=4)
+    took = "" if seconds is None else f" ({seconds:.2f} s)"
+    yield line(*said, Piece(took, "faint"), hang=4)
 
 
 def _came_out(answer: Answer, kind: str) -> bool:

@@ -1,0 +1,161 @@
+"""SARIF 2.1.0, which code scanning reads: a result for whatever did not come out as written.
+
+Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0" (2020, with
+errata 01). Fingerprints do not contain lines, so that an alert stays the same alert when lines
+above it are moved. What is undecided is `open` and what says nothing is up for `review`: the
+standard gives no level to such results (§3.27.10).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from dpcheck.check.values.verdicts import Undecided, Violated
+from dpcheck.diagnostics.registry import mistakes_by_code
+from dpcheck.report.answers import Answer, Summary
+from dpcheck.report.characters import visible
+from dpcheck.report.formats.findings import (
+    RULES,
+    Checkout,
+    Finding,
+    Level,
+    Place,
+    claim_text,
+    findings,
+)
+
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_KINDS: Final[Mapping[Level, tuple[str, str]]] = {
+    "error": ("fail", "error"),
+    "warning": ("fail", "warning"),
+    "open": ("open", "none"),
+}
+
+
+def sarif_text(summary: Summary, version: str, checkout: Checkout) -> str:
+    """Return a run as a SARIF log in ASCII, without a final line break."""
+    return json.dumps(sarif_log(summary, version, checkout), indent=2)
+
+
+def sarif_log(summary: Summary, version: str, checkout: Checkout) -> dict[str, Any]:
+    """Return a run as a SARIF log of dictionaries and lists."""
+    found = list(findings(summary, checkout))
+    rules = list(dict.fromkeys([*RULES, *(each.rule for each in found)]))
+    driver = {
+        "name": "dpcheck",
+        "semanticVersion": version,
+        "rules": [_rule(rule) for rule in rules],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(summary)],
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the checkout"}}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(each, rules) for each in found],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: str) -> dict[str, Any]:
+    """Return what is known of a rule: a code of a mistake is explained as `explain` does."""
+    said = RULES.get(rule)
+    made: dict[str, Any] = {"id": rule}
+    if said is not None:
+        made["shortDescription"] = {"text": said}
+        made["properties"] = {"tags": ["differential-privacy"], "precision": "very-high"}
+    else:
+        explanation = mistakes_by_code()[rule].explanation.strip()
+        made["shortDescription"] = {"text": explanation.split("\n\n", 1)[0].replace("\n", " ")}
+        made["help"] = {"text": explanation}
+    return made
+
+
+def _invocation(summary: Summary) -> dict[str, Any]:
+    """Return how the run ended; a claim that is violated is no failure of the tool."""
+    status = summary.exit_status
+    made: dict[str, Any] = {
+        "executionSuccessful": not (summary.crashes or summary.is_interrupted),
+        "exitCode": status,
+    }
+    if summary.crashes:
+        made["toolExecutionNotifications"] = [
+            {"level": "error", "message": {"text": _visible_text(f"{c.where}\n{c.traceback}")}}
+            for c in summary.crashes
+        ]
+    return made
+
+
+def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
+    kind, level = _KINDS[found.level]
+    if found.rule == "vacuous" and found.level == "warning":
+        kind, level = "review", "none"
+    result: dict[str, Any] = {
+        "ruleId": found.rule,
+        "ruleIndex": rules.index(found.rule),
+        "kind": kind,
+        "level": level,
+        "message": {"text": _message(found)},
+        "partialFingerprints": {"dpcheck/v1": found.identity},
+    }
+    if found.place is not None:
+        result["locations"] = [_location(found.place, found.answer)]
+    if found.answer is not None:
+        result["properties"] = _properties(found.answer)
+    return result
+
+
+def _message(found: Finding) -> str:
+    """Return the sentence of a finding, then all that a report says."""
+    return _visible_text(f"{found.sentence}\n\n{found.text}")
+
+
+def _visible_text(text: str) -> str:
+    """Return a text of several lines with characters that would not show as pictures of them."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _location(place: Place, answer: Answer | None) -> dict[str, Any]:
+    region = {"startLine": place.line}
+    if place.region is not None:
+        region["startColumn"] = place.region.column
+        region["endLine"] = place.region.end_line
+        region["endColumn"] = place.region.end_column
+    artifact = {"uri": uri(place.file)}
+    if not place.file.startswith("/"):
+        artifact["uriBaseId"] = "SRCROOT"
+    made: dict[str, Any] = {"physicalLocation": {"artifactLocation": artifact, "region": region}}
+    if answer is not None:
+        name = visible(answer.target)
+        made["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]
+    return made
+
+
+def uri(file: str) -> str:
+    """Return the name of a file as a URI, whatever bytes it holds.
+
+    >>> uri("a b/ü#1.dpm")
+    'a%20b/%C3%BC%231.dpm'
+    """
+    return quote(file.encode("utf-8", "surrogateescape"))
+
+
+def _properties(answer: Answer) -> dict[str, Any]:
+    """Return facts about a claim for programs to read."""
+    made: dict[str, Any] = {"kind": answer.kind, "claim": claim_text(answer)}
+    match answer.outcome.verdict:
+        case Violated(counterexample=found):
+            made["states"] = [visible(state) for state in found.states]
+            made["probabilities"] = [amount.exact for amount in found.probabilities]
+            made["requirement"] = str(found.requirement)
+            if found.ratio is not None:
+                made["ratio"] = found.ratio.exact
+        case Undecided(progress=progress):
+            made["progress"] = visible(str(progress))
+    if answer.outcome.value is not None:
+        made["value"] = answer.outcome.value.exact
+    return made
