@@ -82,7 +82,7 @@ def decide(
     truths = Truths(chain, limits)
     selected = chain.initial
     try:
-        selected = _selected(truths, at)
+        selected = selected_states(truths, at)
         return _decide(claim, selected, truths, measures or {})
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
@@ -123,14 +123,14 @@ def decide_arranged(
             difference = different_inputs(runs[0].chain, run.chain)
             if difference is not None:
                 raise ClaimRejected(DifferentInputs(span, titles[0], title, difference))
-        selected = _selected(Truths(runs[0].chain, limits), at)
+        selected = selected_states(Truths(runs[0].chain, limits), at)
         return decide_composition(claim, runs, selected, limits)
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(own.neighbors.pairs))
         return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 
-def _selected(truths: Truths, at: At | None) -> IntArray:
+def selected_states(truths: Truths, at: At | None) -> IntArray:
     """Return the states a claim is about."""
     chain = truths.chain
     match at:

@@ -14,9 +14,11 @@ from dpcheck import __version__
 from dpcheck.cli.checking import OUTPUTS, Report, checked, has_written, say
 from dpcheck.cli.memory import available_memory, memory_of
 from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
+from dpcheck.records import replace
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
+    from dpcheck.explain import Detail
     from dpcheck.report.overview import Overview
 
 EXIT_STATUS = """\
@@ -160,6 +162,13 @@ def _output(text: str) -> tuple[str, str]:
     metavar="GLOB",
     help="Check only the claims whose name, target or claim matches.",
 )
+@click.option(
+    "--explain",
+    type=click.Choice(("full", "short", "none")),
+    default="full",
+    show_default=True,
+    help="How much to say about a claim that is violated; in full for the first five of them.",
+)
 @_limits
 @click.option(
     "--strict-vacuity",
@@ -178,6 +187,7 @@ def check(
     form: str,
     files: tuple[tuple[str, str], ...],
     select: str | None,
+    explain: Detail,
     limits: RunLimits,
     strict_vacuity: bool,
     allow_empty: bool,
@@ -191,7 +201,10 @@ def check(
     from dpcheck.pipeline.files import STANDARD_INPUT
 
     text = _standard_input() if STANDARD_INPUT in paths else None
-    options = Options(definitions, select, limits, strict_vacuity, allow_empty, text)
+    vacuity = strict_vacuity, allow_empty
+    options = Options(definitions, select, limits, *vacuity, text, explain)
+    if form != "text" or files:
+        options = replace(options, n_explained=None)
     return checked(paths, options, Report(form, files, quiet))
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from math import inf
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged
-from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided
+from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge
+from dpcheck.explain import Detail, Explanation
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import measured
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
@@ -105,9 +106,16 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 def answered(
-    check: ResolvedCheck, asked: Asked, explorations: Explorations, allowed: RunLimits
+    check: ResolvedCheck,
+    asked: Asked,
+    explorations: Explorations,
+    allowed: RunLimits,
+    detail: Detail = "none",
 ) -> Iterator[Started | Answer | Mistake | Crash]:
-    """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into."""
+    """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into.
+
+    A claim that is violated and should not be is explained in as much detail as asked.
+    """
     yield Started(asked)
     started = time.monotonic()
     limits = allowed.of_a_claim()
@@ -123,9 +131,10 @@ def answered(
         explored = explorations.explored(check, limits)
         chain = labelled(explored, check.atoms) if check.atoms else explored.chain
         measures = measures_of(explored, check, chain.n_states)
-        if check.parts:
+        parts = _parts(check, chain, explorations, limits)
+        if parts:
             outcome = decide_arranged(
-                _parts(check, chain, explorations, limits),
+                parts,
                 [part.target.title for part in check.parts],
                 check.claim,
                 at=check.at,
@@ -135,6 +144,9 @@ def answered(
             )
         else:
             outcome = decide(chain, check.claim, at=check.at, limits=limits, measures=measures)
+        explanation = None
+        if detail != "none" and check.kind == "check" and isinstance(outcome.verdict, Violated):
+            explanation = _explained(check, outcome, explored, chain, parts, limits, detail)
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
@@ -161,7 +173,29 @@ def answered(
         explorations.forget()
         raise
     else:
-        yield answer(outcome)
+        yield replace(answer(outcome), explanation=explanation)
+
+
+def _explained(
+    check: ResolvedCheck,
+    outcome: Outcome,
+    explored: Explored,
+    chain: Chain,
+    parts: Sequence[tuple[Chain, int, int]],
+    limits: Limits,
+    detail: Detail,
+) -> Explanation | None:
+    """Return why a claim is violated: what can be said in the time that is left for it."""
+    from dpcheck.explain.explain import explain, short_limits
+    from dpcheck.explain.subject import Subject
+
+    subject = Subject(
+        check.claim, check.at, check.target, explored, chain, short_limits(limits), parts
+    )
+    try:
+        return explain(subject, outcome, detail)
+    except (RecursionError, MemoryError):
+        return None
 
 
 def _parts(

@@ -15,6 +15,7 @@ from dpcheck.diagnostics.files import (
 from dpcheck.diagnostics.limits import RunStopped
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownName
+from dpcheck.explain import Detail
 from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression
@@ -28,10 +29,13 @@ from dpcheck.pipeline.questions import (
     seconds_left,
 )
 from dpcheck.records import dataclass
-from dpcheck.report import Crash, Event, FileDone, FileRead, Reading, Started
+from dpcheck.report import Answer, Crash, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
+
+EXPLAINED_IN_FULL = 5
+"""So many violated claims are explained in full for people: whoever reads more runs a selection."""
 
 Definitions = Mapping[str, surface.Expression]
 
@@ -42,6 +46,7 @@ class Options:
 
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
+    Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
     """
 
     definitions: tuple[str, ...] = ()
@@ -50,6 +55,13 @@ class Options:
     strict_vacuity: bool = False
     allow_empty: bool = False
     standard_input: bytes | None = None
+    explain: Detail = "full"
+    n_explained: int | None = EXPLAINED_IN_FULL
+
+    def detail(self, n_explained: int) -> Detail:
+        """Return in which detail to explain a claim after so many others."""
+        is_late = self.n_explained is not None and n_explained >= self.n_explained
+        return "short" if self.explain == "full" and is_late else self.explain
 
 
 def check_paths(
@@ -78,15 +90,18 @@ def check_paths(
     if any(mistake.severity == "error" for mistake in mistakes):
         return
     read = [event for event in after if isinstance(event, FileRead) and event.file in done]
+    n_explained = sum(isinstance(e, Answer) and e.explanation is not None for e in after)
     for path in paths:
         if path.shown in done:
             continue
         if seconds_left(options.limits.deadline) < 0:
             yield _not_read([path.shown for path in paths if path.shown not in done], options)
             return
-        for event in _file_events(path, library, definitions, options, _n_started(after)):
+        begun = _n_started(after), n_explained
+        for event in _file_events(path, library, definitions, options, *begun):
             if isinstance(event, FileRead):
                 read.append(event)
+            n_explained += isinstance(event, Answer) and event.explanation is not None
             is_sound &= not _is_error(event)
             yield event
         done.add(path.shown)
@@ -127,7 +142,12 @@ def _not_read(files: Sequence[str], options: Options) -> RunStopped:
 
 
 def _file_events(
-    path: ModelPath, library: Library, definitions: Definitions, options: Options, n_answered: int
+    path: ModelPath,
+    library: Library,
+    definitions: Definitions,
+    options: Options,
+    n_answered: int,
+    n_explained: int,
 ) -> Iterator[Event]:
     """Yield what is found in one file, whose first claims may have been answered before."""
     yield Reading(path.shown)
@@ -138,7 +158,10 @@ def _file_events(
     yield FileRead(path.shown, asked, len(checks))
     explorations = Explorations()
     for check, shown in islice(zip(selected, asked, strict=True), n_answered, None):
-        yield from answered(check, shown, explorations, options.limits)
+        detail = options.detail(n_explained)
+        for event in answered(check, shown, explorations, options.limits, detail):
+            n_explained += isinstance(event, Answer) and event.explanation is not None
+            yield event
     yield FileDone(path.shown)
 
 

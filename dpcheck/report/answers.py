@@ -11,6 +11,7 @@ from typing import Literal, assert_never
 from dpcheck import limits
 from dpcheck.check.values.verdicts import Holds, Outcome, Table, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.explain import Explanation
 from dpcheck.records import dataclass, field, fields
 from dpcheck.source import Span
 
@@ -75,7 +76,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Asked):
-    """One claim and its outcome.
+    """One claim and its outcome, explained if it is violated and should not be.
 
     States and transitions leave the sinks out; they are None where no chain was finished.
     """
@@ -84,6 +85,7 @@ class Answer(Asked):
     n_states: int | None
     n_transitions: int | None
     seconds: float
+    explanation: Explanation | None = None
 
     @property
     def is_ok(self) -> bool:

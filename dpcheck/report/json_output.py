@@ -23,7 +23,8 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.report.answers import OPTIONS, Answer, Summary
-from dpcheck.report.notation import event_text
+from dpcheck.report.explained.json_object import explanation_object
+from dpcheck.report.notation import amount_object, event_text
 
 SCHEMA = 1
 
@@ -89,11 +90,13 @@ def _result(answer: Answer) -> dict[str, Any]:
     match outcome.verdict:
         case Violated(counterexample=counterexample):
             result["counterexample"] = _counterexample(counterexample)
+            if answer.explanation is not None:
+                result["explanation"] = explanation_object(answer.explanation)
         case Undecided(limit=limit, progress=progress):
             option = limit.advice or OPTIONS.get(limit.kind, "")
             result["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
         case Value(amount=amount, table=table):
-            result["value"] = _amount(amount)
+            result["value"] = amount_object(amount)
             if table is not None:
                 result["table"] = table_object(table)
         case Holds():
@@ -101,10 +104,13 @@ def _result(answer: Answer) -> dict[str, Any]:
         case _ as never:
             assert_never(never)
     if outcome.value is not None:
-        result.setdefault("value", _amount(outcome.value))
+        result.setdefault("value", amount_object(outcome.value))
     if outcome.beside:
         result["beside"] = [
-            {"text": each.text, **({} if each.amount is None else {"value": _amount(each.amount)})}
+            {
+                "text": each.text,
+                **({} if each.amount is None else {"value": amount_object(each.amount)}),
+            }
             for each in outcome.beside
         ]
     return result
@@ -119,11 +125,11 @@ def _counterexample(found: Counterexample) -> dict[str, Any]:
         "requirement": str(found.requirement),
     }
     if found.sides is not None:
-        made["sides"] = [_amount(found.sides.left), _amount(found.sides.right)]
+        made["sides"] = [amount_object(found.sides.left), amount_object(found.sides.right)]
     if found.ratio is not None:
         made["ratio"] = found.ratio.exact
     if found.excess is not None:
-        made["excess"] = _amount(found.excess)
+        made["excess"] = amount_object(found.excess)
     if found.n_sequences is not None:
         made["event_sequences"] = found.n_sequences
     if found.runs:
@@ -148,17 +154,8 @@ def table_object(table: Table) -> dict[str, Any]:
 
 def _cell(cell: Cell) -> str | dict[str, Any]:
     if isinstance(cell, Amount):
-        return _amount(cell)
+        return amount_object(cell)
     return cell if isinstance(cell, str) else event_text(cell)
-
-
-def _amount(amount: Amount) -> dict[str, Any]:
-    made: dict[str, Any] = {} if amount.exact.startswith("in [") else {"exact": amount.exact}
-    if amount.exp is not None:
-        made["exp"] = amount.exp
-    if amount.enclosure is not None:
-        made["enclosure"] = list(amount.enclosure)
-    return {**made, "decimal": amount.decimal}
 
 
 def _mistake(mistake: Mistake) -> dict[str, Any]:

@@ -58,6 +58,20 @@ def amount_text(amount: Amount) -> str:
     return exact if exact == short else f"{exact} {'=' if _is_same(exact, short) else '≈'} {short}"
 
 
+def amount_object(amount: Amount) -> dict[str, object]:
+    """Return an amount as an object of JSON: exact where it has such a form, and as a decimal.
+
+    >>> amount_object(Amount("1/2", "0.5"))
+    {'exact': '1/2', 'decimal': '0.5'}
+    """
+    made: dict[str, object] = {} if amount.exact.startswith("in [") else {"exact": amount.exact}
+    if amount.exp is not None:
+        made["exp"] = amount.exp
+    if amount.enclosure is not None:
+        made["enclosure"] = list(amount.enclosure)
+    return {**made, "decimal": amount.decimal}
+
+
 def short_text(amount: Amount) -> str:
     """Return an amount exactly where it can be read, else as a decimal: for inequalities.
 
@@ -76,6 +90,15 @@ def number_text(amount: Amount) -> str:
     '≈ 0.0002484568'
     """
     return _exact_up_to(_LONGEST_IN_TABLE, amount)
+
+
+def short_decimal(amount: Amount) -> str:
+    """Return an amount as a decimal of 7 digits.
+
+    >>> short_decimal(Amount("1/3", "0.33333333333333333"))
+    '≈ 0.3333333'
+    """
+    return _exact_up_to(0, amount)
 
 
 def shortened(text: str) -> str:

@@ -24,6 +24,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.report.answers import OPTIONS, Answer, Asked, Crash, Summary
 from dpcheck.report.characters import visible, width
+from dpcheck.report.explained.lines import explanation_lines
 from dpcheck.report.notation import (
     amount_text,
     event_text,
@@ -129,7 +130,10 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield said(Piece("violated, as claimed", role), *quantity, f": {why}" if why else "")
         case Violated(counterexample=counterexample):
             yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
-            yield from _in_full(counterexample)
+            if answer.explanation is None:
+                yield from _in_full(counterexample)
+            else:
+                yield from explanation_lines(answer.explanation)
         case Undecided():
             yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")
             yield from undecided_lines(verdict, "        ")

@@ -47,6 +47,7 @@ from dpcheck.exact import (
     divide,
     exact_quotient,
     excess_sign,
+    exp_float_bounds,
     float_bounds,
     number,
     whole_gcd,
@@ -65,6 +66,7 @@ _RIVALS = 1 << 14
 _HEAD = 8
 _MANY_ROWS = 64
 _MARGIN = 32 * UNIT_ROUNDOFF
+_HUGE = 2**1000
 
 _Key = tuple[bytes, Whole, bytes | tuple[Whole, ...]]
 
@@ -105,6 +107,25 @@ class PairedRows:
         # What is not a number is no rival for certain; it is kept.
         is_rival = ~(top < np.fmax.reduce(top) * (1 - 2 * _MARGIN))
         return self._made_blocks(chosen[is_rival], limits)
+
+    def blocks_of(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
+        """Pairs side by side, both directions; chosen [n_chosen] are rows of `pairs`."""
+        return self._made_blocks(chosen, limits)
+
+    def representatives(self) -> tuple[IntArray, BoolArray]:
+        """Return which pair stands for each one in `blocks`, and which are turned, both [n_pairs].
+
+        A pair of equal rows is not in the blocks: -1 stands for it.
+        """
+        chosen, classes = self._class_pairs, self._classes[self.pairs]
+        low, high = classes.min(axis=1), classes.max(axis=1)
+        keys = low * (int(self._classes.max(initial=0)) + 1) + high
+        found = np.full(len(keys), -1, np.int64)
+        if len(chosen):
+            order = chosen[np.argsort(keys[chosen])]
+            places = np.searchsorted(keys[order], keys)
+            found = np.where(low == high, -1, order[np.minimum(places, len(order) - 1)])
+        return found, np.asarray(classes[:, 0] != classes[found, 0], np.bool_)
 
     def block_of(self, gap: EventGap) -> Block:
         """Return the one pair of rows a gap is about, in its direction."""
@@ -511,6 +532,18 @@ class Block:
         zero = np.zeros(1, self.p.dtype)
         p, q = np.where(mask, self.p, zero), np.where(mask, self.q, zero)
         return np.add.reduceat(p, self.starts), np.add.reduceat(q, self.starts)
+
+    def excesses(self, mask: BoolArray, factor: ExpFactor) -> FloatArray:
+        """Return p - E q rounded where the mask says that it is positive, else 0, [n_entries].
+
+        Off by less than 32u p, since E q < p, and both come from at most twelve rounded steps; and
+        0 for numbers below 2^-900 that have no estimate.
+        """
+        bounds = exp_float_bounds(factor.epsilon)
+        p, q = self._chances
+        gaps = p - (_HUGE if bounds is None else bounds[0]) * q
+        found: FloatArray = np.where(mask & ~np.isnan(gaps), gaps, 0)
+        return found
 
     def segments_with(self, mask: BoolArray) -> list[int]:
         """Return the segments with some masked entry."""

@@ -60,13 +60,14 @@ class SeenPairs:
     """Pairs of neighbors in a chain with one output per transition.
 
     sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them. `names` describes
-    both states of a pair.
+    both states of a pair; `states` [n_pairs, 2] are their numbers in the chain that was asked.
     """
 
     chain: Chain
     sources: IntArray
     pairs: IntArray
     names: Callable[[int], tuple[str, str]]
+    states: IntArray
     limits: Limits
 
     @property
@@ -114,7 +115,7 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
     states = marked(chosen)
     seen, sources = observed(chain, states, limits)
     ends = pairs if _are_first(states) else (np.cumsum(chosen) - 1)[pairs]
-    return SeenPairs(seen, sources, ends, names, limits)
+    return SeenPairs(seen, sources, ends, names, pairs, limits)
 
 
 def _are_first(states: IntArray) -> bool:
@@ -150,6 +151,23 @@ def _decided_completely(question: _Question, n_initial: int) -> Outcome:
         _vacuity(evidence, len(question.seen.pairs)),
         decision.value,
     )
+
+
+def evidence_against(
+    claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
+) -> tuple[SeenPairs, Evidence]:
+    """Return pairs and the evidence about them by which a claim is violated: it is known to be.
+
+    selected [n_selected] are the states that it is about.
+    """
+    seen = seen_pairs(chain, selected, limits)
+    if seen.are_finite:
+        return seen, complete_evidence(seen)
+    for _, evidence in _prefixes(seen):
+        setting = Setting(evidence, len(seen.pairs), seen.names, is_complete=False)
+        if decide_event_claim(claim, setting).verdict is not None:
+            return seen, evidence
+    raise AssertionError("some prefixes violate the claim")
 
 
 def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:

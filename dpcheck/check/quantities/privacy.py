@@ -187,7 +187,7 @@ def _quantity(quantity: Quantity, evidence: Evidence) -> Found:
         case TightEpsilon(delta=delta):
             return tight_epsilon(evidence, delta)
         case TightDelta(epsilon=epsilon):
-            return _tight_delta(evidence, epsilon)
+            return tight_delta(evidence, epsilon)
         case _:
             raise AssertionError("other quantities are decided elsewhere")
 
@@ -215,7 +215,7 @@ def tight_epsilon(evidence: Evidence, delta: Number) -> Found:
         gap, factor = following, reached
 
 
-def _tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
+def tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
     """Return the least δ >= 0 with dp(ε, δ), and the event that needs it."""
     factor = ExpFactor.of(epsilon)
     gap = evidence.worst_gap(factor)

@@ -1,0 +1,199 @@
+"""Violated claims about output sequences: dp(ε, δ), and an ε or δ that is larger than claimed."""
+
+from __future__ import annotations
+
+from dpcheck.certify import certify_event, certify_violation
+from dpcheck.chain.chain import IntArray
+from dpcheck.check.evidence.sequences import ENDS
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.quantities.event_claims import SeenPairs, evidence_against
+from dpcheck.check.quantities.privacy import EventClaim, Evidence, tight_delta, tight_epsilon
+from dpcheck.check.values.amounts import (
+    growth_amount,
+    number_amount,
+    quantity_amount,
+    ratio_amount,
+)
+from dpcheck.check.values.comparisons import as_budget, as_number, inequality, inequality_sides
+from dpcheck.check.values.exp_factor import EventGap
+from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase
+from dpcheck.exact import Budget, Number, exact_text, excess, subtract
+from dpcheck.explain.explanation import (
+    Explanation,
+    Inequality,
+    Neighbors,
+    Others,
+    Tight,
+)
+from dpcheck.explain.inputs import InputCells, input_cells
+from dpcheck.explain.minimal import (
+    SmallestEvent,
+    Violations,
+    smallest_event,
+    smallest_pair,
+    violations,
+    worst_pair,
+)
+from dpcheck.explain.subject import Subject
+from dpcheck.logic.claims import PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
+from dpcheck.records import dataclass, replace
+
+
+@dataclass(frozen=True, eq=False)
+class ShownPair:
+    """The pair shown, its smallest event, and the evidence they come from.
+
+    left, right: states of the chain that was asked about; `sources` are the same ones in the chain
+    that was seen, which shows one output per transition.
+    """
+
+    seen: SeenPairs
+    found: Violations
+    gap: EventGap
+    event: SmallestEvent
+    left: int
+    right: int
+    sources: tuple[int, int]
+
+    @property
+    def sequences(self) -> tuple[OutputSequence, ...]:
+        """The sequences of the event, by falling gap."""
+        return tuple(map(self.found.evidence.shown, self.event.sequences))
+
+
+def explain_event_claim(
+    subject: Subject, example: Counterexample, *, is_short: bool
+) -> Explanation | None:
+    """Return why a claim about output sequences is violated."""
+    claim = subject.claim
+    assert isinstance(claim, EventClaim), "others are explained elsewhere"
+    seen, evidence = evidence_against(claim, subject.chain, subject.selected, subject.limits)
+    budget = _budget(claim)
+    if budget is None or budget[0].sign() < 0 or not isinstance(evidence, TableEvidence):
+        return _from_counterexample(subject, example, (seen, evidence), budget)
+    found = violations(evidence, *budget, subject.limits)
+    if not found.n_violating:
+        return _from_counterexample(subject, example, (seen, evidence), budget)
+    cells = input_cells(subject.explored)
+    shown = _shown_pair(seen, found, cells, subject)
+    certify_violation(shown.event.p, shown.event.q, *budget)
+    made = Explanation(
+        neighbors=cells.neighbors(shown.left, shown.right),
+        event=shown.sequences,
+        inequality=inequality_of(shown.event.p, shown.event.q, *budget),
+        tight=None
+        if isinstance(claim, QuantityClaim)
+        else subject.part("tight", lambda: _tight(evidence, *budget, is_complete=seen.are_finite)),
+    )
+    if is_short:
+        return made
+    return replace(
+        made, others=subject.part("others", lambda: _others(shown, cells)), omitted=subject.left_out
+    )
+
+
+def _budget(claim: EventClaim) -> tuple[Budget, Number] | None:
+    """Return ε and δ of the dp(ε, δ) that a claim asks for; None where it asks for the contrary."""
+    match claim:
+        case PrivacyClaim(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case QuantityClaim(comparison=">=" | ">" | "!=") | QuantityClaim(bound=None):
+            return None
+        case QuantityClaim(quantity=TightEpsilon(delta=delta), bound=bound):
+            return as_budget(bound), delta
+        case QuantityClaim(quantity=TightDelta(epsilon=epsilon), bound=bound):
+            return epsilon, as_number(bound)
+        case _:
+            return None
+
+
+def inequality_of(p: Number, q: Number, epsilon: Budget, delta: Number) -> Inequality:
+    """Return p <= e^ε q + δ with the numbers filled in."""
+    return Inequality(
+        number_amount(p),
+        number_amount(q),
+        ratio_amount(EventGap(p, q, 0, True)),
+        growth_amount(epsilon),
+        number_amount(delta),
+        inequality(p, q, epsilon, delta),
+        inequality_sides(p, q, epsilon, delta),
+    )
+
+
+def _shown_pair(
+    seen: SeenPairs, found: Violations, cells: InputCells, subject: Subject
+) -> ShownPair:
+    """Return the smallest pair with its smallest event, both probabilities checked again."""
+    gap = smallest_pair(found, cells, seen.states, subject.limits)
+    event = smallest_event(found, gap)
+    (left, right), sources = _ends(seen.states, gap), _ends(seen.sources[seen.pairs], gap)
+    table = found.evidence.rows.table
+    sequences = [(table.outputs(k), ENDS[int(table.end[k])]) for k in event.sequences]
+    for source, probability in zip(sources, (event.p, event.q), strict=True):
+        certify_event(seen.chain, source, sequences, probability)
+    return ShownPair(seen, found, gap, event, left, right, sources)
+
+
+def _ends(pairs: IntArray, gap: EventGap) -> tuple[int, int]:
+    """Return the states of a gap's pair of pairs [n_pairs, 2], the likelier first."""
+    first, second = pairs[gap.pair].tolist()
+    return (first, second) if gap.is_forward else (second, first)
+
+
+def _tight(evidence: Evidence, epsilon: Budget, delta: Number, *, is_complete: bool) -> Tight:
+    """Return the least ε at the claim's δ, and the least δ at its ε.
+
+    Evidence about the first outputs of all runs bounds both from below.
+    """
+    least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
+    least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
+    sign = " = " if is_complete else " >= "
+    name = "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+    name_of_delta = f"; delta({exact_text(epsilon)}){sign}"
+    text = Phrase.of(f"{name}{sign}", least_epsilon, name_of_delta, least_delta)
+    return Tight(text, least_epsilon, least_delta)
+
+
+def _others(shown: ShownPair, cells: InputCells) -> Others:
+    """Return how many pairs violate the claim, and the worst one."""
+    found, seen = shown.found, shown.seen
+    gap = worst_pair(found, seen.states)
+    over = number_amount(excess(subtract(gap.p, found.delta), gap.q, found.factor.epsilon))
+    worst = _ends(seen.states, gap)
+    is_shown = worst == (shown.left, shown.right)
+    counts = found.n_violating, len(seen.pairs), found.is_complete
+    return Others(*counts, over, None if is_shown else cells.neighbors(*worst))
+
+
+def _from_counterexample(
+    subject: Subject,
+    example: Counterexample,
+    looked_at: tuple[SeenPairs, Evidence],
+    budget: tuple[Budget, Number] | None,
+) -> Explanation:
+    """Return what the counterexample says, where its pair is the one to show.
+
+    That is so where pairs and events are too many to compare, and where a value is too small, so
+    that the pair attains it.
+    """
+    names, chances = example.states, example.probabilities
+    inequality = None
+    if len(chances) == 2:
+        p, q = chances
+        inequality = Inequality(p, q, example.ratio, None, None, example.requirement, example.sides)
+    tight = None
+    if isinstance(subject.claim, PrivacyClaim) and budget is not None:
+        if inequality is not None:
+            allowed = growth_amount(budget[0])
+            inequality = replace(inequality, allowed=allowed, slack=number_amount(budget[1]))
+        seen, evidence = looked_at
+        tight = subject.part(
+            "tight", lambda: _tight(evidence, *budget, is_complete=seen.are_finite)
+        )
+    return Explanation(
+        neighbors=Neighbors(names[0], names[1]) if len(names) == 2 else None,
+        event=example.event,
+        inequality=inequality,
+        tight=tight,
+        omitted=subject.left_out,
+    )

@@ -1,0 +1,219 @@
+"""Why a claim is violated, as frozen data: parts that a report may show or leave out.
+
+Left and right are the two sides of a pair of neighbors, the likelier one first. Factors of a table
+are left divided by right. A part that ran into its limit is None, or empty, and its name stands in
+`Explanation.omitted`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, ShownEvent, Sides
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A variable whose value differs between the two sides, both values as the language's text."""
+
+    name: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbors:
+    """Two neighbors: their inputs (or states) in full, and the cells that differ.
+
+    `note` says what else is so: that all runs are on the same input.
+    """
+
+    left: str
+    right: str
+    differences: tuple[Difference, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inequality:
+    """Both probabilities of an event, and the inequality p <= e^ε q + δ that they violate.
+
+    `allowed` is e^ε and `slack` δ; `ratio` is p/q. `requirement` is the inequality with its
+    numbers, `sides` the values it compares. What makes no sense for a claim is None.
+    """
+
+    p: Amount
+    q: Amount | None
+    ratio: Amount | None
+    allowed: Amount | None
+    slack: Amount | None
+    requirement: Phrase
+    sides: Sides | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An event in words: its probabilities on both sides, and their ratio.
+
+    With `is_optimal` it is the event with the largest excess, up to outputs that change nothing.
+    """
+
+    text: str
+    p: Amount
+    q: Amount
+    ratio: Amount | None
+    is_optimal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputStep:
+    """One output of a sequence: its probabilities given the outputs before it.
+
+    `place` counts from 1; `shown` is None for the end of the run. `lines` are those of the
+    statements that show it.
+    """
+
+    place: int
+    shown: str | None
+    lines: tuple[int, ...]
+    left: Amount
+    right: Amount
+    factor: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class InputStep:
+    """One input changed after the ones before it: the probability is divided by `factor`."""
+
+    change: Difference
+    factor: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class RunStep:
+    """A step of a run: a draw, an output, or (in an explicit chain) a state that is passed.
+
+    `reads` are the variables whose different values the step depends on. `left` and `right` are its
+    probabilities, None where there is nothing to draw, and the right one where the run got
+    elsewhere. `times` equal steps stand in a row. `note` says where the right side goes instead.
+    """
+
+    line: int | None
+    kind: Literal["draw", "output", "passing"]
+    variable: str
+    value: str
+    reads: tuple[Difference, ...] = ()
+    left: Amount | None = None
+    right: Amount | None = None
+    factor: Amount | None = None
+    times: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRun:
+    """The most probable run from the left with the outputs shown, priced on the right.
+
+    `share` of the sequence's probability is this run's, 1 if it is the only one. `same` are draws
+    with equal probabilities on both sides. Where the same draws lead to other outputs on the right,
+    `elsewhere` are the draws of the right's own most probable run.
+    """
+
+    share: Amount
+    steps: tuple[RunStep, ...]
+    same: tuple[RunStep, ...] = ()
+    elsewhere: tuple[RunStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tight:
+    """What would make the claim true, in words with numbers, and the numbers.
+
+    `epsilon` is the least one at the claim's δ, `delta` the least one at its ε.
+    """
+
+    text: Phrase
+    epsilon: Amount | None = None
+    delta: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attacker:
+    """What one output tells somebody who held both neighbors for equally likely.
+
+    `posterior` is the probability of the left one after the output; so many independent runs on the
+    one input as `n_runs` says (at least, at most) let the better guess be right with 99 %.
+    """
+
+    posterior: Amount
+    n_runs: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """How many pairs violate the claim (`is_complete`: all were looked at), and the worst of them.
+
+    `worst` has the largest excess; None where it is the pair shown, with the same event.
+    """
+
+    n_violating: int
+    n_pairs: int
+    is_complete: bool
+    excess: Amount | None = None
+    worst: Neighbors | None = None
+    event: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A labelled line: `inputs`, `inside`, `carried by`."""
+
+    label: str
+    text: Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRun:
+    """Runs that look alike, and their probability: `is_inside` if they satisfy the formula."""
+
+    shown: OutputSequence
+    probability: Amount
+    is_inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """The pair that makes a nested D false: where it is, and its own inequality."""
+
+    text: Phrase
+    event: ShownEvent
+    inequality: Inequality
+
+
+Detail = Literal["full", "short", "none"]
+"""How much of an explanation is wanted; `short`: what needs no algorithm of its own."""
+
+Omission = Literal[
+    "others", "rule", "by_output", "by_input", "run", "tight", "attacker", "inner", "parts"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a claim is violated; `event` is the smallest that violates it for these neighbors."""
+
+    neighbors: Neighbors | None = None
+    event: ShownEvent = ()
+    inequality: Inequality | None = None
+    rule: Rule | None = None
+    by_output: tuple[OutputStep, ...] = ()
+    by_input: tuple[InputStep, ...] = ()
+    run: TracedRun | None = None
+    remarks: tuple[Remark, ...] = ()
+    runs: tuple[WeightedRun, ...] = ()
+    inner: Inner | None = None
+    tight: Tight | None = None
+    attacker: Attacker | None = None
+    others: Others | None = None
+    omitted: tuple[Omission, ...] = ()

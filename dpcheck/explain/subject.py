@@ -1,0 +1,57 @@
+"""What a claim is about, as it was checked: handed over by the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.check.decide import selected_states
+from dpcheck.check.formulas.truths import Truths
+from dpcheck.exact import TooLarge
+from dpcheck.explain.explanation import Omission
+from dpcheck.explore import Explored
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.logic.claims import At, Claim
+from dpcheck.model.program import Target
+from dpcheck.records import dataclass, field
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A claim, its target explored, and the limits of explaining it.
+
+    `chain` has the labels of the claim's atoms; `parts` are the chains of an arrangement, each with
+    the distance of its neighbors and the number of its runs. `omitted` gathers what ran into the
+    limits.
+    """
+
+    claim: Claim
+    at: At | None
+    target: Target
+    explored: Explored
+    chain: Chain
+    limits: Limits
+    parts: Sequence[tuple[Chain, int, int]] = ()
+    omitted: list[Omission] = field(default_factory=list)
+
+    @property
+    def selected(self) -> IntArray:
+        """The states that the claim is about, [n_selected]."""
+        return selected_states(Truths(self.chain, self.limits), self.at)
+
+    @property
+    def left_out(self) -> tuple[Omission, ...]:
+        """The names of the parts that ran into the limits so far."""
+        return tuple(self.omitted)
+
+    def part(self, name: Omission, make: Callable[[], Found]) -> Found | None:
+        """Return a part of the explanation, or None where it runs into the limits."""
+        try:
+            self.limits.check_time("explaining")
+            return make()
+        except (LimitReached, TooLarge):
+            self.omitted.append(name)
+            return None

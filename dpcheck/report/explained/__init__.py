@@ -1,0 +1,1 @@
+"""Explanations of violated claims come in; lines of text and JSON objects go out."""
