@@ -28,6 +28,7 @@ FOLDERS = {
     "correlated": "Correlated records",
     "anonymity": "Introductory notes: anonymity and randomized response",
     "beliefs": "Notes on epsilon, delta and what an attacker learns",
+    "secrets": "Secrets and what an adversary believes about the rest (Pufferfish)",
     "building_blocks": "Building blocks of a lecture",
     "local": "Local: people answer for themselves",
     "noise": "Noise on a number",

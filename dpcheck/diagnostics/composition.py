@@ -243,3 +243,29 @@ another one twice, and so on, soon fills the memory.
 Wrong: fun f1(x) = f0(x) + f0(x)    fun f2(x) = f1(x) + f1(x)    and so on
 Right: fun f1(x) = 2 * f0(x)        fun f2(x) = 2 * f1(x)
 """
+
+
+@dataclass(frozen=True)
+class PriorOfMechanism(Mistake):
+    """`prior x ~ m(...)` where `m` is a mechanism."""
+
+    name: str
+
+    code: ClassVar[str] = "DP629"
+    explanation: ClassVar[str] = """\
+A prior says how the data are distributed: by a built-in distribution, by values with weights, or by
+a `dist` of the file. A mechanism outputs; it can be sampled as noise, after the priors.
+
+Wrong: prior others ~ coin_flip(n = 3)
+Right: prior others ~ binomial(3, 1/2)
+"""
+
+    @property
+    def title(self) -> str:
+        """Which mechanism."""
+        return f"`{self.name}` is a mechanism, not a distribution of data"
+
+    @property
+    def help(self) -> str | None:
+        """A distribution instead."""
+        return f"write it as a distribution (`dist {self.name}(...) = {{value: weight, ...}}`)"

@@ -177,10 +177,6 @@ _NOT_YET: Final = {
         "queries that an analyst chooses are",
         "fix them beforehand: `public c in S` before the first statement",
     ),
-    "prior": (
-        "data drawn from a prior are",
-        "make the secret an input, and draw the data from it: `x ~ dist` as a statement",
-    ),
     "unbounded": (
         "noise without bounds is",
         "write `clamped lo..hi`, `conditioned lo..hi`, `folded lo..hi` or `wrapped lo..hi`",
@@ -201,8 +197,8 @@ class ReservedWord(Mistake):
 
     code: ClassVar[str] = "DP106"
     explanation: ClassVar[str] = """\
-`param`, `query`, `prior` and `unbounded` are words of what is not supported yet: claims about all
-values of a parameter, an analyst's adaptive queries, data drawn from a prior, noise without bounds.
+`param`, `query` and `unbounded` are words of what is not supported yet: claims about all values of
+a parameter, an analyst's adaptive queries, noise without bounds.
 They cannot be names. `E`, the expected value, is such a word inside formulas only.
 
 Wrong: param a in (0, 1)
@@ -616,4 +612,22 @@ mechanism that is run or sampled.
 
 Wrong: if done { break }                      with no loop around it
 Right: while true { ...  if done { break } }
+"""
+
+
+@dataclass(frozen=True)
+class LatePrior(Mistake):
+    """`prior x ~ dist` after the first statement of its mechanism."""
+
+    code: ClassVar[str] = "DP127"
+    title_text: ClassVar[str] = "`prior` stands after the first statement"
+    help_text: ClassVar[str] = (
+        "put it before the first statement; noise is drawn by `x ~ dist` without `prior`"
+    )
+    explanation: ClassVar[str] = """\
+A prior is what the adversary believes about the data before the mechanism begins, so it is drawn
+before all statements. What the mechanism itself draws is noise: `x ~ dist` without `prior`.
+
+Wrong: y ~ geometric(others, 1/2) clamped 0..3  prior others ~ binomial(3, 1/4)
+Right: prior others ~ binomial(3, 1/4)  y ~ geometric(others, 1/2) clamped 0..3
 """

@@ -55,7 +55,7 @@ def mechanism_chain(
         full.numerators,
         full.denominators,
         initial=np.arange(n_inputs),
-        neighbors=NeighborRelation(pairs, number[later_pairs(raw, pairs, limits)]),
+        neighbors=NeighborRelation(pairs, number[later_pairs(mechanism, raw, pairs, limits)]),
         observation=observation,
         labelling={},
         stopped=n_visible,

@@ -128,13 +128,17 @@ class Unpack:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`target ~ distribution`; with `within`, a result outside that set is a mistake."""
+    """`target ~ distribution`; with `within`, a result outside that set is a mistake.
+
+    `is_prior` marks data of a `prior`: they need not be equal in neighbors of later states.
+    """
 
     target: str
     distribution: Distribution
     within: Expr | None
     next: int
     span: Span
+    is_prior: bool = False
 
 
 @dataclass(frozen=True, slots=True)

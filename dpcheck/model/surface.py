@@ -471,10 +471,14 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`place ~ distribution`, where the distribution may be a call of another mechanism."""
+    """`place ~ distribution`, where the distribution may be a call of another mechanism.
+
+    `is_prior` marks `prior place ~ distribution`, which stands before all other statements.
+    """
 
     place: Place
     distribution: Expression
+    is_prior: bool = False
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 

@@ -15,6 +15,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import (
     ArrayWithoutRange,
     BreakOutsideLoop,
+    LatePrior,
     LogarithmOfQuotient,
     MalformedBinder,
     NestedTooDeeply,
@@ -272,6 +273,8 @@ class Builder:
                     inputs.append(item)
                 case s.AdjacentWhere() | s.AdjacentPairs() | s.AdjacentAll():
                     adjacency.append(item)
+                case s.Sample(is_prior=True) if not all(map(_is_prior, body)):
+                    self._report(LatePrior(item.span))
                 case _:
                     body.append(item)
         for stray in _breaks_outside_loops(body):
@@ -339,6 +342,10 @@ class Builder:
     def sample(self, span: Span, place: s.Place, distribution: s.Expression) -> s.Sample:
         """`place ~ distribution`."""
         return s.Sample(place, distribution, span=span)
+
+    def prior(self, span: Span, place: s.Place, distribution: s.Expression) -> s.Sample:
+        """`prior place ~ distribution`."""
+        return s.Sample(place, distribution, is_prior=True, span=span)
 
     def var(
         self,
@@ -876,6 +883,11 @@ def _integer(digits: str) -> int:
     half = len(digits) // 2
     shift: int = 10**half
     return _integer(digits[:-half]) * shift + _integer(digits[-half:])
+
+
+def _is_prior(statement: s.Statement) -> bool:
+    """Return whether a statement is a `prior`."""
+    return isinstance(statement, s.Sample) and statement.is_prior
 
 
 def _breaks_outside_loops(body: Iterable[s.Statement]) -> Iterator[s.Break]:

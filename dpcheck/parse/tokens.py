@@ -65,7 +65,7 @@ AFTER_BREAK = frozenset(
 )
 """Terminals before which `break` is a statement, and no name that is assigned or indexed."""
 
-RESERVED_WORDS = frozenset({"param", "query", "prior", "unbounded"})
+RESERVED_WORDS = frozenset({"param", "query", "unbounded"})
 
 POLICY_TOKENS = frozenset(policy.upper() for policy in POLICIES)
 """The kinds of tokens that are the words of policies."""

@@ -13,6 +13,7 @@ from dpcheck.model.program import (
     ExplicitChain,
     Input,
     Mechanism,
+    Sample,
     Target,
 )
 from dpcheck.model.surface_text import one_line
@@ -25,7 +26,7 @@ _PAIRS_SHOWN = 4
 def covered_by(target: Target) -> tuple[str, ...]:
     """Return the facts to put beside every verdict: the box of inputs, then the adjacency."""
     if isinstance(target, Mechanism):
-        return (*_inputs(target), *_adjacency(target))
+        return (*_inputs(target), *_adjacency(target), *_priors(target))
     return _chain_facts(target)
 
 
@@ -143,6 +144,12 @@ def _adjacency(mechanism: Mechanism) -> tuple[str, ...]:
                 more = ["..."] if len(pairs) > _PAIRS_SHOWN else []
                 texts.append(", ".join(shown + more))
     return ("adjacent " + " or ".join(texts),) if texts else ()
+
+
+def _priors(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return `prior others ~ binomial(2, p)` for each, as written."""
+    priors = [node for node in mechanism.nodes if isinstance(node, Sample) and node.is_prior]
+    return tuple(one_line(node.span.text) for node in priors)
 
 
 def _chain_facts(chain: ExplicitChain) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 """Later neighbors: states that runs from neighboring inputs reach in lock step.
 
 Two runs are in lock step while every `~` gives equal results and every output shows equal values;
-where one draws and the other shows, or they end, they part. The pairs of raw states that lock-step
-runs from neighboring inputs are in are searched breadth first. Those just after an output, at one
-program point, are the neighbors that a nested `D` quantifies over.
+a `prior` may give any two, since the data are not compared, only what is seen of them. Where one
+draws and the other shows, or they end, they part. The pairs of raw states that lock-step runs from
+neighboring inputs are in are searched breadth first. Those just after an output, at one program
+point, are the neighbors that a nested `D` quantifies over.
 """
 
 from __future__ import annotations
@@ -38,21 +39,21 @@ def with_results_drawn(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, nodes=tuple(map(drawn, mechanism.nodes)))
 
 
-def later_pairs(raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:
+def later_pairs(mechanism: Mechanism, raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:
     """Return the unordered pairs [n, 2] of different raw states after an output, sorted.
 
     pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
     """
     if raw.labelled is None:
         return np.empty((0, 2), np.int64)
-    steps = _Steps.of(raw, raw.labelled)
+    steps = _Steps.of(mechanism, raw, raw.labelled)
     n = raw.stopped + 1
     seen = np.empty(0, np.int64)
     frontier = steps.follow(pairs)
     while len(frontier):
         limits.check_time(f"{len(seen)} pairs of states compared")
         limits.check_states(len(seen))
-        keys = without(_keys(frontier, n), seen)
+        keys = without(_keys(frontier, n, steps.is_prior), seen)
         seen = union(seen, keys)
         here = np.stack([keys // n, keys % n], axis=1)
         drawing = here[np.all(steps.is_sample[here], axis=1)]
@@ -67,18 +68,26 @@ def later_pairs(raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:
     return later
 
 
-def _keys(pairs: IntArray, n: int) -> IntArray:
-    """Return one number per unordered pair of different states, distinct and sorted."""
+def _is_prior(node: Node) -> bool:
+    return isinstance(node, Sample) and node.is_prior
+
+
+def _keys(pairs: IntArray, n: int, is_prior: BoolArray) -> IntArray:
+    """Return one number per unordered pair of states that may part, distinct and sorted.
+
+    Equal states never part but where they draw data, is_prior[n_states].
+    """
     low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=NOWHERE)
-    return distinct((low * n + high)[(low != high) & (low > NOWHERE)])
+    return distinct((low * n + high)[((low != high) | is_prior[low]) & (low > NOWHERE)])
 
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
     """The labelled edges, sorted; where each state is next at an event.
 
-    is_sample [n]; shown [n] the code shown on entering a state (`NOWHERE`: nothing); point [n] the
-    cut point after an output; event [n] the next `~`, output or end after a deterministic state.
+    is_sample [n], and is_prior [n] where data are drawn; shown [n] the code shown on entering a
+    state (`NOWHERE`: nothing); point [n] the cut point after an output; event [n] the next `~`,
+    output or end after a deterministic state.
     """
 
     sources: IntArray
@@ -86,19 +95,22 @@ class _Steps:
     targets: IntArray
     indptr: IntArray
     is_sample: BoolArray
+    is_prior: BoolArray
     shown: IntArray
     point: IntArray
     event: IntArray
 
     @staticmethod
-    def of(raw: RawGraph, edges: LabelledEdges) -> _Steps:
+    def of(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges) -> _Steps:
         n = raw.stopped + 1
         is_sample = np.zeros(n, np.bool_)
+        is_prior = np.zeros(n, np.bool_)
         is_head = np.zeros(n, np.bool_)
         shown = np.full(n, NOWHERE, np.int64)
         point = np.full(n, NOWHERE, np.int64)
         for k, (cut, states) in enumerate(raw.cuts.items()):
             is_sample[states.numbers] = cut[0] == "sample"
+            is_prior[states.numbers] = cut[0] == "sample" and _is_prior(mechanism.nodes[cut[1]])
             is_head[states.numbers] = cut[0] == "head"
             if cut[0] == "shown":
                 shown[states.numbers] = _ranks(states.columns[SHOWN])
@@ -110,14 +122,29 @@ class _Steps:
         following[sources[single]] = targets[single]
         indptr = np.searchsorted(sources, np.arange(n + 1))
         event = _next_event(following, is_head)
-        return _Steps(sources, edges.labels[order], targets, indptr, is_sample, shown, point, event)
+        labels = edges.labels[order]
+        return _Steps(sources, labels, targets, indptr, is_sample, is_prior, shown, point, event)
 
     def follow(self, pairs: IntArray) -> IntArray:
         """Return where deterministic states lead next, pairwise."""
         return self.event[pairs]
 
     def joined(self, pairs: IntArray) -> IntArray:
-        """Return where pairs of states at a `~` lead with equal results."""
+        """Return where pairs of states at a `~` lead: with equal results, or any two of a prior."""
+        of_priors = self.is_prior[pairs].all(axis=1)
+        ways = self._with_equal(pairs[~of_priors]), self._with_any(pairs[of_priors])
+        return np.concatenate(ways)
+
+    def _with_any(self, pairs: IntArray) -> IntArray:
+        left, right = pairs[:, 0], pairs[:, 1]
+        first = ranges(self.indptr[left], self.indptr[left + 1] - self.indptr[left])
+        owner = np.repeat(np.arange(len(pairs)), self.indptr[left + 1] - self.indptr[left])
+        n_others = (self.indptr[right + 1] - self.indptr[right])[owner]
+        left_to = self.targets[np.repeat(first, n_others)]
+        right_to = self.targets[ranges(self.indptr[right][owner], n_others)]
+        return np.stack([self._settled(left_to), self._settled(right_to)], axis=1)
+
+    def _with_equal(self, pairs: IntArray) -> IntArray:
         left, right = pairs[:, 0], pairs[:, 1]
         lengths = self.indptr[left + 1] - self.indptr[left]
         picked = ranges(self.indptr[left], lengths)

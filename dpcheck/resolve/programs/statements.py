@@ -16,7 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, assert_never
 
-from dpcheck.diagnostics.composition import ChainInProgram, MissingArgument, NeverExactlyOnce
+from dpcheck.diagnostics.composition import (
+    ChainInProgram,
+    MissingArgument,
+    NeverExactlyOnce,
+    PriorOfMechanism,
+)
 from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned, UnknownTarget
 from dpcheck.diagnostics.structure import (
@@ -27,7 +32,6 @@ from dpcheck.diagnostics.structure import (
 )
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var
-from dpcheck.model.program import Distribution
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import (
@@ -55,6 +59,7 @@ from dpcheck.resolve.names.scopes import (
     similar,
     what_is,
 )
+from dpcheck.resolve.names.syntax import place_names
 from dpcheck.resolve.programs import graph
 from dpcheck.resolve.programs.distributions import distribution
 from dpcheck.resolve.programs.graph import Step, assign, choice, plain
@@ -481,9 +486,22 @@ class _Walk:
         """Return `place ~ distribution`, or the sampling of another mechanism."""
         place, span = statement.place, statement.span
         mechanism = _mechanism_called(statement.distribution, scope)
+        if mechanism is not None and statement.is_prior:
+            scope.report(PriorOfMechanism(mechanism.span, mechanism.function.name))
+            for name in place_names(place):
+                self.assigned(name.name)
+            return []
         if mechanism is not None:
             return self.sampled(mechanism, statement, scope)
         drawn = distribution(statement.distribution, scope)
+
+        def sampled(target: str, within: Expr | None) -> Step:
+            assert drawn is not None, "it was found to be a distribution"
+            is_prior = statement.is_prior
+            return plain(
+                partial(program.Sample, target, drawn, within, span=span, is_prior=is_prior)
+            )
+
         if isinstance(place, surface.Identifier) and place.name not in self.arrays:
             if not self.assignable(place, scope):
                 return []
@@ -491,15 +509,15 @@ class _Walk:
             scalar = self.scalar(place.name)
             if drawn is None:
                 return []
-            return [_sample(scalar.variable, drawn, scalar.within, span)]
+            return [sampled(scalar.variable, scalar.within)]
         hidden = scope.names.fresh("drawn#")
         steps = self.assignment(place, Var(hidden, span), scope, span)
         if drawn is None:
             return []
         match steps:
             case [Step(assigns=(cell, within))] if isinstance(place, surface.Cell):
-                return [_sample(cell, drawn, within, span)]
-        return [_sample(hidden, drawn, None, span), *steps]
+                return [sampled(cell, within)]
+        return [sampled(hidden, None), *steps]
 
     def sampled(
         self, mechanism: surface.Call, statement: surface.Sample, scope: Scope
@@ -797,10 +815,6 @@ class _Walk:
 
 
 # --- small questions -----------------------------------------------------------------------
-
-
-def _sample(target: str, drawn: Distribution, within: Expr | None, span: Span) -> Step:
-    return plain(partial(program.Sample, target, drawn, within, span=span))
 
 
 def _may_be_local(name: str, scope: Scope) -> bool:

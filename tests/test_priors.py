@@ -1,0 +1,85 @@
+"""Priors: a mechanism with data drawn beforehand is the mixture of its rows for chosen data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+import dpcheck
+from tests.checking import check_text, error_codes, verdicts
+
+BODY = """
+  y ~ geometric(if secret then a + 1 else b, 1/2) clamped 0..2
+  output y
+}
+"""
+
+
+def random_beliefs(choose):
+    """Return the weights of a and b, in 0..2, for each secret: b may depend on a."""
+    return {
+        (secret, place): [choose.randrange(1, 5) for _ in range(3)]
+        for secret in (False, True)
+        for place in ("a", 0, 1, 2)
+    }
+
+
+def literal(weights):
+    return ", ".join(f"{k}: {w}/{sum(weights)}" for k, w in enumerate(weights))
+
+
+def given(secret, beliefs):
+    """Return the two priors as text, where they read the secret and each other."""
+    a = f"if secret then {{{literal(beliefs[True, 'a'])}}} else {{{literal(beliefs[False, 'a'])}}}"
+    rows = [
+        f"if secret = {str(s).lower()} & a = {k} then {{{literal(beliefs[s, k])}}}"
+        for s in (False, True)
+        for k in range(3)
+    ]
+    return f"  prior a ~ {a}\n  prior b ~ {' else '.join(rows)} else {{0: 1}}\n"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_prior_mixes_the_rows_of_chosen_data(seed):
+    beliefs = random_beliefs(Random(seed))
+    head = "mechanism m {\n  input secret in {false, true}\n  adjacent all\n"
+    believed = dpcheck.loads(head + given(None, beliefs) + BODY).target("m")
+    chosen = dpcheck.loads(head + "  public a in 0..2\n  public b in 0..2\n" + BODY).target("m")
+    rows = chosen.output_distributions()
+    for secret in (False, True):
+        mixed = {}
+        for a, b in ((a, b) for a in range(3) for b in range(3)):
+            weight = Fraction(beliefs[secret, "a"][a], sum(beliefs[secret, "a"]))
+            weight *= Fraction(beliefs[secret, a][b], sum(beliefs[secret, a]))
+            row = rows[f"secret = {str(secret).lower()}, a = {a}, b = {b}"]
+            for output, chance in row.items():
+                mixed[output] = mixed.get(output, 0) + weight * Fraction(str(chance))
+        found = believed.output_distributions()[f"secret = {str(secret).lower()}"]
+        assert {output: Fraction(str(chance)) for output, chance in found.items()} == mixed
+
+
+LATER = """
+mechanism m {
+  input ill in {true, false}
+  adjacent all
+  %s others ~ {0: 1/2, 1: 1/2}
+  output asked
+  y ~ {0: if others = 1 then 1/4 else 3/4, 1: if others = 1 then 3/4 else 1/4}
+  output y
+}
+check m: P>=1 [ X D{0} [ X output = 1 ] ]
+"""
+
+
+def test_data_need_not_be_equal_in_later_neighbors():
+    assert verdicts(check_text(LATER % "")) == ["holds"]
+    assert verdicts(check_text(LATER % "prior")) == ["violated"]
+
+
+def test_a_prior_stands_first_and_draws_from_a_distribution():
+    late = "mechanism m { output 1 prior x ~ bernoulli(1/2) output x }\ncheck m: P=1 [ X true ]"
+    assert "DP127" in error_codes(check_text(late))
+    sampled = "mechanism c { output 1 }\nmechanism m { prior x ~ c() output x }\ncheck m: dp(0)"
+    assert error_codes(check_text(sampled)) == ["DP629"]
