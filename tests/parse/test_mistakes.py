@@ -73,7 +73,6 @@ check m: dp(1)
         ("const check = 1", 7, "`check` is a word of the language and cannot be a name"),
         ("check m: P=1 [ F R ]", 18, "`R` is the operator 'release' in a formula"),
         ("check m: P=1 [ F P ]", 18, "`P` is the probability operator in a formula"),
-        ("prior p = 3", 1, "data drawn from a prior are not supported yet (`prior`)"),
         ("const a = 1 == 2", 13, "`==` is written `=`"),
         ("const a = 3 # 4\n}", 1, "`}` closes nothing"),
         ("output 3", 1, "`output` belongs inside a mechanism"),
