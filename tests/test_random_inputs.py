@@ -7,6 +7,7 @@ would have ruled the place out afterwards.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -16,7 +17,7 @@ from dpcheck.explore.inputs import adjacency
 from tests.checking import check_text, error_codes
 from tests.oracle.expressions import File, parsed
 from tests.oracle.runs import neighbor_pairs, universe
-from tests.oracle.values import OracleError, as_text
+from tests.oracle.values import Arr, OracleError, as_text
 
 SETS = ["0..2", "0..3", "{0, 2, 5}", "{0, 1/2, 3}", "{a, b}", "{a, 1}", "{(0, 1), (1, 1), (2, 0)}"]
 RAGGED = ["{(0, 1), (1, 2, 0)}", "{(0, a), (1, 2)}"]
@@ -102,8 +103,9 @@ class Inputs:
 
 
 def written(inputs):
-    """Return an input as dpcheck shows it."""
-    return ", ".join(f"{name} = {as_text(value)}" for name, value in inputs.items())
+    """Return an input as dpcheck shows it: an array by its items, wherever it begins."""
+    items = {k: replace(v, lo=1) if isinstance(v, Arr) else v for k, v in inputs.items()}
+    return ", ".join(f"{name} = {as_text(value)}" for name, value in items.items())
 
 
 def expected(text):
