@@ -130,12 +130,13 @@ class _Steps:
         return self.event[pairs]
 
     def joined(self, pairs: IntArray) -> IntArray:
-        """Return where pairs of states at a `~` lead: with equal results, or any two of a prior."""
+        """Return where pairs[n, 2] of states at a `~` lead: with equal results but of a prior."""
         of_priors = self.is_prior[pairs].all(axis=1)
         ways = self._with_equal(pairs[~of_priors]), self._with_any(pairs[of_priors])
         return np.concatenate(ways)
 
     def _with_any(self, pairs: IntArray) -> IntArray:
+        """Return where pairs[n, 2] of states lead with any two results."""
         left, right = pairs[:, 0], pairs[:, 1]
         first = ranges(self.indptr[left], self.indptr[left + 1] - self.indptr[left])
         owner = np.repeat(np.arange(len(pairs)), self.indptr[left + 1] - self.indptr[left])
@@ -145,6 +146,7 @@ class _Steps:
         return np.stack([self._settled(left_to), self._settled(right_to)], axis=1)
 
     def _with_equal(self, pairs: IntArray) -> IntArray:
+        """Return where pairs[n, 2] of states lead with equal results."""
         left, right = pairs[:, 0], pairs[:, 1]
         lengths = self.indptr[left + 1] - self.indptr[left]
         picked = ranges(self.indptr[left], lengths)
