@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from dpcheck import __version__
 from dpcheck.cli import signals
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
     from dpcheck.pipeline import Options
@@ -52,6 +52,12 @@ def _markdown(summary: Summary) -> str:
     return markdown_text(summary, _checkout())
 
 
+def _html(summary: Summary) -> str:
+    from dpcheck.report.formats.page import html_text
+
+    return html_text(summary, __version__, _checkout())
+
+
 def _text(summary: Summary) -> str:
     """Return a run as the report that is written while the work goes on, mistakes included."""
     from dpcheck.report.formats.findings import report_text
@@ -66,6 +72,7 @@ OUTPUTS: Final[Mapping[str, Callable[[Summary], str]]] = {
     "junit": _junit,
     "github": _github,
     "markdown": _markdown,
+    "html": _html,
 }
 """What `--format` and `--output` may name. A new format is a file in `report.formats` and a row
 here; each imports what it needs when it is asked for. Text goes to standard output while the work
@@ -92,6 +99,8 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     """Check the claims of model files and write what is found; return the exit status."""
     from dpcheck.report import crash_lines, writer
 
+    forms = {report.form, *(form for form, _ in report.files)}
+    options = replace(options, has_portraits="html" in forms)
     if report.form == "text":
         summary = _told_as_text(paths, options, is_quiet=report.is_quiet)
     else:
@@ -100,7 +109,7 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     if summary.crashes:
         writer(sys.stderr)(crash_lines(summary.crashes))
     has_written = [_has_written(form, file, summary) for form, file in report.files]
-    if "github" in (report.form, *(form for form, _ in report.files)):
+    if "github" in forms:
         has_written.append(_has_summarized(summary))
     return _ended(summary) or (0 if all(has_written) else CANNOT_WRITE)
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import model_paths
 from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.portraits import stated_budgets
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.pipeline.run import Definitions, Options, read_definitions, resolved, undeclared
 from dpcheck.records import dataclass
 from dpcheck.report.answers import Answer, Crash, Event, FileDone, Reading, Started
 from dpcheck.report.overview import Overview
-from dpcheck.report.plot import Budget
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText
 
@@ -116,7 +114,7 @@ def _of_file(
         shown = name if distance == 1 else f"group({name}, {distance})"
         wanted = [q for q in quantities if "compose(" not in shown or q not in OF_WHOLE_CHANNELS]
         asked, mistakes = _asked(closure, shown, wanted, definitions)
-        budgets = _budgets(checks, name) if distance == 1 else ()
+        budgets = stated_budgets(checks, name) if distance == 1 else ()
         answers: dict[str, Answer] = {}
         for quantity, check in zip(wanted, asked, strict=False):
             results = next(known.results, None)
@@ -162,17 +160,3 @@ def _asked(
     found = resolve_model(asked, closure.imported, definitions)
     errors = tuple(m for m in found.mistakes if m.severity == "error")
     return found.checks, errors
-
-
-def _budgets(checks: Sequence[ResolvedCheck], target: str) -> tuple[Budget, ...]:
-    """Return the budgets that the file's checks state for a target."""
-    stated = [
-        check.claim
-        for check in checks
-        if check.kind == "check" and check.target_text == target and check.at is None
-    ]
-    return tuple(
-        Budget(epsilon_amount(claim.epsilon), number_amount(claim.delta))
-        for claim in stated
-        if isinstance(claim, PrivacyClaim)
-    )

@@ -21,6 +21,7 @@ from dpcheck.model import surface
 from dpcheck.parse import parse_expression
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.portraits import portraits
 from dpcheck.pipeline.questions import (
     Explorations,
     answered,
@@ -47,6 +48,7 @@ class Options:
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
+    With `has_portraits`, every target is told with its pictures.
     """
 
     definitions: tuple[str, ...] = ()
@@ -55,6 +57,7 @@ class Options:
     strict_vacuity: bool = False
     allow_empty: bool = False
     standard_input: bytes | None = None
+    has_portraits: bool = False
     explain: Detail = "full"
     n_explained: int | None = EXPLAINED_IN_FULL
 
@@ -162,6 +165,8 @@ def _file_events(
         for event in answered(check, shown, explorations, options.limits, detail):
             n_explained += isinstance(event, Answer) and event.explanation is not None
             yield event
+    if options.has_portraits:
+        yield from portraits(selected, explorations, options.limits)
     yield FileDone(path.shown)
 
 

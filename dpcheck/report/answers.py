@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never
 
 from dpcheck import limits
-from dpcheck.check.values.verdicts import Holds, Outcome, Table, Undecided, Value, Violated
+from dpcheck.check.values.verdicts import Amount, Holds, Outcome, Table, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.explain import Explanation
 from dpcheck.records import dataclass, field, fields
@@ -180,7 +180,46 @@ class FileDone:
     file: str
 
 
-Event = Reading | FileRead | Started | Answer | Mistake | Crash | FileDone
+@dataclass(frozen=True, slots=True)
+class StatedBudget:
+    """A budget (ε, δ) that a claim states."""
+
+    epsilon: Amount
+    delta: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state of a chain as it is drawn; `shows` is what entering it outputs, None for nothing."""
+
+    text: str
+    shows: str | None
+    is_initial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A chain small enough to be drawn; an edge is two places in `nodes` and a probability."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[int, int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """What a report with pictures shows of a target beside its answers, where it is small enough.
+
+    `profile` is its privacy profile, `budgets` are those that claims state for it.
+    """
+
+    file: str
+    target: str
+    profile: Table | None
+    budgets: tuple[StatedBudget, ...]
+    graph: Graph | None
+
+
+Event = Reading | FileRead | Started | Answer | Mistake | Crash | Portrait | FileDone
 """What the pipeline tells while it works, in this order for each file."""
 
 
@@ -192,6 +231,7 @@ class Summary:
     mistakes: tuple[Mistake, ...]
     crashes: tuple[Crash, ...] = ()
     is_interrupted: bool = False
+    portraits: tuple[Portrait, ...] = ()
 
     @property
     def errors(self) -> tuple[Mistake, ...]:
@@ -232,6 +272,7 @@ class Collector:
     answers: list[Answer] = field(default_factory=list)
     mistakes: dict[Mistake, None] = field(default_factory=dict)
     crashes: list[Crash] = field(default_factory=list)
+    portraits: list[Portrait] = field(default_factory=list)
     is_interrupted: bool = False
 
     def add(self, event: Event) -> None:
@@ -241,6 +282,8 @@ class Collector:
                 self.answers.append(event)
             case Crash():
                 self.crashes.append(event)
+            case Portrait():
+                self.portraits.append(event)
             case Mistake():
                 self.mistakes.setdefault(event)
             case Reading() | FileRead() | Started() | FileDone():
@@ -255,6 +298,7 @@ class Collector:
             in_reading_order(self.mistakes),
             tuple(self.crashes),
             is_interrupted=self.is_interrupted,
+            portraits=tuple(self.portraits),
         )
 
 

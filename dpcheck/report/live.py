@@ -13,6 +13,7 @@ from dpcheck.report.answers import (
     Event,
     FileDone,
     FileRead,
+    Portrait,
     Reading,
     Started,
     in_reading_order,
@@ -74,7 +75,7 @@ class TextReport:
                     self._waiting.append(event)
             case FileDone():
                 self._end_file()
-            case Crash():
+            case Crash() | Portrait():
                 pass
             case _ as never:
                 assert_never(never)

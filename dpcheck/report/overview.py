@@ -9,7 +9,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.records import dataclass
 from dpcheck.report import plot
-from dpcheck.report.answers import Answer
+from dpcheck.report.answers import Answer, StatedBudget
 from dpcheck.report.characters import visible
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
@@ -28,7 +28,7 @@ class Overview:
 
     target: str
     answers: Mapping[str, Answer]
-    budgets: tuple[plot.Budget, ...] = ()
+    budgets: tuple[StatedBudget, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
     @property
@@ -61,7 +61,8 @@ def profile_lines(found: Overview) -> Iterator[Line]:
 def profile_svg(found: Overview) -> str:
     """Return the drawing of a profile."""
     assert found.table is not None, "the profile was found"
-    return plot.profile_svg(f"privacy profile of {found.target}", found.table, found.budgets)
+    drawn = plot.Profile(found.target, found.table, found.budgets)
+    return plot.profiles_svg(f"privacy profile of {found.target}", [drawn])
 
 
 def profile_csv(found: Overview) -> str:
