@@ -57,9 +57,9 @@ class Options:
     strict_vacuity: bool = False
     allow_empty: bool = False
     standard_input: bytes | None = None
-    has_portraits: bool = False
     explain: Detail = "full"
     n_explained: int | None = EXPLAINED_IN_FULL
+    has_portraits: bool = False
 
     def detail(self, n_explained: int) -> Detail:
         """Return in which detail to explain a claim after so many others."""

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
 
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Counterexample,
+    Coverage,
+    Outcome,
+    OutputSequence,
+    Phrase,
+    Violated,
+)
 from dpcheck.cli import run
+from dpcheck.explain.explanation import Difference, Explanation, Neighbors, RunStep, TracedRun
+from dpcheck.report.answers import Answer, Summary
+from dpcheck.report.formats.findings import Checkout
+from dpcheck.report.formats.sarif import sarif_log
 
 SCHEMA = json.loads(Path(__file__).with_name("sarif-schema-2.1.0.json").read_text("utf-8"))
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -67,6 +80,33 @@ def test_sarif_regions_cover_the_claim_in_the_file(checkout, capsys):
     line = (checkout / "a.dpm").read_text("utf-8").splitlines()[region["startLine"] - 1]
     assert line[region["startColumn"] - 1 : region["endColumn"] - 1] == "check survey: dp(0)"
     assert region["endLine"] == region["startLine"]
+
+
+def test_sarif_shows_the_draws_of_a_run_from_both_neighbors():
+    third, half = Amount("1/3", "0.33333333333333333"), Amount("1/2", "0.5")
+    reads = (Difference("q[1]", "1", "0"),)
+    steps = (
+        RunStep(4, "draw", "y", "<b>", reads, half, third, Amount("3/2", "1.5")),
+        RunStep(5, "output", "", "Y"),
+    )
+    explained = Explanation(Neighbors("x = 0", "x = 1"), run=TracedRun(Amount("1", "1"), steps))
+    event = (OutputSequence(("Y",)),)
+    found = Counterexample(("x = 0", "x = 1"), event, (half, third), Phrase.of(half))
+    outcome = Outcome(Violated(found), Coverage(2, 1))
+    asked = ("a.dpm", 9, None, "check", "m", None, "dp(0)", (), False)
+    answer = Answer(*asked, outcome, 4, 4, 0.1, explained)
+    log = sarif_log(Summary((answer,), ()), "0.1.0", Checkout(PurePath("/"), PurePath("/")))
+    jsonschema.Draft4Validator(SCHEMA).validate(log)
+    (flow,) = log["runs"][0]["results"][0]["codeFlows"]
+    left, right = flow["threadFlows"]
+    assert [s["location"]["physicalLocation"]["region"] for s in left["locations"]] == [
+        {"startLine": 4}, {"startLine": 5},
+    ]  # fmt: skip
+    assert (
+        left["locations"][0]["location"]["message"]["text"] == "y = <b> with probability 1/2 = 0.5"
+    )
+    assert right["locations"][0]["state"] == {"q[1]": {"text": "0"}}
+    assert right["locations"][0]["importance"] == "essential"
 
 
 def fingerprints(capsys, *arguments):

@@ -48,7 +48,7 @@ class Row:
 
 def explanation_lines(found: Explanation) -> Iterator[Line]:
     """Yield the blocks of an explanation, indented below the line of its claim."""
-    rows = [row for block in _blocks(found) for row in block]
+    rows = explanation_rows(found)
     column = max((width(row.label) for row in rows), default=0)
     hang = _INDENT + column + 2
     for row in rows:
@@ -56,6 +56,11 @@ def explanation_lines(found: Explanation) -> Iterator[Line]:
         folded = None if row.is_fixed else hang
         text = Piece(row.text, row.role)
         yield line(" " * _INDENT, Piece(row.label, "faint"), gap, text, hang=folded)
+
+
+def explanation_rows(found: Explanation) -> list[Row]:
+    """Return the rows of all blocks, in the order in which they are read."""
+    return [row for block in _blocks(found) for row in block]
 
 
 def _blocks(found: Explanation) -> Iterator[Iterable[Row]]:

@@ -20,7 +20,13 @@ from dpcheck.records import dataclass
 from dpcheck.report.answers import Answer, Region, Summary, region_of
 from dpcheck.report.characters import visible, with_short_numbers
 from dpcheck.report.drawing import draw_mistake, mistake_text
-from dpcheck.report.notation import amount_text, event_text, short_text, shortened
+from dpcheck.report.notation import (
+    amount_text,
+    event_text,
+    phrase_text,
+    short_text,
+    shortened,
+)
 from dpcheck.report.styled import WIDTH, Line, laid_out, line, plain
 from dpcheck.report.text import AnswerLines, answer_text, closing_lines, in_short, quantity_text
 
@@ -134,7 +140,8 @@ def sentence(answer: Answer) -> str:
         case Violated(counterexample=found):
             is_ok = ", as claimed" if answer.is_as_claimed else ""
             said = f"{claim} is violated{is_ok}{quantity_text(answer)}"
-            return f"{said}: {_why(found)}" if _why(found) else said
+            why = _why(answer, found)
+            return f"{said}: {why}" if why else said
         case Undecided() as verdict:
             return f"{claim} is undecided: {shortened(visible(verdict.reason))}"
         case Holds() if not answer.is_as_claimed:
@@ -149,16 +156,27 @@ def sentence(answer: Answer) -> str:
             assert_never(never)
 
 
-def _why(found: Counterexample) -> str:
+def _why(answer: Answer, found: Counterexample) -> str:
     """Return a counterexample in words: how much likelier an event is, or what fails."""
-    if found.ratio is None or found.ratio.exact == "inf" or len(found.states) != 2:
+    states, event, probabilities, ratio = (
+        found.states, found.event, found.probabilities, found.ratio
+    )  # fmt: skip
+    shown = answer.explanation
+    if shown is not None and shown.neighbors is not None and shown.inequality is not None:
+        pair, failing = shown.neighbors, shown.inequality
+        states, event, ratio = (pair.left, pair.right), shown.event, failing.ratio
+        probabilities = (failing.p,) if failing.q is None else (failing.p, failing.q)
+    if ratio is None or ratio.exact == "inf" or len(states) != 2 or len(probabilities) != 2:
         return in_short(found)
     left, right = (
-        f"from {visible(state)} ({amount_text(amount)})"
-        for state, amount in zip(found.states, found.probabilities, strict=True)
+        f"from {shortened(visible(state))} ({amount_text(amount)})"
+        for state, amount in zip(states, probabilities, strict=True)
     )
-    ratio = short_text(found.ratio)
-    return f"`{event_text(found.event)}` is {ratio} times as likely {left} as {right}"
+    times = short_text(ratio)
+    said = f"`{event_text(event)}` is {times} times as likely {left} as {right}"
+    if shown is not None and shown.tight is not None:
+        said += f"; tight: {phrase_text(shown.tight.text)}"
+    return said
 
 
 def claim_text(answer: Answer) -> str:

@@ -16,6 +16,7 @@ from itertools import groupby
 from dpcheck.check.values.verdicts import Amount, Cell, Counterexample, Run, Violated
 from dpcheck.report.answers import Answer, Portrait, Summary
 from dpcheck.report.characters import visible
+from dpcheck.report.explained.lines import Row, explanation_rows
 from dpcheck.report.formats.chain_drawing import chain_svg
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings, sentence
 from dpcheck.report.notation import amount_text, event_text, number_text, sequence_text
@@ -123,15 +124,23 @@ def _details(answer: Answer, number: int) -> Iterator[str]:
     covers = " · ".join((*answer.covers, f"line {answer.line}"))
     yield f'<p class="faint">{_text(covers)}</p>'
     verdict = answer.outcome.verdict
-    if isinstance(verdict, Violated):
+    if answer.explanation is not None:
+        rows = [(_text(row.label), _explained(row)) for row in explanation_rows(answer.explanation)]
+        yield from _table("Counterexample", ("", ""), rows)
+    elif isinstance(verdict, Violated):
         yield from _counterexample(verdict.counterexample)
     if answer.table is not None:
-        rows = [[_cell(cell) for cell in row] for row in answer.table.rows]
-        yield from _table(answer.table.name, answer.table.columns, rows)
+        cells = [[_cell(cell) for cell in row] for row in answer.table.rows]
+        yield from _table(answer.table.name, answer.table.columns, cells)
     if not answer.is_ok:
         yield "<details><summary>The report as text</summary>"
         yield f"<pre>{_text(answer_text(answer))}</pre></details>"
     yield "</article>"
+
+
+def _explained(row: Row) -> str:
+    """Return a row of an explanation; one of a table in it keeps its columns."""
+    return f"<pre>{_text(row.text)}</pre>" if row.is_fixed else _text(row.text)
 
 
 def _counterexample(found: Counterexample) -> Iterator[str]:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from dpcheck.check.values.verdicts import Undecided, Violated
 from dpcheck.diagnostics.registry import mistakes_by_code
+from dpcheck.explain.explanation import Neighbors, RunStep, TracedRun
 from dpcheck.report.answers import Answer, Summary
 from dpcheck.report.characters import visible
 from dpcheck.report.formats.findings import (
@@ -26,10 +27,13 @@ from dpcheck.report.formats.findings import (
     claim_text,
     findings,
 )
+from dpcheck.report.notation import amount_text
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+_STEPS = 200
+"""Of a run; GitHub takes 10,000 steps a result and shows 1,000."""
 _KINDS: Final[Mapping[Level, tuple[str, str]]] = {
     "error": ("fail", "error"),
     "warning": ("fail", "warning"),
@@ -106,7 +110,52 @@ def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
         result["locations"] = [_location(found.place, found.answer)]
     if found.answer is not None:
         result["properties"] = _properties(found.answer)
+        explained = found.answer.explanation
+        if explained is not None and explained.run is not None and found.place is not None:
+            result["codeFlows"] = [_code_flow(explained.run, explained.neighbors, found.place)]
     return result
+
+
+def _code_flow(run: TracedRun, pair: Neighbors | None, place: Place) -> dict[str, Any]:
+    """Return the draws and outputs of a run, as they go from either neighbor."""
+    steps = [step for step in run.steps if step.line is not None][:_STEPS]
+    sides = (("left", True), ("right", False))
+    return {
+        "message": {"text": "The most probable run with these outputs, from both neighbors"},
+        "threadFlows": [
+            {
+                "id": name,
+                "initialState": {"input": {"text": _of_side(pair, is_left=is_left)}},
+                "locations": [
+                    _flow_step(step, order, place, is_left=is_left)
+                    for order, step in enumerate(steps, start=1)
+                ],
+            }
+            for name, is_left in sides
+        ],
+    }
+
+
+def _of_side(pair: Neighbors | None, *, is_left: bool) -> str:
+    return "" if pair is None else visible(pair.left if is_left else pair.right)
+
+
+def _flow_step(step: RunStep, order: int, place: Place, *, is_left: bool) -> dict[str, Any]:
+    amount = step.left if is_left else step.right
+    said = f"{step.variable} = {step.value}" if step.kind == "draw" else f"{step.kind} {step.value}"
+    if amount is not None:
+        said += f" with probability {amount_text(amount)}"
+    at = _location(Place(place.file, step.line or place.line, None), None)
+    made: dict[str, Any] = {
+        "location": {**at, "message": {"text": visible(said)}},
+        "executionOrder": order,
+        "kinds": ["value"] if step.kind == "draw" else ["return"],
+        "importance": "essential" if step.factor and step.factor.exact != "1" else "important",
+    }
+    if step.reads:
+        reads = ((each.name, each.left if is_left else each.right) for each in step.reads)
+        made["state"] = {visible(name): {"text": visible(value)} for name, value in reads}
+    return made
 
 
 def _message(found: Finding) -> str:
@@ -154,6 +203,10 @@ def _properties(answer: Answer) -> dict[str, Any]:
             made["requirement"] = str(found.requirement)
             if found.ratio is not None:
                 made["ratio"] = found.ratio.exact
+            tight = answer.explanation and answer.explanation.tight
+            if tight and tight.epsilon is not None:
+                made["tightEpsilon"] = tight.epsilon.exact
+                made["tightEpsilonDecimal"] = tight.epsilon.decimal
         case Undecided(progress=progress):
             made["progress"] = visible(str(progress))
     if answer.outcome.value is not None:
