@@ -101,6 +101,11 @@ class Run:
     times: int
 
 
+def arranged(parts: Sequence[tuple[Chain, int, int]], limits: Limits) -> list[Run]:
+    """Return the runs of parts that are given by chain, distance of neighbors, and number."""
+    return [Run(at_distance(chain, k, limits), times) for chain, k, times in parts]
+
+
 def different_inputs(first: Chain, second: Chain) -> str | None:
     """Return how the inputs or neighbors of two chains differ, in words; None if they do not."""
     for chain in (first, second):

@@ -104,8 +104,7 @@ def decide_arranged(
     Raises `ClaimRejected` also where the parts do not have the same inputs and neighbors.
     """
     from dpcheck.check.arrangements import (
-        Run,
-        at_distance,
+        arranged,
         decide_composition,
         different_inputs,
         group_promise,
@@ -114,7 +113,7 @@ def decide_arranged(
     own = parts[0][0]
     selected = own.initial
     try:
-        runs = [Run(at_distance(chain, k, limits), times) for chain, k, times in parts]
+        runs = arranged(parts, limits)
         if len(runs) == 1 and runs[0].times == 1:
             outcome = decide(runs[0].chain, claim, at=at, limits=limits, measures=measures)
             beside = group_promise(claim, own, parts[0][1], limits)
@@ -131,7 +130,7 @@ def decide_arranged(
 
 
 def selected_states(truths: Truths, at: At | None) -> IntArray:
-    """Return the states a claim is about."""
+    """Return the states a claim is about, [n_selected]; raises `ClaimRejected` without any."""
     chain = truths.chain
     match at:
         case None:

@@ -15,6 +15,7 @@ from dpcheck.cli import signals
 from dpcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
+    from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.pipeline import Options
     from dpcheck.report.answers import Event, Summary
     from dpcheck.report.formats.findings import Checkout
@@ -87,12 +88,13 @@ class Report:
     """How results are written: in a format of `OUTPUTS` on standard output, more into files.
 
     `files` has the format and the name of each. With `is_quiet`, text has only what is not as
-    claimed.
+    claimed. `witnesses` is the directory for files of evidence.
     """
 
     form: str = "text"
     files: tuple[tuple[str, str], ...] = ()
     is_quiet: bool = False
+    witnesses: str | None = None
 
 
 def checked(paths: Sequence[str], options: Options, report: Report) -> int:
@@ -109,6 +111,8 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     if summary.crashes:
         writer(sys.stderr)(crash_lines(summary.crashes))
     has_written = [_has_written(form, file, summary) for form, file in report.files]
+    if report.witnesses is not None:
+        has_written.append(_has_witnessed(report.witnesses, summary))
     if "github" in forms:
         has_written.append(_has_summarized(summary))
     return _ended(summary) or (0 if all(has_written) else CANNOT_WRITE)
@@ -121,6 +125,19 @@ def _has_written(form: str, file: str, summary: Summary) -> bool:
         return has_written(file, text + "\n", is_plain=form in ("text", "github"))
     _print(text)
     return True
+
+
+def _has_witnessed(directory: str, summary: Summary) -> bool:
+    """Write the evidence for all answers into a directory, and say so, or complain."""
+    from dpcheck.pipeline.library import written_witnesses
+    from dpcheck.report import visible
+
+    witnesses = [each.witness for each in summary.answers if each.witness is not None]
+    refused = written_witnesses(directory, [(each.name, each.text) for each in witnesses])
+    if refused is None:
+        files = "1 witness" if len(witnesses) == 1 else f"{len(witnesses)} witnesses"
+        say(f"wrote {files} into {visible(directory)}")
+    return refused is None or _has_refused(refused)
 
 
 def _has_summarized(summary: Summary) -> bool:
@@ -143,12 +160,18 @@ def has_written(file: str, text: str, *, is_plain: bool = False) -> bool:
     With `is_plain`, that is known by the name: files of text begin with anything.
     """
     from dpcheck.pipeline.library import written_over_own
-    from dpcheck.report import draw_mistake, visible, writer
+    from dpcheck.report import visible
 
     refused = written_over_own(file, text, is_plain=is_plain)
     if refused is None:
         say(f"wrote {visible(file)}")
-        return True
+    return refused is None or _has_refused(refused)
+
+
+def _has_refused(refused: Mistake) -> bool:
+    """Complain about a file that was not written; return False, that it was not."""
+    from dpcheck.report import draw_mistake, writer
+
     write = writer(sys.stderr)
     write(draw_mistake(refused, write.columns))
     return False

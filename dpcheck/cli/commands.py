@@ -180,6 +180,12 @@ def _output(text: str) -> tuple[str, str]:
     is_flag=True,
     help="Let a run pass that has no claims at all.",
 )
+@click.option(
+    "--witness",
+    "witnesses",
+    metavar="DIR",
+    help="Write a file of evidence for every claim into a directory; `dpcheck verify` checks it.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not as claimed.")
 def check(
     paths: tuple[str, ...],
@@ -191,6 +197,7 @@ def check(
     limits: RunLimits,
     strict_vacuity: bool,
     allow_empty: bool,
+    witnesses: str | None,
     quiet: bool,
 ) -> int:
     """Check every claim of model files, or of all `.dpm` files below a directory.
@@ -202,10 +209,13 @@ def check(
 
     text = _standard_input() if STANDARD_INPUT in paths else None
     vacuity = strict_vacuity, allow_empty
-    options = Options(definitions, select, limits, *vacuity, text, explain)
+    options = Options(
+        *(definitions, select, limits, *vacuity, text, explain),
+        has_witnesses=witnesses is not None,
+    )
     if form != "text" or files:
         options = replace(options, n_explained=None)
-    return checked(paths, options, Report(form, files, quiet))
+    return checked(paths, options, Report(form, files, quiet, witnesses))
 
 
 def _standard_input() -> bytes:
@@ -395,6 +405,22 @@ def _complain(mistakes: Iterable[Mistake]) -> None:
     write = writer(sys.stderr)
     for mistake in mistakes:
         write(draw_mistake(mistake, write.columns))
+
+
+# --- evidence ------------------------------------------------------------------------------
+
+
+@dpcheck.command(short_help="Check files of evidence, with nothing but arithmetic.")
+@click.argument("witnesses", metavar="WITNESS...", nargs=-1, required=True)
+def verify(witnesses: tuple[str, ...]) -> int:
+    """Check the evidence that `check --witness DIR` wrote, without the model.
+
+    Exit status: 0 every file proves what it says, 1 one is rejected, 2 one cannot be read or says
+    which evidence it lacks. The code is one file, dpcheck/verify.py, that runs on its own.
+    """
+    from dpcheck.verify import main
+
+    return main(list(witnesses))
 
 
 # --- list and new --------------------------------------------------------------------------

@@ -68,11 +68,15 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A file, the models it imports (directly or not, dependencies first), and all mistakes."""
+    """A file, the models it imports (directly or not, dependencies first), and all mistakes.
+
+    `paths` are where the file and what it imports were read.
+    """
 
     file: ParsedFile
     imported: tuple[surface.SurfaceModel, ...]
     mistakes: tuple[Mistake, ...]
+    paths: tuple[ModelPath, ...]
 
     @property
     def is_sound(self) -> bool:
@@ -122,7 +126,7 @@ class Library:
         walk = _Walk(self)
         file = walk.visit(path)
         imported = tuple(model for model in walk.models if model is not file.model)
-        return Closure(file, imported, tuple(walk.mistakes))
+        return Closure(file, imported, tuple(walk.mistakes), tuple(walk.paths))
 
 
 def _parse(path: ModelPath) -> ParsedFile:
@@ -167,6 +171,7 @@ class _Walk:
     library: Library
     models: list[surface.SurfaceModel] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
+    paths: list[ModelPath] = field(default_factory=list)
     trail: dict[Path, _Step] = field(default_factory=dict)
     done: dict[Path, bool] = field(default_factory=dict)
 
@@ -186,6 +191,7 @@ class _Walk:
         """Go on with a file, whose imports come first."""
         file = self.library.parsed(path)
         self.mistakes.extend(file.mistakes)
+        self.paths.append(path)
         step = _Step(path, file, item, iter(file.imports), file.is_sound)
         self.trail[path.real] = step
         return step

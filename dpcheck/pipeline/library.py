@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from dpcheck.diagnostics.files import AlreadyExists, CannotWrite, NotAName
@@ -84,6 +86,26 @@ def written_over_own(place: str, text: str, *, is_plain: bool = False) -> Mistak
         path.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         return CannotWrite(None, place, os_reason(error))
+    return None
+
+
+def written_witnesses(directory: str, witnesses: Sequence[tuple[str, str]]) -> Mistake | None:
+    """Write named texts into a directory, which is made; or return why not.
+
+    Of two with one name the second gets another: the names of files may differ in signs only.
+    """
+    place = Path(directory)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        return CannotWrite(None, directory, os_reason(error))
+    taken: Counter[str] = Counter()
+    for name, text in witnesses:
+        taken[name] += 1
+        other = name if taken[name] == 1 else f"{taken[name]}-{name}"
+        refused = written_over_own(str(place / other), text)
+        if refused is not None:
+            return refused
     return None
 
 

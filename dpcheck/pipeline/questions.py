@@ -20,6 +20,7 @@ from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.model.atoms import Measure
 from dpcheck.model.program import Target
 from dpcheck.pipeline.conditions import condition_of
+from dpcheck.pipeline.witnesses import Heading, witnessed
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Asked, Crash, Started
 from dpcheck.report.answers import region_of
@@ -111,10 +112,12 @@ def answered(
     explorations: Explorations,
     allowed: RunLimits,
     detail: Detail = "none",
+    heading: Heading | None = None,
 ) -> Iterator[Started | Answer | Mistake | Crash]:
     """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into.
 
-    A claim that is violated and should not be is explained in as much detail as asked.
+    A claim that is violated and should not be is explained in as much detail as asked. With a
+    heading the answer has a witness.
     """
     yield Started(asked)
     started = time.monotonic()
@@ -173,7 +176,8 @@ def answered(
         explorations.forget()
         raise
     else:
-        yield replace(answer(outcome), explanation=explanation)
+        told = replace(answer(outcome), explanation=explanation)
+        yield from witnessed(told, check, chain, parts, heading, limits)
 
 
 def _explained(

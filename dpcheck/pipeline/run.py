@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import compress, islice
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -29,6 +29,7 @@ from dpcheck.pipeline.questions import (
     is_selected,
     seconds_left,
 )
+from dpcheck.pipeline.witnesses import Heading, headings
 from dpcheck.records import dataclass
 from dpcheck.report import Answer, Crash, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.answers import OPTIONS
@@ -48,7 +49,8 @@ class Options:
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
-    With `has_portraits`, every target is told with its pictures.
+    With `has_portraits`, every target is told with its pictures; with `has_witnesses`, answers come
+    with evidence.
     """
 
     definitions: tuple[str, ...] = ()
@@ -60,6 +62,7 @@ class Options:
     explain: Detail = "full"
     n_explained: int | None = EXPLAINED_IN_FULL
     has_portraits: bool = False
+    has_witnesses: bool = False
 
     def detail(self, n_explained: int) -> Detail:
         """Return in which detail to explain a claim after so many others."""
@@ -156,13 +159,18 @@ def _file_events(
     yield Reading(path.shown)
     checks, found = _checks_of(path, library, definitions)
     yield from found
-    selected = [check for check in checks if is_selected(check, options.select)]
+    is_chosen = [is_selected(check, options.select) for check in checks]
+    selected = list(compress(checks, is_chosen))
     asked = tuple(asked_of(check, is_strict=options.strict_vacuity) for check in selected)
+    witnesses: Sequence[Heading | None] = [None] * len(checks)
+    if options.has_witnesses and checks:
+        witnesses = headings(checks, path, library.closure(path).paths, options.definitions)
     yield FileRead(path.shown, asked, len(checks))
     explorations = Explorations()
-    for check, shown in islice(zip(selected, asked, strict=True), n_answered, None):
+    questions = zip(selected, asked, compress(witnesses, is_chosen), strict=True)
+    for check, shown, heading in islice(questions, n_answered, None):
         detail = options.detail(n_explained)
-        for event in answered(check, shown, explorations, options.limits, detail):
+        for event in answered(check, shown, explorations, options.limits, detail, heading):
             n_explained += isinstance(event, Answer) and event.explanation is not None
             yield event
     if options.has_portraits:

@@ -11,6 +11,7 @@ from dpcheck.report.answers import (
     Reading,
     Started,
     Summary,
+    Witness,
     in_reading_order,
 )
 from dpcheck.report.characters import visible
@@ -34,6 +35,7 @@ __all__ = [
     "Started",
     "Summary",
     "TextReport",
+    "Witness",
     "closing_lines",
     "crash_lines",
     "draw_mistake",

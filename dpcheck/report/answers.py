@@ -75,10 +75,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Witness:
+    """A file of evidence for an outcome: its name, and its text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer(Asked):
     """One claim and its outcome, explained if it is violated and should not be.
 
-    States and transitions leave the sinks out; they are None where no chain was finished.
+    States and transitions leave the sinks out; they are None where no chain was finished. `witness`
+    is there where evidence was asked for.
     """
 
     outcome: Outcome
@@ -86,6 +95,7 @@ class Answer(Asked):
     n_transitions: int | None
     seconds: float
     explanation: Explanation | None = None
+    witness: Witness | None = field(default=None, kw_only=True)
 
     @property
     def is_ok(self) -> bool:

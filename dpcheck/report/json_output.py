@@ -85,6 +85,8 @@ def _result(answer: Answer) -> dict[str, Any]:
         "vacuous": outcome.is_vacuous,
         "covers": list(answer.covers),
     }
+    if answer.witness is not None:
+        result["witness"] = answer.witness.name
     if outcome.vacuity:
         result["vacuity"] = [{"kind": v.kind, "text": v.text} for v in outcome.vacuity]
     match outcome.verdict:

@@ -1,6 +1,17 @@
 """Chains and path formulas come in; exact probabilities, or certified bounds, go out."""
 
-from dpcheck.solve.paths import path_bounds, path_estimates, path_probabilities
+from dpcheck.solve.paths import (
+    path_bounds,
+    path_estimates,
+    path_probabilities,
+    path_product,
+)
 from dpcheck.solve.reachability.reach import reach_probabilities
 
-__all__ = ["path_bounds", "path_estimates", "path_probabilities", "reach_probabilities"]
+__all__ = [
+    "path_bounds",
+    "path_estimates",
+    "path_probabilities",
+    "path_product",
+    "reach_probabilities",
+]

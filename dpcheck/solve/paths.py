@@ -58,7 +58,7 @@ from dpcheck.solve.formulas.bounded_formulas import (
     walk_of,
 )
 from dpcheck.solve.formulas.independent_parts import Factors
-from dpcheck.solve.formulas.product import counting, product
+from dpcheck.solve.formulas.product import Product, counting, product
 from dpcheck.solve.formulas.terms import FALSE, TRUE, Constant, Literal, StrongUntil, Terms
 from dpcheck.solve.reachability.float_bounds import reach_estimates
 from dpcheck.solve.reachability.reach import (
@@ -297,12 +297,8 @@ def _product_answers(
     limits: Limits,
 ) -> list[Answer]:
     """Return the answers for any term, by progression."""
-    graph = graph_of(chain)
     asked, back = np.unique(states, return_inverse=True)
-    region = reachable(graph, asked, np.ones(chain.n_states, np.bool_))
-    meaning = interpretation(graph, literals.terms, literals.arrays, region, limits)
-    known = decided(meaning, term)
-    progression, classes = progression_by_class(meaning, term, known, region)
+    progression, classes = _progression(chain, literals, term, asked, limits)
     steps = horizon(literals.terms, term)
     if steps is not None and steps >= COUNTING_PAYS_FROM:
         values = _counted_answers(answers, chain, classes, progression, asked, limits)
@@ -310,6 +306,30 @@ def _product_answers(
         formulas = np.full(len(asked), progression.root(), np.int64)
         values = _pair_answers(answers, chain, classes, progression, asked, formulas, limits)
     return [values[k] for k in back.tolist()]
+
+
+def _progression(
+    chain: Chain, literals: Literals, term: int, asked: IntArray, limits: Limits
+) -> tuple[Factors, IntArray]:
+    """Return how a term progresses from [n_asked], and which states are alike in it, [n_states]."""
+    graph = graph_of(chain)
+    region = reachable(graph, asked, np.ones(chain.n_states, np.bool_))
+    meaning = interpretation(graph, literals.terms, literals.arrays, region, limits)
+    return progression_by_class(meaning, term, decided(meaning, term), region)
+
+
+def path_product(
+    chain: Chain, path: PathFormula, *, satisfying: Satisfying, states: IntArray, limits: Limits
+) -> Product:
+    """Return the product of a chain with a path formula, from different states [n_given].
+
+    Almost every path of it comes to true or false. Raises `LimitReached`.
+    """
+    literals = Literals()
+    term = literals.term(literals.translated(path, satisfying))
+    progression, classes = _progression(chain, literals, term, states, limits)
+    formulas = np.full(len(states), progression.root(), np.int64)
+    return product(graph_of(chain), classes, progression, states, formulas, limits)
 
 
 def _counted_answers(

@@ -1,0 +1,111 @@
+"""Which witness a claim has: the name of its file, and what that says of the claim."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from os.path import relpath
+
+from dpcheck.chain.chain import Chain
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.pipeline.files import ModelPath
+from dpcheck.records import dataclass, replace
+from dpcheck.report import Answer, Crash, Witness
+from dpcheck.resolve import ResolvedCheck
+
+DIGITS_OF_NAMES = 100
+"""A part of a name is cut to so many letters: file systems allow 255 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The name of a claim's witness, and what the file says of the claim."""
+
+    name: str
+    fields: Mapping[str, object]
+
+
+def headings(
+    checks: Sequence[ResolvedCheck],
+    path: ModelPath,
+    files: Sequence[ModelPath],
+    definitions: Sequence[str],
+) -> list[Heading]:
+    """Return the headings of all claims of a file, by place and number among those of its line."""
+    hashes = {}
+    for file in files:
+        shown = (
+            file.shown if file.shown.startswith("std.") else relpath(file.real, path.real.parent)
+        )
+        if file.real.is_file():  # standard input is none
+            hashes[shown] = hashlib.sha256(file.real.read_bytes()).hexdigest()
+    stem = re.sub(r"[^\w-]+", ".", path.shown.removesuffix(".dpm")).strip(".")
+    seen: Counter[int] = Counter()
+    found = []
+    for check in checks:
+        seen[check.line] += 1
+        claim = {"file": path.shown, "line": check.line, "target": check.target_text}
+        claim |= {} if check.at_text is None else {"at": check.at_text}
+        name = f"{stem[-DIGITS_OF_NAMES:]}-{check.line}-{seen[check.line]}.json"
+        fields: dict[str, object] = {"claim": {**claim, "text": check.claim_text}}
+        fields |= {"constants": list(definitions)} if definitions else {}
+        found.append(Heading(name, {**fields, "sha256": hashes}))
+    return found
+
+
+def witnessed(
+    answer: Answer,
+    check: ResolvedCheck,
+    chain: Chain,
+    parts: Sequence[tuple[Chain, int, int]],
+    heading: Heading | None,
+    limits: Limits,
+) -> Iterator[Answer | Crash]:
+    """Yield an answer with its witness; its verdict stands, whatever keeps evidence from it.
+
+    Values and claims without a heading have none. `parts` of an arrangement are chain, distance,
+    and number of runs.
+    """
+    if heading is None or check.kind == "compute":
+        yield answer
+        return
+    from dpcheck.witness import lacking_text
+
+    crash = None
+    try:
+        text = _witness(answer, check, chain, parts, heading, limits)
+    except (LimitReached, MemoryError, RecursionError):
+        text = lacking_text(heading.fields, "a limit was reached before it was made")
+    except Exception:  # noqa: BLE001 - a bug here costs the witness, and no verdict
+        import traceback
+
+        text = lacking_text(heading.fields, "a bug in dpcheck kept it from being made")
+        crash = Crash(f"{answer.file}:{answer.line}", traceback.format_exc())
+    yield replace(answer, witness=Witness(heading.name, text))
+    if crash is not None:
+        yield crash
+
+
+def _witness(
+    answer: Answer,
+    check: ResolvedCheck,
+    chain: Chain,
+    parts: Sequence[tuple[Chain, int, int]],
+    heading: Heading,
+    limits: Limits,
+) -> str:
+    from dpcheck.check.arrangements import arranged
+    from dpcheck.witness import Asking, witness_text
+
+    runs = arranged(parts, limits)
+    is_composed = len(runs) > 1 or any(run.times > 1 for run in runs)
+    asking = Asking(
+        heading.fields,
+        check.claim,
+        check.at,
+        runs[0].chain if runs else chain,
+        tuple((run.chain, run.times) for run in runs) if is_composed else (),
+    )
+    return witness_text(asking, answer.outcome, limits)

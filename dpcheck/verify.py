@@ -1,0 +1,300 @@
+"""Check dpcheck's witnesses with nothing but the standard library: python3 verify.py WITNESS...
+
+A witness holds a claim about a Markov chain, and the rows of the chain that decide it; each of the
+functions `prove_...` is one argument. Exit status 0: every file proves what it says; 1: one is
+rejected; 2: one cannot be read, or says itself which evidence it lacks.
+
+Not covered: that rows, inputs, neighbors and budget are those of the model's text. `dpcheck replay`
+derives violations again from the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from fractions import Fraction
+from functools import cache
+from math import lcm, prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Json = Any
+Law: TypeAlias = "dict[Json, Whole]"
+Whole: TypeAlias = "int | Polynomial"
+
+
+class Rejected(ValueError):
+    """The file does not prove what it says."""
+
+
+def need(condition: object, why: str) -> None:
+    """Reject the file unless a condition holds."""
+    if not condition:
+        raise Rejected(why)
+
+
+class Polynomial:
+    """The sum of c t^n over `terms` {n: c}, t = e^unit: zero only if all c are (Lindemann 1882)."""
+
+    def __init__(self, terms: dict[int, int]) -> None:
+        self.terms = {n: c for n, c in terms.items() if c}
+
+    def __add__(self, other: Whole) -> Polynomial:
+        terms = dict(self.terms)
+        for n, c in getattr(other, "terms", {0: other}).items():
+            terms[n] = terms.get(n, 0) + c
+        return Polynomial(terms)
+
+    def __mul__(self, other: Whole) -> Polynomial:
+        terms: dict[int, int] = {}
+        for n, c in self.terms.items():
+            for m, d in getattr(other, "terms", {0: other}).items():
+                terms[n + m] = terms.get(n + m, 0) + c * d
+        return Polynomial(terms)
+
+    def __pow__(self, exponent: int) -> Polynomial:
+        return prod([self] * exponent, start=Polynomial({0: 1}))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+@cache
+def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
+    """Return integers below and above 2^bits e^x, x > 0: a power of the series at y = x/2^k <= 1/2.
+
+    What the series leaves out is less than twice its last term.
+    """
+    k = int(2 * x).bit_length()
+    terms = [Fraction(1)]
+    while terms[-1] * 2 ** (bits + 2 * k) > 1:
+        terms.append(terms[-1] * x / 2**k / len(terms))
+    low, high = sum(terms), sum(terms) + 2 * terms[-1]
+    return int(low ** (2**k) * 2**bits), int(high ** (2**k) * 2**bits) + 1
+
+
+class Witness:
+    """A file as it was read, and how its numbers compare.
+
+    rows: {state: [(weight, target, shown), ...]}, all over one denominator. At the end of a run the
+    target is None and so is what is shown, or that is "diverged": the run is silent forever.
+    """
+
+    def __init__(self, fields: dict[str, Json]) -> None:
+        """Check that rows sum to 1. Their `rest` never comes to the event or goal of the file."""
+        self.fields = fields
+        self.unit = Fraction(fields.get("unit", "1"))
+        logs = [(Fraction(m), Fraction(a)) for m, a in fields.get("ln", [])]
+        need(
+            all(a > 0 and abs(m) < 10**6 for m, a in [(Fraction(0), self.unit), *logs]),
+            "out of range",
+        )
+        self.root = lcm(*(m.denominator for m, _ in logs))
+        factor = prod((a ** int(m * self.root) for m, a in logs), start=Fraction(1))
+        shift = Fraction(fields.get("rational", "0")) * self.root / self.unit
+        need(shift.denominator == 1, "the budget is no multiple of the unit")
+        grown = Polynomial({int(shift): factor.numerator})
+        self.growth = grown if shift else factor.numerator, factor.denominator
+        self.denominator = self.whole(fields.get("denominator", 1))
+        need(self.sign(self.denominator) > 0, "the denominator is not positive")
+        self.rows: dict[int, list[tuple[Whole, Json, Json]]] = {}
+        for state, (edges, rest) in fields.get("rows", {}).items():
+            row = [(self.whole(weight), target, shown) for weight, target, shown in edges]
+            signs = {self.sign(weight) for weight, _, _ in row} | {self.sign(self.whole(rest)) or 1}
+            need(signs == {1}, f"row {state}: a weight is not positive")
+            need(rest == 0 or fields["proof"] != "laws", f"row {state} leaves runs out")
+            total = sum((weight for weight, _, _ in row), self.whole(rest))
+            need(self.sign(total + self.denominator * -1) == 0, f"row {state} does not sum to 1")
+            self.rows[int(state)] = row
+
+    def whole(self, written: Json) -> Whole:
+        """Return a whole number that is written as 3, or as [[coefficient, power], ...]."""
+        if type(written) is int:
+            return written
+        need(all(type(x) is int for term in written for x in term), f"{written} is not whole")
+        return Polynomial({n: c for c, n in written})
+
+    def number(self, written: Json) -> tuple[Whole, Whole]:
+        """Return over and under of a number that is written as "3/4", or as a pair of wholes."""
+        if isinstance(written, str):
+            return Fraction(written).as_integer_ratio()
+        over, under = map(self.whole, written)
+        need(self.sign(under) > 0, "a denominator is not positive")
+        return over, under
+
+    def sign(self, x: Whole) -> int:
+        """Return the sign of a whole number: if it is not zero, some enclosure shows it."""
+        if isinstance(x, int):
+            return (x > 0) - (x < 0)
+        bits, lower, upper = 64, 0, 0
+        while x.terms and lower <= 0 <= upper:
+            low, high = exp_bounds(self.unit, bits)
+            lower, upper, down, up = 0, 0, 2**bits, 2**bits
+            for n in range(min(x.terms), max(x.terms) + 1):
+                c = x.terms.get(n, 0)
+                lower, upper = (
+                    lower + c * (down if c > 0 else up),
+                    upper + c * (up if c > 0 else down),
+                )
+                down, up = down * low >> bits, (up * high >> bits) + 1
+            bits *= 2
+        return (lower > 0) - (upper < 0)
+
+    def compare(self, p: Whole, under: Whole, written: Json) -> int:
+        """Return the sign of p / under - a number in the file."""
+        over, below = self.number(written)
+        return self.sign(p * below + under * over * -1)
+
+    def exceeds(self, p: Whole, q: Whole) -> bool:
+        """Return whether p > e^ε q, where q >= 0 and e^ε is a root of `growth`, a quotient."""
+        if self.sign(p) <= 0:
+            return False
+        over, below = self.growth
+        return self.sign(p**self.root * below + q**self.root * over * -1) > 0
+
+    def is_within(self, p: Whole, q: Whole, under: Whole) -> bool:
+        """Return whether p <= e^ε q + δ, both over one denominator."""
+        over, below = self.number(self.fields["delta"])
+        return not self.exceeds(p * below + under * over * -1, q * below)
+
+    def check_sides(self, found: list[Whole], under: Whole) -> None:
+        """Reject the file unless its sides have these probabilities."""
+        for p, side in zip(found, self.fields["sides"], strict=True):
+            need(self.compare(p, under, side["probability"]) == 0, "a side has another chance")
+
+
+def chance_of(w: Witness, state: int, begun: list[Json], length: int) -> Whole:
+    """Return how likely a run begins so, over denominator^length; None is its end."""
+    reached: dict[Json, Whole] = {state: 1}
+    for shown in begun:
+        after: dict[Json, Whole] = {}
+        for s, chance in reached.items():
+            for weight, target, seen in w.rows[s]:
+                if seen == shown:
+                    after[target] = after.get(target, 0) + chance * weight
+        reached = after
+    return sum(reached.values()) * w.denominator ** (length - len(begun))
+
+
+def prove_event(w: Witness) -> bool:
+    """Two states and an event S: P(S) > e^ε Q(S) + δ. No sequence of S begins with another."""
+    event, sides = w.fields["event"], w.fields["sides"]
+    need(all(b[: len(a)] != a for a in event for b in event if a is not b), "sequences overlap")
+    length = max(map(len, event))
+    p, q = (sum(chance_of(w, side["state"], begun, length) for begun in event) for side in sides)
+    w.check_sides([p, q], w.denominator**length)
+    return w.is_within(p, q, w.denominator**length)
+
+
+def law_of(w: Witness, state: Json, left: int, laws: dict[Json, Law]) -> Law:
+    """Return {sequence: weight} of a state, over denominator^left: no run is longer than that."""
+    need(left >= 0, "a run is longer than the file says")
+    if state is None:
+        return {None: w.denominator**left}
+    if (state, left) not in laws:
+        law = laws[state, left] = {}
+        for weight, target, shown in w.rows[state]:
+            for sequence, chance in law_of(w, target, left - 1, laws).items():
+                key = laws["keys"].setdefault((shown, sequence), len(laws["keys"]))
+                law[key] = law.get(key, 0) + weight * chance
+    return laws[state, left]
+
+
+def prove_laws(w: Witness) -> bool:
+    """All pairs, both ways: the sum over all sequences of max(0, p - e^ε q) is at most δ."""
+    laws: dict[Json, Law] = {"keys": {}}
+    pairs, length = w.fields["pairs"], w.fields["length"]
+    for s, t in pairs + [pair[::-1] for pair in pairs]:
+        p, q = (law_of(w, state, length, laws) for state in (s, t))
+        above = [key for key, x in p.items() if w.exceeds(x, q.get(key, 0))]
+        sums = [sum(law.get(key, 0) for key in above) for law in (p, q)]
+        if not w.is_within(sums[0], sums[1], w.denominator**length):
+            return False
+    return True
+
+
+def prove_sum(w: Witness) -> bool:
+    """Independent runs and an event S, that the scores of their outputs sum to at least `least`.
+
+    The law of a sum is the product of polynomials in which a score is an exponent.
+    """
+    found = []
+    for k in (2, 3):
+        law = Polynomial({0: 1})
+        for part in w.fields["parts"]:
+            outputs = [[each[1], each[k]] for each in part["outputs"]]
+            need(all(type(n) is type(x) is int and x >= 0 for n, x in outputs), "a wrong weight")
+            run = [Polynomial({score: weight}) for score, weight in outputs]
+            law *= sum(run, Polynomial({})) ** part["times"]
+        above = sum(x for score, x in law.terms.items() if score >= w.fields["least"])
+        found.append((above, sum(law.terms.values())))
+    (p, under), (q, other) = found
+    need(under == other > 0, "the laws have different denominators")
+    w.check_sides([p, q], under)
+    return w.is_within(p, q, under)
+
+
+def prove_path(w: Witness) -> bool:
+    """Compare probabilities of reaching the goal: 1 there, elsewhere the mean over the successors.
+
+    From every state in the file a path of falling `rank` leads to the goal, so a run ends there or
+    in the rest: the equations have one solution. States that are not in the file have 0.
+    """
+    under = w.whole(w.fields["under"])
+    need(w.sign(under) > 0, "the denominator is not positive")
+    x: dict[Json, Whole] = dict.fromkeys(w.fields["goal"], under)
+    rank = dict.fromkeys(w.fields["goal"], 0)
+    for state, (value, steps) in w.fields["values"].items():
+        x[int(state)], rank[int(state)] = w.whole(value), steps
+    for s in w.rows:
+        mean = sum(weight * x[t] for weight, t, _ in w.rows[s])
+        need(w.sign(mean + w.denominator * x[s] * -1) == 0, f"state {s} has another probability")
+        need(any(rank[t] < rank[s] for _, t, _ in w.rows[s]), f"the rank of state {s} is wrong")
+    need(x.keys() == {*w.rows, *w.fields["goal"]}, "a probability has no row")
+    w.check_sides([x.get(side["state"], 0) for side in w.fields["sides"]], under)
+    if "pairs" in w.fields:
+        pairs = [(x.get(s, 0), x.get(t, 0)) for s, t in w.fields["pairs"]]
+        return all(w.is_within(p, q, under) and w.is_within(q, p, under) for p, q in pairs)
+    tests = [(x.get(s, 0), *test) for s in w.fields["states"] for test in w.fields["bounds"]]
+    return all(w.compare(p, under, bound) in SIGNS[comparison] for p, comparison, bound in tests)
+
+
+SIGNS = {">=": (0, 1), ">": (1,), "<=": (-1, 0), "<": (-1,), "=": (0,)}
+PROVING = {"laws": prove_laws, "path": prove_path}
+REFUTING = {"event": prove_event, "path": prove_path, "sum": prove_sum}
+
+
+def verify(text: str) -> tuple[int, str]:
+    """Return 0 if a text is a witness and proves what it says, else 1 or 2; and why."""
+    sys.set_int_max_str_digits(0)
+    try:
+        fields = json.loads(text)
+        digest = fields.pop("digest")
+        canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+        need(digest == hashlib.sha256(canonical.encode()).hexdigest(), "the digest is another one")
+        need(fields["format"] == "dpcheck-witness/1", "this is another format")
+        says, claim = fields["says"], "{target}: {text}".format(**fields["claim"])
+        if says == "nothing":
+            return 2, f"{claim}: not proved here: {fields['lacks']}"
+        prove = {"holds": PROVING, "violated": REFUTING}[says][fields["proof"]]
+        need(prove(Witness(fields)) == (says == "holds"), "the evidence says the contrary")
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
+        return 1, f"rejected: {e if isinstance(e, Rejected) else repr(e)}"
+    return 0, f"proved: {claim}: {says} on the chain in the file"
+
+
+def main(paths: list[str]) -> int:
+    """Verify files, say what they prove, and return the exit status."""
+    found = []
+    for path in paths:
+        try:
+            status, why = verify(Path(path).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            status, why = 2, f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        found.append(status)
+        sys.stdout.write(f"{path}: {why}\n")
+    return 1 if 1 in found else max(found, default=2)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,211 @@
+"""Evidence for `dp`: an event that exceeds the budget, or the laws of all inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcheck.certify import sequence_probability
+from dpcheck.chain.chain import Chain
+from dpcheck.chain.graph import graph_of, reachable
+from dpcheck.check.quantities.event_claims import SeenPairs
+from dpcheck.check.values.exp_factor import ExpFactor
+from dpcheck.check.values.verdicts import Counterexample
+from dpcheck.exact import Number, add, excess_sign, multiply, number, subtract
+from dpcheck.logic.claims import PrivacyClaim
+from dpcheck.records import dataclass
+from dpcheck.witness.writing import (
+    Fields,
+    Lacking,
+    Quotient,
+    Row,
+    budget_fields,
+    row_of,
+    rows_fields,
+    shown_ends,
+)
+
+MAX_STATES = 100_000
+MAX_EDGES = 2_000_000
+"""A certificate of more rows, or edges, is not written."""
+MAX_LENGTH = 5_000
+"""`verify` follows runs by recursion."""
+
+Ends = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A sequence of an event: its outputs and its end as the file has them, and both chances."""
+
+    shown: Ends
+    p: Number
+    q: Number
+
+
+def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) -> Fields:
+    """Return the pair of a counterexample and few sequences that exceed the budget."""
+    first, second = _pair(seen, found.states)
+    event = _enough(claim, _members(seen, found, (first, second)))
+    p = q = number(0)
+    for member in event:
+        p, q = add(p, member.p), add(q, member.q)
+    sides = [
+        {"input": text, "state": state, "probability": Quotient(chance)}
+        for text, state, chance in zip(found.states, (first, second), (p, q), strict=True)
+    ]
+    shown = [member.shown for member in event]
+    return {
+        "says": "violated",
+        "proof": "event",
+        **budget_fields(claim.epsilon, claim.delta),
+        "sides": sides,
+        "event": [list(each) for each in shown],
+        **rows_fields(_rows_of_event(seen.chain, (first, second), shown)),
+    }
+
+
+def _pair(seen: SeenPairs, texts: Sequence[str]) -> tuple[int, int]:
+    """Return the two states of a pair by their texts, in this order."""
+    for k, pair in enumerate(seen.pairs.tolist()):
+        if set(seen.names(k)) == set(texts):
+            first, second = (int(seen.sources[end]) for end in pair)
+            return (first, second) if seen.names(k)[0] == texts[0] else (second, first)
+    raise AssertionError("the counterexample is a pair of neighbors")
+
+
+def _members(seen: SeenPairs, found: Counterexample, pair: tuple[int, int]) -> list[Member]:
+    """Return the sequences of the event; of one in words, those that are named."""
+    shown = found.event
+    listed = shown if isinstance(shown, tuple) else tuple(run.shown for run in found.runs)
+    codes = {seen.chain.observation_text(code): code for code in _codes(seen.chain)}
+    members = []
+    for sequence in listed:
+        seen.limits.check_time("evidence is written")
+        outputs = [codes[text] for text in sequence.outputs]
+        p, q = (sequence_probability(seen.chain, state, outputs, sequence.ending) for state in pair)
+        members.append(Member((*sequence.outputs, *shown_ends(sequence.ending)), p, q))
+    return members
+
+
+def _codes(chain: Chain) -> list[int]:
+    codes: list[int] = np.unique(chain.observation[chain.observation >= 0]).tolist()
+    return codes
+
+
+def _enough(claim: PrivacyClaim, members: list[Member]) -> list[Member]:
+    """Return sequences, those with the largest gaps first, until they exceed the budget."""
+    factor = ExpFactor.of(claim.epsilon).bounds()[0]
+    gaps = [subtract(member.p, multiply(factor, member.q)) for member in members]
+    order = sorted(range(len(members)), key=lambda k: gaps[k], reverse=True)
+    taken, p, q = [], number(0), number(0)
+    for k in order:
+        member = members[k]
+        taken.append(member)
+        p, q = add(p, member.p), add(q, member.q)
+        if excess_sign(p, q, claim.epsilon, claim.delta) > 0:
+            return taken
+    raise Lacking(f"its event has more than {len(members)} sequences")
+
+
+def _rows_of_event(chain: Chain, starts: tuple[int, int], event: Sequence[Ends]) -> dict[int, Row]:
+    """Return the rows on the way of some sequences, with the edges that can complete one."""
+    rows: dict[int, Row] = {}
+    kept: dict[int, set[tuple[int | None, str | None]]] = {s: set() for s in starts}
+    for sequence in event:
+        levels: list[set[int | None]] = [set(starts)]
+        for shown in sequence:
+            following: set[int | None] = set()
+            for s in levels[-1]:
+                if s is not None:
+                    rows.setdefault(s, row_of(chain, s))
+                    following |= {t for _, t, seen in rows[s][1] if seen == shown}
+            levels.append(following)
+        alive = levels.pop()
+        for shown in reversed(sequence):
+            before: set[int | None] = set()
+            for s in levels.pop():
+                if s is None:
+                    continue
+                edges = {(t, seen) for _, t, seen in rows[s][1] if seen == shown and t in alive}
+                if edges:
+                    kept.setdefault(s, set()).update(edges)
+                    before.add(s)
+            alive = before
+    # A state that is entered on the way of one sequence may be the end of another's.
+    kept |= {
+        t: set() for edges in [*kept.values()] for t, _ in edges if t is not None and t not in kept
+    }
+    return {
+        s: (rows[s][0], [edge for edge in rows[s][1] if edge[1:] in edges]) if edges else (1, [])
+        for s, edges in kept.items()
+    }
+
+
+def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> Fields:
+    """Return the rows behind the laws of all inputs; of inputs with equal rows the first.
+
+    Raises `Lacking` where runs show outputs without end, or the chain is too large.
+    """
+    if not seen.are_finite:
+        raise Lacking("there are infinitely many output sequences")
+    rows = _all_rows(seen)
+    texts: dict[int, str] = {}
+    for k, pair in enumerate(seen.pairs.tolist()):
+        ends = [int(seen.sources[end]) for end in pair]
+        if not texts.keys() >= set(ends):
+            texts.update(zip(ends, seen.names(k), strict=True))
+    first: dict[str, int] = {}
+    same = {s: first.setdefault(repr(rows[s]), s) for s in texts}
+    pairs = {tuple(sorted(same[int(s)] for s in pair)) for pair in seen.sources[seen.pairs]}
+    entered = {target for _, edges in rows.values() for _, target, _ in edges}
+    needed = {s: row for s, row in rows.items() if same.get(s, s) == s or s in entered}
+    # Equal laws exceed a budget only if it is negative.
+    is_asked = claim.epsilon.sign() < 0
+    return {
+        "says": "holds",
+        "proof": "laws",
+        **budget_fields(claim.epsilon, claim.delta),
+        "inputs": {text: same[s] for s, text in texts.items()},
+        "pairs": [list(pair) for pair in sorted(pairs) if is_asked or pair[0] != pair[1]],
+        "length": _longest(needed),
+        **rows_fields(needed),
+    }
+
+
+def _all_rows(seen: SeenPairs) -> dict[int, Row]:
+    """Return the rows of all states that the inputs of pairs reach."""
+    chain = seen.chain
+    sources = seen.sources[np.unique(seen.pairs)]
+    is_reached = reachable(graph_of(chain), sources, np.ones(chain.n_states, np.bool_))
+    is_reached[[s for s in (chain.stopped, chain.diverged) if s is not None]] = False
+    states = np.flatnonzero(is_reached)
+    n_edges = int((chain.indptr[states + 1] - chain.indptr[states]).sum())
+    if len(states) > MAX_STATES or n_edges > MAX_EDGES:
+        most = f"{MAX_STATES:,} rows, or {MAX_EDGES:,} transitions"
+        raise Lacking(f"a certificate of {len(states):,} rows would have more than {most}")
+    rows: dict[int, Row] = {}
+    for s in states.tolist():
+        seen.limits.check_time(f"{len(rows)} rows of evidence written")
+        rows[s] = row_of(chain, s)
+    return rows
+
+
+def _longest(rows: dict[int, Row]) -> int:
+    """Return how many steps the longest run takes, its end among them."""
+    lengths: dict[int | None, int] = {None: 0}
+    for start in rows:
+        waiting: list[int | None] = [start]
+        while waiting:
+            s = waiting[-1]
+            targets = {t for _, t, _ in rows[s][1]} if s is not None else set()
+            open_targets = [t for t in targets if t not in lengths]
+            waiting.extend(open_targets)
+            if not open_targets:
+                lengths.setdefault(s, 1 + max((lengths[t] for t in targets), default=0))
+                waiting.pop()
+    longest = max(lengths.values())
+    if longest > MAX_LENGTH:
+        raise Lacking(f"its longest run has {longest:,} steps, more than {MAX_LENGTH:,}")
+    return longest

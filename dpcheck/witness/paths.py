@@ -1,0 +1,227 @@
+"""Evidence for P and D: the chain's product with the formula, and the chances in all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.values.verdicts import Counterexample
+from dpcheck.exact import Number, Whole, as_fraction_parts, exact_quotient
+from dpcheck.logic.formulas import (
+    And,
+    Finally,
+    Globally,
+    Holds,
+    Next,
+    PathAnd,
+    PathFormula,
+    PathNot,
+    PathOr,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    Release,
+    StateFormula,
+    Until,
+    WeakUntil,
+)
+from dpcheck.records import dataclass
+from dpcheck.solve import path_product, reach_probabilities
+from dpcheck.witness.writing import (
+    Fields,
+    Lacking,
+    Quotient,
+    Row,
+    budget_fields,
+    common_multiple,
+    rows_fields,
+    whole,
+)
+
+MAX_NODES = 100_000
+
+Decided = Private | ProbabilityIs | ProbabilityIn
+
+
+@dataclass(frozen=True, eq=False)
+class Reaching:
+    """How the product of a chain with a path formula comes to true.
+
+    starts: the node of each state asked for; rows, values, ranks: of the nodes with a chance above
+    0 but not true itself, which is `goal`; a node without a row has none.
+    """
+
+    starts: dict[int, int]
+    goal: int
+    rows: dict[int, Row]
+    values: dict[int, Number]
+    ranks: dict[int, int]
+
+    def chance(self, state: int) -> Number:
+        """Return the chance of the formula at a state asked for."""
+        start = self.starts[state]
+        return 1 if start == self.goal else self.values.get(start, 0)
+
+
+def path_evidence(
+    formula: StateFormula, truths: Truths, selected: IntArray, found: Counterexample | None
+) -> Fields:
+    """Return evidence for a P or D, or for a part of a conjunction that is false.
+
+    Without a counterexample the formula holds at all of the selected states, [n_selected].
+    """
+    if found is None:
+        part = _decided(formula)
+        says, states, pairs = "holds", selected.tolist(), truths.pairs_at(selected).tolist()
+    else:
+        part = _false_part(formula, truths, selected)
+        says, states, pairs = "violated", *_shown(part, truths, selected, found)
+    if isinstance(part, Private):
+        states = sorted({s for pair in pairs for s in pair}) if found is None else pairs[0]
+    reaching = _reaching(truths, part.path, states)
+    fields = _chances(reaching)
+    shown = [] if found is None else states
+    fields["sides"] = [_side(truths.chain, reaching, s) for s in shown]
+    if isinstance(part, Private):
+        ends = {tuple(sorted(reaching.starts[s] for s in pair)) for pair in pairs}
+        asked = {"pairs": sorted(map(list, ends)), **budget_fields(part.epsilon, part.delta)}
+    else:
+        asked = {"states": sorted({*reaching.starts.values()}), "bounds": _bounds(part)}
+    return {"says": says, "proof": "path", **asked, **fields}
+
+
+def _decided(formula: StateFormula) -> Decided:
+    """Return a formula that is P or D without another in its path."""
+    if not isinstance(formula, Decided):
+        raise Lacking("the formula is made of several, and each would need its own")
+    if _is_nested(formula.path):
+        raise Lacking("the path formula has a P or D inside, which would need its own")
+    return formula
+
+
+def _false_part(formula: StateFormula, truths: Truths, selected: IntArray) -> Decided:
+    """Return a part of nested conjunctions, P or D, that is false at some state of [n_selected]."""
+    parts = formula.arguments if isinstance(formula, And) else ()
+    for part in parts:
+        if not truths.at(part, selected).all():
+            return _false_part(part, truths, selected)
+    return _decided(formula)
+
+
+def _is_nested(path: PathFormula) -> bool:
+    match path:
+        case Holds(state=state):
+            return _has_probability(state)
+        case PathNot(argument=a) | Next(argument=a) | Finally(argument=a) | Globally(argument=a):
+            return _is_nested(a)
+        case PathAnd(arguments=arguments) | PathOr(arguments=arguments):
+            return any(map(_is_nested, arguments))
+        case Until(left=a, right=b) | WeakUntil(left=a, right=b) | Release(left=a, right=b):
+            return _is_nested(a) or _is_nested(b)
+
+
+def _has_probability(state: StateFormula) -> bool:
+    if isinstance(state, Decided):
+        return True
+    inner = getattr(state, "arguments", None) or (getattr(state, "argument", None),)
+    return any(each is not None and _has_probability(each) for each in inner)
+
+
+def _shown(
+    part: Decided, truths: Truths, selected: IntArray, found: Counterexample
+) -> tuple[list[int], list[list[int]]]:
+    """Return the state or pair, of [n_selected], that fails: the counterexample's if it does."""
+    text = truths.chain.state_text
+    if not isinstance(part, Private):
+        failing: list[int] = selected[~truths.at(part, selected)].tolist()
+        return [next((s for s in failing if text(s) == found.states[0]), failing[0])], []
+    pairs = truths.violating(part, truths.pairs_at(selected)).tolist()
+    names = set(found.states)
+    pair = next((each for each in pairs if set(map(text, each)) == names), pairs[0])
+    return [], [pair]
+
+
+def _side(chain: Chain, reaching: Reaching, state: int) -> Fields:
+    chance = Quotient(reaching.chance(state))
+    return {
+        "input": chain.state_text(state),
+        "state": reaching.starts[state],
+        "probability": chance,
+    }
+
+
+def _bounds(part: ProbabilityIs | ProbabilityIn) -> list[list[object]]:
+    if isinstance(part, ProbabilityIs):
+        return [[part.comparison, Quotient(part.bound)]]
+    return [[">=", Quotient(part.low)], ["<=", Quotient(part.high)]]
+
+
+def _reaching(truths: Truths, path: PathFormula, states: Sequence[int]) -> Reaching:
+    """Return the product from some states, with the chance of true at every node."""
+    chain, limits = truths.chain, truths.limits
+    asked = np.array(states, np.int64)
+    found = path_product(chain, path, satisfying=truths.everywhere, states=asked, limits=limits)
+    n = found.graph.n_states
+    if n > MAX_NODES:
+        raise Lacking(f"a certificate of {n:,} rows would have more than {MAX_NODES:,} rows")
+    everywhere = np.ones(n, np.bool_)
+    target = ~everywhere
+    target[found.true] = True
+    weights = (
+        chain.numerators[found.edges],
+        np.append(chain.denominators[found.states], [1, 1]),
+    )
+    wanted = np.arange(n - 2, dtype=np.int64)
+    chances = reach_probabilities(found.graph, weights, target, everywhere, wanted, limits)
+    values = {k: value for k, value in enumerate(chances) if value != 0}
+    rows: dict[int, Row] = {}
+    for k in values:
+        limits.check_time(f"{len(rows)} rows of evidence written")
+        edges: dict[int, Whole] = {}
+        for j in range(int(found.graph.indptr[k]), int(found.graph.indptr[k + 1])):
+            t = int(found.graph.targets[j])
+            if t == found.true or t in values:
+                edges[t] = edges.get(t, 0) + whole(weights[0][j])
+        row = [(weight, t, _text(chain, found.states, t)) for t, weight in edges.items()]
+        rows[k] = whole(weights[1][k]), [*row]
+    starts = dict(zip(states, map(int, found.starts), strict=True))
+    return Reaching(starts, found.true, rows, values, _ranks(rows, found.true))
+
+
+def _text(chain: Chain, states: IntArray, node: int) -> str | None:
+    """Return what entering a node shows; states [n_nodes]."""
+    shown = int(chain.observation[states[node]]) if node < len(states) else -1
+    return None if shown < 0 else chain.observation_text(shown)
+
+
+def _ranks(rows: dict[int, Row], goal: int) -> dict[int, int]:
+    """Return how many steps it is at least from a node to the goal."""
+    before: dict[int, list[int]] = {}
+    for node, (_, edges) in rows.items():
+        for _, target, _ in edges:
+            before.setdefault(target or 0, []).append(node)
+    ranks, front = {goal: 0}, [goal]
+    while front:
+        following = []
+        for target in front:
+            for node in before.get(target, []):
+                if node not in ranks:
+                    ranks[node] = ranks[target] + 1
+                    following.append(node)
+        front = following
+    return ranks
+
+
+def _chances(reaching: Reaching) -> Fields:
+    """Return the rows, and the chances over one denominator."""
+    parts = {node: as_fraction_parts(value) for node, value in reaching.values.items()}
+    under = common_multiple(below for _, below in parts.values())
+    values = {
+        str(node): [exact_quotient(under, below) * over, reaching.ranks[node]]
+        for node, (over, below) in parts.items()
+    }
+    goal = [reaching.goal]
+    return {"goal": goal, "under": under, "values": values, **rows_fields(reaching.rows)}

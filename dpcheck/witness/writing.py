@@ -1,0 +1,176 @@
+"""Evidence as JSON: whole numbers over common denominators, polynomials over one unit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+from typing import Any, SupportsInt, assert_never
+
+from dpcheck.chain.chain import Chain
+from dpcheck.check.values.verdicts import Ending
+from dpcheck.exact import (
+    Budget,
+    ExpPolynomial,
+    Number,
+    Whole,
+    as_fraction,
+    as_fraction_parts,
+    exact_quotient,
+    whole_lcm,
+)
+from dpcheck.records import dataclass
+
+FORMAT = "dpcheck-witness/1"
+MAX_BITS = 100_000
+"""A denominator of more bits would make every number of a file as long."""
+MAX_BYTES = 16_000_000
+
+Fields = dict[str, Any]
+Row = tuple[Whole, list[tuple[Whole, int | None, str | None]]]
+"""The denominator of a row, and its edges: weight, target (None at the end), what is shown."""
+
+
+class Lacking(Exception):
+    """There is no short evidence of this kind; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A number that is written as a fraction, and not as a whole number."""
+
+    value: Number
+
+
+def witness_json(head: Fields, evidence: Fields) -> str:
+    """Return the text of a witness, its digest last: SHA-256 of the canonical JSON without it.
+
+    The first line is the same in every witness, so that one may be written over another. Raises
+    `Lacking` where it is too long.
+    """
+    fields = {"format": FORMAT, **head, **_over_one_unit(evidence)}
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    fields["digest"] = hashlib.sha256(canonical.encode()).hexdigest()
+    first, rest = json.dumps(fields, separators=(",", ":")).split(",", 1)
+    if len(rest) > MAX_BYTES:
+        raise Lacking(f"it would have {len(rest):,} bytes, more than {MAX_BYTES:,}")
+    return f"{first},\n{rest}\n"
+
+
+def budget_fields(epsilon: Budget, delta: Number) -> Fields:
+    """Return a budget r + sum of m ln a, and δ."""
+    logs = [[str(_fraction(m)), str(_fraction(a))] for a, m in epsilon.powers]
+    rational = str(_fraction(epsilon.offset))
+    return {"rational": rational, "ln": logs, "delta": Quotient(delta)}
+
+
+def row_of(chain: Chain, state: int) -> Row:
+    """Return a row of a chain that shows an output a transition, as a run is seen."""
+    edges: list[tuple[Whole, int | None, str | None]] = []
+    for j in range(int(chain.indptr[state]), int(chain.indptr[state + 1])):
+        target, weight = int(chain.targets[j]), whole(chain.numerators[j])
+        if target in (chain.stopped, chain.diverged):
+            edges.append((weight, None, None if target == chain.stopped else "diverged"))
+        else:
+            edges.append((weight, target, chain.observation_text(int(chain.observation[target]))))
+    return whole(chain.denominators[state]), edges
+
+
+def shown_ends(ending: Ending) -> tuple[str | None, ...]:
+    """Return what the end of a sequence shows: None or `diverged`, nothing where it goes on."""
+    match ending:
+        case "stopped":
+            return (None,)
+        case "diverged":
+            return ("diverged",)
+        case "goes on":
+            return ()
+        case _ as never:
+            assert_never(never)
+
+
+def rows_fields(rows: Mapping[int, Row]) -> Fields:
+    """Return rows over one denominator; what the edges of a row leave of it is its rest."""
+    under = common_multiple(denominator for denominator, _ in rows.values())
+    found = {}
+    for state, (denominator, edges) in sorted(rows.items()):
+        scale = exact_quotient(under, denominator)
+        scaled = [[scale * weight, target, shown] for weight, target, shown in edges]
+        rest = reduce(lambda left, edge: left - edge[0], scaled, under)
+        found[str(state)] = [scaled, 0 if rest == 0 else rest]
+    return {"denominator": under, "rows": found}
+
+
+def common_multiple(denominators: Iterable[Whole]) -> Whole:
+    """Return the least common multiple; raises `Lacking` where it is too long."""
+    found: Whole = 1
+    for denominator in set(denominators):
+        found = whole_lcm(found, denominator)
+        if isinstance(found, int) and found.bit_length() > MAX_BITS:
+            raise Lacking("its numbers are too long")
+    return found
+
+
+def whole(weight: SupportsInt | ExpPolynomial) -> Whole:
+    """Return a weight of a chain as a Python integer or a polynomial."""
+    return weight if isinstance(weight, ExpPolynomial) else int(weight)
+
+
+def _fraction(value: Number) -> Fraction:
+    found = as_fraction(value)
+    assert isinstance(found, Fraction), "units, and what a budget is made of, are rational"
+    return found
+
+
+def _over_one_unit(evidence: Fields) -> Fields:
+    """Return evidence as JSON, its polynomials over the greatest unit that they have in common.
+
+    The power of e in e^ε, to the power that makes the rest of it rational, is a multiple as well.
+    """
+    units = {_fraction(each.unit) for each in _polynomials(evidence)}
+    if evidence.get("rational", "0") != "0":
+        root = lcm(*(Fraction(m).denominator for m, _ in evidence["ln"]))
+        units.add(abs(Fraction(evidence["rational"]) * root))
+    if not units:
+        return {name: _written(value, Fraction(1)) for name, value in evidence.items()}
+    below = lcm(*(unit.denominator for unit in units))
+    unit = Fraction(gcd(*(int(unit * below) for unit in units)), below)
+    return {"unit": str(unit), **{k: _written(value, unit) for k, value in evidence.items()}}
+
+
+def _polynomials(value: object) -> Iterator[ExpPolynomial]:
+    """Yield the polynomials in some evidence that are no integers."""
+    match value:
+        case ExpPolynomial():
+            if not value.is_constant:
+                yield value
+        case Quotient():
+            yield from _polynomials(as_fraction_parts(value.value))
+        case dict():
+            yield from _polynomials(list(value.values()))
+        case list() | tuple():
+            for each in value:
+                yield from _polynomials(each)
+
+
+def _written(value: object, unit: Fraction) -> object:
+    """Return a value as JSON."""
+    match value:
+        case Quotient():
+            over, under = as_fraction_parts(value.value)
+            if isinstance(over, int) and isinstance(under, int):
+                return str(over) if under == 1 else f"{over}/{under}"
+            return [_written(over, unit), _written(under, unit)]
+        case ExpPolynomial():
+            step = 1 if value.is_constant else int(_fraction(value.unit) / unit)
+            coefficients = enumerate(value.coefficients.coeffs())
+            return [[int(c), n * step] for n, c in coefficients if c]
+        case dict():
+            return {name: _written(each, unit) for name, each in value.items()}
+        case list() | tuple():
+            return [_written(each, unit) for each in value]
+        case _:
+            return value

@@ -1,0 +1,284 @@
+"""Files of evidence: what is written proves the verdict, and nothing else is believed."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from math import exp
+from pathlib import Path
+
+import pytest
+
+from dpcheck.cli import run
+from dpcheck.verify import main, verify
+
+ROOT = Path(__file__).parents[2]
+VERIFY = ROOT / "dpcheck" / "verify.py"
+
+MODEL = """
+mechanism survey(truth = 3/4) {
+  input x in {pos, neg}
+  adjacent all
+  y ~ if x = pos then {Y: truth, N: 1 - truth} else {Y: 1 - truth, N: truth}
+  output y
+}
+mechanism thrice { input x in {pos, neg} adjacent all repeat 3 { run survey(x = x) } }
+mechanism noise(alpha = exp(-1/2)) {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, alpha) clamped 0..3
+  output y
+}
+mechanism endless {
+  input x in 0..1
+  adjacent all
+  go := true
+  while go { output tick  go ~ bernoulli(if x = 1 then 1/2 else 1/3) }
+}
+mechanism silent {
+  input x in 0..1
+  adjacent all
+  y := 0
+  while y != 2 { if y = 0 { y ~ {0: 1/3, 1: (1 + x)/6, 2: (3 - x)/6} } }
+  output y
+}
+chain c {
+  state s[i in 0..1]
+  state on : lit
+  state off : dark
+  for i in 0..1 { s[i] -> (1 + i)/4: on + (3 - i)/4: off }
+  on -> 1/2: on + 1/2: off
+  off -> 1/3: on + 1/3: off + 1/3: gone
+  state gone : lost
+  adjacent s[0] ~ s[1]
+  observe lit, dark
+}
+"""
+
+CLAIMS = {
+    "survey: dp(ln 3)": ("holds", "laws"),
+    "survey: dp(ln 2)": ("violated", "event"),
+    "survey: dp(ln 2, 1/4)": ("holds", "laws"),
+    "survey: dp(1/2 * ln 10)": ("holds", "laws"),
+    "survey: dp(1)": ("violated", "event"),
+    "thrice: dp(ln 3, 1/5)": ("violated", "event"),
+    "thrice: dp(2, exp(-1))": ("holds", "laws"),
+    "noise: dp(1/2)": ("holds", "laws"),
+    "noise: dp(49/100)": ("violated", "event"),
+    "noise(alpha = 1/2): dp(1/2)": ("violated", "event"),
+    "endless: dp(ln 2)": ("violated", "event"),
+    "silent: dp(ln(3/2))": ("violated", "event"),
+    "silent: dp(ln 2)": ("holds", "laws"),
+    "silent: D{ln 2} [ F diverged ]": ("holds", "path"),
+    "silent: D{ln(3/2)} [ F diverged ]": ("violated", "path"),
+    "silent: P<1/2 [ X output = 2 ]": ("violated", "path"),
+    "endless: P>=1 [ F stopped ]": ("holds", "path"),
+    "endless: D{ln(3/2)} [ X tick & X X tick ]": ("holds", "path"),
+    "endless: D{1/3} [ X tick & X X tick ]": ("violated", "path"),
+    "c: P>=2/3 [ G !lost ]": ("violated", "path"),
+    "c: D{1} [ F<=3 lost ]": ("holds", "path"),
+    "c: P in [1/10, 1/4] [ lit R !lost ]": ("violated", "path"),
+    "c: P in [0, 1] [ G F (lit | lost) ]": ("holds", "path"),
+    "survey: D{ln 2} [ X Y ] & D{ln 9} [ X N ]": ("violated", "path"),
+    "noise: D{1/3} [ X output >= 2 ]": ("violated", "path"),
+    "noise: P>=1/5 [ X output = x ]": ("holds", "path"),
+    "compose(survey, 20): dp(4, 1/1000)": ("violated", "sum"),
+    "compose(survey, 3, survey(truth = 2/3), 2): dp(3, 1/100)": ("violated", "sum"),
+    "group(survey, 2): dp(ln 2)": ("violated", "event"),
+    "compose(survey, 20): dp(30)": ("nothing", "within its budget"),
+    "survey: epsilon = ln 2": ("nothing", "claims of this kind"),
+    "survey: P>=1 [ X D{0} [ X Y ] ]": ("nothing", "inside"),
+    "survey: D{ln 3} [ X Y ] & D{ln 3} [ X N ]": ("nothing", "several"),
+}
+
+
+@pytest.fixture(scope="module")
+def witnesses(tmp_path_factory):
+    """Return the witnesses of all claims, by their text."""
+    place = tmp_path_factory.mktemp("witnesses")
+    claims = list(CLAIMS)
+    lines = "\n".join(f"check {claim}" for claim in claims)
+    model = place / "m.dpm"
+    model.write_text(MODEL + lines, "utf-8")
+    run(["check", str(model), "-q", "--format", "json", "--witness", str(place / "w")])
+    first = MODEL.count("\n") + 1
+    found = {}
+    for file in (place / "w").iterdir():
+        line = int(file.stem.split("-")[-2])
+        found[claims[line - first]] = file.read_text("utf-8")
+    return found
+
+
+@pytest.mark.parametrize("claim", list(CLAIMS))
+def test_a_witness_proves_its_verdict_or_says_what_it_lacks(witnesses, claim):
+    fields = json.loads(witnesses[claim])
+    says, how = CLAIMS[claim]
+    assert fields["says"] == says
+    if says == "nothing":
+        assert how in fields["lacks"]
+        assert verify(witnesses[claim])[0] == 2
+    else:
+        assert fields["proof"] == how
+        assert verify(witnesses[claim]) == (0, f"proved: {claim}: {says} on the chain in the file")
+        assert len(witnesses[claim]) < 2000 or says == "holds"
+
+
+def test_verify_needs_nothing_but_the_standard_library(witnesses, tmp_path):
+    names = []
+    for k, (claim, says) in enumerate((claim, says) for claim, (says, _) in CLAIMS.items()):
+        if claim in witnesses and says != "nothing":
+            names.append(tmp_path / f"{k}.json")
+            names[-1].write_text(witnesses[claim], "utf-8")
+    call = [sys.executable, "-I", "-S", str(VERIFY), *map(str, names)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("proved") == len(names)
+
+
+def test_verify_is_short_enough_to_be_read():
+    assert len(VERIFY.read_text("utf-8").splitlines()) <= 300
+
+
+def test_a_rejected_file_counts_more_than_one_without_evidence(witnesses, tmp_path, capsys):
+    (tmp_path / "a").write_text(witnesses["survey: dp(ln 2)"], "utf-8")
+    (tmp_path / "b").write_text(witnesses["survey: epsilon = ln 2"], "utf-8")
+    (tmp_path / "c").write_text(witnesses["survey: dp(ln 2)"].replace("3/4", "7/8"), "utf-8")
+    places = [str(tmp_path / name) for name in "abc"]
+    assert [main(places[:1]), main(places[:2]), main(places), main([])] == [0, 2, 1, 2]
+    assert "the digest is another one" in capsys.readouterr().out
+
+
+# --- mutations ---------------------------------------------------------------------------
+
+
+def leaves(value, path=()):
+    """Yield the place of every value in a file that is no list and no object."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in items:
+            yield from leaves(inner, (*path, key))
+    else:
+        yield path, value
+
+
+def mutated(value, random_):
+    """Return another value of the same kind."""
+    if isinstance(value, int):
+        return value + random_.choice([-1, 1])
+    if isinstance(value, str) and value.lstrip("-").replace("/", "").isdigit():
+        return str(Fraction(value) + Fraction(random_.choice([-1, 1]), 97))
+    return random_.choice(["stopped", "Y"]) if value is None else f"{value}x"
+
+
+def signed(fields):
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return json.dumps({**fields, "digest": hashlib.sha256(canonical.encode()).hexdigest()})
+
+
+def chance(fields, state, shown):
+    """Return the chance that the runs of a state begin so, by recursion."""
+    if not shown:
+        return Fraction(1)
+    edges, _ = fields["rows"][str(state)]
+    following = [(w, t) for w, t, seen in edges if seen == shown[0]]
+    return sum(
+        Fraction(w, fields["denominator"]) * chance(fields, t, shown[1:]) for w, t in following
+    )
+
+
+def is_true_violation(fields):
+    """Return whether the event exceeds the budget: by exact chances, and floats at the end."""
+    rows = fields["rows"].values()
+    if any(sum(w for w, _, _ in edges) + rest != fields["denominator"] for edges, rest in rows):
+        return False
+    event = fields["event"]
+    p, q = (
+        sum(chance(fields, side["state"], shown) for shown in event) for side in fields["sides"]
+    )
+    ((m, a),) = fields["ln"]
+    factor = float(Fraction(a)) ** float(Fraction(m)) * exp(Fraction(fields["rational"]))
+    is_disjoint = len({json.dumps(shown) for shown in event}) == len(event)
+    return is_disjoint and p - Fraction(fields["delta"]) - factor * float(q) > 1e-12
+
+
+@pytest.mark.parametrize(
+    "claim", ["survey: dp(ln 2)", "thrice: dp(ln 3, 1/5)", "silent: dp(ln(3/2))"]
+)
+def test_every_mutation_is_rejected_or_says_another_truth(witnesses, claim):
+    original = json.loads(witnesses[claim])
+    del original["digest"]
+    random_ = random.Random(claim)
+    places = [p for p, _ in leaves(original) if p[0] not in ("claim", "sha256", "format")]
+    n_rejected = 0
+    for _ in range(400):
+        fields = copy.deepcopy(original)
+        *way, last = random_.choice(places)
+        inner = fields
+        for key in way:
+            inner = inner[key]
+        inner[last] = mutated(inner[last], random_)
+        unsigned = json.dumps({**fields, "digest": json.loads(witnesses[claim])["digest"]})
+        assert verify(unsigned)[0] == 1, "the digest tells accidents"
+        status, _ = verify(signed(fields))
+        n_rejected += status == 1
+        assert status == 1 or (status == 0 and is_true_violation(fields)), (way, last)
+    assert n_rejected > 250
+
+
+def test_an_event_within_a_budget_proves_nothing(witnesses):
+    fields = json.loads(witnesses["survey: dp(ln 2)"])
+    del fields["digest"]
+    fields["ln"] = [["1", "3"]]
+    assert verify(signed(fields))[0] == 1
+    assert verify(signed({**fields, "says": "holds"}))[0] == 1
+
+
+def test_overlapping_sequences_are_no_event(witnesses):
+    fields = json.loads(witnesses["survey: dp(ln 2)"])
+    del fields["digest"]
+    fields["ln"], fields["event"] = [["1", "3"]], [["Y", None], ["Y"]]
+    assert "overlap" in verify(signed(fields))[1]
+
+
+def test_chances_that_solve_the_equations_by_never_leaving_are_rejected():
+    fields = {
+        "format": "dpcheck-witness/1", "claim": {"target": "c", "text": "P>=1 [ F goal ]"},
+        "says": "holds", "proof": "path", "sides": [], "states": [0], "bounds": [[">=", "1"]],
+        "goal": [1], "under": 1, "values": {"0": [1, 1]}, "denominator": 1,
+        "rows": {"0": [[[1, 0, None]], 0]},
+    }  # fmt: skip
+    assert verify(signed(fields)) == (1, "rejected: the rank of state 0 is wrong")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"digest": 1}', '"x"', "1e999"])
+def test_what_is_no_witness_is_rejected(text):
+    assert verify(text)[0] == 1
+
+
+# --- files -------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_witness_is_not_overwritten(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.dpm").write_text(MODEL + "check survey: dp(ln 3)", "utf-8")
+    call = ["check", "m.dpm", "-q", "--witness", "w"]
+    assert run(call) == run(call) == 0
+    (file,) = (tmp_path / "w").iterdir()
+    file.write_text("mine", "utf-8")
+    capsys.readouterr()
+    assert run(call) == 2
+    assert file.read_text("utf-8") == "mine"
+    assert "DP011" in capsys.readouterr().err
+
+
+def test_a_directory_that_cannot_be_made_is_a_mistake(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.dpm").write_text(MODEL + "check survey: dp(ln 3)", "utf-8")
+    (tmp_path / "w").write_text("", "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w/x"]) == 2
+    assert "DP012" in capsys.readouterr().err
