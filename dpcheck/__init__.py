@@ -13,15 +13,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dpcheck.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from dpcheck import mechanisms
     from dpcheck.chain.chain import Chain
     from dpcheck.check.values.verdicts import Amount, Outcome
     from dpcheck.front import Model, ModelError, Target, load, loads
     from dpcheck.limits import LimitReached
+    from dpcheck.pipeline.units import work
     from dpcheck.report.answers import Answer
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Amount",
@@ -35,6 +36,7 @@ __all__ = [
     "load",
     "loads",
     "mechanisms",
+    "work",
 ]
 
 _HOMES = {
@@ -48,6 +50,7 @@ _HOMES = {
     "Target": "dpcheck.front",
     "load": "dpcheck.front",
     "loads": "dpcheck.front",
+    "work": "dpcheck.pipeline.units",
 }
 
 

@@ -42,7 +42,7 @@ from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, asked_of, is_selected
-from dpcheck.pipeline.run import read_definitions, undeclared
+from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
 from dpcheck.pipeline.tables import names_in_table, table_csv, table_json
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Crash
@@ -198,19 +198,14 @@ class Model:
 
     def resolved_questions(self, text: str) -> tuple[ResolvedCheck, ...]:
         """Return claims as if the file ended with them; raises `ModelError`."""
-        assert self._closure.file.model is not None, "a model at hand was parsed"
         parsed = parse_model(SourceText("<question>", text))
         if parsed.mistakes:
             raise ModelError(parsed.mistakes)
-        model = self._closure.file.model
-        claims = surface.Question | surface.QuestionsFor
-        items = tuple(item for item in model.items if not isinstance(item, claims))
-        asked = surface.SurfaceModel(model.source, (*items, *parsed.model.items))
-        resolved = resolve_model(asked, self._closure.imported, self._definitions)
-        wrong = [mistake for mistake in resolved.mistakes if mistake.severity == "error"]
+        checks, mistakes = resolved_questions(self._closure, parsed.model, self._definitions)
+        wrong = [mistake for mistake in mistakes if mistake.severity == "error"]
         if wrong:
             raise ModelError(wrong)
-        return tuple(resolved.checks)
+        return tuple(checks)
 
 
 def parameter_text(value: Parameter) -> str:

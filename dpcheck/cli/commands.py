@@ -361,6 +361,82 @@ def pmf(
     return status
 
 
+# --- sweep and work ------------------------------------------------------------------------
+
+
+@dpcheck.command(short_help="Ask the same for all combinations of some values.")
+@click.argument("path", metavar="FILE")
+@click.option("--target", metavar="TARGET", required=True, help="What is asked about.")
+@click.option(
+    "--set",
+    "sets",
+    metavar="NAME=VALUES",
+    multiple=True,
+    required=True,
+    help="Values of a parameter, a constant, or a name in the target or a question: `k=1..20`,"
+    " `alpha=1/2,2/3`.",
+)
+@click.option(
+    "--compute", "computes", metavar="QUANTITY", multiple=True, help="A column of values."
+)
+@click.option("--check", "checks", metavar="CLAIM", multiple=True, help="A column of verdicts.")
+@click.option("-o", "output", metavar="FILE", help="Write a file too: .csv, .json or .html.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N")
+@click.option(
+    "--on",
+    metavar="CLUSTER",
+    help="Work on dask distributed: `dask` for N workers here, or the address of a scheduler.",
+)
+@click.option("-D", "definitions", metavar="NAME=VALUE", multiple=True, help="As for `check`.")
+@_limits
+def sweep(
+    path: str,
+    target: str,
+    sets: tuple[str, ...],
+    computes: tuple[str, ...],
+    checks: tuple[str, ...],
+    output: str | None,
+    jobs: int,
+    on: str | None,
+    definitions: tuple[str, ...],
+    limits: RunLimits,
+) -> int:
+    """Ask for all combinations of the values that are set, by N processes.
+
+    Without --compute and --check, epsilon is asked for. With -o, answers are kept beside the file,
+    in FILE.units: the same sweep, or a longer one, goes on where it was interrupted.
+    """
+    from dpcheck.cli.places import Place
+    from dpcheck.cli.sweeping import sweep as answer_sweep
+    from dpcheck.pipeline.sweep import Asked
+
+    asked = Asked(path, target, sets, computes, checks, definitions, limits)
+    return answer_sweep(asked, output, Place(jobs, on))
+
+
+@dpcheck.command(short_help="Answer units of work, a line each.")
+@click.argument("units", metavar="[FILE]", type=click.File("r", "utf-8"), default="-")
+def work(units: Iterable[str]) -> int:
+    """Answer units of work, JSON objects, one a line: each line comes to a line of results.
+
+    Without FILE, units are read from standard input as they come. `dpcheck sweep` hands its units
+    to such processes; `dpcheck.work` is the same from Python.
+    """
+    from dpcheck.cli.work import unit_answer
+    from dpcheck.diagnostics.mistakes import Mistake
+    from dpcheck.pipeline.units import read_unit
+
+    status = 0
+    for line in units:
+        unit = read_unit(line)
+        if isinstance(unit, Mistake):
+            _complain([unit])
+            status = 2
+        sys.stdout.write(" ".join(unit_answer(line).split("\n")) + "\n")
+        sys.stdout.flush()
+    return status
+
+
 def _definition(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name.strip() and equals and value.strip()):

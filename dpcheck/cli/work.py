@@ -76,6 +76,21 @@ def pmf_events(
     return _told(Work(table, stopped, lambda _event: False), limits, tell)
 
 
+def unit_answer(unit: str) -> str:
+    """Return the answers to a unit of work, JSON for JSON, found by workers with its limits."""
+    from dpcheck import __version__
+    from dpcheck.pipeline.units import limits_of, read_unit, unit_events
+    from dpcheck.report import Collector, json_text
+
+    found = read_unit(unit)
+    limits = RunLimits() if isinstance(found, Mistake) else limits_of(found)
+    collector = Collector()
+    work = Work[Event](lambda told: unit_events(unit, told), _after, _is_short_of_memory)
+    for event in _told(work, limits, None):
+        collector.add(event)
+    return json_text(collector.summary(), __version__)
+
+
 def _told(work: Work[T], limits: RunLimits, tell: Tell) -> Generator[T, None, None]:
     """Yield what is found; where nothing is for a while, `tell` what goes on."""
     at = "looking for files"

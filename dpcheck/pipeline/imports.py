@@ -100,6 +100,7 @@ class Library:
     """The files parsed in this run, by where they really are."""
 
     _parsed: dict[Path, ParsedFile] = field(default_factory=dict)
+    _places: dict[Path, ModelPath] = field(default_factory=dict)
 
     def parsed(self, path: ModelPath) -> ParsedFile:
         """Return the file as parsed, reading it the first time."""
@@ -120,6 +121,18 @@ class Library:
             self._parsed[path.real] = ParsedFile(path, None, (source,))
         else:
             self._parsed[path.real] = _parsed(path, source)
+
+    def place(self, named: Path, path: ModelPath) -> None:
+        """Let imports that name a path lead to a text that is held, whatever the disk has there."""
+        self._places[named] = path
+
+    def place_of(self, importer: ModelPath, item: Import) -> ModelPath | Mistake:
+        """Return the file an import names, or why it names none."""
+        if isinstance(item, surface.ImportFile):
+            held = self._places.get(named_path(importer, item))
+            if held is not None:
+                return held
+        return _imported_path(importer, item)
 
     def closure(self, path: ModelPath) -> Closure:
         """Return the file with everything it imports."""
@@ -207,7 +220,7 @@ class _Walk:
 
     def _follow(self, importer: _Step, item: Import) -> None:
         """Go to the file that an import names, if it may and nobody was there."""
-        path = _imported_path(importer.path, item)
+        path = self.library.place_of(importer.path, item)
         if isinstance(path, Mistake):
             self.mistakes.append(path)
             importer.is_sound = False
@@ -229,6 +242,11 @@ class _Walk:
         importer.is_sound = False
         if len(self.trail) == 1:
             self.mistakes.append(ImportedFileHasMistakes(item.span, path.shown))
+
+
+def named_path(importer: ModelPath, item: surface.ImportFile) -> Path:
+    """Return the path an import names, before links are followed."""
+    return Path(os.path.normpath(importer.real.parent / item.path))
 
 
 def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:

@@ -12,11 +12,18 @@ from dpcheck.pipeline.files import model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.portraits import stated_budgets
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
-from dpcheck.pipeline.run import Definitions, Options, read_definitions, resolved, undeclared
+from dpcheck.pipeline.run import (
+    Definitions,
+    Options,
+    read_definitions,
+    resolved,
+    resolved_questions,
+    undeclared,
+)
 from dpcheck.records import dataclass
 from dpcheck.report.answers import Answer, Crash, Event, FileDone, Reading, Started
 from dpcheck.report.overview import Overview
-from dpcheck.resolve import ResolvedCheck, resolve_model
+from dpcheck.resolve import ResolvedCheck
 from dpcheck.source import SourceText
 
 OF_WHOLE_CHANNELS = frozenset(words_where(of="channel"))
@@ -153,10 +160,5 @@ def _asked(
     parsed = parse_model(SourceText("--target", text))
     if parsed.mistakes:
         return (), parsed.mistakes
-    model = closure.file.model
-    assert model is not None, "a file with checks was parsed"
-    kept = (i for i in model.items if not isinstance(i, surface.Question | surface.QuestionsFor))
-    asked = surface.SurfaceModel(parsed.model.source, (*kept, *parsed.model.items))
-    found = resolve_model(asked, closure.imported, definitions)
-    errors = tuple(m for m in found.mistakes if m.severity == "error")
-    return found.checks, errors
+    checks, mistakes = resolved_questions(closure, parsed.model, definitions)
+    return checks, tuple(m for m in mistakes if m.severity == "error")

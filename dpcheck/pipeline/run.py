@@ -206,6 +206,22 @@ def resolved(
     return (), (*closure.mistakes, *certain)
 
 
+def resolved_questions(
+    closure: Closure, questions: surface.SurfaceModel, definitions: Definitions
+) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
+    """Return claims as if they stood at the end of a sound file, and the mistakes of all its text.
+
+    The claims of the file itself are left out.
+    """
+    model = closure.file.model
+    assert model is not None, "a sound file was parsed"
+    claims = surface.Question | surface.QuestionsFor
+    kept = tuple(item for item in model.items if not isinstance(item, claims))
+    asked = surface.SurfaceModel(questions.source, (*kept, *questions.items))
+    found = resolve_model(asked, closure.imported, definitions)
+    return found.checks, found.mistakes
+
+
 # --- constants from the command line -------------------------------------------------------
 
 

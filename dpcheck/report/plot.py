@@ -79,8 +79,8 @@ def profiles_svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_STYLE} fill="{ink}">',
         f"<title>{escape(visible(title), quote=False)}</title>",
         *([] if on_page else [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>']),
-        _text(_LEFT, 24, title, size=15),
-        *([_text(_LEFT, 42, _worst_pair(profiles[0].table))] if len(profiles) == 1 else []),
+        svg_text(_LEFT, 24, title, size=15),
+        *([svg_text(_LEFT, 42, _worst_pair(profiles[0].table))] if len(profiles) == 1 else []),
         *_axes(frame, ink),
     ]
     for i, (each, pieces) in enumerate(zip(profiles, curves, strict=True)):
@@ -161,7 +161,7 @@ def _legend(names: Sequence[str]) -> Iterator[str]:
     for i, name in enumerate(names):
         y = _TOP + 12 + 18 * i
         yield f'<path d="M{_WIDTH - _RIGHT - 40} {y}h40" {_stroke(i)}/>'
-        yield _text(_WIDTH - _RIGHT - 48, y + 4, name, anchor="end", size=12)
+        yield svg_text(_WIDTH - _RIGHT - 48, y + 4, name, anchor="end", size=12)
 
 
 def _axes(frame: _Frame, ink: str) -> list[str]:
@@ -169,17 +169,17 @@ def _axes(frame: _Frame, ink: str) -> list[str]:
     low, right = frame.y(0), _WIDTH - _RIGHT
     parts = [
         f'<path d="M{_LEFT} {_TOP}V{low:.2f}H{right}" fill="none" stroke="{ink}"/>',
-        _text((_LEFT + right) / 2, _HEIGHT - 16, "ε", anchor="middle", size=15),
-        _text(18, (_TOP + low) / 2, "δ", anchor="middle", size=15),
+        svg_text((_LEFT + right) / 2, _HEIGHT - 16, "ε", anchor="middle", size=15),
+        svg_text(18, (_TOP + low) / 2, "δ", anchor="middle", size=15),
     ]
-    for tick in _ticks(frame.x_most):
+    for tick in ticks(frame.x_most):
         x = frame.x(tick)
         parts.append(f'<path d="M{x:.2f} {low:.2f}v5" stroke="{ink}"/>')
-        parts.append(_text(x, low + 20, f"{tick:g}", anchor="middle"))
-    for tick in _powers(frame) if frame.y_least else _ticks(frame.y_most):
+        parts.append(svg_text(x, low + 20, f"{tick:g}", anchor="middle"))
+    for tick in _powers(frame) if frame.y_least else ticks(frame.y_most):
         y = frame.y(tick)
         parts.append(f'<path d="M{_LEFT} {y:.2f}H{right}" stroke="{ink}" stroke-opacity="0.15"/>')
-        parts.append(_text(_LEFT - 8, y + 4, f"{tick:g}", anchor="end"))
+        parts.append(svg_text(_LEFT - 8, y + 4, f"{tick:g}", anchor="end"))
     return parts
 
 
@@ -189,10 +189,10 @@ def _powers(frame: _Frame) -> list[float]:
     return [10.0**k for k in range(low, high + 1, 1 + (high - low) // 8)]
 
 
-def _ticks(most: float) -> list[float]:
+def ticks(most: float) -> list[float]:
     """Return about six round numbers from 0 to `most`.
 
-    >>> _ticks(1.2)
+    >>> ticks(1.2)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
     """
     power = 10.0 ** floor(log10(most / 5))
@@ -210,9 +210,10 @@ def _point(frame: _Frame, budget: StatedBudget, place: int) -> str:
         f'<circle cx="{x:.2f}" cy="{y:.2f}" r="5" fill="none" stroke="{color}" stroke-width="2"/>'
     )
     at = x + (-9 if is_right else 9)
-    return ring + _text(at, y - 9, label, anchor="end" if is_right else "start", size=12)
+    return ring + svg_text(at, y - 9, label, anchor="end" if is_right else "start", size=12)
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 13) -> str:
+def svg_text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 13) -> str:
+    """Return a text that begins, ends or has its middle at a place."""
     shown = escape(visible(text), quote=False)
     return f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="{anchor}" font-size="{size}">{shown}</text>'

@@ -1,0 +1,177 @@
+"""Mistakes in the call of a sweep (DP04x): what is set, what reads it, where it runs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True)
+class MalformedSet(Mistake):
+    """An option `--set` that is not NAME=VALUES."""
+
+    text: str
+
+    code: ClassVar[str] = "DP040"
+    title_text: ClassVar[str] = "`--set {self.text}` is not NAME=VALUES"
+    help_text: ClassVar[str] = "write a name and its values, such as `--set k=1..20`"
+    explanation: ClassVar[str] = """\
+`dpcheck sweep` takes the values of a parameter as `--set NAME=VALUES`. The values are expressions
+of the language, with commas between them; a range of integers stands for each of them.
+
+Wrong: --set "k 1..20"
+Right: --set k=1..20 --set alpha=1/2,2/3
+"""
+
+
+@dataclass(frozen=True)
+class SetTwice(Mistake):
+    """Two options `--set` for one name."""
+
+    name: str
+    both: str
+
+    code: ClassVar[str] = "DP041"
+    title_text: ClassVar[str] = "`{self.name}` is set twice"
+    help_text: ClassVar[str] = "write all its values once: `--set {self.name}={self.both}`"
+    explanation: ClassVar[str] = """\
+Every name of a sweep has one list of values; the units of the sweep are all combinations of one
+value of each name.
+
+Wrong: --set k=1..5 --set k=10
+Right: --set k=1..5,10
+"""
+
+
+@dataclass(frozen=True)
+class NothingReadsSet(Mistake):
+    """A name that is set, and that neither the target nor the questions nor the file reads.
+
+    `similar` is a parameter or constant of that kind of name; `known` lists them all.
+    """
+
+    name: str
+    target: str
+    similar: str | None
+    known: tuple[str, ...]
+
+    code: ClassVar[str] = "DP042"
+    title_text: ClassVar[str] = "nothing in `{self.target}` or its questions reads `{self.name}`"
+    explanation: ClassVar[str] = """\
+What `--set` names is a parameter of the target, a constant of the file, or a name that stands in
+`--target`, `--compute` or `--check`. This name is none of them, so all its values would give one
+answer.
+
+Wrong: dpcheck sweep m.dpm --target m --set kk=1..9
+Right: dpcheck sweep m.dpm --target m --set k=1..9
+Right: dpcheck sweep m.dpm --target "compose(m, n)" --set n=1..9 --compute "epsilon(1/n)"
+"""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could be meant."""
+        if not self.known:
+            return ()
+        return (f"can be set: {', '.join(f'`{name}`' for name in self.known)}",)
+
+    @property
+    def help(self) -> str | None:
+        """A name that looks like it."""
+        return None if self.similar is None else f"did you mean `{self.similar}`?"
+
+
+@dataclass(frozen=True)
+class SetRangeOfNoIntegers(Mistake):
+    """A range in `--set` whose ends are not two integers, the smaller first."""
+
+    text: str
+
+    code: ClassVar[str] = "DP043"
+    title_text: ClassVar[str] = "`{self.text}` has no integers in it"
+    help_text: ClassVar[str] = "write both ends as integers, the smaller first, such as `1..20`"
+    explanation: ClassVar[str] = """\
+A range in `--set` stands for its integers. Both ends are written as integers, the smaller first:
+nothing of the file is known there, and steps other than 1 are written out.
+
+Wrong: --set k=1..n
+Wrong: --set alpha=0.1..0.9
+Right: --set k=1..20 --set alpha=0.1,0.5,0.9
+"""
+
+
+@dataclass(frozen=True)
+class TooManyUnits(Mistake):
+    """More combinations of values than a sweep answers."""
+
+    n_units: int
+    most: int
+
+    code: ClassVar[str] = "DP044"
+    title_text: ClassVar[str] = (
+        "the sweep has {self.n_units:,} combinations of values; at most {self.most:,} are answered"
+    )
+    help_text: ClassVar[str] = "set fewer values, or sweep in several calls"
+    explanation: ClassVar[str] = """\
+A sweep answers all combinations of the values that are set. Their number is the product of the
+lengths of the lists, and this many would take a day or more, and give a table nobody reads.
+
+Wrong: --set i=1..1000 --set j=1..1000
+Right: --set i=1..1000 --set j=1,10,100,1000
+"""
+
+
+@dataclass(frozen=True)
+class UnknownKindOfOutput(Mistake):
+    """A file whose name does not say what to write."""
+
+    path: str
+
+    code: ClassVar[str] = "DP045"
+    title_text: ClassVar[str] = "`-o {self.path}` does not say what to write"
+    help_text: ClassVar[str] = "end the name in .csv, .json or .html"
+    explanation: ClassVar[str] = """\
+The name of the file says what a sweep writes into it: a table as .csv, everything that was found
+as .json, or a page with the table and drawings as .html.
+
+Wrong: dpcheck sweep m.dpm --target m --set k=1..9 -o results
+Right: dpcheck sweep m.dpm --target m --set k=1..9 -o results.csv
+"""
+
+
+@dataclass(frozen=True)
+class NoCluster(Mistake):
+    """The place where a sweep is to run cannot be reached."""
+
+    place: str
+    reason: str
+    advice: str
+
+    code: ClassVar[str] = "DP046"
+    title_text: ClassVar[str] = "cannot work on `{self.place}`: {self.reason}"
+    help_text: ClassVar[str] = "{self.advice}"
+    explanation: ClassVar[str] = """\
+`--on dask` starts workers of dask distributed on this machine, and `--on ADDRESS` uses a scheduler
+that runs already. Both need the package `distributed` (the extra `cluster` of dpcheck), and dpcheck
+in this version wherever a worker runs.
+
+Right: dpcheck sweep m.dpm --target m --set k=1..9 --on dask --jobs 4
+Right: dpcheck sweep m.dpm --target m --set k=1..9 --on tcp://127.0.0.1:8786
+"""
+
+
+@dataclass(frozen=True)
+class MalformedUnit(Mistake):
+    """A unit of work that no process can answer."""
+
+    reason: str
+
+    code: ClassVar[str] = "DP047"
+    title_text: ClassVar[str] = "this is no unit of work: {self.reason}"
+    explanation: ClassVar[str] = """\
+`dpcheck work` and `dpcheck.work` answer units: JSON objects with the texts of a model and what it
+imports, and claims about it.
+
+Right: {"file": "m.dpm", "files": {"m.dpm": "import std.survey"}, "claims": "check survey: dp(2)"}
+"""

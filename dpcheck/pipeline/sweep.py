@@ -1,0 +1,244 @@
+"""Sweeps: the same questions about a target for all combinations of some values, as units.
+
+A name that is set is a constant of the file, or a loop variable of the questions: it may stand in
+the target and in what is asked. Where the target is the name of a mechanism alone, what is set of
+its parameters is handed on, so that `m` stands for `m(k = k)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+
+from dpcheck.diagnostics.files import SeveralFiles
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.sweep import (
+    MalformedSet,
+    NothingReadsSet,
+    SetRangeOfNoIntegers,
+    SetTwice,
+    TooManyUnits,
+)
+from dpcheck.limits import RunLimits
+from dpcheck.model import surface
+from dpcheck.parse import parse_expression, parse_model
+from dpcheck.pipeline.files import model_paths
+from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
+from dpcheck.pipeline.units import content_hash, model_texts, unit_text
+from dpcheck.records import dataclass
+from dpcheck.source import SourceText
+
+MAX_UNITS = 20_000
+
+
+@dataclass(frozen=True)
+class PlannedUnit:
+    """One combination of values: these, in the order of the names, and the unit as text."""
+
+    values: tuple[str, ...]
+    text: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep asks: units of `questions` about a target, for all values of the names."""
+
+    target: str
+    names: tuple[str, ...]
+    questions: tuple[str, ...]
+    units: tuple[PlannedUnit, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sweep as it is asked for: texts as after `--target`, `--set`, `--compute`, `--check`, `-D`.
+
+    The limits are those of a unit.
+    """
+
+    path: str
+    target: str
+    sets: tuple[str, ...]
+    computes: tuple[str, ...]
+    checks: tuple[str, ...]
+    definitions: tuple[str, ...]
+    limits: RunLimits
+
+
+def planned(asked: Asked) -> tuple[Plan | None, tuple[Mistake, ...]]:
+    """Return the units of a sweep, None where there is an error, and the mistakes of all texts.
+
+    The questions are resolved for the first values; what is wrong with others alone shows when
+    they are answered.
+    """
+    values, mistakes = read_sets(asked.sets)
+    paths, found = model_paths([asked.path])
+    mistakes += found
+    if len(paths) > 1:
+        mistakes += (SeveralFiles(None, asked.path, len(paths), paths[0].shown),)
+    n_units = prod(map(len, values.values()))
+    if n_units > MAX_UNITS:
+        mistakes += (TooManyUnits(None, n_units, MAX_UNITS),)
+    if _has_error(mistakes):
+        return None, mistakes
+    library = Library()
+    closure = library.closure(paths[0])
+    mistakes += closure.mistakes
+    if not closure.is_sound:
+        return None, mistakes
+    scheme, found = _scheme(asked, closure, tuple(values))
+    mistakes += found
+    if not _has_error(mistakes):
+        mistakes += _first_mistakes(closure, scheme, next(product(*values.values())))
+    if _has_error(mistakes):
+        return None, mistakes
+    units = []
+    texts = model_texts(library, paths[0])
+    for combination in product(*values.values()):
+        claims, constants = scheme.filled(combination)
+        text = unit_text(texts, claims, constants, asked.limits)
+        units.append(PlannedUnit(combination, text, content_hash(text)))
+    return Plan(asked.target, tuple(values), scheme.questions, tuple(units)), mistakes
+
+
+def _has_error(mistakes: Sequence[Mistake]) -> bool:
+    return any(mistake.severity == "error" for mistake in mistakes)
+
+
+# --- values --------------------------------------------------------------------------------
+
+
+def read_sets(texts: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], tuple[Mistake, ...]]:
+    """Return the values that `NAME=VALUES` texts list, by name, each once, and their mistakes.
+
+    >>> read_sets(["k=1..3,7", "p=1/2, (1, 2)"])[0]
+    {'k': ('1', '2', '3', '7'), 'p': ('1/2', '(1, 2)')}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    mistakes: list[Mistake] = []
+    for text in texts:
+        match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=(.*)", text, flags=re.DOTALL)
+        if match is None or not match[2].strip():
+            mistakes.append(MalformedSet(None, text))
+            continue
+        name, pieces = match[1], [piece.strip() for piece in _pieces(match[2])]
+        if name in found:
+            mistakes.append(SetTwice(None, name, ",".join((*found[name], *pieces))))
+            continue
+        values: dict[str, None] = {}
+        for piece in pieces:
+            listed = _values(piece, f"--set {name}")
+            mistakes += [each for each in listed if isinstance(each, Mistake)]
+            values.update((each, None) for each in listed if isinstance(each, str))
+        found[name] = tuple(values)
+    return found, tuple(mistakes)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what stands between commas that are in no brackets."""
+    start = depth = 0
+    for i, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]
+
+
+def _values(piece: str, option: str) -> Sequence[str | Mistake]:
+    """Return the values that one piece stands for: itself, or the integers of a range."""
+    parsed = parse_expression(SourceText(option, piece))
+    if parsed.mistakes or not isinstance(parsed.expression, surface.Range):
+        return parsed.mistakes or (piece,)
+    ends = re.fullmatch(r"\s*(-?[0-9]{1,18})\s*\.\.\s*(-?[0-9]{1,18})\s*", piece)
+    low, high = (int(ends[1]), int(ends[2])) if ends else (1, 0)
+    if low > high:
+        return (SetRangeOfNoIntegers(parsed.expression.span, piece),)
+    if high - low >= MAX_UNITS:
+        return (TooManyUnits(None, high - low + 1, MAX_UNITS),)
+    return [str(value) for value in range(low, high + 1)]
+
+
+# --- questions -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Scheme:
+    """How values become claims: `constants` of the names are set as after `-D`, others by a loop.
+
+    Every question stands on a line of its own, after the first.
+    """
+
+    names: tuple[str, ...]
+    constants: frozenset[str]
+    definitions: tuple[str, ...]
+    questions: tuple[str, ...]
+    target: str
+
+    def filled(self, values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """Return the claims for some values, and the constants as `NAME=VALUE`."""
+        given = dict(zip(self.names, values, strict=True))
+        loops = [f"{name} in {{{value}}}" for name, value in given.items() if self._is_loop(name)]
+        claims = [
+            f"{question.partition(' ')[0]} {self.target}: {question.partition(' ')[2]}"
+            for question in self.questions
+        ]
+        opening, closing = (f"for {', '.join(loops)} {{", "}") if loops else ("", "")
+        constants = [f"{name}={value}" for name, value in given.items() if name in self.constants]
+        return "\n".join([opening, *claims, closing]), (*self.definitions, *constants)
+
+    def _is_loop(self, name: str) -> bool:
+        return name not in self.constants
+
+
+def _scheme(
+    asked: Asked, closure: Closure, names: tuple[str, ...]
+) -> tuple[_Scheme, tuple[Mistake, ...]]:
+    """Return how the values of some names are asked about, and the names that nothing reads."""
+    models = [model for model in (*closure.imported, closure.file.model) if model is not None]
+    items = [item for model in models for item in model.items]
+    constants = [item.name.name for item in items if isinstance(item, surface.Constant)]
+    parameters = [
+        parameter.name.name
+        for item in items
+        if isinstance(item, surface.Mechanism | surface.Chain) and item.name.name == asked.target
+        for parameter in item.parameters
+    ]
+    given = [name for name in names if name in parameters]
+    target = asked.target
+    if given:
+        target = f"{target}({', '.join(f'{name} = {name}' for name in given)})"
+    computes = asked.computes or (() if asked.checks else ("epsilon",))
+    questions = (*(f"compute {q}" for q in computes), *(f"check {q}" for q in asked.checks))
+    read = " ".join((target, *computes, *asked.checks))
+    known = tuple(dict.fromkeys((*parameters, *constants)))
+    mistakes = tuple(
+        NothingReadsSet(None, name, asked.target, _similar(name, known), known)
+        for name in names
+        if name not in constants and not re.search(rf"\b{re.escape(name)}\b", read)
+    )
+    as_constants = frozenset(constants) - frozenset(given)
+    return _Scheme(names, as_constants, asked.definitions, questions, target), mistakes
+
+
+def _similar(name: str, known: Sequence[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, known, n=1)), None)
+
+
+def _first_mistakes(
+    closure: Closure, scheme: _Scheme, values: Sequence[str]
+) -> tuple[Mistake, ...]:
+    """Return the mistakes of the questions about the first values."""
+    claims, constants = scheme.filled(values)
+    asked = parse_model(SourceText("claims", claims))
+    definitions, mistakes = read_definitions(constants)
+    mistakes += asked.mistakes + undeclared(definitions, [closure])
+    if _has_error(mistakes):
+        return mistakes
+    return mistakes + resolved_questions(closure, asked.model, definitions)[1]
