@@ -42,6 +42,19 @@ def unknown_names() -> str:
     return f"{known}\n{mechanism(f'y := 0 {used} output y')}"
 
 
+def unknown_states() -> str:
+    """Return a chain that leads from 1,500 states to others whose names look like theirs."""
+    states = "\n".join(f"state some_state_{k:04}a" for k in range(1500))
+    rows = "\n".join(f"some_state_{k:04}a -> 1: some_state_{k:04}b" for k in range(1500))
+    return f"chain c {{ {states}\n{rows}\ninit some_state_0000a }}\ncheck c: true\n"
+
+
+def syntax_errors() -> str:
+    """Return a text with a mistake on every line."""
+    lines = ["const a = 1 1", "check m dp(1)", "const b = |x - 1|", "y := 1 and 1", "mechanism m {"]
+    return "".join(f"{lines[k % 5]}\n" for k in range(10_000))
+
+
 def long_table() -> str:
     """Return a table of 20,000 rows."""
     rows = "".join(f"row,i{k},a,1/2\nrow,i{k},b,1/2\n" for k in range(20_000))
@@ -70,6 +83,8 @@ MODELS: Mapping[str, str] = {
     + "\n"
     + mechanism("output x"),
     "unknown_names": unknown_names(),
+    "unknown_states": unknown_states(),
+    "syntax_errors": syntax_errors(),
     "long_table": 'import "table.csv"\ncheck table: dp(1)\n',
     "doubled_tuples": mechanism("t := (x, x) repeat 200 { t := (t, t) } output t"),
     "drawn_sums": mechanism(
@@ -87,7 +102,7 @@ MODELS: Mapping[str, str] = {
     "large_set": mechanism("y := len({i * i + x for i in 1..900000}) output y"),
     "large_product": mechanism("y ~ uniform((1..10000) * (1..10000)) output y"),
     "long_loop": mechanism(
-        "s := x z := 0 while z = 0 { s ~ uniform({(s * k + k) mod 4001 for k in 1..100})"
+        "s := x z := false while !z { s ~ uniform({(s * k + k) mod 4001 for k in 1..100})"
         " z ~ bernoulli(s / 8000) } output s"
     ),
     "many_losses": losses_of(3001, "compute m: zcdp"),

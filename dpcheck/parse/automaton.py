@@ -13,7 +13,7 @@ A list is cut back to only if it accepts that token, so every recovery makes pro
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from dpcheck.diagnostics.syntax import Misplaced
@@ -179,7 +179,8 @@ class Machine:
     def _recover(self) -> bool:
         """Report the mistake at this token and find a way on; False if there is none."""
         token = self.tokens[self.position]
-        if token.type == "ARG_NAME" and self._accepted("NAME"):
+        accepts = self._accepts()
+        if token.type == "ARG_NAME" and accepts("NAME"):
             self.tokens[self.position] = token._replace(type="NAME")
             return True
         if self._ends_element():
@@ -193,7 +194,6 @@ class Machine:
             if self.openers is None:
                 self.openers = innermost_openers(self.tokens)
             opener = self.openers[self.position]
-            accepts = cache(self._accepted)
             found = mistake_at(self.tokens, self.position, opener, self.source, accepts)
             self.builder.mistakes.append(found.mistake)
             if found.substitute is not None:
@@ -217,7 +217,7 @@ class Machine:
             return False
         if before != "CLOSE_BRACE" and not self._begins_line(self.position):
             return False
-        return self._shifts(list(self.states), "SEMICOLON")
+        return _shifts(tuple(self.states), "SEMICOLON", self.end_state)
 
     def _in_list(self) -> bool:
         return self.states[-1] in list_states() or any(
@@ -244,25 +244,13 @@ class Machine:
                 inherited = max(0, inherited - 1)
         return False
 
-    def _accepted(self, kind: str) -> bool:
-        """Return whether a token of that type could follow the last one shifted."""
+    def _accepts(self) -> Callable[[str], bool]:
+        """Return what tells which types of token could follow the last one shifted."""
         states = list(self.states)
         for taken in reversed(self.reduced):
             states[-1:] = taken
-        return self._shifts(states, kind)
-
-    def _shifts(self, states: list[int], kind: str) -> bool:
-        """Return whether reductions lead to a shift of that type (changes the states)."""
-        while True:
-            action = self.rows[states[-1]].get(kind)
-            if action is None or action >= 0:
-                return action is not None
-            origin, length, _, _ = self.rules[-action - 1]
-            if length:
-                del states[-length:]
-            states.append(self.rows[states[-1]][origin])
-            if kind == END and states[-1] == self.end_state:
-                return True
+        stack = tuple(states)
+        return lambda kind: _shifts(stack, kind, self.end_state)
 
     def _lists(self) -> list[tuple[int, int]]:
         """Return the lists to which the stack can be cut back, innermost first.
@@ -286,7 +274,6 @@ class Machine:
         for size, state in lists:
             if kind not in self.rows[state]:
                 continue
-            self._note_lost_items(size)
             empty = self.states[size - 1] != state
             del self.states[size:], self.values[size - 1 :], self.firsts[size - 1 :]
             if empty:
@@ -296,15 +283,6 @@ class Machine:
             self.position = self.recovered_at = i
             return True
         return False
-
-    def _note_lost_items(self, size: int) -> None:
-        """Remember the name of the top-level item that is cut away, if it had one."""
-        if size > 2 or len(self.firsts) < size:
-            return
-        first = self.firsts[size - 1]
-        kind, name = self.tokens[first].type, self.tokens[first + 1]
-        if kind in ("CONST", "FUN", "DIST", "MECHANISM", "CHAIN") and name.type == "NAME":
-            self.builder.broken_names.add(name.text)
 
     def _open_braces(self, size: int) -> int:
         """Return how many `{` stand open between the innermost list and this token."""
@@ -335,3 +313,22 @@ class Machine:
         before, here = self.tokens[i - 1].end, self.tokens[i].start
         between = self.source.text[before:here]
         return "\n" in between or "\r" in between
+
+
+@lru_cache(maxsize=4096)
+def _shifts(stack: tuple[int, ...], kind: str, end_state: int) -> bool:
+    """Return whether reductions of the stack lead to a shift of that type.
+
+    Every type is asked for at each mistake, and mistakes repeat.
+    """
+    states = list(stack)
+    while True:
+        action = ROWS[states[-1]].get(kind)
+        if action is None or action >= 0:
+            return action is not None
+        origin, length, _, _ = rules()[-action - 1]
+        if length:
+            del states[-length:]
+        states.append(ROWS[states[-1]][origin])
+        if kind == END and states[-1] == end_state:
+            return True

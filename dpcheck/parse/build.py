@@ -87,13 +87,12 @@ class _Run:
 
 
 class Builder:
-    """Makes nodes; collects mistakes, and the names of items that a mistake spoiled."""
+    """Makes nodes, and collects mistakes."""
 
     def __init__(self, source: SourceText) -> None:
         """Start with no mistakes."""
         self.source = source
         self.mistakes: list[Mistake] = []
-        self.broken_names: set[str] = set()
         self._spoiled_from = -1
         self._runs: dict[int, _Run] = {}
 
@@ -161,8 +160,6 @@ class Builder:
                 items.append(item)
                 return items
             self._report(NestedTooDeeply(deep, s.MAX_NESTING))
-        if isinstance(item, DECLARATIONS):
-            self.broken_names.add(item.name.name)
         return items
 
     def import_file(self, span: Span, path: Token) -> s.ImportFile:

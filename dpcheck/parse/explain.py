@@ -141,7 +141,7 @@ def mistake_at(
     bracket = _bracket(tokens, i, span, opener, accepts)
     if bracket is not None:
         return Explained(bracket)
-    edit = _edit(tokens, i, accepts)
+    edit = _edit(tokens, i, opener, accepts)
     if _wants_path(accepts) and _begins_line(tokens, i, source):
         place = Span(source, tokens[i - 1].end, tokens[i - 1].end)
         return Explained(Unexpected(place, ("`[`",), "the end of the line", edit), is_before=True)
@@ -363,7 +363,7 @@ def _shown(token: Token) -> str:
             return f"`{token.text}`"
 
 
-def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
+def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> str | None:
     """Return the edit for a few well-known slips."""
     token = tokens[i]
     before = tokens[i - 1] if i else Token(BAD, "", 0, 0)
@@ -373,6 +373,7 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
         if near.type == "NAME" and near.text in BRANCHING:
             return f"`{near.text}` of CTL is {BRANCHING[near.text]} here"
     wants_operand = accepts("NUMBER")
+    opened_after = tokens[opener - 1].type if opener else None
     match before.type, token.type:
         case "DOTS", "CLOSE_BRACKET":
             return _NO_END
@@ -388,9 +389,9 @@ def _edit(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
             return "write `D{ln 2} [ ... ]`: the budget in braces, the path formula in brackets"
         case "OPEN_BRACE", "CLOSE_BRACE" if i >= 2 and tokens[i - 2].type == "D":
             return "give the budget: `D{ln 2} [ ... ]`"
-        case _ if _opened_after(tokens, i) == "DOTS":
+        case _ if opened_after == "DOTS":
             return _NO_END
-        case _, "COMMA" if _opened_after(tokens, i) == "D":
+        case _, "COMMA" if opened_after == "D":
             return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
         case "OPEN_BRACKET", "CLOSE_BRACKET" if wants_operand:
             return "put a path formula between the brackets, such as `F top`"
@@ -435,15 +436,12 @@ def _is_after_where(tokens: list[Token], i: int) -> bool:
     return next(words, None) == "WHERE"
 
 
+_NOT_IN_A_BOUND = frozenset(TEXT_OF) - {"SLASH", "OPEN_BRACKET"}
+
+
 def _wants_path(accepts: Accepts) -> bool:
     """Return whether only the brackets of P or D can follow."""
-    return {kind for kind in TEXT_OF if accepts(kind)} - {"SLASH"} == {"OPEN_BRACKET"}
-
-
-def _opened_after(tokens: list[Token], i: int) -> str | None:
-    """Return what stands before the innermost bracket that is open before token i."""
-    opener = innermost_openers(tokens[: i + 1])[i]
-    return tokens[opener - 1].type if opener else None
+    return accepts("OPEN_BRACKET") and not any(map(accepts, _NOT_IN_A_BOUND))
 
 
 def _expected(accepts: Accepts) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from typing import cast
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -10,7 +12,7 @@ from dpcheck.model import surface
 from dpcheck.parse.automaton import Machine
 from dpcheck.parse.depth import too_deep_place
 from dpcheck.parse.slips import Edit, foreign_language, mended, slips_in
-from dpcheck.parse.tokens import tokens_of
+from dpcheck.parse.tokens import Token, tokens_of
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText
 
@@ -19,13 +21,13 @@ from dpcheck.source import SourceText
 class Parsed:
     """What could be read of a file, and the mistakes, in the order of the text.
 
-    `model` has every item without a syntax error; `broken_names` are the names that the others
-    declare, so that nobody calls them unknown.
+    `model` has every item without a syntax error; `lost_words` are the words of the others, so
+    that nobody calls a name unknown that they may introduce.
     """
 
     model: surface.SurfaceModel
     mistakes: tuple[Mistake, ...]
-    broken_names: frozenset[str]
+    lost_words: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,22 @@ def parse_model(source: SourceText) -> Parsed:
     >>> parsed.model.items[0].name, parsed.mistakes
     (Identifier(name='n', quoted=False), ())
     """
-    items, mistakes, broken = _read(source, "model")
-    model = surface.SurfaceModel(source, tuple(cast(list[surface.Item] | None, items) or ()))
-    return Parsed(model, _in_order(mistakes), frozenset(broken))
+    found, mistakes, tokens = _read(source, "model")
+    items = cast(list[surface.Item] | None, found) or []
+    is_sound = all(mistake.severity == "warning" for mistake in mistakes)
+    lost = frozenset() if is_sound else _words_outside(items, tokens)
+    return Parsed(surface.SurfaceModel(source, tuple(items)), _in_order(mistakes), lost)
+
+
+def _words_outside(items: list[surface.Item], tokens: list[Token]) -> frozenset[str]:
+    """Return the words of the text that stand in none of the items, which are in order."""
+    starts = [item.span.start for item in items]
+    words: set[str] = set()
+    for token in tokens:
+        k = bisect_right(starts, token.start) - 1
+        if k < 0 or token.start >= items[k].span.end:
+            words.update(re.findall(r"\w+", token.text))
+    return frozenset(words)
 
 
 def parse_expression(source: SourceText) -> ParsedExpression:
@@ -65,8 +80,8 @@ def parse_expression(source: SourceText) -> ParsedExpression:
     return ParsedExpression(expression, _in_order(mistakes))
 
 
-def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake], set[str]]:
-    """Return what a text means from a start symbol, the mistakes, and the names they spoiled.
+def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake], list[Token]]:
+    """Return what a text means from a start symbol, the mistakes, and the tokens that were read.
 
     If there is a syntax error, slips whose meaning is plain are mended and the text is read again:
     each is then one mistake, which hides no other.
@@ -78,7 +93,7 @@ def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake],
     places = [label.span.start for found in errors for label in found.labels]
     foreign = foreign_language(source) if places and start == "model" else None
     if foreign is not None:
-        return None, [foreign], machine.builder.broken_names
+        return None, [foreign], tokens
     slips = slips_in(tokens, source, places) if places else []
     if slips:
         new = mended(source.text, slips)
@@ -90,7 +105,7 @@ def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake],
         mistakes += [slip.mistake for slip in slips]
     seen = {found.span for found in mistakes}
     mistakes += [found for found in machine.builder.mistakes if found.span not in seen]
-    return value, mistakes, machine.builder.broken_names
+    return value, mistakes, machine.tokens
 
 
 def _is_within(mistake: Mistake, edits: list[Edit]) -> bool:

@@ -45,13 +45,13 @@ Import = surface.ImportFile | surface.ImportStandard
 class ParsedFile:
     """A file as parsed; without a model if it could not be read at all.
 
-    `broken_names` are names that items with syntax errors would have declared.
+    `lost_words` are the words of items with syntax errors, any of which they may introduce.
     """
 
     path: ModelPath
     model: surface.SurfaceModel | None
     mistakes: tuple[Mistake, ...]
-    broken_names: frozenset[str] = frozenset()
+    lost_words: frozenset[str] = frozenset()
 
     @property
     def is_sound(self) -> bool:
@@ -85,14 +85,13 @@ class Closure:
 
     @property
     def has_only_syntax_errors(self) -> bool:
-        """Return whether the items without syntax errors can be looked at further."""
-        errors = [m for m in self.mistakes if m.severity == "error"]
-        return not self.file.imports and all(m.code.startswith("DP1") for m in errors)
+        """Return whether the items without syntax errors can be looked at further.
 
-    @property
-    def broken_names(self) -> frozenset[str]:
-        """The names that items of the file with syntax errors would have declared."""
-        return self.file.broken_names
+        What an import that was lost would have brought in, nobody knows.
+        """
+        errors = [m for m in self.mistakes if m.severity == "error"]
+        are_lost = "import" in self.file.lost_words
+        return not are_lost and all(m.code.startswith("DP1") for m in errors)
 
 
 @dataclass
@@ -157,7 +156,7 @@ def _parsed(path: ModelPath, source: SourceText) -> ParsedFile:
     parsed = parse_model(source)
     if not parsed.model.items and not parsed.mistakes:
         return ParsedFile(path, parsed.model, (EmptyFile(None, path.shown),))
-    return ParsedFile(path, parsed.model, parsed.mistakes, parsed.broken_names)
+    return ParsedFile(path, parsed.model, parsed.mistakes, parsed.lost_words)
 
 
 @dataclass

@@ -14,7 +14,6 @@ from dpcheck.diagnostics.files import (
 )
 from dpcheck.diagnostics.limits import RunStopped
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.names import UnknownName
 from dpcheck.explain import Detail
 from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
@@ -198,12 +197,9 @@ def resolved(
     model = closure.file.model
     if model is None or not (closure.is_sound or closure.has_only_syntax_errors):
         return (), closure.mistakes
-    found = resolve_model(model, closure.imported, definitions, closure.broken_names)
-    if closure.is_sound:
-        return found.checks, (*closure.mistakes, *found.mistakes)
-    # A lost item may have introduced any name as a symbol, so no name is called unknown here.
-    certain = (m for m in found.mistakes if not isinstance(m, UnknownName))
-    return (), (*closure.mistakes, *certain)
+    found = resolve_model(model, closure.imported, definitions, closure.file.lost_words)
+    checks = found.checks if closure.is_sound else ()
+    return checks, (*closure.mistakes, *found.mistakes)
 
 
 def resolved_questions(

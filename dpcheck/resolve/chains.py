@@ -28,7 +28,7 @@ from dpcheck.model.values import SetValue, Value
 from dpcheck.resolve.expressions.expressions import constant, expression
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds_of_rows
 from dpcheck.resolve.expressions.signatures import known_set
-from dpcheck.resolve.names.scopes import Held, Known, Scope, similar, what_is
+from dpcheck.resolve.names.scopes import Held, Known, Scope, what_is
 from dpcheck.resolve.programs.distributions import check_row, distribution
 from dpcheck.resolve.programs.loops import report_second_variables
 from dpcheck.source import Span
@@ -84,7 +84,7 @@ class States:
             if name.name in self.labels:
                 scope.report(NotAState(name.span, name.name, "a label"))
             else:
-                candidate = similar(name.name, self.names())
+                candidate = scope.session.suggestion(name.name, self.names())
                 scope.report(UnknownState(name.span, name.name, self.chain, candidate))
         return family
 
@@ -361,7 +361,7 @@ def _observed_label(tree: surface.StateReference, states: States, scope: Scope) 
     if tree.indices:
         return known_member(tree.name, tree.indices, tree.span, states, scope)
     if name not in states.families and name not in states.labels:
-        candidate = similar(name, states.names())
+        candidate = scope.session.suggestion(name, states.names())
         scope.report(UnknownState(tree.span, name, states.chain, candidate))
         return None
     return Label(name, None)

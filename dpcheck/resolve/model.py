@@ -41,7 +41,6 @@ from dpcheck.resolve.names.scopes import (
     Known,
     Scope,
     Session,
-    similar,
     what_is,
 )
 from dpcheck.resolve.names.syntax import called_names, descendants
@@ -63,16 +62,16 @@ def resolve_model(
     main: surface.SurfaceModel,
     imported: Sequence[surface.SurfaceModel] = (),
     overrides: Mapping[str, surface.Expression] | None = None,
-    broken_names: frozenset[str] = frozenset(),
+    lost_words: frozenset[str] = frozenset(),
 ) -> Resolved:
     """Return the checks of a file with their targets, and every mistake that can be seen.
 
     `imported` is everything the file imports, directly or not, each file after those that it
     imports itself; `overrides` are values for constants, as expressions over the main file's
     names. Which overrides some file declares is for the caller to see (`Resolved.constants`).
-    `broken_names` are declared by items with syntax errors: nobody calls them unknown.
+    `lost_words` are those of items with syntax errors: nobody calls them unknown.
     """
-    session = Session(dict(overrides or {}), broken_names)
+    session = Session(dict(overrides or {}), lost_words)
     try:
         return with_deep_stack(lambda: _resolved(main, imported, session))
     except RecursionError:
@@ -182,7 +181,7 @@ def _report_unused_locals(mechanism: surface.Mechanism, scope: Scope) -> None:
                 | surface.Sample(place=surface.Identifier(name=name, span=span))
                 | surface.Var(name=surface.Identifier(name=name, span=span))
             ) if name not in read:
-                scope.report(UnusedLocal(span, name, similar(name, symbols)))
+                scope.report(UnusedLocal(span, name, scope.session.suggestion(name, symbols)))
                 read.add(name)
 
 
@@ -441,11 +440,11 @@ def _target_of(
     """Return the declaration a question is about, and the parameters it gives."""
     name = asked.name
     file, declaration = scope.file.visible.get(name.name, (None, None))
-    if declaration is None and name.name in scope.session.broken:
+    if declaration is None and name.name in scope.session.lost_words:
         return None
     if file is None or not isinstance(declaration, TargetItem):
         what = None if declaration is None else what_is(declaration)
-        candidate = similar(name.name, _targets(scope.file))
+        candidate = scope.session.suggestion(name.name, _targets(scope.file))
         scope.report(UnknownTarget(name.span, name.name, what, candidate))
         return None
     inputs = _input_names(declaration)

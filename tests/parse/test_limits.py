@@ -87,3 +87,15 @@ def test_a_model_of_ten_thousand_lines_takes_seconds():
     parsed = parse_model(SourceText("a", "\n".join(lines)))
     assert time.process_time() - started < 20
     assert len(parsed.model.items[0].body) == N + 1
+
+
+@pytest.mark.parametrize("line", ["const a = |x - 1|", "check m dp(1)", "y := 1 1"])
+def test_many_syntax_errors_take_a_time_proportional_to_their_number(line):
+    def seconds(n):
+        text = "mechanism m {\n  input x in 0..1\n  adjacent all\n" + f"  {line}\n" * n + "}\n"
+        started = time.process_time()
+        assert len(parse_model(SourceText("a", text)).mistakes) >= min(n, 200)
+        return time.process_time() - started
+
+    seconds(20)  # what is made once is made
+    assert seconds(800) < 9 * seconds(200)  # 16 times as long where each looks at all before it

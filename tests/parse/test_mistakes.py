@@ -30,7 +30,8 @@ def test_an_unclosed_mechanism_names_its_line():
     ]
     parsed = parse_model(SourceText("a", text))
     assert [item.name.name for item in parsed.model.items] == ["c"]
-    assert parsed.broken_names == {"m"}
+    assert {"m", "top"} <= parsed.lost_words
+    assert "s" not in parsed.lost_words
 
 
 def test_equals_sign_for_assignment_is_explained_and_repaired():
@@ -111,7 +112,8 @@ def test_good_items_survive_between_bad_ones():
     ]
     parsed = parse_model(SourceText("a", "\n".join(lines)))
     assert [item.name.name for item in parsed.model.items] == ["b", "d", "e"]
-    assert parsed.broken_names == {"a", "c"}
+    assert {"a", "c"} <= parsed.lost_words
+    assert not {"b", "d", "e"} & parsed.lost_words
     assert len(parsed.mistakes) == 3
 
 

@@ -1,5 +1,7 @@
 """What names mean: symbols, constants, imports."""
 
+import difflib
+
 import pytest
 
 from dpcheck.model.expressions import Const
@@ -7,6 +9,7 @@ from dpcheck.model.program import Output
 from dpcheck.model.values import Symbol, value_text
 from tests.resolve.reading import codes, mechanism, parsed, resolved, sound
 
+INPUT = "input x in 0..1 adjacent all"
 M = "mechanism m { input x in 0..1 adjacent all "
 
 
@@ -119,3 +122,24 @@ def test_names_in_a_claim_prefer_loops_then_inputs_then_parameters():
     assert list(check.atoms) == ["output = 3", "x <= 2"]
     assert check.claim_text == "P>=0 [ F (output = 3 & x <= 2) ]"
     assert check.kept_inputs == ("x",)
+
+
+@pytest.mark.parametrize("use", ["y := y + {}", "run {}(x = x)", "y ~ {}(x)"])
+def test_thousands_of_unknown_names_beside_similar_ones_are_not_all_compared(use, monkeypatch):
+    compared = []
+    ratio = difflib.SequenceMatcher.real_quick_ratio
+    monkeypatch.setattr(
+        difflib.SequenceMatcher,
+        "real_quick_ratio",
+        lambda pair: compared.append(pair) or ratio(pair),
+    )
+    known = "\n".join(
+        f"const one_name_among_so_many_{k}a = 1\n"
+        f"mechanism one_run_among_so_many_{k}a {{ {INPUT} output x }}"
+        for k in range(150)
+    )
+    used = " ".join(use.format(f"one_name_among_so_many_{k}b") for k in range(150))
+    found = resolved(f"{known}\n{M}y := x {used} output y }}\ncheck m: dp(1)").mistakes
+    assert len(found) >= 150
+    assert 2 < sum(mistake.similar is not None for mistake in found) < 150
+    assert len(compared) < 15_000  # of 22,500 and more

@@ -50,7 +50,6 @@ from dpcheck.resolve.claims.formulas import (
 from dpcheck.resolve.claims.outputs_at_start import report_outputs_at_start
 from dpcheck.resolve.claims.quantities import quantity
 from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
-from dpcheck.resolve.names.scopes import similar
 from dpcheck.source import Span
 
 FLIPPED: Final[dict[str, Literal["=", "!=", "<", "<=", ">", ">="]]] = {
@@ -104,7 +103,7 @@ def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
     """
     scope = reader.scope
     sides = tree.operands if isinstance(tree, surface.Comparison) else (tree,)
-    known = {*scope.known_names(), *scope.file.visible, *scope.session.broken}
+    known = {*scope.known_names(), *scope.file.visible, *scope.session.lost_words}
     known |= {*QUANTITIES, *BUILT_IN, *DISTRIBUTIONS}
     for side in sides:
         match side:
@@ -114,7 +113,9 @@ def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
                 is_call = False
             case _:
                 continue
-        candidate = None if name in known | _labels(reader) else similar(name, QUANTITIES)
+        if name in known | _labels(reader):
+            continue
+        candidate = scope.session.suggestion(name, QUANTITIES)
         if candidate is not None:
             unknown = UnknownFunction(span, name, candidate, False)
             scope.report(unknown if is_call else UnknownName(span, name, candidate))
@@ -263,7 +264,7 @@ def _comparison(
 def _is_declared(word: str, reader: Reader) -> bool:
     """Return whether a word that could be a quantity means something that the file declares."""
     scope = reader.scope
-    known = {*scope.file.visible, *scope.bindings, *scope.known_names(), *scope.session.broken}
+    known = {*scope.file.visible, *scope.bindings, *scope.known_names(), *scope.session.lost_words}
     return word in known or word in _labels(reader)
 
 

@@ -59,7 +59,7 @@ from dpcheck.resolve.expressions.expressions import (
     whole_value,
 )
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
-from dpcheck.resolve.names.scopes import Held, Known, Scope, similar
+from dpcheck.resolve.names.scopes import Held, Known, Scope
 from dpcheck.resolve.names.syntax import descendants
 from dpcheck.source import Span
 
@@ -493,7 +493,7 @@ def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> St
                 label = Label(name, None)
                 return _collected(label.text, label, span, reader)
             if name not in scope.known_names():
-                candidate = similar(name, states.names())
+                candidate = scope.session.suggestion(name, states.names())
                 scope.report(UnknownState(span, name, chain.title, candidate))
                 return None
         case surface.Index(

@@ -322,10 +322,9 @@ def _name(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) -> Expr:
 
 def _report_unknown(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) -> None:
     """Report a name that means nothing, unless an item with a syntax error may introduce it."""
-    sinks = ("stopped", "diverged") if scope.in_formula else ()
-    candidate = scope.session.suggestion(tree.name, (*scope.known_names(), *sinks))
-    broken = scope.session.broken
-    if tree.name not in broken and (candidate is not None or not broken):
+    if tree.name not in scope.session.lost_words:
+        sinks = ("stopped", "diverged") if scope.in_formula else ()
+        candidate = scope.session.suggestion(tree.name, (*scope.known_names(), *sinks))
         scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol))
 
 
@@ -403,7 +402,7 @@ def argument_values(tree: surface.Call, scope: Scope) -> list[Expr]:
 def _means_something(name: str, scope: Scope) -> bool:
     session, file = scope.session, scope.file
     return any(
-        name in known for known in (scope.bindings, file.visible, file.symbols, session.broken)
+        name in known for known in (scope.bindings, file.visible, file.symbols, session.lost_words)
     )
 
 
@@ -438,7 +437,7 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
             case Known(value=DistributionName()):
                 return _not_a_function(tree, scope, "a distribution")
         is_array = name in scope.bindings
-        if name not in scope.session.broken:
+        if name not in scope.session.lost_words:
             candidate = scope.session.suggestion(name, known)
             scope.report(UnknownFunction(tree.function.span, name, candidate, is_array))
         return hole(tree.span)

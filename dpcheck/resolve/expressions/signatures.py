@@ -20,7 +20,7 @@ from dpcheck.model.expressions import Var
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.resolve.expressions.expressions import argument_value, constant
-from dpcheck.resolve.names.scopes import Binding, Held, Known, Scope, similar
+from dpcheck.resolve.names.scopes import Binding, Held, Known, Scope
 from dpcheck.source import Span
 
 MAX_CELLS = 100_000
@@ -56,7 +56,7 @@ def named_arguments(
             continue
         name = argument.name.name
         if name not in known:
-            candidate = similar(name, known)
+            candidate = scope.session.suggestion(name, known)
             scope.report(UnknownArgument(argument.name.span, name, target, candidate, tuple(known)))
         elif name in given:
             scope.report(ArgumentTwice(argument.span, name, given[name].span))

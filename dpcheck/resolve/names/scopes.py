@@ -19,7 +19,8 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.names.syntax import assigned_names
 from dpcheck.source import Span
 
-ENOUGH_SUGGESTIONS = 200
+PAIRS_OF_LETTERS = 5_000_000
+"""To look for a name like another compares up to each letter of the one with each of the other."""
 
 Role = Literal["constant", "parameter", "loop variable", "input", "local", "argument", "output"]
 
@@ -82,7 +83,7 @@ class Session:
     """Everything that is remembered while one model file is resolved."""
 
     overrides: Mapping[str, surface.Expression] = field(default_factory=dict)
-    broken: frozenset[str] = frozenset()
+    lost_words: frozenset[str] = frozenset()
     main: File | None = None
     found: dict[tuple[type[Mistake], Span | None], Mistake] = field(default_factory=dict)
     constants: dict[int, Value | None] = field(default_factory=dict)
@@ -93,6 +94,7 @@ class Session:
     too_long: list[surface.Mechanism] = field(default_factory=list)
     written_out: dict[int, tuple[int, int]] = field(default_factory=dict)
     too_large: dict[int, surface.Function] = field(default_factory=dict)
+    pairs_of_letters: int = PAIRS_OF_LETTERS
     instances: dict[tuple[object, ...], Target | None] = field(default_factory=dict)
 
     def report(self, mistake: Mistake) -> None:
@@ -100,11 +102,14 @@ class Session:
         self.found.setdefault((type(mistake), mistake.span), mistake)
 
     def suggestion(self, name: str, candidates: Iterable[str]) -> str | None:
-        """Return a candidate that looks like a name, unless there are very many mistakes already.
+        """Return the candidate that looks most like a name, if one does.
 
-        Each looks through all names: with thousands of both that would take minutes.
+        Thousands of unknown names beside thousands of others get few suggestions: all would take
+        minutes.
         """
-        return similar(name, candidates) if len(self.found) < ENOUGH_SUGGESTIONS else None
+        known = {candidate for candidate in candidates if candidate != name}
+        self.pairs_of_letters -= len(name) * sum(map(len, known))
+        return similar(name, known) if self.pairs_of_letters > 0 else None
 
     def locals_of(self, mechanism: surface.Mechanism) -> tuple[str, ...]:
         """Return the names a mechanism assigns, found out once."""
@@ -230,7 +235,7 @@ def similar(name: str, candidates: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches
 
-    known = sorted({candidate for candidate in candidates if candidate != name})
+    known = sorted(candidates)
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return close[0]

@@ -47,7 +47,7 @@ from dpcheck.resolve.expressions.expressions import (
     may_inline,
     takes,
 )
-from dpcheck.resolve.names.scopes import File, Held, Known, Scope, similar
+from dpcheck.resolve.names.scopes import File, Held, Known, Scope
 from dpcheck.source import Span
 
 
@@ -163,8 +163,9 @@ def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
         return None
     if not is_visible and binding is None:
         known = [*DISTRIBUTIONS, *_callable_names(scope)]
-        if name not in scope.session.broken:
-            scope.report(UnknownFunction(tree.function.span, name, similar(name, known), False))
+        if name not in scope.session.lost_words:
+            candidate = scope.session.suggestion(name, known)
+            scope.report(UnknownFunction(tree.function.span, name, candidate, False))
         return None
     if not has_hole(expression(tree, scope)):
         scope.report(ValueAsDistribution(tree.span))

@@ -56,7 +56,6 @@ from dpcheck.resolve.names.scopes import (
     Known,
     Local,
     Scope,
-    similar,
     what_is,
 )
 from dpcheck.resolve.names.syntax import place_names
@@ -876,7 +875,7 @@ def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | 
 
 
 def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
-    if name.name in scope.session.broken:
+    if name.name in scope.session.lost_words:
         return
     _, declaration = scope.file.visible.get(name.name, (None, None))
     if isinstance(declaration, surface.Chain):
@@ -888,7 +887,8 @@ def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
         for known, (_, found) in scope.file.visible.items()
         if isinstance(found, surface.Mechanism)
     ]
-    scope.report(UnknownTarget(name.span, name.name, what, similar(name.name, mechanisms)))
+    candidate = scope.session.suggestion(name.name, mechanisms)
+    scope.report(UnknownTarget(name.span, name.name, what, candidate))
 
 
 def _is_array(value: Expr) -> bool:
