@@ -88,13 +88,16 @@ class Report:
     """How results are written: in a format of `OUTPUTS` on standard output, more into files.
 
     `files` has the format and the name of each. With `is_quiet`, text has only what is not as
-    claimed. `witnesses` is the directory for files of evidence.
+    claimed. `witnesses` is the directory for files of evidence. What mechanisms cost is held beside
+    a `baseline`, or written there with `is_update`.
     """
 
     form: str = "text"
     files: tuple[tuple[str, str], ...] = ()
     is_quiet: bool = False
     witnesses: str | None = None
+    baseline: str | None = None
+    is_update: bool = False
 
 
 def checked(paths: Sequence[str], options: Options, report: Report) -> int:
@@ -102,20 +105,71 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     from dpcheck.report import crash_lines, writer
 
     forms = {report.form, *(form for form, _ in report.files)}
-    options = replace(options, has_portraits="html" in forms)
+    options = replace(
+        options, has_portraits="html" in forms, has_measures=report.baseline is not None
+    )
+    try:
+        compared = _comparison(report)
+    except ValueError as wrong:
+        return _refused(report, str(wrong))
     if report.form == "text":
-        summary = _told_as_text(paths, options, is_quiet=report.is_quiet)
+        summary = _told_as_text(paths, options, compared, report)
     else:
-        summary = _collected(_events(paths, options, say), lambda _event: None)
+        summary = compared(_collected(_events(paths, options, say), lambda _event: None))
         _print(OUTPUTS[report.form](summary))
     if summary.crashes:
         writer(sys.stderr)(crash_lines(summary.crashes))
     has_written = [_has_written(form, file, summary) for form, file in report.files]
     if report.witnesses is not None:
         has_written.append(_has_witnessed(report.witnesses, summary))
+    if report.is_update:
+        has_written.append(_has_recorded(report, summary))
     if "github" in forms:
         has_written.append(_has_summarized(summary))
     return _ended(summary) or (0 if all(has_written) else CANNOT_WRITE)
+
+
+def _comparison(report: Report) -> Callable[[Summary], Summary]:
+    """Return what adds to a run how it differs from the baseline; raises `ValueError`."""
+    if report.baseline is None or report.is_update:
+        return lambda summary: summary
+    from dpcheck.cli.baseline import changes_since, read_baseline
+
+    place = Path(report.baseline)
+    before, folder = read_baseline(place), place.resolve().parent
+    return lambda summary: replace(summary, changes=changes_since(before, summary, folder))
+
+
+def _has_recorded(report: Report, summary: Summary) -> bool:
+    """Write the baseline anew, if all that was asked for was read and decided so far."""
+    from dpcheck.cli.baseline import baseline_text, read_baseline
+
+    assert report.baseline is not None, "an update has a file"
+    if summary.errors or summary.stopped or summary.crashes or summary.is_interrupted:
+        say(f"{report.baseline} stays as it is: not every file was read")
+        return False
+    place = Path(report.baseline)
+    try:
+        before = read_baseline(place) if place.exists() else {}
+    except ValueError as wrong:
+        say(f"{report.baseline} stays as it is: {wrong}")
+        return False
+    folder = place.resolve().parent
+    kept = {file: said for file, said in before.items() if (folder / file).exists()}
+    return has_written(report.baseline, baseline_text(summary.measured, kept, folder))
+
+
+def _refused(report: Report, reason: str) -> int:
+    """Say that a baseline cannot be read; nothing is checked."""
+    from dpcheck.diagnostics.files import WrongCall
+    from dpcheck.report import draw_mistake, writer
+
+    words = f"the baseline {report.baseline} cannot be read: {reason}"
+    if report.form != "text":
+        refuse_as(report.form, words)
+    else:
+        writer(sys.stderr)(draw_mistake(WrongCall(None, words)))
+    return CANNOT_WRITE
 
 
 def _has_written(form: str, file: str, summary: Summary) -> bool:
@@ -202,16 +256,21 @@ def refuse_as(form: str, reason: str) -> None:
     _print(OUTPUTS[form](Summary((), (WrongCall(None, words),))))
 
 
-def _told_as_text(paths: Sequence[str], options: Options, *, is_quiet: bool) -> Summary:
+def _told_as_text(
+    paths: Sequence[str], options: Options, compared: Callable[[Summary], Summary], asked: Report
+) -> Summary:
     """Check the claims of model files, tell what is found as it is found, and return it all."""
     from dpcheck.report import TextReport, closing_lines, writer
+    from dpcheck.report.text import change_lines
 
+    is_quiet = asked.is_quiet
     started = time.monotonic()
     write, complain = writer(sys.stdout), writer(sys.stderr)
     progress = _progress(is_quiet=is_quiet)
     tell = None if is_quiet or progress is not None else say
     with TextReport(write, complain, progress, only_wrong=is_quiet) as report:
-        summary = _collected(_events(paths, options, tell), report.add)
+        summary = compared(_collected(_events(paths, options, tell), report.add))
+    write(change_lines(summary.changes, asked.baseline or ""))
     if not is_quiet:
         write(closing_lines(summary, time.monotonic() - started))
     return summary

@@ -186,6 +186,16 @@ def _output(text: str) -> tuple[str, str]:
     metavar="DIR",
     help="Write a file of evidence for every claim into a directory; `dpcheck verify` checks it.",
 )
+@click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False),
+    help="Fail where a mechanism costs more than this file records, or a claim says less.",
+)
+@click.option(
+    "--update-baseline",
+    is_flag=True,
+    help="Write what mechanisms cost, and what is claimed, into the file of --baseline.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not as claimed.")
 def check(
     paths: tuple[str, ...],
@@ -198,6 +208,8 @@ def check(
     strict_vacuity: bool,
     allow_empty: bool,
     witnesses: str | None,
+    baseline: str | None,
+    update_baseline: bool,
     quiet: bool,
 ) -> int:
     """Check every claim of model files, or of all `.dpm` files below a directory.
@@ -215,7 +227,11 @@ def check(
     )
     if form != "text" or files:
         options = replace(options, n_explained=None)
-    return checked(paths, options, Report(form, files, quiet, witnesses))
+    if update_baseline and baseline is None:
+        raise click.UsageError("--update-baseline needs the file: --baseline FILE.")
+    if baseline is not None and select is not None:
+        raise click.UsageError("--baseline is about all claims of a file: leave --select out.")
+    return checked(paths, options, Report(form, files, quiet, witnesses, baseline, update_baseline))
 
 
 def _standard_input() -> bytes:

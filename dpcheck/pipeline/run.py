@@ -20,6 +20,7 @@ from dpcheck.model import surface
 from dpcheck.parse import parse_expression
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.measures import measured
 from dpcheck.pipeline.portraits import portraits
 from dpcheck.pipeline.questions import (
     Explorations,
@@ -48,8 +49,8 @@ class Options:
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
-    With `has_portraits`, every target is told with its pictures; with `has_witnesses`, answers come
-    with evidence.
+    With `has_portraits`, every target is told with its pictures; with `has_measures`, with what it
+    costs; with `has_witnesses`, answers come with evidence.
     """
 
     definitions: tuple[str, ...] = ()
@@ -62,6 +63,7 @@ class Options:
     n_explained: int | None = EXPLAINED_IN_FULL
     has_portraits: bool = False
     has_witnesses: bool = False
+    has_measures: bool = False
 
     def detail(self, n_explained: int) -> Detail:
         """Return in which detail to explain a claim after so many others."""
@@ -172,6 +174,8 @@ def _file_events(
         for event in answered(check, shown, explorations, options.limits, detail, heading):
             n_explained += isinstance(event, Answer) and event.explanation is not None
             yield event
+    if options.has_measures:
+        yield from measured(selected, explorations, options.limits)
     if options.has_portraits:
         yield from portraits(selected, explorations, options.limits)
     yield FileDone(path.shown)

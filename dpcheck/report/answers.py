@@ -229,7 +229,43 @@ class Portrait:
     graph: Graph | None
 
 
-Event = Reading | FileRead | Started | Answer | Mistake | Crash | Portrait | FileDone
+@dataclass(frozen=True, slots=True)
+class ClaimMade:
+    """A `check` as written; one of `dp` with its ε and δ as exact texts."""
+
+    text: str
+    line: int
+    budget: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a target costs, by quantity (`epsilon`, `delta(ln(2))`), and what is claimed of it."""
+
+    file: str
+    target: str
+    line: int
+    amounts: Mapping[str, Amount]
+    claims: tuple[ClaimMade, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that is worse than the baseline records, with what was and what is.
+
+    `rule` is `budget-grew`, `claim-weakened` or `claim-removed`; what is gone has no `after`.
+    """
+
+    rule: Literal["budget-grew", "claim-weakened", "claim-removed"]
+    file: str
+    line: int
+    target: str
+    what: str
+    before: str
+    after: str | None
+
+
+Event = Reading | FileRead | Started | Answer | Mistake | Crash | Portrait | Measured | FileDone
 """What the pipeline tells while it works, in this order for each file."""
 
 
@@ -242,6 +278,8 @@ class Summary:
     crashes: tuple[Crash, ...] = ()
     is_interrupted: bool = False
     portraits: tuple[Portrait, ...] = ()
+    measured: tuple[Measured, ...] = ()
+    changes: tuple[Change, ...] = ()
 
     @property
     def errors(self) -> tuple[Mistake, ...]:
@@ -270,7 +308,8 @@ class Summary:
             return 70
         if self.errors:
             return 2
-        if any(not answer.is_ok and not answer.is_undecided for answer in self.answers):
+        is_wrong = any(not each.is_ok and not each.is_undecided for each in self.answers)
+        if is_wrong or self.changes:
             return 1
         return 3 if self.n_undecided else 0
 
@@ -283,6 +322,7 @@ class Collector:
     mistakes: dict[Mistake, None] = field(default_factory=dict)
     crashes: list[Crash] = field(default_factory=list)
     portraits: list[Portrait] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
     is_interrupted: bool = False
 
     def add(self, event: Event) -> None:
@@ -294,6 +334,8 @@ class Collector:
                 self.crashes.append(event)
             case Portrait():
                 self.portraits.append(event)
+            case Measured():
+                self.measured.append(event)
             case Mistake():
                 self.mistakes.setdefault(event)
             case Reading() | FileRead() | Started() | FileDone():
@@ -309,6 +351,7 @@ class Collector:
             tuple(self.crashes),
             is_interrupted=self.is_interrupted,
             portraits=tuple(self.portraits),
+            measured=tuple(self.measured),
         )
 
 

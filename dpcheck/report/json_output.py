@@ -22,7 +22,8 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.report.answers import OPTIONS, Answer, Summary
+from dpcheck.records import fields
+from dpcheck.report.answers import OPTIONS, Answer, Change, Summary
 from dpcheck.report.explained.json_object import explanation_object
 from dpcheck.report.notation import amount_object, event_text
 
@@ -57,6 +58,11 @@ def json_object(summary: Summary, version: str) -> dict[str, Any]:
         found["warnings"] = [_mistake(mistake) for mistake in warnings]
     if summary.stopped:
         found["undecided"] = [_mistake(mistake) for mistake in summary.stopped]
+    if summary.changes:
+        found["changes"] = [
+            {each.name: getattr(change, each.name) for each in fields(Change)}
+            for change in summary.changes
+        ]
     if summary.crashes:
         found["crashes"] = [
             {"where": crash.where, "traceback": crash.traceback} for crash in summary.crashes

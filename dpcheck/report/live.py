@@ -13,6 +13,7 @@ from dpcheck.report.answers import (
     Event,
     FileDone,
     FileRead,
+    Measured,
     Portrait,
     Reading,
     Started,
@@ -75,7 +76,7 @@ class TextReport:
                     self._waiting.append(event)
             case FileDone():
                 self._end_file()
-            case Crash() | Portrait():
+            case Crash() | Portrait() | Measured():
                 pass
             case _ as never:
                 assert_never(never)

@@ -22,7 +22,7 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
-from dpcheck.report.answers import OPTIONS, Answer, Asked, Crash, Summary
+from dpcheck.report.answers import OPTIONS, Answer, Asked, Change, Crash, Summary
 from dpcheck.report.characters import visible, width
 from dpcheck.report.explained.lines import explanation_lines
 from dpcheck.report.notation import (
@@ -34,7 +34,7 @@ from dpcheck.report.notation import (
     shortened,
 )
 from dpcheck.report.styled import WIDTH, Line, Piece, Role, laid_out, line, plain
-from dpcheck.report.tables import beside_text, table_lines
+from dpcheck.report.tables import aligned_lines, beside_text, table_lines
 
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
 _HANG = 8
@@ -247,6 +247,28 @@ def _runs(found: Counterexample) -> list[tuple[str, str, Role]]:
     return rows
 
 
+# --- the baseline --------------------------------------------------------------------------
+
+
+def change_lines(changes: Sequence[Change], baseline: str) -> Iterator[Line]:
+    """Yield what is worse than a baseline records, as a table of before and after."""
+    if not changes:
+        return
+    yield line(Piece("worse than ", "bad"), Piece(visible(baseline), "strong"))
+    columns = ("", "before", "now", "")
+    rows = [
+        [
+            visible(f"{each.target}: {each.what}"),
+            shortened(visible(each.before)),
+            shortened(visible(each.after or "gone")),
+            visible(f"{each.file}:{each.line}"),
+        ]
+        for each in changes
+    ]
+    yield from aligned_lines(columns, rows, "    ")
+    yield line()
+
+
 # --- the end -------------------------------------------------------------------------------
 
 
@@ -259,6 +281,7 @@ def closing_lines(summary: Summary, seconds: float | None = None) -> Iterator[Li
         (sum(_came_out(answer, "refute") for answer in answers), "refuted", "good"),
         (sum(_came_out(answer, "compute") for answer in answers), "computed", "plain"),
         (sum(_is_failed(answer) for answer in answers), "not as claimed", "bad"),
+        (len(summary.changes), "worse than the baseline", "bad"),
         (summary.n_undecided, "undecided", "unsure"),
         (sum(answer.outcome.is_vacuous for answer in answers), "vacuous", "unsure"),
         (len(summary.errors), "mistakes" if len(summary.errors) != 1 else "mistake", "bad"),

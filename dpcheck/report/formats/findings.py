@@ -17,7 +17,7 @@ from typing import Final, Literal, assert_never
 from dpcheck.check.values.verdicts import Counterexample, Holds, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass
-from dpcheck.report.answers import Answer, Region, Summary, region_of
+from dpcheck.report.answers import Answer, Change, Region, Summary, region_of
 from dpcheck.report.characters import visible, with_short_numbers
 from dpcheck.report.drawing import draw_mistake, mistake_text
 from dpcheck.report.notation import (
@@ -37,6 +37,9 @@ RULES: Final[Mapping[str, str]] = {
     "dp-violated": "A claim is violated, and this is the counterexample",
     "refute-holds": "A claim that is to be refuted holds",
     "undecided": "A limit was reached before a claim was decided",
+    "budget-grew": "A mechanism costs more than the baseline records",
+    "claim-weakened": "A claim says less than the baseline records",
+    "claim-removed": "A claim that the baseline records is gone",
     "vacuous": "A claim says nothing: no neighbors, atoms that are never true, or sure events",
 }
 """The rules about claims, in a sentence each; the other rules are the codes of mistakes."""
@@ -100,6 +103,12 @@ def findings(summary: Summary, checkout: Checkout) -> Iterator[Finding]:
         place = Place(file, answer.line, answer.region)
         identity = _identity(*key, str(met[key]))
         yield Finding(name, level, sentence(answer), answer_text(answer), place, identity, answer)
+    for change in summary.changes:
+        file = checkout.name(change.file)
+        said = change_sentence(change)
+        identity = _identity(file, change.rule, change.target, change.what)
+        place = Place(file, change.line, None)
+        yield Finding(change.rule, "error", said, said, place, identity)
     for mistake in summary.mistakes:
         place = _place(mistake, checkout)
         key = ("" if place is None else place.file, mistake.code, mistake.title)
@@ -108,6 +117,21 @@ def findings(summary: Summary, checkout: Checkout) -> Iterator[Finding]:
         said = visible(with_short_numbers(mistake.title))
         identity = _identity(*key, str(met[key]))
         yield Finding(mistake.code, level, said, mistake_text(mistake), place, identity)
+
+
+def change_sentence(change: Change) -> str:
+    """Return what became worse since the baseline, in one sentence."""
+    target, what = visible(change.target), shortened(visible(change.what))
+    before, after = (shortened(visible(text or "")) for text in (change.before, change.after))
+    match change.rule:
+        case "budget-grew":
+            return f"{target}: {what} grew from {before} to {after}"
+        case "claim-weakened":
+            return f"{target}: `check {before}` was weakened to `check {after}`"
+        case "claim-removed":
+            return f"{target}: `check {before}` is gone"
+        case _ as never:
+            assert_never(never)
 
 
 def _rule(answer: Answer) -> tuple[str, Level] | None:

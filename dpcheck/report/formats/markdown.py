@@ -39,6 +39,13 @@ def _table(summary: Summary, checkout: Checkout) -> Iterator[str]:
         cells = (f"{answer.kind} {cell(claim_text(answer))}", _verdict(answer), cell(place))
         yield f"| {_mark(answer)} | {' | '.join(cells)} |"
     yield ""
+    if summary.changes:
+        yield "| Since the baseline | Before | Now |"
+        yield "|---|---|---|"
+    for change in summary.changes:
+        what = cell(f"{change.target}: {change.what}")
+        yield f"| {what} | {cell(change.before)} | {cell(change.after or 'gone')} |"
+    yield ""
 
 
 def _mark(answer: Answer) -> str:

@@ -1,0 +1,169 @@
+"""Budgets may not grow, and claims may not say less, beside a baseline that is reviewed."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from dpcheck.cli import run
+from dpcheck.cli.baseline import is_greater
+
+SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
+COUNT = """\
+mechanism count(n = 2, a = 1/2) {{
+  input x in 0..n
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, {alpha}) clamped 0..n
+  output y
+}}
+{claims}
+"""
+CLAIMS = "check count: dp(ln 3)\ncheck count: accuracy(x, 1/10) <= 2\nrefute count: dp(0)"
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """Return what writes the model of a folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    (tmp_path / "models").mkdir()
+
+    def write(alpha="1/2", claims=CLAIMS, name="count"):
+        text = COUNT.format(alpha=alpha, claims=claims)
+        (tmp_path / "models" / f"{name}.dpm").write_text(text, "utf-8")
+
+    return write
+
+
+def compared(capsys, *options):
+    """Return the exit status and the changes since the baseline."""
+    status = run(["check", "models", "--baseline", "privacy.lock", "--format", "json", *options])
+    report = json.loads(capsys.readouterr().out)
+    jsonschema.validate(report, SCHEMA)
+    found = [(c["rule"], c["what"], c["before"], c["after"]) for c in report.get("changes", [])]
+    return status, found
+
+
+def update(capsys):
+    status = run(["check", "models", "--baseline", "privacy.lock", "--update-baseline"])
+    capsys.readouterr()
+    return status
+
+
+def test_a_baseline_is_toml_in_a_fixed_order_and_agrees_with_itself(model, capsys, tmp_path):
+    model()
+    model(name='another "model" \\ \x7f')
+    assert update(capsys) == 0
+    text = (tmp_path / "privacy.lock").read_text("utf-8")
+    found = tomllib.loads(text)["files"]
+    assert list(found) == sorted(found)
+    assert found["models/count.dpm"]["count"] == {
+        "epsilon": "ln(2)",
+        "delta(ln(3))": "0",
+        "accuracy(x, 1/10)": "2",
+        "claims": [
+            {"check": "dp(ln 3)", "epsilon": "ln(3)", "delta": "0"},
+            {"check": "accuracy(x, 1/10) <= 2"},
+        ],
+    }
+    assert compared(capsys) == (0, [])
+    assert update(capsys) == 0
+    assert (tmp_path / "privacy.lock").read_text("utf-8") == text
+
+
+def test_what_grew_fails_and_what_fell_does_not(model, capsys):
+    model()
+    update(capsys)
+    model(alpha="1/3")
+    assert compared(capsys) == (1, [("budget-grew", "epsilon", "ln(2)", "ln(3)")])
+    model(alpha="2/3")
+    assert compared(capsys) == (0, [])
+    model(alpha="9/10", claims=CLAIMS.replace("<= 2", "<= 9"))
+    status, changes = compared(capsys)
+    assert status == 1
+    assert changes[-1] == (
+        "claim-weakened", "claim", "accuracy(x, 1/10) <= 2", "accuracy(x, 1/10) <= 9",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("now", "changes"),
+    [
+        ("dp(ln 4)", [("claim-weakened", "claim", "dp(ln 3)", "dp(ln 4)")]),
+        ("dp(ln 3, 1/9)", [("claim-weakened", "claim", "dp(ln 3)", "dp(ln 3, 1/9)")]),
+        ("dp(1)", []),
+        ("dp(2 * ln 3 - ln 3)", []),
+        ("epsilon = ln 2", [("claim-removed", "claim", "dp(ln 3)", None)]),
+    ],
+)
+def test_a_claim_that_says_less_is_named(model, capsys, now, changes):
+    model()
+    update(capsys)
+    model(claims=CLAIMS.replace("dp(ln 3)", now))
+    assert compared(capsys) == (bool(changes), changes)
+
+
+def test_a_target_or_file_that_is_gone_is_named_and_others_are_kept(model, capsys, tmp_path):
+    model()
+    model(name="other")
+    update(capsys)
+    assert run(["check", "models/count.dpm", "--baseline", "privacy.lock"]) == 0
+    run(["check", "models/count.dpm", "--baseline", "privacy.lock", "--update-baseline"])
+    assert "models/other.dpm" in (tmp_path / "privacy.lock").read_text("utf-8")
+    (tmp_path / "models" / "other.dpm").unlink()
+    capsys.readouterr()
+    status, changes = compared(capsys)
+    assert status == 1
+    assert {rule for rule, *_ in changes} == {"claim-removed"}
+    assert update(capsys) == 0
+    assert "other" not in (tmp_path / "privacy.lock").read_text("utf-8")
+
+
+def test_changes_are_a_table_in_text_and_annotations_elsewhere(model, capsys):
+    model()
+    update(capsys)
+    model(alpha="1/3")
+    assert run(["check", "models", "--baseline", "privacy.lock", "--output", "github=-"]) == 1
+    printed = capsys.readouterr().out
+    assert "worse than privacy.lock" in printed
+    assert "count: epsilon  ln(2)   ln(3)  models/count.dpm:7" in printed
+    assert "::error file=models/count.dpm,line=7,title=budget-grew%3A count" in printed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x =",
+        "version = 2",
+        "version = 1\n[files.a]\nb = 1",
+        'version = 1\n[files.a.m]\nepsilon = "open(1)"\nclaims = []',
+        None,
+    ],
+)
+def test_a_baseline_that_is_none_stops_the_run(model, capsys, tmp_path, text):
+    model()
+    if text is not None:
+        (tmp_path / "privacy.lock").write_text(text, "utf-8")
+    assert run(["check", "models", "--baseline", "privacy.lock"]) == 2
+    assert "error[DP016]: the baseline privacy.lock cannot be read" in capsys.readouterr().err
+
+
+def test_a_model_with_mistakes_leaves_the_baseline_as_it_is(model, capsys, tmp_path):
+    model()
+    update(capsys)
+    before = (tmp_path / "privacy.lock").read_bytes()
+    model(claims="check nobody: dp(1)")
+    assert update(capsys) == 2
+    assert (tmp_path / "privacy.lock").read_bytes() == before
+    assert run(["check", "models", "--baseline", "a", "--select", "x"]) == 2
+    assert run(["check", "models", "--update-baseline"]) == 2
+
+
+def test_enclosures_compare_by_their_upper_ends():
+    assert is_greater("in [0.1, 0.31]", "in [0.2, 0.3]")
+    assert not is_greater("in [0.2, 0.3]", "3/10")
+    assert is_greater("in [0.2, inf]", "in [0.2, 1e-3]")
