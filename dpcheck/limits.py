@@ -94,7 +94,8 @@ class Limits:
     """What one claim may use; `deadline` is a value of `time.monotonic()`.
 
     The deadline is the claim's own, `timeout` seconds after its begin, or with `is_of_run` the end
-    of the time for the whole run.
+    of the time for the whole run. `cpu_deadline` is a value of `time.process_time()`, which other
+    work of the machine does not bring nearer.
 
     >>> Limits(max_states=10).check_states(11)
     Traceback (most recent call last):
@@ -105,6 +106,7 @@ class Limits:
     deadline: float | None = None
     timeout: float | None = None
     is_of_run: bool = False
+    cpu_deadline: float | None = None
 
     def check_states(self, n_states: int, counted: str = "states") -> None:
         """Raise `LimitReached` when there are more states than allowed; `counted` says of what."""
@@ -117,7 +119,8 @@ class Limits:
 
     def check_time(self, progress: str) -> None:
         """Raise `LimitReached` after the deadline; `progress` says how far the work got."""
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        is_late = self.deadline is not None and time.monotonic() > self.deadline
+        if is_late or (self.cpu_deadline is not None and time.process_time() > self.cpu_deadline):
             limit = Limit("run time" if self.is_of_run else "time", self.timeout or 0)
             raise LimitReached(limit, progress)
 

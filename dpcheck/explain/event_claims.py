@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dpcheck.certify import certify_event, certify_violation
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import ENDS
@@ -16,49 +18,37 @@ from dpcheck.check.values.amounts import (
 )
 from dpcheck.check.values.comparisons import as_budget, as_number, inequality, inequality_sides
 from dpcheck.check.values.exp_factor import EventGap
-from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase
+from dpcheck.check.values.verdicts import Counterexample, Phrase
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
+from dpcheck.explain.attribution import by_input, by_output
 from dpcheck.explain.explanation import (
     Explanation,
     Inequality,
     Neighbors,
     Others,
+    Rule,
     Tight,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.minimal import (
-    SmallestEvent,
     Violations,
+    largest_gaps,
     smallest_event,
     smallest_pair,
     violations,
     worst_pair,
 )
+from dpcheck.explain.pairs import ShownPair
+from dpcheck.explain.rules import rules_of
 from dpcheck.explain.subject import Subject
+from dpcheck.explain.traced_run import traced_run
+from dpcheck.limits import Limits
 from dpcheck.logic.claims import PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
-from dpcheck.records import dataclass, replace
+from dpcheck.model.program import Mechanism
+from dpcheck.records import replace
 
-
-@dataclass(frozen=True, eq=False)
-class ShownPair:
-    """The pair shown, its smallest event, and the evidence they come from.
-
-    left, right: states of the chain that was asked about; `sources` are the same ones in the chain
-    that was seen, which shows one output per transition.
-    """
-
-    seen: SeenPairs
-    found: Violations
-    gap: EventGap
-    event: SmallestEvent
-    left: int
-    right: int
-    sources: tuple[int, int]
-
-    @property
-    def sequences(self) -> tuple[OutputSequence, ...]:
-        """The sequences of the event, by falling gap."""
-        return tuple(map(self.found.evidence.shown, self.event.sequences))
+_LISTED = 4
+"""Sequences of the worst pair that are listed where no rule says which they are."""
 
 
 def explain_event_claim(
@@ -87,9 +77,27 @@ def explain_event_claim(
     )
     if is_short:
         return made
-    return replace(
-        made, others=subject.part("others", lambda: _others(shown, cells)), omitted=subject.left_out
+    made = replace(
+        made,
+        rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
+        **_attributed(shown, cells, subject),
+        others=subject.part("others", lambda: _others(shown, cells, subject.limits)),
     )
+    return replace(made, omitted=subject.left_out)
+
+
+def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[str, Any]:
+    """Return where the ratio comes from; a run that is all of the output says it alone."""
+    target, limits = subject.target, subject.limits
+    run = None
+    if isinstance(target, Mechanism):
+        run = subject.part("run", lambda: traced_run(shown, cells, target, limits))
+    if run is not None and run.share.exact == "1":
+        return {"run": run}
+    steps = subject.part("by_output", lambda: by_output(shown, cells, limits)) or ()
+    changes = subject.part("by_input", lambda: by_input(shown, cells)) or ()
+    is_telling = sum(step.factor.exact != "1" for step in steps) > 1
+    return {"run": run, "by_output": steps if is_telling else (), "by_input": changes}
 
 
 def _budget(claim: EventClaim) -> tuple[Budget, Number] | None:
@@ -154,15 +162,37 @@ def _tight(evidence: Evidence, epsilon: Budget, delta: Number, *, is_complete: b
     return Tight(text, least_epsilon, least_delta)
 
 
-def _others(shown: ShownPair, cells: InputCells) -> Others:
-    """Return how many pairs violate the claim, and the worst one."""
+def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
+    """Return the simplest rule that violates the claim for the pair shown, if it says more."""
+    rules = rules_of(shown.found, shown.gap, cells, limits)
+    found = rules.simplest()
+    if found is None:
+        return None
+    rule, bits = found
+    is_same = set(rules.block.sequence[bits].tolist()) == set(shown.event.sequences)
+    return None if is_same else rule
+
+
+def _others(shown: ShownPair, cells: InputCells, limits: Limits) -> Others:
+    """Return how many pairs violate the claim, and the worst one with its optimal event."""
     found, seen = shown.found, shown.seen
     gap = worst_pair(found, seen.states)
     over = number_amount(excess(subtract(gap.p, found.delta), gap.q, found.factor.epsilon))
     worst = _ends(seen.states, gap)
-    is_shown = worst == (shown.left, shown.right)
     counts = found.n_violating, len(seen.pairs), found.is_complete
-    return Others(*counts, over, None if is_shown else cells.neighbors(*worst))
+    event = largest_gaps(found, gap)
+    if worst == (shown.left, shown.right) and set(event) == set(shown.event.sequences):
+        return Others(*counts, over)
+    rule = None if len(event) == 1 else rules_of(found, gap, cells, limits).optimal()
+    return Others(
+        *counts,
+        over,
+        cells.neighbors(*worst),
+        None if rule is None else rule[0],
+        tuple(map(found.evidence.shown, event[:_LISTED])),
+        len(event),
+        (number_amount(gap.p), number_amount(gap.q)) if rule is None else (rule[0].p, rule[0].q),
+    )
 
 
 def _from_counterexample(

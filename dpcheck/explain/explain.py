@@ -11,18 +11,18 @@ from dpcheck.explain.explanation import Detail, Explanation
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
+from dpcheck.records import replace
 
 SECONDS = 2
-"""What an explanation may take: about what a reader waits without asking what goes on."""
+"""What an explanation may take of the processor: a reader waits that long without wondering."""
 
 MAX_STATES = 200_000
 
 
 def short_limits(limits: Limits) -> Limits:
-    """Return the limits of explaining a claim: those of the claim, or tighter ones."""
-    end = time.monotonic() + SECONDS
-    deadline = end if limits.deadline is None else min(end, limits.deadline)
-    return Limits(min(limits.max_states, MAX_STATES), deadline, SECONDS)
+    """Return the limits of explaining a claim: tighter ones than those of the claim."""
+    end, most = time.process_time() + SECONDS, min(limits.max_states, MAX_STATES)
+    return replace(limits, max_states=most, cpu_deadline=end)
 
 
 def explain(subject: Subject, outcome: Outcome, detail: Detail) -> Explanation | None:

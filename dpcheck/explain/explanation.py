@@ -67,6 +67,14 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a model file, or of a library that it uses."""
+
+    file: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class OutputStep:
     """One output of a sequence: its probabilities given the outputs before it.
 
@@ -76,7 +84,7 @@ class OutputStep:
 
     place: int
     shown: str | None
-    lines: tuple[int, ...]
+    lines: tuple[Line, ...]
     left: Amount
     right: Amount
     factor: Amount
@@ -96,10 +104,11 @@ class RunStep:
 
     `reads` are the variables whose different values the step depends on. `left` and `right` are its
     probabilities, None where there is nothing to draw, and the right one where the run got
-    elsewhere. `times` equal steps stand in a row. `note` says where the right side goes instead.
+    elsewhere. `times` equal steps stand in a row. `note` says where the right side goes instead,
+    `right_value` what it outputs there.
     """
 
-    line: int | None
+    line: Line | None
     kind: Literal["draw", "output", "passing"]
     variable: str
     value: str
@@ -109,6 +118,7 @@ class RunStep:
     factor: Amount | None = None
     times: int = 1
     note: str = ""
+    right_value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +164,9 @@ class Attacker:
 class Others:
     """How many pairs violate the claim (`is_complete`: all were looked at), and the worst of them.
 
-    `worst` has the largest excess; None where it is the pair shown, with the same event.
+    `worst` has the largest excess; None where it is the pair shown, with the same event. Its event
+    has the probabilities `chances`: `rule` says which it is, if a short rule does; `outputs` are
+    its heaviest sequences, of `n_outputs`.
     """
 
     n_violating: int
@@ -162,7 +174,10 @@ class Others:
     is_complete: bool
     excess: Amount | None = None
     worst: Neighbors | None = None
-    event: Rule | None = None
+    rule: Rule | None = None
+    outputs: tuple[OutputSequence, ...] = ()
+    n_outputs: int = 0
+    chances: tuple[Amount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,12 @@ def smallest_event(found: Violations, gap: EventGap) -> SmallestEvent:
     return SmallestEvent(tuple(taken), p, q)
 
 
+def largest_gaps(found: Violations, gap: EventGap) -> list[int]:
+    """Return the sequences of a pair's optimal event, by falling gap."""
+    block = found.evidence.rows.block_of(gap)
+    return [int(block.sequence[j]) for j in _by_falling_gap(found, block)]
+
+
 def _by_falling_gap(found: Violations, block: Block) -> list[int]:
     """Return the entries with a positive gap, the largest first.
 

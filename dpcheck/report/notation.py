@@ -236,22 +236,24 @@ def _steps(outputs: Sequence[str]) -> Iterator[str]:
         yield from [f"{shown} ({times} times)"] if times >= _REPEATED else [shown] * times
 
 
-def event_text(event: ShownEvent, room: int | None = None) -> str:
+def event_text(event: ShownEvent, room: int | None = None, n_all: int = 0) -> str:
     """Return an event: one sequence as it is, several as a set, words as they are.
 
-    Of a set so many sequences are shown as fit in `room` characters, but at least one.
+    Of a set so many sequences are shown as fit in `room` characters, but at least one. It may have
+    more of them, `n_all`.
 
     >>> event_text((OutputSequence(("a",)), OutputSequence(("b", "c"))))
     '{ a; b, then c }'
     """
     if isinstance(event, Phrase):
         return phrase_text(event) if room is None else _written(event, number_text)
-    if len(event) == 1:
+    n_all = max(n_all, len(event))
+    if n_all == 1:
         return sequence_text(event[0])
     shown = [sequence_text(each) for each in event[:_SEQUENCES_SHOWN]]
-    text = _set_text(shown, len(event))
+    text = _set_text(shown, n_all)
     while room is not None and len(text) > room and len(shown) > 1:
-        text = _set_text(shown := shown[:-1], len(event))
+        text = _set_text(shown := shown[:-1], n_all)
     return text
 
 

@@ -133,7 +133,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             if answer.explanation is None:
                 yield from _in_full(counterexample)
             else:
-                yield from explanation_lines(answer.explanation)
+                yield from explanation_lines(answer.explanation, answer.file)
         case Undecided():
             yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")
             yield from undecided_lines(verdict, "        ")

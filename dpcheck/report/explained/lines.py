@@ -9,28 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dpcheck.check.values.verdicts import Amount, Phrase, ShownEvent
+from dpcheck.check.values.verdicts import Phrase, ShownEvent
 from dpcheck.explain.explanation import (
     Explanation,
     Inequality,
     Neighbors,
     Others,
+    Rule,
+    TracedRun,
 )
 from dpcheck.records import dataclass
 from dpcheck.report.characters import visible, width
+from dpcheck.report.explained.amounts import readable
+from dpcheck.report.explained.attribution import by_input_text, by_output_rows, run_rows
 from dpcheck.report.notation import (
-    amount_text,
     event_text,
     phrase_text,
     requirement_text,
-    short_decimal,
+    short_text,
     shortened,
 )
 from dpcheck.report.styled import Line, Piece, Role, line
 
 _INDENT = 8
-_LONGEST_EXACT = 24
-"""Characters of the longest number that stands exactly beside others: `fails` has all of it."""
+_ROOM = 100 - _INDENT - len("probability") - 2 - 1
+"""Columns of a table, beside the longest label."""
+
+_LONGEST_EXACT = ((24, 24), (24, 0), (9, 9), (9, 0), (0, 0))
+"""Characters of exact probabilities, and ratios, that a row shows; `fails` has all of them."""
 
 _EVENT_ROOM = 240
 """Characters of a set of sequences: two rows and a half."""
@@ -46,9 +52,9 @@ class Row:
     is_fixed: bool = False
 
 
-def explanation_lines(found: Explanation) -> Iterator[Line]:
-    """Yield the blocks of an explanation, indented below the line of its claim."""
-    rows = explanation_rows(found)
+def explanation_lines(found: Explanation, file: str) -> Iterator[Line]:
+    """Yield the blocks of an explanation, indented below the line of its claim in a file."""
+    rows = explanation_rows(found, file)
     column = max((width(row.label) for row in rows), default=0)
     hang = _INDENT + column + 2
     for row in rows:
@@ -58,12 +64,12 @@ def explanation_lines(found: Explanation) -> Iterator[Line]:
         yield line(" " * _INDENT, Piece(row.label, "faint"), gap, text, hang=folded)
 
 
-def explanation_rows(found: Explanation) -> list[Row]:
+def explanation_rows(found: Explanation, file: str) -> list[Row]:
     """Return the rows of all blocks, in the order in which they are read."""
-    return [row for block in _blocks(found) for row in block]
+    return [row for block in _blocks(found, file) for row in block]
 
 
-def _blocks(found: Explanation) -> Iterator[Iterable[Row]]:
+def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     """Yield the blocks in the order in which they are read."""
     if found.neighbors is not None:
         yield _neighbors(found.neighbors)
@@ -71,10 +77,18 @@ def _blocks(found: Explanation) -> Iterator[Iterable[Row]]:
         yield _event(found.event)
     if found.inequality is not None:
         yield _inequality(found.inequality)
+    if found.rule is not None:
+        yield [Row("in words", _rule(found.rule))]
+    if found.by_output:
+        yield _table("by output", by_output_rows(found.by_output, file, _ROOM))
+    if found.by_input:
+        yield [Row("by input", by_input_text(found.by_input))]
+    if found.run is not None:
+        yield _run(found.run, file)
     if found.tight is not None:
         yield [Row("tight", phrase_text(found.tight.text).replace("= ≈", "≈"))]
     if found.others is not None:
-        yield _others(found.others)
+        yield _others(found.others, found.neighbors)
 
 
 def _neighbors(pair: Neighbors) -> Iterator[Row]:
@@ -100,36 +114,72 @@ def _inequality(failing: Inequality) -> Iterator[Row]:
 
 
 def _probabilities(failing: Inequality) -> str:
-    """Return both probabilities, their ratio and what is allowed."""
+    """Return both probabilities, their ratio and what is allowed: in full if one row holds that."""
+    for longest in _LONGEST_EXACT:
+        text = _probabilities_up_to(failing, *longest)
+        if width(text) <= _ROOM:
+            break
+    return text
+
+
+def _probabilities_up_to(failing: Inequality, longest: int, longest_ratio: int) -> str:
+    """Return the row of the probabilities with exact numbers of so many characters."""
+    p = readable(failing.p, longest)
     if failing.q is None:
-        return readable(failing.p)
-    text = f"{readable(failing.p)} against {readable(failing.q)}"
-    has_slack = failing.slack is not None and failing.slack.exact != "0"
-    more = f" and {readable(failing.slack)}" if has_slack and failing.slack is not None else ""
+        return p
+    text = f"{p} against {readable(failing.q, longest)}"
+    slack = failing.slack
+    more = "" if slack is None or slack.exact == "0" else f" and {short_text(slack)}"
+    allowed = "" if failing.allowed is None else readable(failing.allowed, longest_ratio)
     if failing.ratio is None or failing.ratio.exact == "inf":
-        allowed = (
-            "" if failing.allowed is None else f": allowed {readable(failing.allowed)} times that"
-        )
-        return text + allowed + more
-    text += f": ratio {readable(failing.ratio)}"
-    if failing.allowed is None:
+        return text + (f": allowed {allowed} times that{more}" if allowed else "")
+    text += f": ratio {readable(failing.ratio, longest_ratio)}"
+    return f"{text}, allowed {allowed}{more}{' more' * bool(more)}" if allowed else text
+
+
+def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
+    for k, row in enumerate(rows):
+        yield Row("" if k else label, row, is_fixed=True)
+
+
+def _run(run: TracedRun, file: str) -> Iterator[Row]:
+    label = "the run" if run.share.exact == "1" else "a run"
+    for k, (text, is_fixed) in enumerate(run_rows(run, file, _ROOM)):
+        yield Row("" if k else label, text, is_fixed=is_fixed)
+
+
+def _rule(rule: Rule) -> str:
+    text = f"{visible(rule.text)}: {readable(rule.p)} against {readable(rule.q)}"
+    is_finite = rule.ratio is not None and rule.ratio.exact != "inf"
+    return f"{text}, ratio {readable(rule.ratio)}" if rule.ratio and is_finite else text
+
+
+def _worst_event(others: Others) -> str:
+    if others.rule is not None:
+        return visible(others.rule.text)
+    if others.n_outputs == 1:
+        return f"output {event_text(others.outputs)}"
+    return event_text(others.outputs, n_all=others.n_outputs)
+
+
+def _others(others: Others, pair: Neighbors | None) -> Iterator[Row]:
+    """Yield how many pairs violate, if there are several, and the worst of them."""
+    if others.n_pairs > 1:
+        least = "" if others.is_complete else "at least "
+        text = f"{least}{others.n_violating:,} of {others.n_pairs:,} pairs violate"
+        yield Row("others", text + _worst(others, pair))
+
+
+def _worst(others: Others, pair: Neighbors | None) -> str:
+    """Return the worst pair with its optimal event."""
+    if others.excess is None:
+        return ""
+    text = f"; largest excess {readable(others.excess)}"
+    worst = others.worst
+    if worst is None:
         return text
-    return f"{text}, allowed {readable(failing.allowed)}{more}{' more' if more else ''}"
-
-
-def readable(amount: Amount) -> str:
-    """Return an amount exactly with its decimal, or as a decimal alone where the text is long."""
-    return amount_text(amount) if len(amount.exact) <= _LONGEST_EXACT else short_decimal(amount)
-
-
-def _others(others: Others) -> Iterator[Row]:
-    least = "" if others.is_complete else "at least "
-    text = f"{least}{others.n_violating:,} of {others.n_pairs:,} pairs violate"
-    if others.n_pairs == 1:
-        return
-    if others.excess is not None:
-        text += f"; largest excess {amount_text(others.excess)}"
-    if others.worst is not None:
-        left, right = (shortened(visible(each)) for each in (others.worst.left, others.worst.right))
-        text += f": {left} against {right}"
-    yield Row("others", text)
+    names = [shortened(visible(each)) for each in (worst.left, worst.right)]
+    is_shown = pair is not None and (pair.left, pair.right) == (worst.left, worst.right)
+    said = "this pair" if is_shown else " against ".join(names)
+    chances = " against ".join(map(readable, others.chances))
+    return f"{text}: {said}, {_worst_event(others)}: {chances}"

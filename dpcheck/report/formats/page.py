@@ -125,7 +125,10 @@ def _details(answer: Answer, number: int) -> Iterator[str]:
     yield f'<p class="faint">{_text(covers)}</p>'
     verdict = answer.outcome.verdict
     if answer.explanation is not None:
-        rows = [(_text(row.label), _explained(row)) for row in explanation_rows(answer.explanation)]
+        rows = [
+            (_text(row.label), _explained(row))
+            for row in explanation_rows(answer.explanation, answer.file)
+        ]
         yield from _table("Counterexample", ("", ""), rows)
     elif isinstance(verdict, Violated):
         yield from _counterexample(verdict.counterexample)

@@ -145,7 +145,10 @@ def _flow_step(step: RunStep, order: int, place: Place, *, is_left: bool) -> dic
     said = f"{step.variable} = {step.value}" if step.kind == "draw" else f"{step.kind} {step.value}"
     if amount is not None:
         said += f" with probability {amount_text(amount)}"
-    at = _location(Place(place.file, step.line or place.line, None), None)
+    line = step.line
+    if line is not None and not line.file.startswith("std."):  # which are no files of the user's
+        place = Place(line.file, line.number, None)
+    at = _location(place, None)
     made: dict[str, Any] = {
         "location": {**at, "message": {"text": visible(said)}},
         "executionOrder": order,

@@ -1,0 +1,236 @@
+"""Simple properties of output sequences, each as words and as a bit a sequence.
+
+Which properties there are: the i-th output, or a component of it, is (or is not) a value, is at
+least, at most, odd or even; how many outputs there are, and how many are a value; where a value
+comes first; sums; which outputs, or parts of one output, are equal or in order; how the run ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray
+from dpcheck.check.values.event_text import DIVERGED
+from dpcheck.exact import Number, Rational, add, compare
+from dpcheck.explore import Explored
+from dpcheck.model.values import ArrayValue, Symbol, Value, value_text
+from dpcheck.records import dataclass
+
+_MAX_ATOMS = 300
+"""Pairs of so many atoms are compared in a tenth of a second, over 4,096 sequences."""
+
+_MAX_PAIRS = 10
+_ORDINALS = ("first", "second", "third")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An output sequence: its values, their texts, and how it ends."""
+
+    values: tuple[Value, ...]
+    texts: tuple[str, ...]
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """A property in words, how hard it is to read, and which sequences have it, [n_sequences]."""
+
+    text: str
+    cost: float
+    bits: BoolArray
+
+
+def output_values(explored: Explored) -> dict[int, Value]:
+    """Return the value behind each code of an observation; labels of states are symbols."""
+    chain, column = explored.chain, explored.columns.get("output")
+    found: dict[int, Value] = {}
+    for state, code in enumerate(chain.observation[: chain.n_reported_states].tolist()):
+        if code >= 0 and code not in found:
+            known = column is not None and chain.shows_every_step
+            found[code] = (
+                explored.table.value(int(column[state]))
+                if known and column is not None
+                else Symbol(chain.observation_text(code))
+            )
+    return found
+
+
+def atoms(sequences: Sequence[Shown]) -> list[Atom]:
+    """Return properties that some of the sequences have and some have not, the easiest first.
+
+    Of properties that the same sequences have the easiest one is kept.
+    """
+    kept: dict[bytes, Atom] = {}
+    for atom in sorted(_all(sequences), key=lambda each: (each.cost, each.text)):
+        if atom.bits.any() and not atom.bits.all():
+            kept.setdefault(atom.bits.tobytes(), atom)
+    return list(kept.values())[:_MAX_ATOMS]
+
+
+def _all(sequences: Sequence[Shown]) -> Iterator[Atom]:
+    has_one_output = all(len(each.values) <= 1 for each in sequences)
+    columns = _columns(sequences, has_one_output=has_one_output)
+    for name, column in columns.items():
+        yield from _value_atoms(name, column)
+    yield _atom("the run diverges", 1, (each.end == DIVERGED for each in sequences))
+    if has_one_output:
+        yield _atom("there is no output", 1, (not each.values for each in sequences))
+        yield from _part_atoms(columns)
+    else:
+        yield from _count_atoms(sequences)
+        yield from _sum_atoms("the sum of the outputs", [each.values for each in sequences])
+        yield from _equality_atoms(sequences)
+
+
+def _atom(text: str, cost: float, bits: Iterable[bool]) -> Atom:
+    return Atom(text, cost, np.fromiter(bits, np.bool_))
+
+
+def _columns(sequences: Sequence[Shown], *, has_one_output: bool) -> dict[str, list[Value | None]]:
+    """Return the outputs, or their components, by name: None where a sequence has none."""
+    columns: dict[str, list[Value | None]] = {}
+    for row, each in enumerate(sequences):
+        for place, value in enumerate(each.values):
+            output = "the output" if has_one_output else f"the {_ordinal(place)} output"
+            for name, part in _parts(output, value):
+                columns.setdefault(name, [None] * len(sequences))[row] = part
+    return columns
+
+
+def _ordinal(place: int) -> str:
+    """Return which output it is, counted from 1: first, second, third, 4th, .. 11th, .. 21st."""
+    if place < len(_ORDINALS):
+        return _ORDINALS[place]
+    number = place + 1
+    is_teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
+    """Yield an output itself, or its components."""
+    match value:
+        case tuple():
+            for i, part in enumerate(value, 1):
+                yield f"{name}[{i}]", part
+        case ArrayValue(lo=lo, items=items):
+            for i, part in enumerate(items, lo):
+                yield f"{name}[{i}]", part
+        case _:
+            yield name, value
+
+
+def _number(value: Value | None) -> Number | None:
+    """Return a value that is a rational number."""
+    return value if isinstance(value, int | Rational) and not isinstance(value, bool) else None
+
+
+def _value_atoms(name: str, column: Sequence[Value | None]) -> Iterator[Atom]:
+    """Yield what one output can be."""
+    texts = [None if value is None else value_text(value) for value in column]
+    different = sorted({text for text in texts if text is not None})
+    for text in different:
+        yield _atom(f"{name} is {text}", 1, (each == text for each in texts))
+        if len(different) > 2:
+            bits = (each is not None and each != text for each in texts)
+            yield _atom(f"{name} is not {text}", 1.2, bits)
+    numbers = [_number(value) for value in column]
+    if all((n is None) == (v is None) for n, v in zip(numbers, column, strict=True)):
+        yield from _order_atoms(name, numbers, 1.1)
+        if len(different) > 3 and all(isinstance(n, int) for n in numbers if n is not None):
+            for rest, word in enumerate(("even", "odd")):
+                bits = (isinstance(n, int) and n % 2 == rest for n in numbers)
+                yield _atom(f"{name} is {word}", 1.5, bits)
+
+
+def _order_atoms(name: str, numbers: Sequence[Number | None], cost: float) -> Iterator[Atom]:
+    """Yield bounds of a number; those that only one value meets are equalities."""
+    found = sorted({value for value in numbers if value is not None})
+    for bound in found[1:-1]:
+        for word, sign in ((">=", 1), ("<=", -1)):
+            bits = (n is not None and compare(n, bound) * sign >= 0 for n in numbers)
+            yield _atom(f"{name} {word} {value_text(bound)}", cost, bits)
+
+
+def _count_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
+    """Yield how many outputs there are, how many are a value, and where it is first."""
+    lengths = [len(each.values) for each in sequences]
+    yield from _number_atoms(lengths, lambda word, n: f"there {_are(n)} {word}{n} output{_s(n)}")
+    for text in sorted({text for each in sequences for text in each.texts}):
+
+        def said(word: str, n: int, text: str = text) -> str:
+            exactly = word or "exactly "
+            none = n == 0 and not word
+            return (
+                f"no output is {text}" if none else f"{exactly}{n} output{_s(n)} {_are(n)} {text}"
+            )
+
+        yield from _number_atoms([each.texts.count(text) for each in sequences], said)
+        places = [1 + each.texts.index(text) if text in each.texts else 0 for each in sequences]
+        for n in sorted(set(places) - {0}):
+            yield _atom(f"the first {text} is output {n}", 1.3, (at == n for at in places))
+            lead = f"the first {text} is among the first {n} outputs"
+            yield _atom(lead, 1.4, (0 < at <= n for at in places))
+
+
+def _number_atoms(counts: Sequence[int], said: Callable[[str, int], str]) -> Iterator[Atom]:
+    """Yield what a count can be, from what is said of a word and a number."""
+    different = sorted(set(counts))
+    for n in different:
+        yield _atom(said("", n), 1.3, (count == n for count in counts))
+    for n in different[1:-1]:
+        yield _atom(said("at least ", n), 1.4, (count >= n for count in counts))
+        yield _atom(said("at most ", n), 1.4, (count <= n for count in counts))
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _s(n: int) -> str:
+    return "" if n == 1 else "s"
+
+
+def _sum_atoms(name: str, rows: Sequence[Iterable[Value]]) -> Iterator[Atom]:
+    """Yield bounds of a sum, where all summands are numbers."""
+    sums: list[Number] = []
+    for row in rows:
+        total: Number = 0
+        for value in row:
+            number = _number(value)
+            if number is None:
+                return
+            total = add(total, number)
+        sums.append(total)
+    for total in sorted(set(sums)):
+        yield _atom(f"{name} is {value_text(total)}", 1.4, (each == total for each in sums))
+    yield from _order_atoms(name, sums, 1.5)
+
+
+def _equality_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
+    longest = min(_MAX_PAIRS, max(len(each.values) for each in sequences))
+    for i, j in combinations(range(longest), 2):
+        bits = (len(each.texts) > j and each.texts[i] == each.texts[j] for each in sequences)
+        yield _atom(f"outputs {i + 1} and {j + 1} are equal", 1.5, bits)
+
+
+def _part_atoms(columns: dict[str, list[Value | None]]) -> Iterator[Atom]:
+    """Yield sums and comparisons of the parts of one output."""
+    numbers = {name: [_number(value) for value in column] for name, column in columns.items()}
+    known = {name: column for name, column in numbers.items() if None not in column}
+    if len(known) < 2:
+        return
+    rows = [[n for n in row if n is not None] for row in zip(*known.values(), strict=True)]
+    yield from _sum_atoms("the sum of the parts", rows)
+    for one, other in combinations(list(known)[:_MAX_PAIRS], 2):
+        signs = [
+            compare(a, b)
+            for a, b in zip(known[one], known[other], strict=True)
+            if a is not None and b is not None
+        ]
+        for word, sign in (("=", 0), ("<", -1), (">", 1)):
+            text = f"{one} {word} {other.removeprefix('the ')}"
+            yield _atom(text, 1.5, (each == sign for each in signs))

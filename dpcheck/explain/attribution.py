@@ -1,0 +1,137 @@
+"""Where the ratio of an output sequence comes from: exact factors that multiply to it.
+
+By output: forward vectors on the chain give P(o_i | o_1 .. o_(i-1)) on both sides; the quotients
+multiply to the ratio, and the last one is for how the run ends. By input: the cells that differ are
+changed one after the other, in the order of their declaration, and the ratios p_0/p_1, p_1/p_2, ...
+telescope. Their factors depend on that order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpcheck.chain.chain import Chain
+from dpcheck.chain.sets import distinct
+from dpcheck.check.values.amounts import INFINITE, number_amount
+from dpcheck.check.values.event_text import GOES_ON, STOPPED
+from dpcheck.check.values.verdicts import Amount
+from dpcheck.exact import ExpPolynomial, Number, Whole, add, divide, multiply, number
+from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep
+from dpcheck.explain.inputs import InputCells
+from dpcheck.explain.pairs import ShownPair
+from dpcheck.limits import Limits
+from dpcheck.model.values import value_text
+
+_MAX_INPUTS = 200_000
+
+Vector = dict[int, Number]
+"""The weight of each state, of those that are not 0."""
+
+
+def factor_amount(left: Number, right: Number) -> Amount:
+    """Return left / right, infinite over zero."""
+    return INFINITE if right == 0 else number_amount(divide(left, right))
+
+
+def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[OutputStep, ...]:
+    """Return the factors of the outputs of the event's first sequence, and of its end.
+
+    They stop at the first output that is impossible on the right.
+    """
+    chain, table = shown.seen.chain, shown.found.evidence.rows.table
+    sequence = shown.event.sequences[0]
+    codes, end = table.outputs(sequence), int(table.end[sequence])
+    vectors: tuple[Vector, ...] = tuple({source: 1} for source in shown.sources)
+    before: tuple[Number, ...] = (1, 1)
+    steps: list[OutputStep] = []
+    for place, code in enumerate([*codes, None] if end != GOES_ON else codes, 1):
+        limits.check_time(f"{place - 1} outputs attributed")
+        sink = chain.stopped if end == STOPPED else chain.diverged
+        vectors = tuple(_after(chain, vector, code, sink) for vector in vectors)
+        masses = tuple(_mass(vector) for vector in vectors)
+        left, right = (divide(m, b) for m, b in zip(masses, before, strict=True))
+        text = None if code is None else chain.observation_text(code)
+        lines = () if code is None else _lines(vectors[0], cells)
+        amounts = number_amount(left), number_amount(right), factor_amount(left, right)
+        steps.append(OutputStep(place, text, lines, *amounts))
+        before = masses
+        if right == 0:
+            break
+    return tuple(steps)
+
+
+def _after(chain: Chain, vector: Vector, code: int | None, sink: int | None) -> Vector:
+    """Return the weights after one more transition, which shows a code, or ends the run."""
+    found: Vector = {}
+    for state, weight in vector.items():
+        low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
+        targets = chain.targets[low:high]
+        is_next = targets == sink if code is None else chain.observation[targets] == code
+        for j in (low + np.flatnonzero(is_next)).tolist():
+            step = number(_whole(chain.numerators[j]), _whole(chain.denominators[state]))
+            target = int(chain.targets[j])
+            found[target] = add(found.get(target, 0), multiply(weight, step))
+    return found
+
+
+def _whole(weight: Whole) -> Whole:
+    """Return a numpy integer as a Python one."""
+    return weight if isinstance(weight, ExpPolynomial) else int(weight)
+
+
+def _mass(vector: Vector) -> Number:
+    total: Number = 0
+    for weight in vector.values():
+        total = add(total, weight)
+    return total
+
+
+def _lines(vector: Vector, cells: InputCells) -> tuple[Line, ...]:
+    """Return the lines of the statements that the states come from."""
+    if not cells.values:
+        return ()
+    spans = filter(None, map(cells.explored.origin, vector))
+    return tuple(Line(*place) for place in sorted({(s.source.name, s.line) for s in spans}))
+
+
+def by_input(shown: ShownPair, cells: InputCells) -> tuple[InputStep, ...]:
+    """Return the factors of the changed cells for the event's first sequence.
+
+    None where an input on the way is not one, or several cells do not differ; they stop where the
+    sequence becomes impossible.
+    """
+    changed = cells.changed(shown.left, shown.right)
+    if len(changed) < 2 or len(cells.explored.chain.initial) > _MAX_INPUTS:
+        return ()
+    columns = np.stack(list(cells.values.values()))
+    states = set(distinct(shown.seen.states).tolist())
+    sequence = shown.event.sequences[0]
+    current, goal = (columns[:, cells.places[s]].copy() for s in (shown.left, shown.right))
+    names = list(cells.values)
+    p = probability_in(shown, shown.left, sequence)
+    steps: list[InputStep] = []
+    for name in changed:
+        k = names.index(name)
+        before, current[k] = int(current[k]), goal[k]
+        place = np.flatnonzero((columns == current[:, None]).all(axis=0))
+        state = int(cells.explored.chain.initial[place[0]]) if len(place) else -1
+        if state not in states:
+            return ()
+        q = probability_in(shown, state, sequence)
+        values = (value_text(cells.explored.table.value(int(c))) for c in (before, current[k]))
+        steps.append(InputStep(Difference(name, *values), factor_amount(p, q)))
+        if q == 0:
+            break
+        p = q
+    return tuple(steps)
+
+
+def probability_in(shown: ShownPair, state: int, sequence: int) -> Number:
+    """Return the probability of a sequence of the table from a state of some pair."""
+    table = shown.found.evidence.rows.table
+    row = int(np.searchsorted(distinct(shown.seen.states), state))
+    low, high = int(table.indptr[row]), int(table.indptr[row + 1])
+    j = low + int(np.searchsorted(table.sequences[low:high], sequence))
+    if j == high or table.sequences[j] != sequence:
+        return 0
+    return number(_whole(table.weights[j]), table.denominators[row])

@@ -1,0 +1,241 @@
+"""The most probable run of a program with given outputs, as statements with drawn values.
+
+Runs are followed in the program's own control-flow graph with its own evaluator and distributions.
+A state is (how many outputs were shown, node, live variables); Dijkstra's algorithm finds the most
+probable way to the end, since probabilities only fall along it. Draws and outputs are the steps;
+what is computed between them is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from math import inf, log2
+from typing import Literal
+
+import numpy as np
+
+from dpcheck.exact import Number, float_bounds, multiply, number
+from dpcheck.explore.runs.liveness import flow_of, node_reads
+from dpcheck.explore.sampling.distributions import (
+    Supports,
+    distribution_reads,
+    distributions,
+)
+from dpcheck.explore.values.codes import ValueTable
+from dpcheck.explore.values.evaluate import Frame
+from dpcheck.limits import Limits
+from dpcheck.model.evaluation import evaluate, truth
+from dpcheck.model.program import (
+    Assign,
+    AssignCell,
+    Branch,
+    Fail,
+    Forget,
+    Mechanism,
+    Output,
+    Sample,
+    Stop,
+    Unpack,
+)
+from dpcheck.model.values import ArrayValue, Value, value_key, value_text
+from dpcheck.records import dataclass
+
+Environment = Mapping[str, Value]
+Way = tuple["Step", "Way"] | None
+"""The steps to a place, the last one first."""
+
+_MAX_SILENT = 100_000
+"""Statements between two draws or outputs; a run that needs more of them is not followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A draw or an output: its node, the value, and its probability (1 for an output)."""
+
+    node: int
+    value: Value
+    probability: Number
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """Draws and outputs in order, and the product of their probabilities."""
+
+    steps: tuple[Step, ...]
+    probability: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A draw, an output or an end that a run has come to; `branches` were decided on the way."""
+
+    node: int
+    environment: Environment
+    branches: tuple[tuple[int, bool], ...] = ()
+
+
+class ProgramRuns:
+    """The runs of one mechanism."""
+
+    def __init__(self, mechanism: Mechanism, limits: Limits) -> None:
+        """Know which variables are live at each node."""
+        self.nodes, self.entry, self.limits = mechanism.nodes, mechanism.entry, limits
+        self._live = flow_of(mechanism, frozenset()).live
+        self._supports = Supports(ValueTable(limits))
+        self._draws: dict[tuple[object, ...], dict[object, tuple[Value, Number]]] = {}
+
+    def begin(self, inputs: Environment) -> Place | None:
+        """Return the first draw, output or end of a run on an input."""
+        return self._silent(self.entry, inputs)
+
+    def after(self, place: Place, value: Value) -> Place | None:
+        """Return where a run comes to next when a draw gives, or an output shows, the value.
+
+        None where it goes on silently, as far as it is followed.
+        """
+        node = self.nodes[place.node]
+        assert isinstance(node, Sample | Output), "a run stays at an end"
+        environment = place.environment
+        if isinstance(node, Sample):
+            environment = {**environment, node.target: value}
+        return self._silent(node.next, environment)
+
+    def draws(self, place: Place) -> dict[object, tuple[Value, Number]]:
+        """Return what a draw can give, by the keys of values, with probabilities."""
+        node = self.nodes[place.node]
+        assert isinstance(node, Sample), "only a draw draws"
+        names = self.reads(place)
+        key = (place.node, *(value_key(place.environment[name]) for name in names))
+        if key not in self._draws:
+            table = self._supports.table
+            columns = {n: np.array([table.code(place.environment[n])]) for n in names}
+            found = distributions(node.distribution, Frame(1, columns), self._supports)
+            drawn = self._supports.drawn(found)
+            below = self._supports.denominators(found).tolist()[0]
+            self._draws[key] = {
+                value_key(value): (value, number(weight, below))
+                for value, weight in zip(
+                    table.values(drawn.value), drawn.numerators.tolist(), strict=True
+                )
+            }
+        return self._draws[key]
+
+    def shown(self, place: Place) -> Value:
+        """Return the value that an output shows."""
+        node = self.nodes[place.node]
+        assert isinstance(node, Output), "only an output shows a value"
+        return evaluate(node.value, place.environment)
+
+    def reads(self, place: Place) -> tuple[str, ...]:
+        """Return the variables that a draw's distribution, or an output, reads."""
+        match self.nodes[place.node]:
+            case Sample(distribution=distribution):
+                reads = dict.fromkeys(distribution_reads(distribution))
+            case node:
+                reads = dict.fromkeys(node_reads(node))
+        return tuple(name for name in reads if name in place.environment)
+
+    def kind(self, place: Place) -> Literal["draw", "output", "end"]:
+        """Return what a run has come to."""
+        match self.nodes[place.node]:
+            case Sample():
+                return "draw"
+            case Output():
+                return "output"
+            case _:
+                return "end"
+
+    def best(self, inputs: Environment, outputs: Sequence[str], *, ends: bool) -> FoundRun | None:
+        """Return the most probable run that shows just these outputs, and then ends if it `ends`.
+
+        None where there is none, but for runs that go on silently. Raises `LimitReached`.
+        """
+        first, order = self.begin(inputs), count()
+        if first is None:
+            return None
+        waiting: list[tuple[float, int, int, Place, Way]] = []
+        heappush(waiting, (0.0, next(order), 0, first, None))
+        known: set[tuple[object, ...]] = set()
+        while waiting:
+            self.limits.check_time(f"{len(known)} states of runs followed")
+            self.limits.check_states(next(order), "states of runs")
+            cost, _, n_shown, place, way = heappop(waiting)
+            key = n_shown, place.node, *self._live_values(place)
+            if key in known:
+                continue
+            known.add(key)
+            if n_shown == len(outputs) and (not ends or self.kind(place) == "end"):
+                return _found(way)
+            for step in self._steps(place, outputs[n_shown:]):
+                following = self.after(place, step.value)
+                if following is not None:
+                    more = n_shown + (self.kind(place) == "output")
+                    more_cost = cost + _bits(step.probability)
+                    heappush(waiting, (more_cost, next(order), more, following, (step, way)))
+        return None
+
+    def _steps(self, place: Place, wanted: Sequence[str]) -> Iterator[Step]:
+        """Yield the draws, or the output if it is the next one wanted."""
+        match self.kind(place):
+            case "draw":
+                for value, probability in self.draws(place).values():
+                    yield Step(place.node, value, probability)
+            case "output" if wanted and value_text(shown := self.shown(place)) == wanted[0]:
+                yield Step(place.node, shown, 1)
+            case _:
+                pass
+
+    def _live_values(self, place: Place) -> Iterator[object]:
+        for name in self._live[place.node]:
+            if name in place.environment:
+                yield value_key(place.environment[name])
+            else:
+                yield None
+
+    def _silent(self, node: int, environment: Environment) -> Place | None:
+        """Return the next draw, output or end, and what was decided on the way."""
+        known = dict(environment)
+        branches: list[tuple[int, bool]] = []
+        for _ in range(_MAX_SILENT):
+            match self.nodes[node]:
+                case Sample() | Output() | Stop() | Fail():
+                    return Place(node, known, tuple(branches))
+                case Branch() as branch:
+                    is_true = truth(branch.condition, known)
+                    branches.append((node, is_true))
+                    node = branch.then if is_true else branch.orelse
+                    continue
+                case Assign() as made:
+                    known[made.target] = evaluate(made.value, known)
+                case AssignCell() as made:
+                    index = evaluate(made.index, known)
+                    assert isinstance(index, int), "an index was checked"
+                    known[made.cells[index - made.lo]] = evaluate(made.value, known)
+                case Unpack() as made:
+                    parts = evaluate(made.value, known)
+                    items = parts.items if isinstance(parts, ArrayValue) else parts
+                    assert isinstance(items, tuple), "what is unpacked was checked"
+                    known.update(zip(made.targets, items, strict=True))
+                case Forget() as made:
+                    for name in made.targets:
+                        known.pop(name, None)
+            node = made.next
+        return None
+
+
+def _bits(probability: Number) -> float:
+    """Return -log2 of a probability, rounded: the cost of a step."""
+    bounds = float_bounds(probability)
+    return inf if bounds is None or bounds[1] <= 0 else -log2(bounds[1])
+
+
+def _found(way: Way) -> FoundRun:
+    steps: list[Step] = []
+    total: Number = 1
+    while way is not None:
+        step, way = way
+        steps.append(step)
+        total = multiply(total, step.probability)
+    return FoundRun(tuple(reversed(steps)), total)

@@ -1,0 +1,208 @@
+"""Events in words: rules made of few properties of output sequences.
+
+Over the sequences that are possible on some side of a pair, a rule is exact for that pair. Either
+it is the optimal event {p > e^ε q} (sequences with p = e^ε q may be on either side), or it is the
+simplest rule whose event violates the claim; every rule that is shown was confirmed by exact sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, islice
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray
+from dpcheck.check.evidence.float_probabilities import FloatArray
+from dpcheck.check.evidence.paired_rows import Block
+from dpcheck.check.values.amounts import number_amount, ratio_amount
+from dpcheck.check.values.exp_factor import EventGap
+from dpcheck.exact import excess_sign, exp_float_bounds, float_bounds
+from dpcheck.explain.atoms import Atom, Shown, atoms, output_values
+from dpcheck.explain.explanation import Rule
+from dpcheck.explain.inputs import InputCells
+from dpcheck.explain.minimal import Violations
+from dpcheck.limits import Limits
+from dpcheck.model.values import Value
+from dpcheck.records import dataclass
+
+_MAX_SEQUENCES = 4096
+"""With more sequences possible, only single properties are tried."""
+
+_MAX_FOUND = 50
+_MAX_TRIED = 20
+_MAX_THIRDS = 60
+_OR = 0.2
+"""What `or` costs beside its parts: `a and b` is easier to read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A rule that may do: its cost, words, and sequences, [n_sequences]."""
+
+    cost: float
+    text: str
+    bits: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The sequences that are possible for an ordered pair, and their properties.
+
+    `is_inside` and `is_outside` [n_sequences]: of the optimal event, and against it; gaps
+    [n_sequences] are estimates of p - e^ε q.
+    """
+
+    found: Violations
+    gap: EventGap
+    block: Block
+    properties: list[Atom]
+    is_inside: BoolArray
+    is_outside: BoolArray
+    gaps: FloatArray
+    limits: Limits
+
+    def optimal(self) -> tuple[Rule, BoolArray] | None:
+        """Return a rule that is the optimal event, if a short one is: and bits, [n_sequences]."""
+        known = sorted(islice(self._exact(), _MAX_FOUND), key=lambda each: (each.cost, each.text))
+        return self._confirmed(known[0], is_optimal=True) if known else None
+
+    def simplest(self) -> tuple[Rule, BoolArray] | None:
+        """Return the simplest rule whose event violates the claim, and its bits, [n_sequences].
+
+        Of rules that are as simple it is the one with the largest excess.
+        """
+        order = sorted(
+            self._violating(), key=lambda each: (round(2 * each.cost), -self._sum(each), each.text)
+        )
+        for candidate in order[:_MAX_TRIED]:
+            rule = self._confirmed(candidate, is_optimal=False)
+            if rule is not None:
+                return rule
+        return None
+
+    def _sum(self, candidate: Candidate) -> float:
+        return round(float(self.gaps[candidate.bits].sum()), 12)
+
+    def _confirmed(
+        self, candidate: Candidate, *, is_optimal: bool
+    ) -> tuple[Rule, BoolArray] | None:
+        """Return a rule with exact probabilities, if it violates the claim: bits [n_sequences]."""
+        p_sums, q_sums = self.block.sums(candidate.bits)
+        gap = self.block.gap(0, p_sums[0], q_sums[0])
+        if excess_sign(gap.p, gap.q, self.found.factor.epsilon, self.found.delta) <= 0:
+            return None
+        amounts = number_amount(gap.p), number_amount(gap.q), ratio_amount(gap)
+        return Rule(candidate.text, *amounts, is_optimal), candidate.bits
+
+    def _exact(self) -> Iterator[Candidate]:
+        """Yield rules that are the optimal event: of the first shape that has any."""
+        for shape in (self._single, self._pairs, self._triples):
+            known = list(islice(shape(), _MAX_FOUND))
+            self.limits.check_time("events described")
+            if known or len(self.block.sequence) > _MAX_SEQUENCES:
+                yield from known
+                return
+
+    def _is_exact(self, bits: BoolArray) -> bool:
+        """Return whether bits [n_sequences] are the optimal event."""
+        is_enough = not bool((self.is_inside & ~bits).any())
+        return is_enough and not bool((self.is_outside & bits).any())
+
+    def _containing(self, wanted: BoolArray) -> list[Atom]:
+        """Return the properties that all of some sequences have, wanted [n_sequences]."""
+        return [each for each in self.properties if not (wanted & ~each.bits).any()]
+
+    @property
+    def _within(self) -> list[Atom]:
+        """Properties that no sequence against the event has, those of most of the event first."""
+        fit = [each for each in self.properties if not (self.is_outside & each.bits).any()]
+        return sorted(fit, key=lambda each: -int((each.bits & self.is_inside).sum()))
+
+    def _single(self) -> Iterator[Candidate]:
+        for each in self.properties:
+            if self._is_exact(each.bits):
+                yield Candidate(each.cost, each.text, each.bits)
+
+    def _pairs(self) -> Iterator[Candidate]:
+        """Yield `a and b`, of properties that all of the event has, and `a or b`."""
+        for a, b in combinations(self._containing(self.is_inside), 2):
+            if self._is_exact(bits := a.bits & b.bits):
+                yield Candidate(a.cost + b.cost, f"{a.text} and {b.text}", bits)
+        for a, b in combinations(self._within, 2):
+            if self._is_exact(bits := a.bits | b.bits):
+                yield Candidate(a.cost + b.cost + _OR, f"{a.text} or {b.text}", bits)
+
+    def _triples(self) -> Iterator[Candidate]:
+        """Yield `c, or a and b`, and `a or b or c`."""
+        within = self._within[:_MAX_THIRDS]
+        for c in within:
+            rest = self.is_inside & ~c.bits
+            self.limits.check_time("events described")
+            for a, b in combinations(self._containing(rest), 2):
+                if self._is_exact(bits := c.bits | (a.bits & b.bits)):
+                    cost = a.cost + b.cost + c.cost + 2 * _OR
+                    yield Candidate(cost, f"{c.text}, or {a.text} and {b.text}", bits)
+        for a, b, c in combinations(within, 3):
+            if self._is_exact(bits := a.bits | b.bits | c.bits):
+                cost = a.cost + b.cost + c.cost + 3 * _OR
+                yield Candidate(cost, f"{a.text} or {b.text} or {c.text}", bits)
+
+    def _violating(self) -> Iterator[Candidate]:
+        """Yield rules whose estimated gap exceeds δ: single properties, else pairs of them."""
+        if not self.properties:
+            return
+        atoms_of, bits = self.properties, np.array([each.bits for each in self.properties])
+        least = _estimate(self.found) + 1e-12
+        sums = bits @ self.gaps
+        single = np.flatnonzero(sums > least)
+        for i in single.tolist():
+            yield Candidate(atoms_of[i].cost, atoms_of[i].text, atoms_of[i].bits)
+        if len(single) or len(self.block.sequence) > _MAX_SEQUENCES:
+            return
+        both = (bits * self.gaps) @ bits.T.astype(np.float64)
+        either = sums[:, None] + sums[None, :] - both
+        for matrix, word, more in ((both, "and", 0.0), (either, "or", _OR)):
+            for i, j in np.argwhere(np.triu(matrix > least, 1)).tolist():
+                a, b = atoms_of[i], atoms_of[j]
+                joined = a.bits & b.bits if word == "and" else a.bits | b.bits
+                yield Candidate(a.cost + b.cost + more, f"{a.text} {word} {b.text}", joined)
+
+
+def _estimate(found: Violations) -> float:
+    """Return δ, rounded."""
+    bounds = float_bounds(found.delta)
+    return 0.0 if bounds is None else bounds[0]
+
+
+def rules_of(found: Violations, gap: EventGap, cells: InputCells, limits: Limits) -> Rules:
+    """Return what can be said of the sequences of an ordered pair."""
+    block, factor = found.evidence.rows.block_of(gap), found.factor
+    p, q = (np.nan_to_num(chances) for chances in block.chances())
+    bounds = exp_float_bounds(factor.epsilon)
+    is_inside = block.exceeding(factor)
+    is_equal = np.zeros(len(p), np.bool_)
+    if factor.value is not None:
+        is_equal[block.equal_ratio(factor.value, np.arange(len(p)))] = True
+    values = output_values(cells.explored)
+    sequences = [_shown(found, int(k), values) for k in block.sequence]
+    limits.check_time("events described")
+    return Rules(
+        found,
+        gap,
+        block,
+        atoms(sequences),
+        is_inside,
+        ~is_inside & ~is_equal,
+        p - (2.0**1000 if bounds is None else bounds[0]) * q,
+        limits,
+    )
+
+
+def _shown(found: Violations, sequence: int, values: dict[int, Value]) -> Shown:
+    """Return a sequence of the table by its values."""
+    table, text = found.evidence.rows.table, found.evidence.output_text
+    codes = table.outputs(sequence)
+    return Shown(
+        tuple(values[code] for code in codes), tuple(map(text, codes)), int(table.end[sequence])
+    )

@@ -1,0 +1,127 @@
+"""The most probable run with the outputs shown: what each step costs on the left and on the right.
+
+The left's run is repeated on the right with the same draws. A draw costs there what its
+distribution gives the value; the runs part where the right decides a branch otherwise, cannot draw
+the value, or outputs something else.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from dpcheck.check.values.amounts import number_amount
+from dpcheck.check.values.event_text import DIVERGED, GOES_ON
+from dpcheck.exact import Number, divide
+from dpcheck.explain.attribution import factor_amount, probability_in
+from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
+from dpcheck.explain.inputs import InputCells
+from dpcheck.explain.pairs import ShownPair
+from dpcheck.explain.program_runs import FoundRun, Place, ProgramRuns, Step
+from dpcheck.limits import Limits
+from dpcheck.model.program import Mechanism, Output, Sample
+from dpcheck.model.values import value_key, value_text
+from dpcheck.records import replace
+
+
+def traced_run(
+    shown: ShownPair, cells: InputCells, mechanism: Mechanism, limits: Limits
+) -> TracedRun | None:
+    """Return the most probable run from the left with the event's first sequence, or None."""
+    table = shown.found.evidence.rows.table
+    sequence = shown.event.sequences[0]
+    end = int(table.end[sequence])
+    if end == DIVERGED:
+        return None
+    outputs = [shown.seen.chain.observation_text(code) for code in table.outputs(sequence)]
+    runs = ProgramRuns(mechanism, limits)
+    left, right = (cells.environment(state) for state in (shown.left, shown.right))
+    found = runs.best(left, outputs, ends=end != GOES_ON)
+    if found is None:
+        return None
+    p, q = (probability_in(shown, state, sequence) for state in (shown.left, shown.right))
+    steps, is_same = _priced(runs, found, (runs.begin(left), runs.begin(right)))
+    elsewhere = None if is_same or q == 0 else runs.best(right, outputs, ends=end != GOES_ON)
+    kept = [step for step in steps if not _is_equal(step)]
+    return TracedRun(
+        number_amount(divide(found.probability, p)),
+        _folded(kept),
+        _folded([step for step in steps if _is_equal(step)]),
+        () if elsewhere is None else _folded([_plain(runs, step) for step in elsewhere.steps]),
+    )
+
+
+def _is_equal(step: RunStep) -> bool:
+    """Return whether a draw has equal probabilities on both sides."""
+    return step.kind == "draw" and step.factor is not None and step.factor.exact == "1"
+
+
+def _folded(steps: list[RunStep]) -> tuple[RunStep, ...]:
+    """Return equal steps in a row as one, with their number."""
+    return tuple(replace(step, times=sum(1 for _ in group)) for step, group in groupby(steps))
+
+
+def _plain(runs: ProgramRuns, step: Step) -> RunStep:
+    node = runs.nodes[step.node]
+    value, line = value_text(step.value), Line(node.span.source.name, node.span.line)
+    if isinstance(node, Sample):
+        return RunStep(line, "draw", node.target, value, left=number_amount(step.probability))
+    return RunStep(line, "output", "", value)
+
+
+def _priced(
+    runs: ProgramRuns, found: FoundRun, begin: tuple[Place | None, Place | None]
+) -> tuple[list[RunStep], bool]:
+    """Return the steps with what they cost on both sides, and whether the right takes them all."""
+    left, right = begin
+    steps: list[RunStep] = []
+    for step in found.steps:
+        assert left is not None, "the left's own run is followed"
+        made = _plain(runs, step)
+        if right is not None and right.node != left.node:
+            note = _parting(runs, left, right)
+            made, right = replace(made, reads=_different(runs, left, right), note=note), None
+        elif right is not None:
+            made = _step(runs, made, step, left, right)
+            is_over = made.factor is not None and made.factor.exact == "inf"
+            right = None if is_over else runs.after(right, step.value)
+        steps.append(made)
+        left = runs.after(left, step.value)
+    is_same = right is not None and (left is None or right.node == left.node)
+    return steps, is_same
+
+
+def _parting(runs: ProgramRuns, left: Place, right: Place) -> str:
+    """Return where the right side went another way."""
+    for (node, on_left), (_, on_right) in zip(left.branches, right.branches, strict=False):
+        if on_left != on_right:
+            return f"right never gets here (line {runs.nodes[node].span.line})"
+    return "right never gets here"
+
+
+def _different(runs: ProgramRuns, left: Place, right: Place) -> tuple[Difference, ...]:
+    """Return the variables that the left reads next and that have other values on the right."""
+    return tuple(
+        Difference(name, value_text(left.environment[name]), value_text(right.environment[name]))
+        for name in runs.reads(left)
+        if name in right.environment
+        and value_key(left.environment[name]) != value_key(right.environment[name])
+    )
+
+
+def _step(runs: ProgramRuns, made: RunStep, step: Step, left: Place, right: Place) -> RunStep:
+    """Return a step of the left's run at a place where the right is as well."""
+    reads = _different(runs, left, right)
+    if isinstance(runs.nodes[step.node], Output):
+        there = value_text(runs.shown(right))
+        if there == made.value:
+            return made
+        infinite = factor_amount(1, 0)
+        return replace(made, reads=reads, factor=infinite, right_value=there)
+    nothing: tuple[None, Number] = None, 0
+    _, price = runs.draws(right).get(value_key(step.value), nothing)
+    return replace(
+        made,
+        reads=reads,
+        right=number_amount(price),
+        factor=factor_amount(step.probability, price),
+    )

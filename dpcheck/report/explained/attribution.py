@@ -1,0 +1,132 @@
+"""Where a ratio comes from, as rows of tables: by output, by input, by the steps of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dpcheck.check.values.verdicts import Amount
+from dpcheck.explain.explanation import InputStep, Line, OutputStep, RunStep, TracedRun
+from dpcheck.report.characters import visible, width
+from dpcheck.report.explained.amounts import readable
+from dpcheck.report.notation import number_text, shortened
+
+_CAPS = (40, 32, 24, 16, 10, 6)
+"""Characters of a cell, from the widest table to the narrowest."""
+
+_GAP = "  "
+
+
+def table_rows(rows: Sequence[Sequence[str]], room: int) -> list[str]:
+    """Return a table, its first column flush right, in so many characters a row.
+
+    Cells that are too wide for that are cut. Columns without any text below the head are left out.
+
+    >>> table_rows([("line", "draw", "reads"), ("8", "x = 1", ""), ("12", "output y", "")], 30)
+    ['line  draw', '   8  x = 1', '  12  output y']
+    """
+    filled = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
+    for cap in _CAPS:
+        cut = [[_cut(shortened(visible(row[k])), cap) for k in filled] for row in rows]
+        widths = [max(width(row[k]) for row in cut) for k in range(len(filled))]
+        if sum(widths) + len(_GAP) * (len(widths) - 1) <= room:
+            break
+    return [_row(row, widths) for row in cut]
+
+
+def _cut(text: str, cap: int) -> str:
+    return text if width(text) <= cap else f"{text[: cap - 1]}…"
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        " " * (widest - width(cell)) + cell if k == 0 else cell + " " * (widest - width(cell))
+        for k, (cell, widest) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return _GAP.join(padded).rstrip()
+
+
+def line_text(line: Line, file: str) -> str:
+    """Return the number of a line, with its file where it stands in another one.
+
+    >>> line_text(Line("a.dpm", 7), "a.dpm"), line_text(Line("std/survey.dpm", 7), "a.dpm")
+    ('7', 'survey:7')
+    """
+    stem = line.file.rpartition("/")[2].removesuffix(".dpm")
+    return str(line.number) if line.file == file else f"{stem}:{line.number}"
+
+
+def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[str]:
+    """Return the factors of outputs as a table, without steps that are certain on both sides."""
+    rows = [("line", "output", "left", "right", "factor")]
+    for step in steps:
+        if step.left.exact == step.right.exact == "1":
+            continue
+        lines = ", ".join(line_text(line, file) for line in step.lines)
+        shown = "the end" if step.shown is None else f"{step.place} = {step.shown}"
+        chances = number_text(step.left), number_text(step.right)
+        rows.append((lines, shown, *chances, readable(step.factor)))
+    return table_rows(rows, room)
+
+
+def by_input_text(steps: Sequence[InputStep]) -> str:
+    """Return the factors of the changes of inputs, in their order."""
+    texts = [
+        f"{step.change.name}: {step.change.left} -> {step.change.right} gives "
+        f"{readable(step.factor)}"
+        for step in steps
+    ]
+    return ", then ".join(map(visible, texts))
+
+
+def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]:
+    """Yield the rows of a run, and whether each is one of a table, which is not folded."""
+    if run.share.exact != "1":
+        yield f"the most probable one from the left, {readable(run.share)} of this output", False
+    rows = [("line", "draw", "reads", "left", "right", "factor")]
+    rows += [_step_cells(step, file) for step in run.steps]
+    for row in table_rows(rows, room):
+        yield row, True
+    if run.same:
+        yield f"the same on both sides: {_listed(run.same, file)}", False
+    if run.elsewhere:
+        lead = "these draws do not give this output from the right; there, most probable: "
+        yield lead + _listed([each for each in run.elsewhere if each.kind == "draw"], file), False
+
+
+def _step_cells(step: RunStep, file: str) -> tuple[str, str, str, str, str, str]:
+    line = "" if step.line is None else line_text(step.line, file)
+    match step.kind:
+        case "draw":
+            said = f"{step.variable} = {step.value}"
+        case "output":
+            said = f"output {step.value}"
+            said += f" | output {step.right_value}" if step.right_value else ""
+        case "passing":
+            said = step.value
+    times = {1: "", 2: " (twice)"}.get(step.times, f" ({step.times} times)")
+    reads = ", ".join(f"{each.name} = {each.left} | {each.right}" for each in step.reads)
+    factor = step.note or _power(step.factor, step.times)
+    right = "-" if step.note else _chance(step.right)
+    return line, said + times, reads, _chance(step.left), right, factor
+
+
+def _chance(amount: Amount | None) -> str:
+    return "" if amount is None else number_text(amount)
+
+
+def _power(factor: Amount | None, times: int) -> str:
+    """Return the factor of a step that is taken some times."""
+    if factor is None or times == 1:
+        return "" if factor is None else readable(factor)
+    if factor.exact.isdigit():
+        return " * ".join([factor.exact] * times) if times <= 4 else f"{factor.exact}^{times}"
+    return f"({number_text(factor)})^{times}"
+
+
+def _listed(steps: Sequence[RunStep], file: str) -> str:
+    texts = []
+    for step in steps:
+        times = {1: "", 2: ", twice"}.get(step.times, f", {step.times} times")
+        at = "" if step.line is None else f" (line {line_text(step.line, file)}{times})"
+        texts.append(f"{step.variable} = {step.value}{at}")
+    return visible(", ".join(texts))
