@@ -18,6 +18,7 @@ import pytest
 
 from dpcheck.cli import run
 from dpcheck.diagnostics.registry import mistakes_by_code
+from tests.checking import check_text
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted([*GOLDEN.glob("*.dpm"), *GOLDEN.glob("*.args")])
@@ -44,6 +45,13 @@ def printed(case: Path, capsys: pytest.CaptureFixture[str]) -> str:
     text = re.sub(r' time="[0-9.]+"', ' time="0.000"', text)
     text = re.sub(r' timestamp="[^"]+"', ' timestamp="2026-01-01T00:00:00+00:00"', text)
     return text.replace(str(GOLDEN), "GOLDEN")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def everything_is_imported():
+    """Check a text here, so that the workers of all cases find ready what it needs."""
+    check_text((GOLDEN / "verdicts.dpm").read_text("utf-8"))
+    check_text("mechanism {")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -15,6 +15,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.checking import called
+
 SURVEY = """\
 mechanism survey(truth = 3/4) {
   input x in {pos, neg}
@@ -37,7 +39,7 @@ check walk: P>=0 [ F stopped ]
 SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
 
 
-def command(*arguments, cwd=None, **options):
+def process(*arguments, cwd=None, **options):
     """Run dpcheck in a process of its own, as a user would."""
     return subprocess.run(
         [sys.executable, "-m", "dpcheck", *map(str, arguments)],
@@ -68,19 +70,19 @@ def json_of(run):
 
 
 def test_all_as_claimed_ends_with_0(folder):
-    run = command("check", "good.dpm", cwd=folder)
+    run = process("check", "good.dpm", cwd=folder)
     assert (run.returncode, run.stderr) == (0, "")
     assert "holds" in run.stdout
 
 
 def test_a_violated_check_ends_with_1(folder):
-    run = command("check", "wrong.dpm", "good.dpm", cwd=folder)
+    run = called("check", "wrong.dpm", "good.dpm", cwd=folder)
     assert run.returncode == 1
     assert "violated" in run.stdout
 
 
 def test_bad_input_ends_with_2_and_other_files_are_still_checked(folder):
-    run = command("check", folder)
+    run = process("check", folder)
     assert run.returncode == 2
     assert "broken.dpm" in run.stderr
     assert "good.dpm" in run.stdout
@@ -89,7 +91,7 @@ def test_bad_input_ends_with_2_and_other_files_are_still_checked(folder):
 
 def test_a_limit_ends_with_3(folder):
     (folder / "endless.dpm").write_text(ENDLESS, "utf-8")
-    run = command("check", "endless.dpm", "--max-states", "1000", cwd=folder)
+    run = called("check", "endless.dpm", "--max-states", "1000", cwd=folder)
     assert run.returncode == 3
     assert "undecided" in run.stdout
     assert "--max-states" in run.stdout
@@ -97,7 +99,7 @@ def test_a_limit_ends_with_3(folder):
 
 def test_a_violation_outweighs_a_limit(folder):
     (folder / "endless.dpm").write_text(ENDLESS, "utf-8")
-    run = command("check", "endless.dpm", "wrong.dpm", "--max-states", "1000", cwd=folder)
+    run = called("check", "endless.dpm", "wrong.dpm", "--max-states", "1000", cwd=folder)
     assert run.returncode == 1
 
 
@@ -123,7 +125,7 @@ def test_a_violation_outweighs_a_limit(folder):
     ],
 )
 def test_a_wrong_call_ends_with_2_and_words(folder, arguments):
-    run = command(*arguments, cwd=folder)
+    run = called(*arguments, cwd=folder)
     assert run.returncode == 2
     assert run.stderr.strip()
     assert "Traceback" not in run.stderr
@@ -141,7 +143,7 @@ def test_select_matches_names_targets_and_claims(folder):
     )
 
     def claims(pattern):
-        run = command("check", "many.dpm", "--format", "json", "--select", pattern, cwd=folder)
+        run = called("check", "many.dpm", "--format", "json", "--select", pattern, cwd=folder)
         return [result["claim"] for result in json_of(run)["results"]]
 
     assert claims("first*") == ["dp(ln 3)"]
@@ -157,7 +159,7 @@ def test_constants_come_from_the_command_line(folder):
     )
 
     def value(*arguments):
-        run = command("check", "const.dpm", "--format", "json", *arguments, cwd=folder)
+        run = called("check", "const.dpm", "--format", "json", *arguments, cwd=folder)
         return json_of(run)["results"][0]["value"]["exact"]
 
     assert value() == "ln(3)"
@@ -168,23 +170,23 @@ def test_constants_come_from_the_command_line(folder):
 def test_a_constant_of_other_letters_is_offered(tmp_path):
     path = tmp_path / "n.dpm"
     path.write_text("const n = 3\nmechanism m { input x in 0..1 adjacent all output n }\n")
-    assert "did you mean `n`?" in command("check", str(path), "-D", "N=3").stderr
+    assert "did you mean `n`?" in called("check", str(path), "-D", "N=3").stderr
 
 
 def test_quiet_prints_only_what_is_not_as_claimed(folder):
-    assert command("check", "-q", "good.dpm", cwd=folder).stdout == ""
-    assert "violated" in command("check", "-q", "wrong.dpm", cwd=folder).stdout
+    assert called("check", "-q", "good.dpm", cwd=folder).stdout == ""
+    assert "violated" in called("check", "-q", "wrong.dpm", cwd=folder).stdout
 
 
 def test_a_file_named_twice_is_checked_once(folder):
-    run = command("check", "good.dpm", folder / "good.dpm", "--format", "json", cwd=folder)
+    run = called("check", "good.dpm", folder / "good.dpm", "--format", "json", cwd=folder)
     assert len(json_of(run)["results"]) == 1
 
 
 def test_timeout_is_for_each_claim(folder):
     (folder / "slow.dpm").write_text(ENDLESS + TRUE_CLAIM, "utf-8")
     started = time.monotonic()
-    run = command("check", "slow.dpm", "--timeout", "1", "--format", "json", cwd=folder)
+    run = called("check", "slow.dpm", "--timeout", "1", "--format", "json", cwd=folder)
     assert time.monotonic() - started < 60
     verdicts = {result["target"]: result["verdict"] for result in json_of(run)["results"]}
     assert verdicts == {"walk": "undecided", "survey": "holds"}
@@ -195,7 +197,7 @@ def test_timeout_is_for_each_claim(folder):
 
 
 def test_json_follows_its_schema_and_the_language_page(folder):
-    run = command("check", "wrong.dpm", "--format", "json", cwd=folder)
+    run = called("check", "wrong.dpm", "--format", "json", cwd=folder)
     report = json_of(run)
     assert (report["schema"], report["ok"]) == (1, False)
     (result,) = report["results"]
@@ -217,7 +219,7 @@ def test_json_follows_its_schema_and_the_language_page(folder):
 
 def test_json_counts_no_pairs_where_a_limit_kept_the_chain_from_being_finished(folder):
     (folder / "endless.dpm").write_text(ENDLESS, "utf-8")
-    run = command("check", "endless.dpm", "--max-states", "9", "--format", "json", cwd=folder)
+    run = called("check", "endless.dpm", "--max-states", "9", "--format", "json", cwd=folder)
     (result,) = json_of(run)["results"]
     assert (result["states"], result["transitions"], result["neighbor_pairs"]) == (None,) * 3
 
@@ -265,7 +267,7 @@ def test_a_file_that_is_named_like_the_option_is_no_option(folder, capsys):
 
 
 def test_json_lists_mistakes_beside_results(folder):
-    run = command("check", folder, "--format", "json")
+    run = called("check", folder, "--format", "json")
     report = json_of(run)
     assert run.returncode == 2
     assert not report["ok"]
@@ -280,14 +282,14 @@ def test_json_lists_mistakes_beside_results(folder):
 
 
 def test_without_a_terminal_there_is_no_color_and_no_progress(folder):
-    run = command("check", folder)
+    run = process("check", folder)
     assert "\x1b" not in run.stdout + run.stderr
     assert "\r" not in run.stdout + run.stderr
 
 
 def test_an_ascii_terminal_gets_ascii(folder):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    run = command("check", "wrong.dpm", cwd=folder, env=environment)
+    run = process("check", "wrong.dpm", cwd=folder, env=environment)
     assert run.returncode == 1
     assert run.stdout.isascii()
     assert "?" not in run.stdout
@@ -333,7 +335,7 @@ def test_an_interrupt_keeps_the_results_and_ends_with_130(folder):
 def test_a_read_only_directory_is_fine(folder):
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
-        assert command("check", "good.dpm", cwd=folder).returncode == 0
+        assert called("check", "good.dpm", cwd=folder).returncode == 0
     finally:
         folder.chmod(stat.S_IRWXU)
 
@@ -492,7 +494,7 @@ def test_complaints_that_cannot_be_written_keep_the_exit_status(folder, argument
 def test_a_closed_output_keeps_the_exit_status(folder):
     closed = f"{sys.executable} -m dpcheck check {folder} >&-"
     ended = subprocess.run(closed, shell=True, capture_output=True, text=True, check=False)
-    assert ended.returncode == command("check", str(folder)).returncode
+    assert ended.returncode == process("check", str(folder)).returncode
     assert "Traceback" not in ended.stderr
 
 
@@ -502,11 +504,11 @@ def test_a_table_is_written_for_constants_and_within_limits(tmp_path):
         "const n = 3 mechanism m { input x in 0..n adjacent abs(x - x') <= 1"
         " y ~ geometric(x, 1/2) clamped 0..n output y }"
     )
-    small = command("pmf", str(model), "m", "-D", "n=1", "--format", "csv")
+    small = called("pmf", str(model), "m", "-D", "n=1", "--format", "csv")
     assert small.stdout.splitlines()[:2] == ["row,x = 0,0,2/3", "row,x = 0,1,1/3"]
-    assert command("pmf", str(model), "m", "--max-states", "2").returncode == 3
-    assert command("pmf", str(model), "m", "-D", "n").returncode == 2
-    assert command("pmf", str(model), "m", "-D", "k=1").returncode == 2
+    assert called("pmf", str(model), "m", "--max-states", "2").returncode == 3
+    assert called("pmf", str(model), "m", "-D", "n").returncode == 2
+    assert called("pmf", str(model), "m", "-D", "k=1").returncode == 2
 
 
 def test_a_drawing_says_where_it_is_and_replaces_no_other_file(tmp_path):
@@ -515,17 +517,17 @@ def test_a_drawing_says_where_it_is_and_replaces_no_other_file(tmp_path):
     model.write_text(text)
     asked = ("profile", str(model), "--target", "m", "--svg")
     for _ in range(2):  # its own drawing may be replaced
-        drawn = command(*asked, str(drawing))
+        drawn = called(*asked, str(drawing))
         assert drawn.returncode == 0
         assert drawn.stderr == f"dpcheck: wrote {drawing}\n"
     assert drawing.read_text().startswith("<svg")
-    refused = command(*asked, str(model))
+    refused = called(*asked, str(model))
     assert refused.returncode == 2
     assert "error[DP011]" in refused.stderr
     assert model.read_text() == text
-    lost = command(*asked, str(tmp_path / "no" / "x.svg"))
+    lost = called(*asked, str(tmp_path / "no" / "x.svg"))
     assert lost.returncode == 2
     assert "error[DP012]" in lost.stderr
-    several = command("profile", str(model), "--svg", str(drawing))
+    several = called("profile", str(model), "--svg", str(drawing))
     assert several.returncode == 2
     assert "error[DP016]" in several.stderr
