@@ -1,6 +1,6 @@
 """Claims on explored chains come in; verdicts with evidence go out."""
 
-from dpcheck.check.decide import ClaimRejected, decide, decide_arranged
+from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.values.verdicts import (
     Amount,
     Counterexample,
@@ -30,4 +30,5 @@ __all__ = [
     "Violated",
     "decide",
     "decide_arranged",
+    "nothing_asked",
 ]

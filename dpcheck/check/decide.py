@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dpcheck.check.quantities.event_claims import decide_on_sequences
 from dpcheck.check.values.amounts import bound_amount, number_amount
 from dpcheck.check.values.comparisons import as_number, holds
 from dpcheck.check.values.verdicts import (
+    Amount,
     Counterexample,
     Coverage,
     Holds,
@@ -127,6 +128,14 @@ def decide_arranged(
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(own.neighbors.pairs))
         return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
+
+
+def nothing_asked(kind: Literal["check", "refute", "compute"], chosen: str) -> Outcome:
+    """Return the outcome of a claim about some values of a parameter, without the one `chosen`."""
+    vacuity = Vacuity("no value", f"it asks about other values than {chosen}, which was chosen")
+    nothing = Value(Amount("no value asked", "nan"), 0)
+    verdict = nothing if kind == "compute" else Holds()
+    return Outcome(verdict, Coverage(0, 0), (vacuity,))
 
 
 def selected_states(truths: Truths, at: At | None) -> IntArray:

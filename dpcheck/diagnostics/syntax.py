@@ -169,10 +169,6 @@ Right: output "if"            check m: P>=1/2 [ X output = "R" ]
 
 
 _NOT_YET: Final = {
-    "param": (
-        "claims about all values of a parameter are",
-        "ask for some of them, as in `for a in {1/4, 1/2} { check m(alpha = a): dp(-ln a) }`",
-    ),
     "query": (
         "queries that an analyst chooses are",
         "fix them beforehand: `public c in S` before the first statement",

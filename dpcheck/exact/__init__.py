@@ -1,5 +1,6 @@
 """Exact numbers come in; decided comparisons, ℚ(e^r) and budgets r + Σ m_i ln a_i go out."""
 
+from dpcheck.exact import parametric
 from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, floor_of_quotient, log
 from dpcheck.exact.comparison import (
     Excess,
@@ -12,6 +13,7 @@ from dpcheck.exact.comparison import (
 )
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
 from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, exp_float_bounds, float_bounds
+from dpcheck.exact.line import Line, ParamEnd, ParamInterval, line_of
 from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.exact.matrices import convolution, integer_product
 from dpcheck.exact.number import (
@@ -36,6 +38,8 @@ from dpcheck.exact.number import (
     sign,
     subtract,
 )
+from dpcheck.exact.param import Param
+from dpcheck.exact.parametric import ParamBudget, ParamError, ParamNumber, growth_of, param_text
 from dpcheck.exact.polynomial import (
     ExpPolynomial,
     Whole,
@@ -43,6 +47,7 @@ from dpcheck.exact.polynomial import (
     whole_gcd,
     whole_lcm,
 )
+from dpcheck.exact.roots import Region, Root, complement, everywhere, joined, where_sign
 from dpcheck.exact.text import decimal, decimal_17, enclosure, exact_text, exp_text
 
 __all__ = [
@@ -54,9 +59,18 @@ __all__ = [
     "ExpNumber",
     "ExpPolynomial",
     "IrrationalExponential",
+    "Line",
     "LogOf",
     "Number",
+    "Param",
+    "ParamBudget",
+    "ParamEnd",
+    "ParamError",
+    "ParamInterval",
+    "ParamNumber",
     "Rational",
+    "Region",
+    "Root",
     "TooLarge",
     "Whole",
     "absolute",
@@ -69,11 +83,13 @@ __all__ = [
     "compare_epsilon",
     "compare_ratio",
     "compare_values",
+    "complement",
     "convolution",
     "decimal",
     "decimal_17",
     "divide",
     "enclosure",
+    "everywhere",
     "exact_quotient",
     "exact_text",
     "excess",
@@ -86,16 +102,22 @@ __all__ = [
     "floor",
     "floor_of_quotient",
     "from_parts",
+    "growth_of",
     "integer_product",
+    "joined",
+    "line_of",
     "log",
     "multiply",
     "negate",
     "number",
+    "param_text",
+    "parametric",
     "power",
     "rational",
     "sign",
     "solve_linear",
     "subtract",
+    "where_sign",
     "whole_gcd",
     "whole_lcm",
     "within",

@@ -5,9 +5,10 @@ Every claim carries `text`, the claim as the user wrote it with loop variables f
 
 from __future__ import annotations
 
+from operator import and_
 from typing import Literal
 
-from dpcheck.exact import Budget, Number
+from dpcheck.exact import Budget, ExpNumber, Line, Number, Param, Region, everywhere, joined
 from dpcheck.logic.formulas import PathFormula, StateFormula
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -138,6 +139,28 @@ class QuantityValue:
 
 
 Claim = FormulaClaim | PrivacyClaim | QuantityClaim | QuantityComparison | QuantityValue
+
+
+@dataclass(frozen=True, slots=True)
+class ForAll:
+    """A claim is about all values of a parameter for which some numbers have some signs.
+
+    Numbers stand in the claim as they are at the stand-in (see `exact.param`); its budgets are
+    `ParamBudget` or sums of logarithms. With `is_exponential` all are functions of exp(q·eps).
+    `has_low`, `has_high`: the least and greatest value of the interval are among those asked.
+    """
+
+    param: Param
+    is_exponential: bool
+    span: Span
+    part: tuple[tuple[ExpNumber, tuple[int, ...]], ...] = ()
+    has_low: bool = False
+    has_high: bool = False
+
+    def asked(self, line: Line) -> Region:
+        """Return the values strictly inside of the interval that are asked about."""
+        conditions = [line.where(value, signs) for value, signs in self.part]
+        return joined(and_, [everywhere(True, line.low, line.high), *conditions])
 
 
 @dataclass(frozen=True, slots=True)

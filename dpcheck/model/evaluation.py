@@ -13,7 +13,15 @@ from itertools import product
 from typing import Literal, assert_never
 
 from dpcheck import exact
-from dpcheck.exact import Budget, ExpNumber, Rational
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    ParamBudget,
+    ParamError,
+    ParamNumber,
+    Rational,
+    parametric,
+)
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -47,6 +55,7 @@ FaultKind = Literal[
     "lengths differ",
     "too large",
     "no exact value",
+    "parameter",
 ]
 
 MAX_BITS = 4_000_000
@@ -61,7 +70,10 @@ MAX_ITEMS = 100_000
 LONG = 60
 """A number of more characters than this is not written out in a title."""
 
-Quantity = int | Rational | ExpNumber | Budget
+Quantity = int | Rational | ExpNumber | ParamNumber | Budget
+
+OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum"})
+"""Operators that apply to what depends on a `param`."""
 
 
 class Fault(Exception):
@@ -94,10 +106,23 @@ def apply(op: Operator, args: Sequence[Value]) -> Value:
     >>> apply("^", (2, -1)), apply("div", (-7, 2)), apply("=", (True, 1))
     (1/2, -4, False)
     """
+    if op not in OF_PARAMS:
+        for arg in args:
+            if isinstance(arg, ParamNumber | ParamBudget):
+                raise _no_value(op, arg)
     try:
         return _OPERATIONS[op](args)
     except exact.TooLarge as error:
         raise Fault("too large", str(error), args) from None
+    except ParamError as error:
+        raise Fault("parameter", str(error), args) from None
+
+
+def _no_value(op: Operator, value: ParamNumber | ParamBudget) -> Fault:
+    """Return the fault of an operation that needs a value where nobody has chosen one."""
+    name, text = value.param.name, value_text(value)
+    what = f"`{name}`" if text == name else f"`{text}`, which depends on `{name}`,"
+    return Fault("parameter", f"`{op}` needs a value, and {what} has none before it is chosen", ())
 
 
 def evaluate(expr: Expr, environment: Mapping[str, Value]) -> Value:
@@ -263,6 +288,8 @@ def _boolean(value: Value, symbol: str) -> bool:
 
 
 def _number(value: Value, symbol: str) -> Number:
+    if isinstance(value, ParamNumber):
+        raise ParamError(f"{symbol} needs a value, and `{value_text(value)}` has none")
     if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
         raise _wrong(f"`{symbol}`", "a number", value)
     return value
@@ -276,7 +303,7 @@ def _rational(value: Value, symbol: str) -> int | Rational:
 
 
 def _quantity(value: Value, symbol: str) -> Quantity:
-    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber | Budget):
+    if isinstance(value, bool) or not isinstance(value, Quantity):
         raise _wrong(f"`{symbol}`", "a number", value)
     return value
 
@@ -301,11 +328,16 @@ def _bits(number: Quantity) -> int:
             return 0
 
 
-def _arithmetic(symbol: str, left: Value, right: Value) -> Value:
+_PARAMETRIC = (ParamNumber, ParamBudget)
+
+
+def _arithmetic(symbol: Literal["+", "-", "*"], left: Value, right: Value) -> Value:
     """Return `left symbol right` for `+ - *` on numbers and budgets."""
     a, b = _quantity(left, symbol), _quantity(right, symbol)
     if type(a) is int and type(b) is int and symbol != "*":
         return a + b if symbol == "+" else a - b
+    if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
+        return parametric.combined(symbol, a, b)
     if isinstance(a, Budget) or isinstance(b, Budget):
         return _budget_arithmetic(symbol, a, b)
     if symbol == "*":
@@ -326,6 +358,7 @@ def _budget_arithmetic(symbol: str, a: Quantity, b: Quantity) -> Value:
         if isinstance(factor, Budget | ExpNumber):
             title = f"a budget is multiplied by rational numbers only, not by {described(factor)}"
             raise Fault("wrong kind", title, (a, b))
+        assert not isinstance(factor, ParamNumber), "its own arithmetic multiplies it"
         return simplest(_budget(budget, "`*`") * factor)
     first, second = _budget(a, f"`{symbol}` on a budget"), _budget(b, f"`{symbol}` on a budget")
     return simplest(first + second if symbol == "+" else first - second)
@@ -333,7 +366,7 @@ def _budget_arithmetic(symbol: str, a: Quantity, b: Quantity) -> Value:
 
 def _budget(quantity: Quantity, what: str) -> Budget:
     match quantity:
-        case ExpNumber():
+        case ExpNumber() | ParamNumber():
             raise _wrong(what, "a rational number or a budget", quantity)
         case Budget():
             return quantity
@@ -353,7 +386,10 @@ def simplest(budget: Budget) -> Value:
 
 def _divide(symbol: str, left: Value, right: Value) -> Value:
     """Return the exact quotient; a budget is divided by rational numbers only."""
-    a, b = _quantity(left, symbol), _number(right, symbol)
+    a, b = _quantity(left, symbol), _quantity(right, symbol)
+    if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
+        return parametric.combined("/", a, b)
+    b = _number(right, symbol)
     if b == 0:
         title = f"division by zero: {value_text(a)} / 0"
         raise Fault("division by zero", title, (left, right))
@@ -388,6 +424,8 @@ def _floor_of_quotient(left: Quantity, right: Quantity) -> Value:
 
 def _power(base: Value, exponent: Value) -> Value:
     """Return `base ^ exponent`, for an integer exponent of a reasonable size."""
+    if isinstance(base, ParamNumber) and isinstance(exponent, int):
+        return parametric.raised(base, exponent, MAX_BITS)
     b = _number(base, "^")
     if isinstance(exponent, bool) or not isinstance(exponent, int):
         title = f"the exponent of `^` must be an integer, not {described(exponent)}"
@@ -411,11 +449,15 @@ def _power(base: Value, exponent: Value) -> Value:
 
 def _negative(value: Value) -> Value:
     quantity = _quantity(value, "-")
+    if isinstance(quantity, ParamNumber):
+        return parametric.negative(quantity)
     return -quantity if isinstance(quantity, Budget) else exact.negate(quantity)
 
 
 def _logarithm(value: Value) -> Value:
     """Return `ln value`, a budget, for a positive number c·e^r with rational c and r."""
+    if isinstance(value, ParamNumber):
+        return parametric.logarithm_of(value)
     number = _number(value, "ln")
     if exact.sign(number) <= 0:
         title = f"`ln` needs a positive number, not {value_text(number)}"
@@ -436,6 +478,8 @@ def _short(value: Value) -> str:
 def _exponential(value: Value) -> Value:
     """Return `exp value`, where it is c·e^r with rational c and r."""
     quantity = _quantity(value, "exp")
+    if isinstance(quantity, _PARAMETRIC):
+        return parametric.exponential_of(quantity)
     try:
         return _budget(quantity, "`exp`").exp()
     except exact.IrrationalExponential:
@@ -454,7 +498,7 @@ def _compare(left: Value, right: Value, symbol: str) -> int:
     if isinstance(a, Budget) or isinstance(b, Budget):
         what = f"comparing with a budget by `{symbol}`"
         return _budget(a, what).compare(_budget(b, what))
-    return exact.compare(a, b)
+    return exact.compare(_number(a, symbol), _number(b, symbol))
 
 
 def _rounded(symbol: Literal["floor", "ceil"], value: Value) -> Value:
@@ -463,7 +507,8 @@ def _rounded(symbol: Literal["floor", "ceil"], value: Value) -> Value:
         below = symbol == "floor"
         part = exact.floor_of_quotient(quantity if below else -quantity, Budget.of(1))
         return part if below else -part
-    return exact.floor(quantity) if symbol == "floor" else exact.ceil(quantity)
+    number = _number(quantity, symbol)
+    return exact.floor(number) if symbol == "floor" else exact.ceil(number)
 
 
 def _magnitude(value: Value) -> Value:

@@ -760,11 +760,22 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """`(low, high]`, each end in a bracket that takes it in or in a parenthesis that does not."""
+
+    low: Expression
+    high: Expression
+    has_low: bool
+    has_high: bool
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Constant:
-    """`const name = value`."""
+    """`const name = value`; or `param name in interval`, a value that nobody has chosen."""
 
     name: Identifier
-    value: Expression
+    value: Expression | Interval
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
@@ -819,8 +830,17 @@ QuestionKind = Literal["check", "refute", "compute"]
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """`for name in interval`: the values of a `param` that a question is about."""
+
+    name: Identifier
+    interval: Interval
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """`check "title" target at condition : claim`, or `refute`, or `compute`.
+    """`check "title" target for part at condition : claim`, or `refute`, or `compute`.
 
     `kind_span` is the word. The claim is a formula, a call of `dp`, a quantity, or a comparison
     with a quantity; `at` is a state formula or a member of a family.
@@ -829,6 +849,7 @@ class Question:
     kind: QuestionKind
     title: str | None
     target: Target
+    part: Part | None
     at: Expression | None
     claim: Expression
     kind_span: Span = field(compare=False, repr=False, kw_only=True)

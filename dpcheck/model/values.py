@@ -2,6 +2,8 @@
 
 Numbers are `int`, non-integral rationals (`fmpq`), or elements of ℚ(e^r) outside ℚ (`ExpNumber`);
 `dpcheck.exact` makes them and keeps them in this normal form, so equal numbers are equal objects.
+What depends on a `param` is a `ParamNumber` or a `ParamBudget`: weights, budgets and bounds take
+it, everything else refuses it.
 Python's `True == 1` must never leak: compare values with `same_value` and key them by `value_key`.
 """
 
@@ -9,7 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator
 
-from dpcheck.exact import Budget, ExpNumber, Rational, exact_text
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    ParamBudget,
+    ParamNumber,
+    Rational,
+    exact_text,
+    param_text,
+)
 from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
 
@@ -67,6 +77,7 @@ Value = (
     | int
     | Rational
     | ExpNumber
+    | ParamNumber
     | Budget
     | Symbol
     | DistributionName
@@ -143,6 +154,8 @@ def value_text(value: Value, taken: Container[str] = ()) -> str:
             return f"{value_text(items[0])}..{value_text(items[-1])}"
         case SetValue(items=items):
             return f"{{{_listed(items, taken)}}}"
+        case ParamNumber() | ParamBudget():
+            return param_text(value)
         case _:
             return exact_text(value)
 

@@ -176,6 +176,27 @@ class Builder:
         """`const name = value`."""
         return s.Constant(self._identifier(name), value, span=span)
 
+    def param(self, span: Span, name: Token, interval: s.Interval) -> s.Constant:
+        """`param name in interval`."""
+        return s.Constant(self._identifier(name), interval, span=span)
+
+    def param_above(self, span: Span, name: Token, low: s.Expression) -> s.Constant:
+        """`param name > low`."""
+        high = s.Name("inf", span=low.span)
+        interval = s.Interval(low, high, has_low=False, has_high=False, span=low.span)
+        return s.Constant(self._identifier(name), interval, span=span)
+
+    def interval(
+        self, span: Span, opening: Token, low: s.Expression, high: s.Expression, closing: Token
+    ) -> s.Interval:
+        """`(low, high]`."""
+        has_low, has_high = opening.type == "OPEN_BRACKET", closing.type == "CLOSE_BRACKET"
+        return s.Interval(low, high, has_low, has_high, span=span)
+
+    def part(self, span: Span, name: Token, interval: s.Interval) -> s.Part:
+        """`for name in interval`."""
+        return s.Part(self._identifier(name), interval, span=span)
+
     def function(
         self, span: Span, name: Token, parameters: list[Token], body: s.Expression
     ) -> s.Function:
@@ -202,14 +223,16 @@ class Builder:
         kind: Token,
         title: Token | None,
         target: s.Target,
+        part: s.Part | None,
         at: s.Expression | None,
         claim: s.Expression,
     ) -> s.Question:
-        """`check "title" target at condition : claim`."""
+        """`check "title" target for part at condition : claim`."""
         return s.Question(
             cast(s.QuestionKind, kind.text),
             None if title is None else title.text[1:-1],
             target,
+            part,
             at,
             claim,
             kind_span=self._place(kind),

@@ -107,7 +107,7 @@ def innermost_openers(tokens: list[Token]) -> list[int | None]:
     closers = frozenset(CLOSER_OF.values())
     for i, token in enumerate(tokens):
         found.append(stack[-1] if stack else None)
-        if token.type in ("MECHANISM", "CHAIN", "CONST", "FUN", "DIST", "IMPORT"):
+        if token.type in ("MECHANISM", "CHAIN", "CONST", "PARAM", "FUN", "DIST", "IMPORT"):
             stack.clear()
         elif token.type in CLOSER_OF or token.type == "PATTERN_OPEN":
             stack.append(i)

@@ -43,7 +43,7 @@ END = "$END"
 
 ITEM_WORDS = frozenset(
     {
-        *("CONST", "FUN", "DIST", "IMPORT", "MECHANISM", "CHAIN"),
+        *("CONST", "PARAM", "FUN", "DIST", "IMPORT", "MECHANISM", "CHAIN"),
         *("CHECK", "REFUTE", "COMPUTE"),
     }
 )
@@ -65,7 +65,7 @@ AFTER_BREAK = frozenset(
 )
 """Terminals before which `break` is a statement, and no name that is assigned or indexed."""
 
-RESERVED_WORDS = frozenset({"param", "query", "unbounded"})
+RESERVED_WORDS = frozenset({"query", "unbounded"})
 
 POLICY_TOKENS = frozenset(policy.upper() for policy in POLICIES)
 """The kinds of tokens that are the words of policies."""
@@ -259,9 +259,12 @@ def _mark_operators(tokens: list[Token], source: SourceText, mistakes: list[Mist
         kind = token.type
         if kind in ("CHECK", "REFUTE", "COMPUTE"):
             formula_from, depth = _after_target(tokens, i), 0
-        elif kind in ITEM_WORDS or kind == "SEMICOLON" or (kind == "FOR" and depth == 0):
+        elif kind in ITEM_WORDS:
             formula_from = None
         if formula_from is None or i < formula_from:
+            continue
+        if kind == "SEMICOLON" or (kind == "FOR" and depth == 0):
+            formula_from = None
             continue
         depth += (kind in CLOSER_OF) - (kind in CLOSER_OF.values())
         if depth < 0:
@@ -343,13 +346,20 @@ def _after_target(tokens: list[Token], i: int) -> int:
         return start
     i += 1
     if tokens[i].type == "OPEN":
-        depth = 0
-        while True:
-            kind = tokens[i].type
-            depth += (kind == "OPEN") - (kind == "CLOSE")
-            if kind == END or kind in ITEM_WORDS:
-                return start
-            i += 1
-            if depth == 0:
-                break
-    return i
+        i = _after_brackets(tokens, i, {"OPEN": "CLOSE"})
+    if [token.type for token in tokens[i : i + 3]] == ["FOR", "NAME", "IN"]:
+        i = _after_brackets(tokens, i + 3, CLOSER_OF)  # `for alpha in (0, 1/2]`
+    return i or start
+
+
+def _after_brackets(tokens: list[Token], i: int, closer_of: dict[str, str]) -> int:
+    """Return where the brackets end that open at i; 0 if they do not."""
+    depth = 0
+    while True:
+        kind = tokens[i].type
+        depth += (kind in closer_of) - (kind in closer_of.values())
+        if kind == END or kind in ITEM_WORDS:
+            return 0
+        i += 1
+        if depth <= 0:
+            return i

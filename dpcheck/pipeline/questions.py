@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from math import inf
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check import ClaimRejected, decide, decide_arranged
+from dpcheck.check import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
@@ -19,6 +19,7 @@ from dpcheck.explore.explored import measured
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.model.atoms import Measure
 from dpcheck.model.program import Target
+from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.witnesses import Heading, witnessed
 from dpcheck.records import dataclass, field, replace
@@ -131,25 +132,12 @@ def answered(
 
     try:
         limits.check_time("the work on this claim had not begun")
-        explored = explorations.explored(check, limits)
-        chain = labelled(explored, check.atoms) if check.atoms else explored.chain
-        measures = measures_of(explored, check, chain.n_states)
-        parts = _parts(check, chain, explorations, limits)
-        if parts:
-            outcome = decide_arranged(
-                parts,
-                [part.target.title for part in check.parts],
-                check.claim,
-                at=check.at,
-                span=check.span,
-                limits=limits,
-                measures=measures,
-            )
-        else:
-            outcome = decide(chain, check.claim, at=check.at, limits=limits, measures=measures)
+        ready = _ready(check, explorations, limits)
+        explored = ready.explored
+        outcome, shown = _outcome(ready, limits)
         explanation = None
         if detail != "none" and check.kind == "check" and isinstance(outcome.verdict, Violated):
-            explanation = _explained(check, outcome, explored, chain, parts, limits, detail)
+            explanation = _explained(shown, outcome, limits, detail)
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
@@ -177,24 +165,104 @@ def answered(
         raise
     else:
         told = replace(answer(outcome), explanation=explanation)
-        yield from witnessed(told, check, chain, parts, heading, limits)
+        yield from witnessed(told, shown.check, shown.chain, shown.parts, heading, limits)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A claim with the chain it is about; `parts` are those of an arrangement."""
+
+    check: ResolvedCheck
+    explored: Explored
+    chain: Chain
+    parts: Sequence[tuple[Chain, int, int]]
+
+
+def _ready(check: ResolvedCheck, explorations: Explorations, limits: Limits) -> _Ready:
+    """Return a claim with its chain, labelled; raises `MistakesFound` or `LimitReached`."""
+    explored = explorations.explored(check, limits)
+    chain = labelled(explored, check.atoms) if check.atoms else explored.chain
+    return _Ready(check, explored, chain, _parts(check, chain, explorations, limits))
+
+
+def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
+    """Return the outcome of a claim, and the claim that its counterexample is about.
+
+    That is another one for a claim about all values of a parameter: the same for one value.
+    """
+    check, at_values = ready.check, dict[Value, _Ready]()
+    if check.for_all is None:
+        return _decided(ready, limits), ready
+    from dpcheck.check.all_values.decide import decide_for_all
+
+    def at_value(value: Value) -> Outcome:
+        at_values[value] = _at_value(check, value, limits)
+        return _decided(at_values[value], limits)
+
+    chain = ready.chain
+    for part, distance, _ in ready.parts:  # one, of a group: compositions are refused
+        from dpcheck.check.arrangements import at_distance
+
+        chain = at_distance(part, distance, limits)
+    vanishing = tuple(ready.explored.table.weights.vanishing)
+    outcome = decide_for_all(
+        chain, check.claim, check.at, check.for_all, vanishing, at_value, limits
+    )
+    shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
+    return outcome, ready if shown_at is None else at_values[shown_at]
+
+
+def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> _Ready:
+    """Return the claim for one value of its parameter; raises `ClaimRejected` with its mistake."""
+    assert check.chosen is not None, "a parameter can be chosen"
+    resolved = check.chosen(value)
+    mistakes: Sequence[Mistake] = [m for m in resolved.mistakes if m.severity == "error"]
+    if not mistakes:
+        (one,) = resolved.checks
+        try:
+            return _ready(one, Explorations(), limits)
+        except MistakesFound as found:
+            mistakes = found.mistakes
+    raise ClaimRejected(mistakes[0])
+
+
+def _decided(ready: _Ready, limits: Limits) -> Outcome:
+    """Return the outcome of a claim that depends on no parameter."""
+    check, chain = ready.check, ready.chain
+    if check.leaves_out is not None:
+        return nothing_asked(check.kind, check.leaves_out)
+    measures = measures_of(ready.explored, check, chain.n_states)
+    if not ready.parts:
+        return decide(chain, check.claim, at=check.at, limits=limits, measures=measures)
+    return decide_arranged(
+        ready.parts,
+        [part.target.title for part in check.parts],
+        check.claim,
+        at=check.at,
+        span=check.span,
+        limits=limits,
+        measures=measures,
+    )
 
 
 def _explained(
-    check: ResolvedCheck,
-    outcome: Outcome,
-    explored: Explored,
-    chain: Chain,
-    parts: Sequence[tuple[Chain, int, int]],
-    limits: Limits,
-    detail: Detail,
+    ready: _Ready, outcome: Outcome, limits: Limits, detail: Detail
 ) -> Explanation | None:
     """Return why a claim is violated: what can be said in the time that is left for it."""
     from dpcheck.explain.explain import explain, short_limits
     from dpcheck.explain.subject import Subject
 
+    check = ready.check
+    if check.for_all is not None:
+        return None  # no value is rational where it is violated
     subject = Subject(
-        check.claim, check.at, check.target, explored, chain, short_limits(limits), parts
+        check.claim,
+        check.at,
+        check.target,
+        ready.explored,
+        ready.chain,
+        short_limits(limits),
+        ready.parts,
     )
     try:
         return explain(subject, outcome, detail)

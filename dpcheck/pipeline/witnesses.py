@@ -97,12 +97,17 @@ def _witness(
     limits: Limits,
 ) -> str:
     from dpcheck.check.arrangements import arranged
-    from dpcheck.witness import Asking, witness_text
+    from dpcheck.witness import Asking, lacking_text, witness_text
 
+    if check.for_all is not None:
+        return lacking_text(heading.fields, "the claim is about all values of a `param`")
+    known, fields = answer.outcome.all_values, heading.fields
+    if known is not None:
+        fields = {**fields, "value": f"{known.param} = {known.sample}"}
     runs = arranged(parts, limits)
     is_composed = len(runs) > 1 or any(run.times > 1 for run in runs)
     asking = Asking(
-        heading.fields,
+        fields,
         check.claim,
         check.at,
         runs[0].chain if runs else chain,

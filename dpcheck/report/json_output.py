@@ -10,6 +10,7 @@ import re
 from typing import Any, assert_never
 
 from dpcheck.check.values.verdicts import (
+    AllValues,
     Amount,
     Cell,
     Counterexample,
@@ -19,9 +20,11 @@ from dpcheck.check.values.verdicts import (
     Table,
     Undecided,
     Value,
+    Verdict,
     Violated,
 )
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.exact import ParamEnd
 from dpcheck.records import fields
 from dpcheck.report.answers import OPTIONS, Answer, Change, Summary
 from dpcheck.report.explained.json_object import explanation_object
@@ -104,7 +107,8 @@ def _result(answer: Answer) -> dict[str, Any]:
             option = limit.advice or OPTIONS.get(limit.kind, "")
             result["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
         case Value(amount=amount, table=table):
-            result["value"] = amount_object(amount)
+            if outcome.all_values is None:
+                result["value"] = amount_object(amount)
             if table is not None:
                 result["table"] = table_object(table)
         case Holds():
@@ -113,6 +117,8 @@ def _result(answer: Answer) -> dict[str, Any]:
             assert_never(never)
     if outcome.value is not None:
         result.setdefault("value", amount_object(outcome.value))
+    if outcome.all_values is not None:
+        result.update(_all_values(outcome.all_values, answer.outcome.verdict))
     if outcome.beside:
         result["beside"] = [
             {
@@ -122,6 +128,31 @@ def _result(answer: Answer) -> dict[str, Any]:
             for each in outcome.beside
         ]
     return result
+
+
+def _all_values(known: AllValues, verdict: Verdict) -> dict[str, Any]:
+    """Return for which values of a parameter a claim fails, or the pieces of a quantity."""
+    values: dict[str, Any] = {"param": known.param, "in": known.asked}
+    if isinstance(verdict, Value):
+        pieces = [{"in": each.interval.text, "exact": each.exact} for each in known.pieces]
+        return {"values": values, "pieces": pieces}
+    values["fails_for"] = [
+        {
+            "from": _param_end(interval.low),
+            "to": _param_end(interval.high),
+            "open": [interval.low.is_open, interval.high.is_open],
+        }
+        for interval in known.fails_for
+    ]
+    if known.sample is not None:
+        values["sample"] = known.sample
+    return {"values": values}
+
+
+def _param_end(end: ParamEnd) -> dict[str, str]:
+    if end.exact is not None:
+        return {"exact": end.exact, "decimal": end.decimal}
+    return {"root_of": end.equation or "", "decimal": end.decimal}
 
 
 def _counterexample(found: Counterexample) -> dict[str, Any]:

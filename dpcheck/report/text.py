@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import assert_never
 
 from dpcheck.check.values.verdicts import (
+    AllValues,
     Counterexample,
     Holds,
     Undecided,
@@ -39,6 +40,7 @@ from dpcheck.report.tables import aligned_lines, beside_text, table_lines
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
 _HANG = 8
 _RUNS_SHOWN = 5
+_INTERVALS_SHOWN = 6
 _CRASHES_SHOWN = 3
 
 
@@ -117,7 +119,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
     match verdict:
         case Holds():
             word = "holds" if answer.is_as_claimed else "holds, yet it is to be refuted"
-            yield said(Piece(word, role), *_quantity(answer), *_beside(answer))
+            yield said(Piece(word, role), *_quantity(answer), *_values(answer), *_beside(answer))
         case Value(amount=amount, table=None):
             yield said(Piece(amount_text(amount), "number"), *_beside(answer))
         case Value(table=table):
@@ -127,12 +129,14 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
         case Violated(counterexample=counterexample) if answer.is_as_claimed:
             quantity = _quantity(answer)
             why = "" if quantity and not counterexample.probabilities else in_short(counterexample)
-            yield said(Piece("violated, as claimed", role), *quantity, f": {why}" if why else "")
+            words = (*_values(answer), *quantity, f": {why}" if why else "")
+            yield said(Piece("violated, as claimed", role), *words)
         case Violated(counterexample=counterexample):
             yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
             if answer.explanation is None:
-                yield from _in_full(counterexample)
+                yield from _in_full(counterexample, _value_rows(answer))
             else:
+                yield from _rows(_value_rows(answer), len("probability"))
                 yield from explanation_lines(answer.explanation, answer.file)
         case Undecided():
             yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")
@@ -172,6 +176,41 @@ def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
     return (": it is ", Piece(amount_text(value), "number"))
 
 
+def _values(answer: Answer) -> tuple[Piece, ...]:
+    """Return for which values of a parameter a claim holds, or fails and where that is shown."""
+    known = answer.outcome.all_values
+    if known is None:
+        return ()
+    if not known.fails_for:
+        return (Piece(f" for all {known.param} in {known.asked}", "faint"),)
+    at = "" if known.sample is None else f", at {known.sample}"
+    return (Piece(f" for {known.param} in {_intervals(known)}{at}", "plain"),)
+
+
+def _value_rows(answer: Answer) -> list[tuple[str, str, Role]]:
+    """Return the exact set of values for which a claim fails, and which one is shown."""
+    known = answer.outcome.all_values
+    if known is None:
+        return []
+    rows: list[tuple[str, str, Role]] = [("for", f"{known.param} in {_intervals(known)}", "number")]
+    roots = {
+        end.text: end.equation
+        for interval in known.fails_for
+        for end in (interval.low, interval.high)
+        if end.equation is not None
+    }
+    rows += [("where", f"{text} is a root of {root}", "faint") for text, root in roots.items()]
+    if known.sample is not None:
+        rows.append(("shown at", f"{known.param} = {known.sample}", "plain"))
+    return rows
+
+
+def _intervals(known: AllValues) -> str:
+    texts = [interval.text for interval in known.fails_for[:_INTERVALS_SHOWN]]
+    n_more = len(known.fails_for) - len(texts)
+    return " and ".join(texts) + (f" and {n_more} more" if n_more else "")
+
+
 def _beside(answer: Answer) -> tuple[Piece, ...]:
     return (Piece(beside_text(answer.outcome.beside), "faint"),)
 
@@ -209,9 +248,12 @@ def _failing(found: Counterexample) -> str:
     return requirement_text(found.requirement, found.sides)
 
 
-def _in_full(found: Counterexample) -> Iterator[Line]:
-    """Yield a counterexample in full: states, event, probabilities, ratio, excess, runs."""
-    rows: list[tuple[str, str, Role]] = []
+def _in_full(found: Counterexample, values: Sequence[tuple[str, str, Role]]) -> Iterator[Line]:
+    """Yield a counterexample in full: states, event, probabilities, ratio, excess, runs.
+
+    `values` are rows of a claim with a parameter that stand before it.
+    """
+    rows = list(values)
     if event := event_text(found.event):
         rows.append(("event", event, "plain"))
     if found.probabilities:
@@ -226,7 +268,13 @@ def _in_full(found: Counterexample) -> Iterator[Line]:
     if found.excess is not None:
         rows.append(("excess", f"{amount_text(found.excess)} over the budget", "number"))
     rows += _runs(found)
-    column = max(width(label) for label, _, _ in rows)
+    yield from _rows(rows)
+
+
+def _rows(rows: Sequence[tuple[str, str, Role]], least: int = 0) -> Iterator[Line]:
+    """Yield labels with texts that begin in one column, after `least` letters at least."""
+    column = max((width(label) for label, _, _ in rows), default=0)
+    column = max(column, least)
     for label, text, role in rows:
         gap = " " * (column - width(label) + 2)
         yield line("        ", Piece(label, "faint"), gap, Piece(text, role), hang=8 + column + 2)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.logic.claims import At, Claim
+from dpcheck.logic.claims import At, Claim, ForAll
 from dpcheck.model.atoms import AtomMeaning
 from dpcheck.model.program import Part, Target
 from dpcheck.model.surface import QuestionKind
+from dpcheck.model.values import Value
 from dpcheck.records import dataclass, field
 from dpcheck.resolve.names.scopes import Session
 from dpcheck.source import Span
@@ -27,6 +28,10 @@ class ResolvedCheck:
     kept_inputs: input variables (cells) that atoms inside the brackets of P and D read;
     needs_later_neighbors: a D stands inside the brackets of another P or D;
     span: the whole question; its line is the one reported.
+    for_all: the parameter for all values of which it is asked, if it depends on one;
+    loop_values: the values of the variables of loops around it;
+    leaves_out: the value chosen of a parameter, `alpha = 1/2`, where it is not in the part asked;
+    chosen: the same question resolved for one value of its parameter.
     """
 
     kind: QuestionKind
@@ -42,6 +47,10 @@ class ResolvedCheck:
     needs_later_neighbors: bool
     span: Span
     parts: tuple[Part, ...] = ()
+    for_all: ForAll | None = None
+    loop_values: Mapping[str, Value] = field(default_factory=dict)
+    leaves_out: str | None = None
+    chosen: Callable[[Value], Resolved] | None = field(default=None, compare=False, repr=False)
 
     @property
     def line(self) -> int:

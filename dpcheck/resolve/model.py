@@ -8,6 +8,7 @@ their mistakes are seen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
@@ -15,13 +16,17 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
 from dpcheck.limits import FRAMES, with_deep_stack
+from dpcheck.logic.claims import Claim, FormulaClaim
+from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
 from dpcheck.model.expressions import Var
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Value, value_key, value_text
+from dpcheck.records import replace
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
+from dpcheck.resolve.claims.all_values import left_out, quantified
 from dpcheck.resolve.claims.arrangements import Leaf, arranged, arranged_text, is_askable, leaves
 from dpcheck.resolve.claims.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.claims.formulas import Collected, Reader, filled_in_texts
@@ -31,6 +36,7 @@ from dpcheck.resolve.expressions.expressions import (
     expression,
     is_too_large,
 )
+from dpcheck.resolve.expressions.params import report_misuse
 from dpcheck.resolve.expressions.signatures import input_shapes, named_arguments, parameter_bindings
 from dpcheck.resolve.names.files import linked_file
 from dpcheck.resolve.names.scopes import (
@@ -72,19 +78,45 @@ def resolve_model(
     `lost_words` are those of items with syntax errors: nobody calls them unknown.
     """
     session = Session(dict(overrides or {}), lost_words)
+    found = _resolved_safely(main, imported, session, None)
+
+    def chosen(check: ResolvedCheck, value: Value) -> Resolved:
+        assert check.for_all is not None, "it depends on a parameter"
+        names = {check.for_all.param.name: value}
+        again = Session(session.overrides, lost_words, chosen=names)
+        return _resolved_safely(main, imported, again, check)
+
+    checks = (
+        check if check.for_all is None else replace(check, chosen=partial(chosen, check))
+        for check in found.checks
+    )
+    return replace(found, checks=tuple(checks))
+
+
+def _resolved_safely(
+    main: surface.SurfaceModel,
+    imported: Sequence[surface.SurfaceModel],
+    session: Session,
+    only: ResolvedCheck | None,
+) -> Resolved:
+    """Return the checks of a file, or `only` one, which was resolved before with other values."""
     try:
-        return with_deep_stack(lambda: _resolved(main, imported, session))
+        return with_deep_stack(lambda: _resolved(main, imported, session, only))
     except RecursionError:
         deep = NestedTooDeeply(Span(main.source, 0, 0), FRAMES)
         return Resolved((), {}, frozenset(), (deep,), session)
 
 
 def _resolved(
-    main: surface.SurfaceModel, imported: Sequence[surface.SurfaceModel], session: Session
+    main: surface.SurfaceModel,
+    imported: Sequence[surface.SurfaceModel],
+    session: Session,
+    only: ResolvedCheck | None,
 ) -> Resolved:
     session.main = linked_file(main, imported, session)
     scope = Scope(session, session.main, FreshNames())
-    _resolve_declarations(scope)
+    if only is None:
+        _resolve_declarations(scope)
     expansion = _Expansion()
     for item in main.items:
         match item:
@@ -96,10 +128,12 @@ def _resolved(
                 if before == (expansion.n_questions, session.n_errors):
                     scope.report(NothingAsked(item.indices[0].variable.span))
     for question, inner, loop_values in expansion.waiting:
-        if not (expansion.is_full and loop_values):
+        is_asked = only is None or (question.span, loop_values) == (only.span, only.loop_values)
+        if is_asked and not (expansion.is_full and loop_values):
             expansion.question(question, inner, loop_values)
-    _resolve_unused(scope)
-    if session.n_errors == 0:
+    if only is None:
+        _resolve_unused(scope)
+    if session.n_errors == 0 and only is None:
         for declaration in session.main.declared.values():
             if isinstance(declaration, surface.Mechanism):
                 _report_unused_locals(declaration, scope)
@@ -267,6 +301,8 @@ def _instance(
             session.instances[key] = resolved_mechanism(declaration, title, inner)
         else:
             session.instances[key] = resolved_chain(declaration, title, inner)
+        if session.has_params:
+            report_misuse(session.instances[key], inner)
     return session.instances[key]
 
 
@@ -369,13 +405,25 @@ class _Expansion:
         if len(parts) != len(found):
             return
         file, declaration, given, target = parts[0][0]
+        scope.session.asked.clear()
         reader = _reader(target, declaration, file, given, scope, loop_values)
-        asked = claim(question, reader)
+        leaves_out = left_out(question.part, scope)
+        asked: Claim | None
+        if leaves_out is None:
+            asked = claim(question, reader)
+        else:  # it says nothing, and need not make sense for that value
+            asked = FormulaClaim(Truth(True, question.span), question.span)
         at = None if question.at is None else at_condition(question.at, reader)
         if asked is None or (question.at is not None and at is None):
             return
         arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
         if not is_askable(asked, arrangement, reader, question):
+            return
+        if scope.session.has_params:
+            report_misuse(list(reader.collected.atoms.values()), scope)
+        targets = [part[3] for part, _, _ in parts]
+        values = quantified(question, asked, at, targets, arrangement, reader.scope)
+        if not values.is_sound:
             return
         texts = filled_in_texts(reader)
         at_text = None if question.at is None else written_text(question.at, texts)
@@ -398,6 +446,9 @@ class _Expansion:
                 kept_inputs=tuple(reader.collected.kept_inputs),
                 needs_later_neighbors=reader.collected.needs_later_neighbors,
                 span=question.span,
+                for_all=values.for_all,
+                loop_values=loop_values,
+                leaves_out=leaves_out,
             )
         )
 

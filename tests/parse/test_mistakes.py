@@ -61,7 +61,7 @@ check m: dp(1)
 @pytest.mark.parametrize(
     ("text", "column", "title"),
     [
-        ("check survey {1}", 14, "expected `:`, `at` or `(`, found `{`"),
+        ("check survey {1}", 14, "expected `:`, `for`, `at` or `(`, found `{`"),
         ("const a = 1 +", 14, "expected an expression, found the end of the text"),
         ("const a = (1, 2", 16, "expected `)` to close the `(` opened at line 1, found the end"),
         ("const a = f(1]", 14, "expected `)` to close the `(` opened at line 1, found `]`"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 
 from flint import fmpz
 
+from dpcheck.exact import Budget, ParamInterval, Rational
 from dpcheck.limits import Limit
 from dpcheck.records import dataclass
 
@@ -220,7 +221,7 @@ class Value:
 
 Verdict = Holds | Violated | Undecided | Value
 
-VacuityKind = Literal["no neighbors", "unsatisfied atom", "trivial probability"]
+VacuityKind = Literal["no neighbors", "unsatisfied atom", "trivial probability", "no value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +253,36 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A value of `compute` for some values of a parameter: an expression over it."""
+
+    interval: ParamInterval
+    exact: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllValues:
+    """What is known of a claim for all values of a parameter.
+
+    `asked` are the values it is about; a claim fails for exactly those of `fails_for`, of which
+    `sample` is a simple one (None where all are irrational), as a value `shown_at`. `pieces` are
+    what `compute` asked for.
+    """
+
+    param: str
+    asked: str
+    fails_for: tuple[ParamInterval, ...] = ()
+    sample: str | None = None
+    pieces: tuple[Piece, ...] = ()
+    shown_at: int | Rational | Budget | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """A verdict and what stands beside it.
 
     `value` is the quantity a claim such as `epsilon = ln 3` compares, whatever the verdict; None
-    for other claims and where it stayed unknown.
+    for other claims and where it stayed unknown. `all_values` is there for a claim with a `param`.
     """
 
     verdict: Verdict
@@ -264,6 +290,7 @@ class Outcome:
     vacuity: tuple[Vacuity, ...] = ()
     value: Amount | None = None
     beside: tuple[Beside, ...] = ()
+    all_values: AllValues | None = None
 
     @property
     def neighbor_pairs(self) -> int:

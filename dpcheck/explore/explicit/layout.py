@@ -29,6 +29,7 @@ from dpcheck.diagnostics.runs import (
 from dpcheck.exact import (
     ExpNumber,
     Number,
+    ParamNumber,
     Rational,
     Whole,
     add,
@@ -43,7 +44,8 @@ from dpcheck.explore.inputs.adjacency import Side, related, symmetric
 from dpcheck.explore.sampling.distributions import Supports, distributions
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, spread_frames, truths
-from dpcheck.explore.values.mistakes import MistakesFound, mistake_of, spoken
+from dpcheck.explore.values.mistakes import MistakeFault, MistakesFound, mistake_of, spoken
+from dpcheck.explore.values.weights import sum_for_some_values, weight_value
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Expr, reads
@@ -262,7 +264,7 @@ class _Layout:
             code = int(codes[k])
             if code >= FIRST_FAULT:
                 continue
-            mistake = _why_no_probability(self.table.value(code), span)
+            mistake = _why_no_probability(self.table.value(code), span, self.table)
             if mistake is not None:
                 self.mistakes.append(mistake.on_run(self._where(frame, k, names)))
         return codes
@@ -284,6 +286,11 @@ class _Layout:
             total: Number = n_draws
             for number in numbers:
                 total = add(total, number)
+            if total != 1 and self.table.weights.param is not None:
+                mistake = sum_for_some_values(total, row.span, self.table)
+                self.mistakes.append(mistake.on_run(self._where(frame, k, names)))
+                is_good = False
+                continue
             if total != 1:
                 self._wrong_sum(row, numbers, total, self._where(frame, k, names))
                 is_good = False
@@ -327,6 +334,8 @@ _NONE = np.empty(0, np.int64)
 
 
 def _as_number(value: Value) -> Number:
+    if isinstance(value, ParamNumber):
+        return value.value
     assert isinstance(value, int | Rational | ExpNumber), "probabilities are numbers by now"
     return value
 
@@ -340,7 +349,11 @@ def _over_common_denominator(numbers: Sequence[Number]) -> tuple[list[Whole], Wh
     return [n * exact_quotient(common, d) for n, d in parts], common
 
 
-def _why_no_probability(value: Value, span: Span) -> RunMistake | None:
+def _why_no_probability(value: Value, span: Span, table: ValueTable) -> RunMistake | None:
+    try:
+        value = weight_value(value, span, table)
+    except MistakeFault as fault:
+        return fault.mistake
     if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
         return WrongKindOnRun(span, (), f"a probability is a number, not {described(value)}")
     if compare(value, 0) < 0 or compare(value, 1) > 0:

@@ -46,6 +46,7 @@ from dpcheck.explore.values.codes import (
 from dpcheck.explore.values.evaluate import Frame, evaluated, spread, truths
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.mistakes import MistakeFault
+from dpcheck.explore.values.weights import sum_for_some_values, weight_value
 from dpcheck.limits import too_large
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, described
@@ -275,12 +276,12 @@ def _checked(parameter: Parameter, value: Value, span: Span, table: ValueTable) 
                 raise _bad(span, f"{what} must be at least 0, and is {count}")
             return (count,)
         case "probability":
-            number = _number(value, what, span)
+            number = _number(weight_value(value, span, table), what, span)
             if compare(number, 0) < 0 or compare(number, 1) > 0:
                 raise MistakeFault(ProbabilityOutsideUnit(span, (), value_text(value)))
             return as_fraction_parts(number)
         case "ratio":
-            return _ratio(parameter, value, span)
+            return _ratio(parameter, weight_value(value, span, table, is_strict=True), span)
     assert_never(parameter.kind)
 
 
@@ -438,13 +439,19 @@ def _literal(
     table: ValueTable,
 ) -> Weights:
     """Return the distribution with the given weights, equal values added up."""
-    numbers = [_number(w, "this weight", p) for w, p in zip(weights, places, strict=True)]
+    proved = [
+        weight_value(w, p, table, has_top=not normalized)
+        for w, p in zip(weights, places, strict=True)
+    ]
+    numbers = [_number(w, "this weight", p) for w, p in zip(proved, places, strict=True)]
     for number, place in zip(numbers, places, strict=True):
         if compare(number, 0) < 0:
             raise MistakeFault(NegativeWeight(place, (), value_text(number)))
     if normalized and all(number == 0 for number in numbers):
         raise MistakeFault(NoPositiveWeight(span, ()))
     total = 1 if normalized else _total(numbers, table)
+    if total != 1 and table.weights.param is not None:
+        raise MistakeFault(sum_for_some_values(total, span, table))
     if total != 1:
         branches = tuple(zip(places, numbers, strict=True)) if len(set(places)) > 1 else ()
         raise MistakeFault(WeightsDoNotSumToOne(span, (), total, branches))

@@ -17,12 +17,13 @@ from itertools import repeat
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.exact import Param, ParamNumber
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.state_table import StateTable
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault
 from dpcheck.model.values import ArrayValue, Value, value_key
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, field
 
 PLAIN = 2**61
 FALSE = PLAIN
@@ -30,6 +31,19 @@ TRUE = PLAIN + 1
 FIRST_FAULT = 2**62
 UNASSIGNED = FIRST_FAULT
 """The code of a variable that was never assigned; reading it is a fault."""
+
+
+@dataclass
+class ParamWeights:
+    """What the weights of one exploration depend on.
+
+    `vanishing` are those that may be 0 (or 1, so that another is 0) for some value of a `param`;
+    where one is, the graph of runs is another.
+    """
+
+    param: tuple[Param, bool] | None = None
+    has_exp: bool = False
+    vanishing: dict[ParamNumber, None] = field(default_factory=dict)
 
 
 class ValueTable:
@@ -51,6 +65,7 @@ class ValueTable:
         self._faults: list[Fault] = [Fault("empty", "a variable that was never assigned", ())]
         self._shapes: dict[tuple[int | None, int], _Shape] = {}
         self._runs: list[_Run] = []
+        self.weights = ParamWeights()
 
     def check_time(self) -> None:
         """Raise `LimitReached` after the deadline: for loops that compute values one by one."""

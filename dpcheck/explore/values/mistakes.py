@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.runs import (
     DivisionByZero,
     IndexOutOfRange,
@@ -64,6 +65,8 @@ def mistake_of(fault: Fault, place: Span, run: tuple[str, ...]) -> RunMistake:
             return LengthsDiffer(span, run, fault.title)
         case "too large":
             return NumberTooLarge(span, run, fault.title)
+        case "parameter":
+            return ParamAsValue(span, run, fault.title)
 
 
 def spoken(name: str) -> str:

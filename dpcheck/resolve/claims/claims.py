@@ -14,7 +14,7 @@ from dpcheck.diagnostics.claims import (
 )
 from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.diagnostics.quantities import BudgetAgainstNumber, TableInComparison
-from dpcheck.exact import Budget
+from dpcheck.exact import Budget, ParamNumber
 from dpcheck.logic.claims import (
     At,
     AtCondition,
@@ -41,8 +41,8 @@ from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.claims.elsewhere import elsewhere
 from dpcheck.resolve.claims.formulas import (
     Reader,
-    as_budget,
     as_number,
+    asked_budget,
     epsilon_and_delta,
     path_formula,
     state_formula,
@@ -50,6 +50,7 @@ from dpcheck.resolve.claims.formulas import (
 from dpcheck.resolve.claims.outputs_at_start import report_outputs_at_start
 from dpcheck.resolve.claims.quantities import quantity
 from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
+from dpcheck.resolve.names.scopes import Asked
 from dpcheck.source import Span
 
 FLIPPED: Final[dict[str, Literal["=", "!=", "<", "<=", ">", ">="]]] = {
@@ -314,7 +315,12 @@ def _bound(
     value = constant(tree, reader.scope, "a bound")
     if value is None:
         return None, False
-    bound = as_budget(value) if word.value == "budget" else as_number(value)
+    bound: Budget | Number | None
+    if word.value == "budget":
+        bound = asked_budget(value, tree.span, reader.scope)
+    else:
+        reader.scope.session.asked.append(Asked(value, "bound", tree.span))
+        bound = value.value if isinstance(value, ParamNumber) else as_number(value)
     if bound is None:
         reader.scope.report(NotABound(tree.span, word.word, described(value)))
     return bound, bound is not None

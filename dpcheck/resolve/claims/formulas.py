@@ -17,7 +17,16 @@ from dpcheck.diagnostics.claims import (
     TooManyClaims,
 )
 from dpcheck.diagnostics.names import UnknownState
-from dpcheck.exact import Budget, ExpNumber, Rational
+from dpcheck.diagnostics.params import ParamAsValue
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    ParamBudget,
+    ParamError,
+    ParamNumber,
+    Rational,
+    parametric,
+)
 from dpcheck.logic.formulas import (
     And,
     Atom,
@@ -59,7 +68,7 @@ from dpcheck.resolve.expressions.expressions import (
     whole_value,
 )
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
-from dpcheck.resolve.names.scopes import Held, Known, Scope
+from dpcheck.resolve.names.scopes import Asked, Held, Known, Scope
 from dpcheck.resolve.names.syntax import descendants
 from dpcheck.source import Span
 
@@ -275,6 +284,9 @@ def probability(
     value = constant(tree, scope, what)
     if value is None:
         return None
+    scope.session.asked.append(Asked(value, "probability", tree.span))
+    if isinstance(value, ParamNumber):
+        return value.value
     number = as_number(value)
     if number is None or not _is_in_unit(number):
         known = as_budget(value)
@@ -296,10 +308,26 @@ def budget(tree: surface.Expression, scope: Scope) -> Budget | None:
     value = constant(tree, scope, "a budget")
     if value is None:
         return None
-    known = as_budget(value)
+    known = asked_budget(value, tree.span, scope)
+    if isinstance(known, ParamBudget):
+        return known
     if known is None or known.sign() < 0:
         scope.report(NotABudget(tree.span, value_text(value)))
         return None
+    return known
+
+
+def asked_budget(value: Value, span: Span, scope: Scope) -> Budget | None:
+    """Return the value as a budget, if it is one; a multiple of a parameter is one, too."""
+    if isinstance(value, ParamNumber):
+        try:
+            value = parametric.as_budget(value)
+        except ParamError as error:
+            scope.report(ParamAsValue(span, (), str(error)))
+            return None
+    known = as_budget(value)
+    if known is not None:
+        scope.session.asked.append(Asked(known, "budget", span))
     return known
 
 

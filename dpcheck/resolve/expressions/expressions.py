@@ -32,6 +32,7 @@ from dpcheck.diagnostics.names import (
     UnknownFunction,
     UnknownName,
 )
+from dpcheck.diagnostics.params import ParamAsValue, ParamOutside
 from dpcheck.diagnostics.runs import (
     DivisionByZero,
     IndexOutOfRange,
@@ -41,7 +42,7 @@ from dpcheck.diagnostics.runs import (
     NumberTooLarge,
     WrongKindOnRun,
 )
-from dpcheck.exact import Budget
+from dpcheck.exact import Budget, Param
 from dpcheck.model import surface
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import Fault, apply, evaluate
@@ -59,8 +60,9 @@ from dpcheck.model.expressions import (
     reads,
 )
 from dpcheck.model.surface_text import one_line
-from dpcheck.model.values import DistributionName, SetValue, Symbol, Value
+from dpcheck.model.values import DistributionName, SetValue, Symbol, Value, value_text
 from dpcheck.resolve.expressions.calls import too_large_function
+from dpcheck.resolve.expressions.params import as_param, param_of
 from dpcheck.resolve.names.scopes import (
     Binding,
     File,
@@ -229,6 +231,8 @@ def mistake_of(fault: Fault, span: Span) -> Mistake:
             return NothingToTake(place, (), fault.title)
         case "lengths differ":
             return LengthsDiffer(place, (), fault.title)
+        case "parameter":
+            return ParamAsValue(place, (), fault.title)
     assert_never(fault.kind)
 
 
@@ -699,12 +703,68 @@ def constant_of_file(session: Session, file: File, declaration: surface.Constant
         session.report(ConstantCycle(cycle[0].name.span, names))
         return None
     session.in_progress.append(declaration)
-    tree, home = declaration.value, file
+    scope = Scope(session, file, FreshNames())
     override = session.overrides.get(declaration.name.name)
-    if override is not None and session.main is not None:
-        tree, home = override, session.main
-    scope = Scope(session, home, FreshNames())
-    value = constant(tree, scope, f"the constant `{declaration.name.name}`")
+    value: Value | None
+    if declaration.name.name in session.chosen:
+        value = session.chosen[declaration.name.name]
+    elif override is not None and session.main is not None:
+        value = _overridden(declaration, override, scope)
+    elif isinstance(declaration.value, surface.Interval):
+        param = interval(declaration.name.name, declaration.value, scope)
+        session.has_params = True
+        value = None if param is None else as_param(param)
+    else:
+        value = constant(declaration.value, scope, f"the constant `{declaration.name.name}`")
     session.in_progress.pop()
     session.constants[key] = value
     return value
+
+
+def _overridden(
+    declaration: surface.Constant, override: surface.Expression, scope: Scope
+) -> Value | None:
+    """Return the value that `-D` gives a constant, or chooses of a `param`."""
+    assert scope.session.main is not None, "values are given after linking"
+    name = declaration.name.name
+    home = Scope(scope.session, scope.session.main, FreshNames())
+    value = constant(override, home, f"the constant `{name}`")
+    if value is None or not isinstance(declaration.value, surface.Interval):
+        return value
+    param = interval(name, declaration.value, scope)
+    if param is None or _is_within(value, param):
+        return value
+    scope.report(ParamOutside(override.span, name, param.text, value_text(value)))
+    return None
+
+
+def _is_within(value: Value, param: Param) -> bool:
+    """Return whether a value lies in the interval of a parameter."""
+    try:
+        low, high = (None if end is None else apply("-", (value, end)) for end in param.ends)
+        above = low is None or apply(">=" if param.has_low else ">", (low, 0))
+        below = high is None or apply("<=" if param.has_high else "<", (high, 0))
+    except Fault:
+        return False
+    return bool(above and below)
+
+
+def interval(name: str, tree: surface.Interval, scope: Scope) -> Param | None:
+    """Return a parameter with the values of an interval."""
+    ends: list[Value | None] = []
+    for end in (tree.low, tree.high):
+        if _is_infinite(end, is_high=end is tree.high):
+            ends.append(None)
+            continue
+        value = constant(end, scope, f"an end of the values of `{name}`")
+        if value is None:
+            return None
+        ends.append(value)
+    return param_of(name, ends[0], ends[1], tree, scope)
+
+
+def _is_infinite(tree: surface.Expression, *, is_high: bool) -> bool:
+    """Return whether an end is written `inf`, or `-inf` as the low one."""
+    if isinstance(tree, surface.Negative) and not is_high:
+        return _is_infinite(tree.operand, is_high=True)
+    return is_high and isinstance(tree, surface.Name) and tree.name == "inf"

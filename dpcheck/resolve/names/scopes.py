@@ -78,6 +78,15 @@ class File:
     symbols: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A budget or a bound of the claim that is being resolved."""
+
+    value: Value
+    needed: Literal["budget", "probability", "bound"]
+    span: Span
+
+
 @dataclass(eq=False)
 class Session:
     """Everything that is remembered while one model file is resolved."""
@@ -96,6 +105,9 @@ class Session:
     too_large: dict[int, surface.Function] = field(default_factory=dict)
     pairs_of_letters: int = PAIRS_OF_LETTERS
     instances: dict[tuple[object, ...], Target | None] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+    has_params: bool = False
+    chosen: Mapping[str, Value] = field(default_factory=dict)  # of parameters
 
     def report(self, mistake: Mistake) -> None:
         """Keep a mistake; of several alike at one place the first."""

@@ -1,0 +1,589 @@
+"""Claims about all values of a parameter: exactly where they fail, or a value as pieces.
+
+Everything is decided on the open interval of the parameter, where the chain has one graph (see
+`explore.values.weights`); ends that belong to it, and values at which a weight is 0, are asked one
+by one, as claims about ordinary mechanisms. So is the value at which a counterexample is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import assert_never
+
+import numpy as np
+from flint import fmpq, fmpz_poly
+
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.check.all_values.deltas import WorstSets, worst_sets
+from dpcheck.check.all_values.formulas import both, compared, either, where_true
+from dpcheck.check.all_values.pieces import Fraction, envelope
+from dpcheck.check.all_values.ratios import where_exceeded
+from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, polynomial_rows, units_of
+from dpcheck.check.decide import ClaimRejected, selected_states
+from dpcheck.check.evidence.sequences import sequence_table
+from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity, path_vacuity
+from dpcheck.check.quantities.event_claims import SeenPairs, seen_pairs
+from dpcheck.check.values.comparisons import as_budget
+from dpcheck.check.values.verdicts import (
+    AllValues,
+    Amount,
+    Counterexample,
+    Coverage,
+    Holds,
+    Outcome,
+    Phrase,
+    Piece,
+    Table,
+    Undecided,
+    Vacuity,
+    Value,
+    Violated,
+)
+from dpcheck.diagnostics.params import IrrationalChange
+from dpcheck.diagnostics.selection import SeveralStates
+from dpcheck.exact import (
+    Budget,
+    Line,
+    Number,
+    ParamEnd,
+    ParamInterval,
+    ParamNumber,
+    Region,
+    Root,
+    Whole,
+    complement,
+    everywhere,
+    exact_text,
+    growth_of,
+    joined,
+    line_of,
+    param_text,
+    subtract,
+)
+from dpcheck.limits import Limits, too_large
+from dpcheck.logic.claims import (
+    At,
+    Claim,
+    ForAll,
+    FormulaClaim,
+    PathProbability,
+    PrivacyClaim,
+    Quantity,
+    QuantityClaim,
+    QuantityComparison,
+    QuantityValue,
+    TightDelta,
+    TightEpsilon,
+)
+from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs
+from dpcheck.records import dataclass, fields, replace
+from dpcheck.source import Span
+
+Chosen = int | fmpq | Budget
+"""A value of a parameter that is asked by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What a claim about all values of a parameter is decided with.
+
+    `vanishing` are weights that are 0, or 1, for some value of it; `at` asks the same claim of one
+    value.
+    """
+
+    truths: Truths
+    selected: IntArray
+    for_all: ForAll
+    vanishing: tuple[ParamNumber, ...]
+    at: Callable[[Chosen], Outcome]
+
+    @property
+    def limits(self) -> Limits:
+        """What the claim may use."""
+        return self.truths.limits
+
+
+def decide_for_all(
+    chain: Chain,
+    claim: Claim,
+    at: At | None,
+    for_all: ForAll,
+    vanishing: tuple[ParamNumber, ...],
+    at_value: Callable[[Chosen], Outcome],
+    limits: Limits,
+) -> Outcome:
+    """Return the outcome of a claim for all values that are asked about.
+
+    `at` restricts the states, `for_all` the values; see `Setting` for the rest. Raises
+    `ClaimRejected` where the claim makes no sense, also at a value that is asked by itself.
+    """
+    truths = Truths(chain, limits)
+    setting = Setting(truths, selected_states(truths, at), for_all, vanishing, at_value)
+    match claim:
+        case QuantityValue(quantity=quantity):
+            return _value(quantity, setting, claim)
+        case FormulaClaim() | PrivacyClaim() | QuantityClaim():
+            return _truth(claim, setting)
+        case QuantityComparison():
+            raise AssertionError("comparisons of quantities are refused")
+        case _:
+            assert_never(claim)
+
+
+# --- true or false -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Failing:
+    """For which values strictly inside of the interval a claim fails, and what was looked at."""
+
+    line: Line
+    region: Region
+    coverage: Coverage
+    vacuity: tuple[Vacuity, ...] = ()
+
+    @property
+    def seen(self) -> tuple[Coverage, tuple[Vacuity, ...]]:
+        """What was looked at, and why the claim may say little."""
+        return self.coverage, self.vacuity
+
+
+def _truth(claim: FormulaClaim | PrivacyClaim | QuantityClaim, setting: Setting) -> Outcome:
+    match claim:
+        case FormulaClaim():
+            failing = _failing_formula(claim, setting)
+        case PrivacyClaim(epsilon=epsilon, delta=delta):
+            events = _Events(setting, claim)
+            failing = events.failing(events.above(epsilon, delta))
+        case QuantityClaim(quantity=PathProbability()):
+            failing = _failing_probability(claim, setting)
+        case QuantityClaim():
+            events = _Events(setting, claim)
+            failing = events.failing(complement(_where_holds(claim, events)))
+    line = failing.line
+    asked = setting.for_all.asked(line)
+    region = joined(both, [failing.region, asked])
+    single = _single_values(setting, line, asked)
+    outcomes = {value: setting.at(value) for value in single}
+    undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
+    if undecided:
+        return undecided[0]
+    fails = {value: isinstance(each.verdict, Violated) for value, each in outcomes.items()}
+    region = _with_values(region, fails, line)
+    intervals = _with_ends(line.intervals(region), fails, setting, line)
+    sample = _sample(region, line, fails)
+    shown = AllValues(
+        setting.for_all.param.name,
+        _asked_text(setting, line, asked),
+        intervals,
+        None if sample is None else exact_text(sample),
+        shown_at=sample,
+    )
+    if not intervals:
+        return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)
+    verdict = _counterexample(sample, outcomes, setting, intervals)
+    return Outcome(verdict, failing.coverage, failing.vacuity, all_values=shown)
+
+
+def _counterexample(
+    sample: Chosen | None,
+    outcomes: dict[Chosen, Outcome],
+    setting: Setting,
+    intervals: Sequence[ParamInterval],
+) -> Violated | Undecided:
+    """Return the counterexample at a value, as the ordinary engine finds it there."""
+    name = setting.for_all.param.name
+    if sample is None:
+        texts = ", ".join(interval.text for interval in intervals)
+        event = Phrase.of(f"{name} in {texts}")
+        return Violated(Counterexample((), event, (), Phrase(())))
+    outcome = outcomes[sample] if sample in outcomes else setting.at(sample)
+    match outcome.verdict:
+        case Violated() | Undecided():
+            return outcome.verdict
+        case _:
+            raise AssertionError(f"at {name} = {exact_text(sample)} the claim fails")
+
+
+def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
+    """Return where a state formula is false at some selected state."""
+    truths, selected = setting.truths, setting.selected
+    outer = list(_outermost(claim.formula))
+    pairs = truths.pairs_at(selected)
+    states = np.unique(np.concatenate([selected, pairs.ravel()]))
+    numbers = [p for each in outer for p in truths.probabilities(each.path, states)]
+    numbers += [n for each in outer for n in _numbers_of(each)]
+    line = _line(setting, numbers)
+    regions = [everywhere(False, line.low, line.high)]
+    for k, state in enumerate(selected.tolist()):
+        setting.limits.check_time(f"the formula at {k} states")
+        regions.append(complement(where_true(claim.formula, state, truths, line)))
+        if regions[-1].is_everything:
+            break
+    coverage = Coverage(len(selected), len(pairs))
+    vacuity = formula_vacuity(claim.formula, selected, truths)
+    return _Failing(line, joined(either, regions), coverage, vacuity)
+
+
+def _outermost(node: object) -> Iterable[Private | ProbabilityIs | ProbabilityIn]:
+    """Yield the P and D of a formula."""
+    if isinstance(node, Private | ProbabilityIs | ProbabilityIn):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from _outermost(part)
+    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
+        for each in fields(node):  # type: ignore[arg-type]
+            yield from _outermost(getattr(node, each.name))
+
+
+def _numbers_of(formula: Private | ProbabilityIs | ProbabilityIn) -> list[Number]:
+    match formula:
+        case ProbabilityIs(bound=bound):
+            return [bound]
+        case ProbabilityIn(low=low, high=high):
+            return [low, high]
+        case Private(epsilon=epsilon, delta=delta):
+            return [growth_of(epsilon)[0], delta]
+
+
+def _failing_probability(claim: QuantityClaim, setting: Setting) -> _Failing:
+    """Return where `P=? [ path ]` does not compare with its bound as claimed."""
+    assert isinstance(claim.quantity, PathProbability), "chosen by its quantity"
+    p = _one_probability(claim.quantity, setting)
+    assert not isinstance(claim.bound, Budget | None), "a probability is compared with a number"
+    line = _line(setting, [p, claim.bound])
+    region = complement(compared(p, claim.comparison, claim.bound, line))
+    truths, selected = setting.truths, setting.selected
+    vacuity = path_vacuity(claim.quantity.path, selected, truths)
+    return _Failing(line, region, Coverage(1, len(truths.pairs_at(selected))), vacuity)
+
+
+def _one_probability(quantity: PathProbability, setting: Setting) -> Number:
+    """Return the probability at the one selected state."""
+    truths = setting.truths
+    names = [truths.chain.state_text(int(s)) for s in setting.selected]
+    if len(names) != 1:
+        raise ClaimRejected(SeveralStates(quantity.span, tuple(names)))
+    (p,) = truths.probabilities(quantity.path, setting.selected)
+    return p
+
+
+# --- events --------------------------------------------------------------------------------
+
+
+class _Events:
+    """The pairs of a claim about sequences of outputs, with their rows as polynomials."""
+
+    def __init__(
+        self, setting: Setting, claim: PrivacyClaim | QuantityClaim | QuantityValue
+    ) -> None:
+        """Make the rows, on a line on which the numbers of the claim are rational, too."""
+        self.setting, self.limits = setting, setting.limits
+        self.seen: SeenPairs = seen_pairs(setting.truths.chain, setting.selected, self.limits)
+        if not self.seen.are_finite:
+            what = "outputs stand inside of an unbounded loop, so sequences are infinitely many"
+            raise too_large(what, "ask about some outputs, such as D{..} [ X .. ]")
+        table = sequence_table(self.seen.chain, self.seen.sources, limits=self.limits)
+        assert table is not None, "without a limit on entries there is a table"
+        line = _line(setting, [*units_of(table), *_claimed_numbers(claim)])
+        self.rows: PolynomialRows = polynomial_rows(table, line, self.limits)
+        self.line = line
+
+    def failing(self, region: Region) -> _Failing:
+        """Return a region with what was looked at."""
+        n_pairs = len(self.seen.pairs)
+        coverage = Coverage(len(self.setting.selected), n_pairs, len(self.rows.members))
+        return _Failing(self.line, region, coverage, () if n_pairs else (NO_NEIGHBORS,))
+
+    def above(self, epsilon: Budget, delta: Number, *, or_equal: bool = False) -> Region:
+        """Return where dp(ε, δ) fails; with `or_equal`, where no smaller ε or δ would do."""
+        if delta == 0 and not or_equal:
+            return where_exceeded(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
+        return self.sets(epsilon).where_above(delta, or_equal=or_equal)
+
+    def sets(self, epsilon: Budget) -> WorstSets:
+        """Return the worst sets of all pairs."""
+        return worst_sets(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
+
+    def ratios(self) -> tuple[list[Fraction], bool]:
+        """Return all p/q that are not 0/0, and 1; and whether some q is 0 where p is not."""
+        found: dict[object, Fraction] = {(): (ONE, ONE)}
+        for s, members in enumerate(self.rows.members):
+            self.limits.check_time(f"the ratios of {s} sequences")
+            codes = self.rows.index[s][self.seen.pairs]
+            both_ways = np.unique(np.concatenate([codes, codes[:, ::-1]]), axis=0)
+            for i, j in both_ways.tolist():
+                p, q = members[i], members[j]
+                if p == ZERO or i == j:
+                    continue
+                if q == ZERO:
+                    return [], True
+                divisor = p.gcd(q)
+                p, q = p // divisor, q // divisor
+                found.setdefault((tuple(p.coeffs()), tuple(q.coeffs())), (p, q))
+        return list(found.values()), False
+
+
+def _where_holds(claim: QuantityClaim, events: _Events) -> Region:
+    """Return where a comparison of `epsilon` or `delta(..)` with a bound is true."""
+    match claim.quantity:
+        case TightEpsilon(delta=delta):
+            above, reached = _epsilon_against(claim, delta, events)
+        case TightDelta(epsilon=epsilon):
+            assert not isinstance(claim.bound, Budget | None), "a δ is compared with a number"
+            sets = events.sets(epsilon)
+            above = sets.where_above(claim.bound)
+            reached = sets.where_above(claim.bound, or_equal=True)
+        case _:
+            raise AssertionError("other quantities are refused")
+    match claim.comparison:
+        case "<=":
+            return complement(above)
+        case ">":
+            return above
+        case "<":
+            return complement(reached)
+        case ">=":
+            return reached
+        case "=":
+            return joined(both, [reached, complement(above)])
+        case "!=":
+            return joined(either, [complement(reached), above])
+        case _:
+            assert_never(claim.comparison)
+
+
+def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tuple[Region, Region]:
+    """Return where ε is above a bound, and where it is at least that; without a bound, infinite."""
+    line, pairs = events.line, events.seen.pairs
+    if claim.bound is None:
+        is_infinite = everywhere(events.ratios()[1], line.low, line.high)
+        return everywhere(False, line.low, line.high), is_infinite
+    bound = as_budget(claim.bound)
+    if delta != 0:
+        above = events.above(bound, delta)
+        return above, above  # only `<=` and `>` are asked
+    growth = growth_of(bound)
+    above = where_exceeded(events.rows, pairs, growth, events.limits)
+    if claim.comparison in ("<=", ">"):
+        return above, above
+    reached = where_exceeded(events.rows, pairs, growth, events.limits, or_equal=True)
+    at_zero = line.where(subtract(growth[0], 1), (0, -1))  # ε is at least 0
+    return above, joined(either, [reached, at_zero])
+
+
+def _claimed_numbers(claim: PrivacyClaim | QuantityClaim | QuantityValue) -> list[Number]:
+    """Return the numbers of a claim at the stand-in."""
+    values: list[Budget | Number | None] = []
+    match claim:
+        case PrivacyClaim(epsilon=epsilon, delta=delta):
+            values = [epsilon, delta]
+        case QuantityClaim(quantity=quantity, bound=bound):
+            values = [bound, *_arguments(quantity)]
+        case QuantityValue(quantity=quantity):
+            values = _arguments(quantity)
+    return [
+        growth_of(value)[0] if isinstance(value, Budget) else value
+        for value in values
+        if value is not None
+    ]
+
+
+def _arguments(quantity: object) -> list[Budget | Number | None]:
+    match quantity:
+        case TightEpsilon(delta=delta):
+            return [delta]
+        case TightDelta(epsilon=epsilon):
+            return [epsilon]
+        case _:
+            return []
+
+
+# --- values as pieces ----------------------------------------------------------------------
+
+
+def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcome:
+    """Return a quantity as pieces: for which values it is which function."""
+    if isinstance(quantity, PathProbability):
+        p = _one_probability(quantity, setting)
+        line = _line(setting, [p])
+        parts = [(everywhere(True, line.low, line.high), line.text(p))]
+        coverage = Coverage(1, len(setting.truths.pairs_at(setting.selected)))
+        vacuity = path_vacuity(quantity.path, setting.selected, setting.truths)
+    else:
+        assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
+        events = _Events(setting, claim)
+        line = events.line
+        parts = [(region, _shown(quantity, *f, line)) for region, f in _functions(quantity, events)]
+        coverage, vacuity = events.failing(everywhere(True, line.low, line.high)).seen
+    asked = setting.for_all.asked(line)
+    single = {value: setting.at(value) for value in _single_values(setting, line, asked)}
+    undecided = [each for each in single.values() if isinstance(each.verdict, Undecided)]
+    if undecided:
+        return undecided[0]
+    asked = _with_values(asked, dict.fromkeys(single, False), line)
+    pieces = [
+        Piece(interval, text)
+        for region, text in parts
+        for interval in line.intervals(joined(both, [region, asked]))
+    ]
+    pieces.extend(
+        Piece(ParamInterval(line.end_at(value), line.end_at(value)), _amount_text(outcome))
+        for value, outcome in single.items()
+    )
+    pieces.sort(key=lambda piece: Decimal(piece.interval.low.decimal))
+    return _pieces_outcome(quantity, pieces, setting, line, coverage, vacuity)
+
+
+def _amount_text(outcome: Outcome) -> str:
+    assert isinstance(outcome.verdict, Value), "a quantity has a value"
+    return outcome.verdict.amount.exact
+
+
+def _functions(
+    quantity: TightEpsilon | TightDelta, events: _Events
+) -> list[tuple[Region, Fraction]]:
+    """Return e^ε or δ as pieces of rational functions; no piece where ε is infinite."""
+    match quantity:
+        case TightEpsilon():
+            ratios, is_infinite = events.ratios()
+            fractions = [] if is_infinite else ratios
+        case TightDelta(epsilon=epsilon):
+            fractions = events.sets(epsilon).functions()
+    if not fractions:
+        return [(everywhere(True, events.line.low, events.line.high), (ONE, ZERO))]
+    return envelope(fractions, events.line, events.limits)
+
+
+def _shown(
+    quantity: TightEpsilon | TightDelta, above: fmpz_poly, below: fmpz_poly, line: Line
+) -> str:
+    """Return a piece as an expression: ε is the logarithm of a ratio."""
+    if below == ZERO:
+        return "inf"
+    text = line.fraction_text(above, below)
+    if isinstance(quantity, TightDelta):
+        return text
+    return "0" if text == "1" else f"ln({text})"
+
+
+def _pieces_outcome(
+    quantity: Quantity,
+    pieces: Sequence[Piece],
+    setting: Setting,
+    line: Line,
+    coverage: Coverage,
+    vacuity: tuple[Vacuity, ...],
+) -> Outcome:
+    """Return pieces as a value: the one expression, or a table of them."""
+    name = setting.for_all.param.name
+    word = {TightEpsilon: "epsilon", TightDelta: "delta", PathProbability: "P"}[type(quantity)]
+    rows = tuple((piece.interval.text, piece.exact) for piece in pieces)
+    table = Table(word, (f"{name} in", word), rows)
+    texts = list(dict.fromkeys(piece.exact for piece in pieces))
+    shown = texts[0] if len(texts) == 1 else f"{len(pieces)} pieces"
+    asked = _asked_text(setting, line, setting.for_all.asked(line))
+    known = AllValues(name, asked, pieces=tuple(pieces))
+    value = Value(Amount(shown, shown), len(pieces), None if len(texts) == 1 else table)
+    return Outcome(value, coverage, vacuity, all_values=known)
+
+
+# --- which values --------------------------------------------------------------------------
+
+
+def _line(setting: Setting, numbers: Sequence[Number | Whole]) -> Line:
+    """Return the line on which numbers, and what bounds the part that is asked, are rational."""
+    for_all = setting.for_all
+    all_numbers = [*numbers, *(value for value, _ in for_all.part)]
+    all_numbers += [value.value for value in setting.vanishing]
+    return line_of(for_all.param, all_numbers, is_exponential=for_all.is_exponential)
+
+
+def _single_values(setting: Setting, line: Line, asked: Region) -> list[Chosen]:
+    """Return the values that are asked by themselves: ends, and those where a weight is 0."""
+    for_all, param = setting.for_all, setting.for_all.param
+    found: list[Chosen] = []
+    if for_all.has_low and param.low is not None:
+        found.append(param.low)
+    if for_all.has_high and param.high is not None:
+        found.append(param.high)
+    for weight in setting.vanishing:
+        for number in (weight.value, subtract(1, weight.value)):
+            zeros = joined(both, [line.where(number, (0,)), asked])
+            for root in zeros.ends:
+                value = line.value_of(root)
+                if value is None:
+                    near = line.intervals(zeros)[0].low.text
+                    place = for_all.span
+                    mistake = IrrationalChange(place, param.name, param_text(weight), near)
+                    raise ClaimRejected(mistake)
+                found.append(value)
+    return list(dict.fromkeys(found))
+
+
+def _with_values(region: Region, fails: dict[Chosen, bool], line: Line) -> Region:
+    """Return a region with what is known of single values strictly inside."""
+    for value, does_fail in fails.items():
+        t = line.t_of(value)
+        if t is None or t <= line.low:
+            continue
+        ends, truths = (Root.of(t),), (False, True, False)
+        point = Region(line.low, line.high, ends, truths)
+        if does_fail:
+            region = joined(either, [region, point])
+        else:
+            region = joined(both, [region, complement(point)])
+    return region
+
+
+def _with_ends(
+    intervals: Sequence[ParamInterval], fails: dict[Chosen, bool], setting: Setting, line: Line
+) -> tuple[ParamInterval, ...]:
+    """Return intervals with the ends of the whole one that fail, too."""
+    found = list(intervals)
+    for value, is_low in _closed_ends(setting.for_all):
+        if fails.get(value):
+            found = _closed(found, line.end_at(value), is_low=is_low)
+    return tuple(found)
+
+
+def _closed_ends(for_all: ForAll) -> list[tuple[int | fmpq, bool]]:
+    """Return the ends of the whole interval that are asked about, each with whether it is low."""
+    low, high = for_all.param.ends
+    found = [(low, True)] if for_all.has_low and low is not None else []
+    return [*found, (high, False)] if for_all.has_high and high is not None else found
+
+
+def _closed(
+    intervals: Sequence[ParamInterval], end: ParamEnd, *, is_low: bool
+) -> list[ParamInterval]:
+    """Return intervals with an end of the whole one taken in."""
+    place = 0 if is_low else -1
+    if intervals:
+        outer = intervals[place]
+        own = outer.low if is_low else outer.high
+        if own.exact == end.exact:
+            grown = replace(outer, low=end) if is_low else replace(outer, high=end)
+            rest = list(intervals)
+            rest[place] = grown
+            return rest
+    single = ParamInterval(end, end)
+    return [single, *intervals] if is_low else [*intervals, single]
+
+
+def _asked_text(setting: Setting, line: Line, asked: Region) -> str:
+    """Return the values that are asked about, as the language writes them."""
+    all_ends: dict[Chosen, bool] = {value: True for value, _ in _closed_ends(setting.for_all)}
+    shown = _with_ends(line.intervals(asked), all_ends, setting, line)
+    return " and ".join(interval.text for interval in shown)
+
+
+def _sample(region: Region, line: Line, fails: dict[Chosen, bool]) -> Chosen | None:
+    """Return a simple value for which a claim fails, None where all are irrational or none is."""
+    inside = None if region.is_empty else line.simplest(region)
+    if inside is not None:
+        return inside
+    return next((value for value, does_fail in fails.items() if does_fail), None)

@@ -1,0 +1,110 @@
+"""Boolean combinations of P and D for all values at once: where each is true.
+
+Nothing with a P or D stands in the brackets of another, so that the probability of a path formula
+is one rational function of the parameter.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import numpy as np
+
+from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.values.verdicts import Comparison
+from dpcheck.exact import (
+    Line,
+    Number,
+    Region,
+    complement,
+    everywhere,
+    growth_of,
+    joined,
+    multiply,
+    power,
+    subtract,
+)
+from dpcheck.logic.formulas import (
+    And,
+    Atom,
+    Not,
+    Or,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    StateFormula,
+    Truth,
+)
+
+SIGNS: dict[str, tuple[int, ...]] = {
+    ">=": (0, 1), ">": (1,), "<=": (0, -1), "<": (-1,), "=": (0,), "!=": (-1, 1),
+}  # fmt: skip
+"""The signs of a difference of which a comparison with 0 is true."""
+
+
+def both(left: bool, right: bool) -> bool:
+    """Return whether both are true."""
+    return left and right
+
+
+def either(left: bool, right: bool) -> bool:
+    """Return whether one is true."""
+    return left or right
+
+
+def where_true(formula: StateFormula, state: int, truths: Truths, line: Line) -> Region:
+    """Return for which values a formula is true at a state."""
+    match formula:
+        case Truth(value=value):
+            return everywhere(value, line.low, line.high)
+        case Atom(key=key):
+            return everywhere(bool(truths.chain.labelling[key][state]), line.low, line.high)
+        case Not(argument=argument):
+            return complement(where_true(argument, state, truths, line))
+        case And(arguments=arguments):
+            parts = [where_true(each, state, truths, line) for each in arguments]
+            return joined(both, [everywhere(True, line.low, line.high), *parts])
+        case Or(arguments=arguments):
+            parts = [where_true(each, state, truths, line) for each in arguments]
+            return joined(either, [everywhere(False, line.low, line.high), *parts])
+        case ProbabilityIs(comparison=comparison, bound=bound, path=path):
+            (p,) = truths.probabilities(path, np.array([state]))
+            return compared(p, comparison, bound, line)
+        case ProbabilityIn(low=low, high=high, path=path):
+            (p,) = truths.probabilities(path, np.array([state]))
+            return joined(both, [compared(p, ">=", low, line), compared(p, "<=", high, line)])
+        case Private():
+            return complement(_where_violated(formula, state, truths, line))
+        case _:
+            assert_never(formula)
+
+
+def compared(value: Number, comparison: Comparison, bound: Number, line: Line) -> Region:
+    """Return for which values of a parameter a comparison is true."""
+    return line.where(subtract(value, bound), SIGNS[comparison])
+
+
+def _where_violated(formula: Private, state: int, truths: Truths, line: Line) -> Region:
+    """Return for which values some neighbor of a state violates D{ε, δ}."""
+    pairs = truths.pairs_at(np.array([state]))
+    ends = truths.probabilities(formula.path, pairs.T.ravel())
+    n = len(pairs)
+    different = {(p, q) for p, q in zip(ends[:n], ends[n:], strict=True)}
+    different |= {(q, p) for p, q in different}
+    found = [everywhere(False, line.low, line.high)]
+    for p, q in different:
+        found.append(where_above(p, q, formula, line))
+        if found[-1].is_everything:
+            return found[-1]
+    return joined(either, found)
+
+
+def where_above(p: Number, q: Number, formula: Private, line: Line) -> Region:
+    """Return where p > e^ε q + δ."""
+    factor, n = growth_of(formula.epsilon)
+    rest = subtract(p, formula.delta)
+    excess = subtract(power(rest, n), multiply(factor, power(q, n)))
+    region = line.where(excess, (1,))
+    if n % 2 == 0:  # where p < δ an even power hides that the rest is negative
+        region = joined(both, [region, line.where(rest, (1,))])
+    return region

@@ -1,0 +1,104 @@
+"""Exact rows of output probabilities as polynomials in t, over one denominator.
+
+At the stand-in of a parameter a probability is an element of ℚ(e), which is a rational function of
+the parameter; so one table of output sequences is the table for all values (see `exact.param`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from flint import fmpz_poly
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.check.evidence.sequences import SequenceTable
+from dpcheck.exact import Line, Number, Whole
+from dpcheck.exact.roots import constant_sign, rational_between, sign_at
+from dpcheck.limits import Limits
+from dpcheck.records import dataclass
+
+ZERO, ONE = fmpz_poly([0]), fmpz_poly([1])
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialRows:
+    """For each source the probabilities of all sequences, as polynomials over `denominator`.
+
+    `denominator` is positive on the line. `members[s]` are the different polynomials of sequence s,
+    and `index` [n_sequences, n_sources] says which of them each source has.
+    """
+
+    line: Line
+    denominator: fmpz_poly
+    members: tuple[tuple[fmpz_poly, ...], ...]
+    index: IntArray
+
+    def row(self, source: int) -> list[fmpz_poly]:
+        """Return the numerators of one source, [n_sequences]."""
+        places = self.index[:, source].tolist()
+        return [members[k] for members, k in zip(self.members, places, strict=True)]
+
+
+def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> PolynomialRows:
+    """Return the rows of a table on a line."""
+    denominators = [line.polynomial(d) for d in table.denominators]
+    common = _lcm(denominators)
+    cofactors = [common // d for d in denominators]
+    sign = constant_sign(common, line.low, line.high)
+    if sign != 1:  # -1, or it vanishes where it and what stands above it have a common factor
+        factor = -ONE if sign == -1 else common
+        common, cofactors = common * factor, [each * factor for each in cofactors]
+    members: list[list[fmpz_poly]] = [[ZERO] for _ in range(table.n_sequences)]
+    numbers: list[dict[object, int]] = [{(): 0} for _ in range(table.n_sequences)]
+    index = np.zeros((table.n_sequences, len(table.sources)), np.int64)
+    known: dict[tuple[int, int], tuple[fmpz_poly, object]] = {}
+    same = _codes(table.denominators)
+    for i in range(len(table.sources)):
+        limits.check_time(f"{i} of {len(table.sources)} rows over one denominator")
+        for j in range(int(table.indptr[i]), int(table.indptr[i + 1])):
+            weight, s = table.weights[j], int(table.sequences[j])
+            place = (id(weight), same[i])
+            if place not in known:
+                made = line.polynomial(_whole(weight)) * cofactors[i]
+                known[place] = made, tuple(made.coeffs())
+            polynomial, key = known[place]
+            number = numbers[s].setdefault(key, len(members[s]))
+            if number == len(members[s]):
+                members[s].append(polynomial)
+            index[s, i] = number
+    return PolynomialRows(line, common, tuple(map(tuple, members)), index)
+
+
+def units_of(table: SequenceTable) -> Iterable[Whole]:
+    """Return numbers whose units are those of a whole table."""
+    return [*table.denominators, *(w for w in table.weights.tolist() if not isinstance(w, int))]
+
+
+def _whole(weight: object) -> Whole:
+    return weight if not isinstance(weight, np.integer) else int(weight)  # type: ignore[return-value]
+
+
+def _codes(values: Iterable[Whole]) -> list[int]:
+    """Return a number for each value, equal for equal ones."""
+    known: dict[Whole, int] = {}
+    return [known.setdefault(value, len(known)) for value in values]
+
+
+def _lcm(polynomials: Iterable[fmpz_poly]) -> fmpz_poly:
+    """Return the least common multiple."""
+    found = ONE
+    seen = []
+    for each in polynomials:
+        if each not in seen:
+            seen.append(each)
+            found = found * (each // found.gcd(each))
+    return found
+
+
+def positive_fraction(value: Number, line: Line) -> tuple[fmpz_poly, fmpz_poly]:
+    """Return numerator and denominator on a line where the denominator vanishes nowhere: > 0."""
+    above, below = line.polynomials(value)
+    if sign_at(below, rational_between(line.low, line.high)) < 0:
+        return -above, -below
+    return above, below

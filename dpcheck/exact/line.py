@@ -1,0 +1,389 @@
+"""All values of a parameter as a line of numbers t, on which what depends on it is rational.
+
+A `Line` goes both ways: a number at the stand-in is a quotient of polynomials in t, and a set of t
+is a set of values of the parameter, with ends to be shown, and with the simplest value in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Context
+from functools import reduce
+
+from flint import arb, ctx, fmpq, fmpz_poly
+
+from dpcheck.exact.budget import Budget
+from dpcheck.exact.number import ExpNumber, Number
+from dpcheck.exact.param import Param
+from dpcheck.exact.polynomial import ExpPolynomial, Whole, precisions
+from dpcheck.exact.roots import (
+    Bound,
+    Region,
+    Root,
+    rational_between,
+    reversed_coefficients,
+    scaled,
+    where_sign,
+)
+from dpcheck.exact.text import decimal, exact_text
+from dpcheck.records import dataclass
+
+ONE = fmpq(1)
+SHORT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ParamEnd:
+    """An end of an interval of values.
+
+    `exact` is its text where it is rational (or the logarithm of a rational number), else None, and
+    `equation` is what is 0 there. `decimal` is correctly rounded; `is_open`: the end is left out.
+    """
+
+    exact: str | None
+    equation: str | None
+    decimal: str
+    is_open: bool
+
+    @property
+    def text(self) -> str:
+        """The end in short."""
+        if self.exact is not None:
+            return self.exact
+        return str(Context(prec=SHORT).create_decimal(self.decimal).normalize())
+
+
+@dataclass(frozen=True, slots=True)
+class ParamInterval:
+    """An interval of values of a parameter; both ends are one if it is a single value."""
+
+    low: ParamEnd
+    high: ParamEnd
+
+    @property
+    def text(self) -> str:
+        """The interval in short: `(0, 1/2]`, `{1/2}`.
+
+        Irrational ends are rounded to six digits.
+        """
+        if self.low.text == self.high.text and not self.low.is_open:
+            return f"{{{self.low.text}}}"
+        first = "(" if self.low.is_open else "["
+        return f"{first}{self.low.text}, {self.high.text}{')' if self.high.is_open else ']'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """All values of a parameter by a number t from (low, high), in which all of it is rational.
+
+    With `is_exponential`, t is exp(unit·eps); else the parameter is a function of t, as
+    `exact.param` says, and the unit is 1.
+    """
+
+    param: Param
+    unit: fmpq
+    is_exponential: bool
+    low: fmpq = ONE
+    high: Bound = None
+
+    def polynomials(self, value: Number) -> tuple[fmpz_poly, fmpz_poly]:
+        """Return numerator and denominator of a number at the stand-in, as polynomials in t."""
+        if isinstance(value, ExpNumber):
+            step = value.unit / self.unit
+            assert step.q == 1, "the unit of the line divides those of its numbers"
+            return value.numerator.inflate(int(step.p)), value.denominator.inflate(int(step.p))
+        exact = fmpq(value)
+        return fmpz_poly([exact.p]), fmpz_poly([exact.q])
+
+    def polynomial(self, value: Whole) -> fmpz_poly:
+        """Return a whole number at the stand-in as a polynomial in t."""
+        if isinstance(value, ExpPolynomial):
+            step = value.unit / self.unit
+            assert step.q == 1, "the unit of the line divides those of its numbers"
+            return value.coefficients.inflate(int(step.p))
+        return fmpz_poly([value])
+
+    def where(self, value: Number, signs: Sequence[int]) -> Region:
+        """Return where a number has one of some signs."""
+        above, below = self.polynomials(value)
+        return where_sign(above * below, signs, self.low, self.high)
+
+    # --- from t to the parameter -------------------------------------------------------------
+
+    @property
+    def is_turned(self) -> bool:
+        """Return whether the parameter falls as t grows."""
+        return not self.is_exponential and self.param.high is not None
+
+    def of_param(self, t: Root) -> Root:
+        """Return the value of the parameter for a t; of an exponential, that itself."""
+        if self.is_exponential:
+            return t
+        if t.rational is not None:
+            return Root.of(self.value_at(t.rational))
+        ends = sorted([self.value_at(t.low), self.value_at(t.high)])
+        return Root(primitive(self.in_param(t.polynomial, t.polynomial.degree())), *ends)
+
+    def value_at(self, t: fmpq) -> fmpq:
+        """Return the value of the parameter for a rational t."""
+        low, high = self.param.low, self.param.high
+        if low is None:
+            assert high is not None, "a parameter is bounded on one side"
+            return fmpq(high) + 1 - t
+        return fmpq(low) - 1 + t if high is None else low + (fmpq(high) - low) / t
+
+    def t_of(self, value: int | fmpq | Budget) -> Bound:
+        """Return the t of a value of the parameter, None for an infinite or irrational one."""
+        if isinstance(value, Budget) or self.is_exponential:
+            budget = value if isinstance(value, Budget) else Budget.of(value)
+            t = (budget * self.unit).exp()
+            return None if isinstance(t, ExpNumber) else fmpq(t)
+        low, high = self.param.low, self.param.high
+        if low is None:
+            assert high is not None, "a parameter is bounded on one side"
+            return fmpq(high) + 1 - value
+        if high is None:
+            return fmpq(value) - low + 1
+        return None if value == low else (fmpq(high) - low) / (value - low)
+
+    def in_param(self, polynomial: fmpz_poly, degree: int) -> fmpz_poly:
+        """Return (a multiple, the same for all of one degree, of) p(t) as one of the parameter.
+
+        Where t is w/(α - low) that is (α - low)^degree p(t).
+        """
+        low, high = self.param.low, self.param.high
+        if self.is_exponential:
+            return polynomial
+        if low is None:
+            assert high is not None, "a parameter is bounded on one side"
+            return _padded(scaled, polynomial, degree, fmpq(high) + 1, -ONE)
+        if high is None:
+            return _padded(scaled, polynomial, degree, 1 - fmpq(low), ONE)
+        width = fmpq(high) - low
+        turned = reversed_coefficients(polynomial, degree)
+        return _padded(scaled, turned, degree, -low / width, 1 / width)
+
+    # --- what is shown -----------------------------------------------------------------------
+
+    def intervals(self, region: Region) -> list[ParamInterval]:
+        """Return the intervals of values of the parameter that a set of t is, in order."""
+        return [
+            ParamInterval(self._end(low, has_low, is_high=False), self._end(high, has_high, True))
+            for low, has_low, high, has_high in self._bounds(region)
+        ]
+
+    def _bounds(self, region: Region) -> list[tuple[Root | None, bool, Root | None, bool]]:
+        """Return ends in the order of the parameter; None is an end of the line."""
+        bounds = region.intervals()
+        if not self.is_turned:
+            return bounds
+        return [(high, has_high, low, has_low) for low, has_low, high, has_high in reversed(bounds)]
+
+    def _edge(self, is_high: bool) -> Root | None:
+        """Return the end of the line where the parameter is least or greatest; None if infinite."""
+        t = self.high if is_high != self.is_turned else self.low
+        if self.is_exponential:
+            return None if t is None else Root.of(t)
+        if t is None:
+            own = self.param.high if is_high else self.param.low
+            return None if own is None else Root.of(own)
+        return Root.of(self.value_at(t))
+
+    def _end(self, t: Root | None, has_end: bool, is_high: bool) -> ParamEnd:
+        root = self._edge(is_high) if t is None else self.of_param(t)
+        if root is None:
+            return ParamEnd("inf" if is_high else "-inf", None, "inf" if is_high else "-inf", True)
+        x = root.rational
+        if x is None:
+            equation = self.polynomial_text(root.polynomial)
+            return ParamEnd(None, equation, self._decimal(root), not has_end)
+        if self.is_exponential:
+            value = Budget.ln(x) / self.unit
+            return ParamEnd(exact_text(value), None, decimal(value), not has_end)
+        return ParamEnd(exact_text(x), None, decimal(x), not has_end)
+
+    def _decimal(self, root: Root) -> str:
+        """Return an irrational end, correctly rounded to 17 digits."""
+        while True:
+            for _ in range(64):
+                root.narrow()
+            ends = [self._shown(x) for x in (root.low, root.high)]
+            if ends[0] == ends[1]:
+                return ends[0]
+
+    def _shown(self, x: fmpq) -> str:
+        return decimal(Budget.ln(x) / self.unit if self.is_exponential else x)
+
+    def polynomial_text(self, polynomial: fmpz_poly) -> str:
+        """Return a polynomial in the parameter (or exp(unit·eps)), the highest power first.
+
+        The lowest first where that begins with a plus and the highest with a minus.
+
+        >>> line = Line(Param("a", 0, 1), ONE, is_exponential=False)
+        >>> line.polynomial_text(fmpz_poly([-1, 0, 2])), line.polynomial_text(fmpz_poly([1, -2]))
+        ('2*a^2 - 1', '1 - 2*a')
+        """
+        powers = [k for k in range(polynomial.degree(), -1, -1) if polynomial[k] != 0]
+        if powers and polynomial[powers[0]] < 0 < polynomial[powers[-1]]:
+            powers.reverse()
+        terms: list[str] = []
+        for k in powers:
+            c = polynomial[k]
+            power = self._power_text(k)
+            size = power if abs(c) == 1 and power else f"{abs(c)}*{power}" if power else f"{abs(c)}"
+            sign = ("-" if c < 0 else "") if not terms else ("- " if c < 0 else "+ ")
+            terms.append(f"{sign}{size}")
+        return " ".join(terms) or "0"
+
+    def _power_text(self, k: int) -> str:
+        if k == 0:
+            return ""
+        name = self.param.name
+        if not self.is_exponential:
+            return name if k == 1 else f"{name}^{k}"
+        q = self.unit * k
+        above = name if q.p == 1 else f"{q.p}*{name}"
+        return f"exp({above})" if q.q == 1 else f"exp({above}/{q.q})"
+
+    def function(self, above: fmpz_poly, below: fmpz_poly) -> tuple[fmpz_poly, fmpz_poly]:
+        """Return coprime polynomials in the parameter, or exp(unit·eps), with the same quotient."""
+        degree = max(above.degree(), below.degree(), 0)
+        n, d = self.in_param(above, degree), self.in_param(below, degree)
+        divisor = n.gcd(d)
+        n, d = n // divisor, d // divisor
+        return (-n, -d) if d(self.somewhere) < 0 else (n, d)
+
+    @property
+    def somewhere(self) -> fmpq:
+        """Some value of the parameter, or of exp(unit·eps)."""
+        t = rational_between(self.low, self.high)
+        return t if self.is_exponential else self.value_at(t)
+
+    def text(self, value: Number) -> str:
+        """Return a number at the stand-in as an expression over the parameter."""
+        return self.fraction_text(*self.polynomials(value))
+
+    def fraction_text(self, above: fmpz_poly, below: fmpz_poly) -> str:
+        """Return a quotient of polynomials in t as an expression over the parameter."""
+        n, d = self.function(above, below)
+        over = self.polynomial_text(n)
+        if d.is_one():
+            return over
+        under = self.polynomial_text(d)
+        under = f"({under})" if any(c in under for c in " *^/") else under
+        return f"({over})/{under}" if " " in over else f"{over}/{under}"
+
+    # --- one value ---------------------------------------------------------------------------
+
+    def simplest(self, region: Region) -> fmpq | Budget | None:
+        """Return the value with the smallest denominator in a set, None if all are irrational.
+
+        With an exponential a single value may be a logarithm.
+        """
+        found = [value for bound in self._bounds(region) if (value := self._within(*bound))]
+        rational = [value for value in found if not isinstance(value, Budget)]
+        if rational:
+            return min(rational, key=lambda x: (int(x.q), abs(int(x.p))))
+        return found[0] if found else None
+
+    def _within(
+        self, low: Root | None, has_low: bool, high: Root | None, has_high: bool
+    ) -> fmpq | Budget | None:
+        """Return the simplest value in an interval."""
+        if low is not None and low is high:
+            return self._single(self.of_param(low))
+        first = self._edge(False) if low is None else self.of_param(low)
+        last = self._edge(True) if high is None else self.of_param(high)
+        if self.is_exponential:
+            assert first is not None, "exponentials are above 1"
+            return self._exponent_between(first, last)
+        inside = _simplest_between(first, last)
+        ends = [end for end, has in ((first, has_low), (last, has_high)) if end is not None and has]
+        known = [end.rational for end in ends if end.rational is not None]
+        return min([inside, *known], key=lambda x: (int(x.q), abs(int(x.p))))
+
+    def value_of(self, t: Root) -> fmpq | Budget | None:
+        """Return the value of the parameter for a t, None for one that is not asked by itself."""
+        return self._single(self.of_param(t))
+
+    def end_at(self, value: int | fmpq | Budget) -> ParamEnd:
+        """Return a value as an end that belongs to its interval."""
+        exact = value if isinstance(value, Budget) else fmpq(value)
+        return ParamEnd(exact_text(exact), None, decimal(exact), is_open=False)
+
+    def _single(self, root: Root) -> fmpq | Budget | None:
+        x = root.rational
+        return x if x is None or not self.is_exponential else Budget.ln(x) / self.unit
+
+    def _exponent_between(self, first: Root, last: Root | None) -> fmpq:
+        """Return the simplest rational between ln(first)/unit and ln(last)/unit.
+
+        Both are 0 or irrational (Lindemann), so enclosures come to show that it lies between.
+        """
+        for bits in precisions():
+            low = self._exponent(first, bits)
+            high = None if last is None else self._exponent(last, bits)
+            top = None if high is None else high.upper().fmpq()
+            bottom = fmpq(0) if first.rational == 1 else low.lower().fmpq()
+            x = rational_between(bottom, top)
+            if (first.rational == 1 or low < x) and (high is None or x < high):
+                return x
+        raise AssertionError("precisions are unbounded")
+
+    def _exponent(self, root: Root, bits: int) -> arb:
+        """Return an enclosure of ln(root)/unit."""
+        while (root.high - root.low) * 2**bits > root.high:
+            root.narrow()
+        with ctx.workprec(bits + 32):
+            ball = arb(root.low).union(arb(root.high))
+            return ball.log() / arb(self.unit)
+
+    def example_text(self, region: Region) -> str:
+        """Return one value of a set as words: `at alpha = 1/2`."""
+        value = self.simplest(region)
+        if value is not None:
+            return f"at {self.param.name} = {exact_text(value)}"
+        return f"at {self.param.name} = {self.intervals(region)[0].low.decimal}..."
+
+
+def line_of(param: Param, values: Iterable[Number | Whole], *, is_exponential: bool) -> Line:
+    """Return the line on which all of some numbers at the stand-in are rational."""
+    if not is_exponential:
+        return Line(param, ONE, is_exponential=False)
+    units = {value.unit for value in values if isinstance(value, ExpNumber | ExpPolynomial)}
+    return Line(param, reduce(lambda a, b: a.gcd(b), units, fmpq(0)) or ONE, is_exponential=True)
+
+
+def primitive(polynomial: fmpz_poly) -> fmpz_poly:
+    """Return the primitive multiple with a positive leading coefficient."""
+    content = polynomial.content()
+    whole = polynomial / content
+    return -whole if whole[whole.degree()] < 0 else whole
+
+
+def _padded(
+    transform: Callable[[fmpz_poly, fmpq, fmpq], fmpz_poly],
+    polynomial: fmpz_poly,
+    degree: int,
+    start: fmpq,
+    step: fmpq,
+) -> fmpz_poly:
+    """Return D^degree p(start + step x) for all polynomials of a degree up to that alike."""
+    own = max(polynomial.degree(), 0)
+    missing = int((start.q * step.q) ** (degree - own))
+    return transform(polynomial, start, step) * missing
+
+
+def _simplest_between(first: Root | None, last: Root | None) -> fmpq:
+    """Return the simplest rational strictly between two ends, of which None is infinite."""
+    while True:
+        if first is None:
+            assert last is not None, "a parameter is bounded on one side"
+            return -rational_between(-last.low, None)
+        x = rational_between(first.low, None if last is None else last.high)
+        here = Root.of(x)
+        if first.compare(here) < 0 and (last is None or here.compare(last) < 0):
+            return x
+        first.narrow()
+        if last is not None:
+            last.narrow()

@@ -1,0 +1,67 @@
+"""Parameters: numbers that nobody has chosen, and what depends on them.
+
+e is transcendental (Hermite), so ℚ(e) and the rational functions ℚ(t) are one field, and a number
+that depends on a parameter is known by its value where the parameter is a number like 1/e: all
+arithmetic, and every row of a chain, is an identity for all values at once. What that value does
+not tell is how the number compares with others. So a parameter is no number of the language: it
+wears a type of its own, and only `exact.roots` says where a difference is positive.
+
+A parameter from an interval is a rational function of one t > 1, for which e stands: a + (b - a)/t
+on (a, b), a - 1 + t on (a, inf). One of which only exp(q eps) is used stands for 1: t = e^eps.
+"""
+
+from __future__ import annotations
+
+from flint import fmpq
+
+from dpcheck.exact.number import ExpNumber, Number, add, divide, exponential, subtract
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter and the interval of its values; None is an end without bound."""
+
+    name: str
+    low: int | fmpq | None
+    high: int | fmpq | None
+    has_low: bool = False
+    has_high: bool = False
+
+    @property
+    def text(self) -> str:
+        """The interval as the language writes it.
+
+        >>> Param("alpha", 0, fmpq(1, 2), has_high=True).text
+        '(0, 1/2]'
+        """
+        low = "-inf" if self.low is None else fmpq(self.low).str()
+        high = "inf" if self.high is None else fmpq(self.high).str()
+        return f"{'[' if self.has_low else '('}{low}, {high}{']' if self.has_high else ')'}"
+
+    @property
+    def stand_in(self) -> ExpNumber:
+        """The number that stands for the parameter."""
+        t = exponential(1)
+        value: Number
+        match self.low, self.high:
+            case None, None:
+                raise AssertionError("a parameter is bounded on one side")
+            case int() | fmpq() as low, None:
+                value = add(subtract(low, 1), t)
+            case None, int() | fmpq() as high:
+                value = subtract(add(high, 1), t)
+            case int() | fmpq() as low, int() | fmpq() as high:
+                value = add(low, divide(subtract(high, low), t))
+        assert isinstance(value, ExpNumber), "e is irrational"
+        return value
+
+    @property
+    def ends(self) -> tuple[int | fmpq | None, int | fmpq | None]:
+        """Both ends."""
+        return self.low, self.high
+
+    @property
+    def may_be_exponent(self) -> bool:
+        """Return whether exp(q·eps) is a power of one t > 1."""
+        return self.low == 0 and self.high is None

@@ -1,0 +1,315 @@
+"""What depends on a parameter: numbers and budgets as functions of it, and their arithmetic."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import lcm
+from typing import Literal
+
+from flint import arb, fmpq
+
+from dpcheck.exact.budget import Budget
+from dpcheck.exact.errors import IrrationalExponential
+from dpcheck.exact.line import line_of
+from dpcheck.exact.number import (
+    ExpNumber,
+    Number,
+    add,
+    divide,
+    exponential,
+    multiply,
+    power,
+    subtract,
+)
+from dpcheck.exact.param import Param
+from dpcheck.records import dataclass
+
+ONE = fmpq(1)
+
+
+class ParamError(Exception):
+    """What depends on a parameter has no value, or none that is known: why, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParamNumber:
+    """A number that depends on a parameter, by its value at the stand-in.
+
+    With `is_exponential` it is a rational function of exp(q·eps), else of the parameter itself.
+    """
+
+    value: ExpNumber
+    param: Param
+    is_exponential: bool = False
+
+    def exponent(self) -> fmpq | None:
+        """Return q where the number is q times the parameter, and may stand in an exponent."""
+        if self.is_exponential or not self.param.may_be_exponent:
+            return None
+        ratio = divide(self.value, self.param.stand_in)
+        return None if isinstance(ratio, ExpNumber) else fmpq(ratio)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParamBudget(Budget):
+    """A budget that depends on a parameter: exponent·ln(argument), the argument positive.
+
+    As a `Budget` it has no offset and no powers: only what knows of parameters may look at it.
+    """
+
+    argument: ExpNumber
+    exponent: fmpq
+    param: Param
+    is_exponential: bool
+
+    def as_number(self) -> None:
+        """Return None: a logarithm of what depends on a parameter is no rational number."""
+
+    def exp(self) -> Number:
+        """Return e^budget at the stand-in; raises `IrrationalExponential` for a root."""
+        if self.exponent.q == 1:
+            return power(self.argument, int(self.exponent.p))
+        monomial = self.argument.monomial()
+        if not self.is_exponential or monomial is None:
+            raise IrrationalExponential
+        factor, exponent = monomial
+        root = (Budget.ln(factor) * self.exponent).exp()
+        return multiply(root, exponential(exponent * self.exponent))
+
+    def growth(self) -> tuple[Number, int]:
+        """Return (F, n) with e^budget = F^(1/n), F at the stand-in."""
+        return power(self.argument, int(self.exponent.p)), int(self.exponent.q)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same function of the parameter."""
+        if not isinstance(other, ParamBudget):
+            return NotImplemented
+        difference = self - other
+        return isinstance(difference, Budget) and difference.as_number() == 0
+
+    def __hash__(self) -> int:
+        """Hash by the parameter: equal budgets may be written with other exponents."""
+        return hash(self.param)
+
+    def __add__(self, other: Budget | int | fmpq) -> Budget:
+        """Return the sum; raises `ParamError` where it has a rational part."""
+        return summed(self, other if isinstance(other, Budget) else Budget.of(other))
+
+    __radd__ = __add__
+
+    def __mul__(self, scale: int | fmpq) -> Budget:
+        """Return the budget times a rational number."""
+        if not isinstance(scale, int | fmpq):
+            return NotImplemented
+        if scale == 0:
+            return Budget.of(0)
+        exponent = self.exponent * scale
+        return ParamBudget(0, (), self.argument, exponent, self.param, self.is_exponential)
+
+    __rmul__ = __mul__
+
+    def compare(self, other: Budget) -> int:  # noqa: ARG002
+        """Raise `ParamError`: the order depends on the value of the parameter."""
+        raise ParamError(f"it depends on the value of `{self.param.name}`")
+
+    def ball(self, bits: int) -> arb:  # noqa: ARG002
+        """Raise `ParamError`: there is no value to enclose."""
+        raise ParamError(f"it depends on the value of `{self.param.name}`")
+
+
+def growth_of(budget: Budget) -> tuple[Number, int]:
+    """Return (F, n) with e^budget = F^(1/n), for a budget without a rational part.
+
+    >>> growth_of(Budget.ln(8) / 2), growth_of(2 * Budget.ln(3))
+    ((8, 2), (9, 1))
+    """
+    if isinstance(budget, ParamBudget):
+        return budget.growth()
+    if budget.offset != 0:
+        raise ParamError("its rational part has no place beside a parameter")
+    root = 1
+    for _, exponent in budget.powers:
+        root = lcm(root, int(fmpq(exponent).q))
+    factor: Number = 1
+    for base, exponent in budget.powers:
+        factor = multiply(factor, power(base, int((fmpq(exponent) * root).p)))
+    return factor, root
+
+
+def logarithm(argument: Number, exponent: fmpq, param: Param, is_exponential: bool) -> Budget:
+    """Return exponent·ln(argument) for an argument that is positive everywhere."""
+    if isinstance(argument, ExpNumber):
+        return ParamBudget(0, (), argument, exponent, param, is_exponential)
+    return Budget.ln(argument) * exponent
+
+
+def summed(left: Budget, right: Budget) -> Budget:
+    """Return the sum of budgets of which one depends on a parameter."""
+    own = left if isinstance(left, ParamBudget) else right
+    assert isinstance(own, ParamBudget), "one of them depends on a parameter"
+    for other in (left, right):
+        if isinstance(other, ParamBudget):
+            together(own, other)
+    (f, n), (g, m) = growth_of(left), growth_of(right)
+    root = lcm(n, m)
+    growth = multiply(power(f, root // n), power(g, root // m))
+    return logarithm(growth, fmpq(1, root), own.param, own.is_exponential)
+
+
+def together(left: ParamNumber | ParamBudget, right: ParamNumber | ParamBudget) -> None:
+    """Raise `ParamError` where two functions are of different parameters or variables."""
+    if left.param != right.param:
+        names = f"`{left.param.name}` and `{right.param.name}`"
+        raise ParamError(f"{names} stand together, and a target has one `param`")
+    if left.is_exponential != right.is_exponential:
+        name = left.param.name
+        raise ParamError(f"`{name}` stands both inside and outside of `exp` or a budget")
+
+
+# --- arithmetic ----------------------------------------------------------------------------
+
+Symbol = Literal["+", "-", "*", "/"]
+Quantity = Number | ParamNumber | Budget
+
+
+def combined(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
+    """Return `left symbol right` where one of them depends on a parameter.
+
+    Raises `ParamError` where the result is none: two parameters, a budget times a function of one.
+    """
+    if isinstance(left, Budget) or isinstance(right, Budget):
+        return _with_budget(symbol, left, right)
+    own = left if isinstance(left, ParamNumber) else right
+    assert isinstance(own, ParamNumber), "one of them depends on a parameter"
+    for other in (left, right):
+        if isinstance(other, ParamNumber):
+            together(own, other)
+        elif isinstance(other, ExpNumber):
+            raise ParamError(f"`exp` of a number stands beside `{own.param.name}`")
+    a, b = (each.value if isinstance(each, ParamNumber) else each for each in (left, right))
+    if symbol == "/":
+        if isinstance(right, ParamNumber):
+            _require(right, (1, -1), "a divisor, {}, is 0")
+        return _wrapped(divide(a, b), own)
+    operation = {"+": add, "-": subtract, "*": multiply}[symbol]
+    return _wrapped(operation(a, b), own)
+
+
+def _wrapped(value: Number, own: ParamNumber | ParamBudget) -> Number | ParamNumber:
+    """Return a number at the stand-in as what it is: constant, or a function of the parameter."""
+    if isinstance(value, ExpNumber):
+        return ParamNumber(value, own.param, own.is_exponential)
+    return value
+
+
+def _with_budget(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
+    """Return an operation of which an operand is a budget."""
+    if symbol == "*" or symbol == "/":
+        budget, factor = (left, right) if isinstance(left, Budget) else (right, left)
+        is_scaled = isinstance(budget, Budget) and isinstance(factor, int | fmpq)
+        if not is_scaled or (symbol == "/" and budget is right):
+            raise ParamError("a budget is multiplied by rational numbers only")
+        assert isinstance(budget, Budget), "seen above"
+        assert isinstance(factor, int | fmpq), "seen above"
+        return _plain(budget * factor if symbol == "*" else budget / factor)
+    first, second = as_budget(left), as_budget(right)
+    return _plain(summed(first, second if symbol == "+" else -second))
+
+
+def as_budget(value: Quantity) -> Budget:
+    """Return a value as a budget: a rational number, or a rational multiple of the parameter."""
+    if isinstance(value, Budget):
+        return value
+    if isinstance(value, int | fmpq):
+        return Budget.of(value)
+    if isinstance(value, ParamNumber):
+        exponent = value.exponent()
+        if exponent is not None:
+            t = exponential(1)
+            assert isinstance(t, ExpNumber), "e is irrational"
+            return ParamBudget(0, (), t, exponent, value.param, is_exponential=True)
+        name = value.param.name
+        raise ParamError(f"only a rational multiple of `{name}`, from (0, inf), is a budget")
+    raise ParamError("this is no budget")
+
+
+def _plain(budget: Budget) -> Quantity:
+    """Return a budget as a value: a rational number where it has no logarithm."""
+    known = budget.as_number()
+    return budget if known is None else known
+
+
+def negative(value: ParamNumber) -> ParamNumber:
+    """Return -value."""
+    return ParamNumber(-value.value, value.param, value.is_exponential)
+
+
+def raised(base: ParamNumber, exponent: int, limit_bits: int) -> Number | ParamNumber:
+    """Return base^exponent; a negative power needs a base that is 0 nowhere."""
+    if exponent < 0:
+        _require(base, (1, -1), "a divisor, {}, is 0")
+    return _wrapped(power(base.value, exponent, limit_bits), base)
+
+
+def exponential_of(value: ParamNumber | ParamBudget) -> Number | ParamNumber:
+    """Return exp(value) for a multiple of the parameter or a budget with one."""
+    budget = as_budget(value)
+    assert isinstance(budget, ParamBudget), "it depends on a parameter"
+    try:
+        return _wrapped(budget.exp(), budget)
+    except IrrationalExponential:
+        name = budget.param.name
+        raise ParamError(f"this `exp` is no rational function of `{name}`") from None
+
+
+def logarithm_of(value: ParamNumber) -> Budget:
+    """Return ln(value), for a value that is positive for all values of the parameter."""
+    _require(value, (1,), "the argument of `ln`, {}, is not positive")
+    return logarithm(value.value, ONE, value.param, value.is_exponential)
+
+
+@lru_cache(maxsize=1024)
+def outside_unit(value: ParamNumber, *, is_strict: bool, has_top: bool) -> str | None:
+    """Return one value of the parameter for which a number is not in [0, 1], as words; else None.
+
+    With `is_strict` it must lie in (0, 1), without `has_top` it may be above 1.
+    """
+    line = line_of(value.param, [value.value], is_exponential=value.is_exponential)
+    signs = (-1, 0) if is_strict else (-1,)
+    for number in (value.value, subtract(1, value.value))[: 1 + has_top]:
+        failing = line.where(number, signs)
+        if not failing.is_empty:
+            return line.example_text(failing)
+    return None
+
+
+def _require(value: ParamNumber, signs: tuple[int, ...], title: str) -> None:
+    """Raise `ParamError` unless a function has one of these signs for all values."""
+    line = line_of(value.param, [value.value], is_exponential=value.is_exponential)
+    failing = line.where(value.value, tuple({-1, 0, 1} - set(signs)))
+    if not failing.is_empty:
+        shown = title.format(f"`{line.text(value.value)}`")
+        raise ParamError(f"{shown} {line.example_text(failing)}")
+
+
+# --- text ----------------------------------------------------------------------------------
+
+
+def param_text(value: ParamNumber | ParamBudget) -> str:
+    """Return what depends on a parameter as an expression over it.
+
+    >>> alpha = ParamNumber(Param("alpha", 0, 1).stand_in, Param("alpha", 0, 1))
+    >>> param_text(combined("*", -3, logarithm_of(alpha)))
+    '-3*ln(alpha)'
+    """
+    shown = value.value if isinstance(value, ParamNumber) else value.argument
+    line = line_of(value.param, [shown], is_exponential=value.is_exponential)
+    if isinstance(value, ParamNumber):
+        return line.text(shown)
+    inside, exponent = f"ln({line.text(shown)})", value.exponent
+    monomial = shown.monomial()
+    if value.is_exponential and monomial is not None and monomial[0] == 1:
+        inside, exponent = value.param.name, exponent * monomial[1]
+    if exponent == 1:
+        return inside
+    return f"-{inside}" if exponent == -1 else f"{exponent.str()}*{inside}"

@@ -1,0 +1,72 @@
+"""Weights as numbers: those that depend on a `param` by their value at the stand-in, once proved.
+
+A weight that is positive for all values of its parameter makes one graph for all of them, and all
+sums, products and quotients of weights are identities (see `exact.param`). So this is where the
+parameter ends for the explorer: what it computes on is an element of a field like any other.
+"""
+
+from __future__ import annotations
+
+from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
+from dpcheck.exact import ExpNumber, Number, ParamNumber, line_of, subtract
+from dpcheck.exact.parametric import outside_unit
+from dpcheck.explore.values.codes import ValueTable
+from dpcheck.explore.values.mistakes import MistakeFault
+from dpcheck.model.values import Value, value_text
+from dpcheck.source import Span
+
+
+def weight_value(
+    value: Value, span: Span, table: ValueTable, *, is_strict: bool = False, has_top: bool = True
+) -> Value:
+    """Return a weight without its parameter: one that lies in [0, 1] for all values of it.
+
+    With `is_strict` it must lie in (0, 1), without `has_top` it is relative to others, and may be
+    above 1. Other values are returned as they are. Raises `MistakeFault`, which names a value.
+    """
+    weights = table.weights
+    if isinstance(value, ExpNumber):
+        weights.has_exp = True
+    elif isinstance(value, ParamNumber):
+        _check_range(value, span, is_strict=is_strict, has_top=has_top)
+        if weights.param not in (None, (value.param, value.is_exponential)):
+            raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
+        weights.param = value.param, value.is_exponential
+        if not is_strict and value not in weights.vanishing and _vanishes(value, has_top=has_top):
+            weights.vanishing[value] = None
+        value = value.value
+    if weights.param is not None and weights.has_exp:
+        raise _alone(span, f"`exp` of a number stands beside `{weights.param[0].name}`")
+    return value
+
+
+def _check_range(value: ParamNumber, span: Span, *, is_strict: bool, has_top: bool) -> None:
+    """Raise the mistake of a number that is no weight for some value of its parameter."""
+    place = outside_unit(value, is_strict=is_strict, has_top=has_top)
+    if place is not None:
+        wrong = "not between 0 and 1" if is_strict else "no probability"
+        wrong = wrong if has_top else "negative"
+        raise MistakeFault(WeightOutsideUnit(span, (), f"`{value_text(value)}`", wrong, place))
+
+
+def _alone(span: Span, why: str) -> MistakeFault:
+    return MistakeFault(ParamAsValue(span, (), f"{why}, in the weights of one target"))
+
+
+def _vanishes(value: ParamNumber, *, has_top: bool) -> bool:
+    """Return whether a weight, or 1 minus it, is 0 for some value strictly inside."""
+    numbers = (value.value, subtract(1, value.value))[: 1 + has_top]
+    line = line_of(value.param, numbers, is_exponential=value.is_exponential)
+    return any(not line.where(number, (0,)).is_empty for number in numbers)
+
+
+def sum_for_some_values(total: Number, span: Span, table: ValueTable) -> WeightOutsideUnit:
+    """Return the mistake of weights whose sum depends on the parameter, or is another number."""
+    assert table.weights.param is not None, "weights depend on a parameter"
+    param, is_exponential = table.weights.param
+    difference = subtract(total, 1)
+    line = line_of(param, [total], is_exponential=is_exponential)
+    place = line.example_text(line.where(difference, (-1, 1)))
+    return WeightOutsideUnit(
+        span, (), f"the sum of these weights, {line.text(total)},", "not 1", place
+    )

@@ -1,0 +1,304 @@
+"""Claims about all values of a parameter: of which one, for which values, and what has no place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dpcheck.diagnostics.params import (
+    BoundForSomeValues,
+    NotForAllValues,
+    ParamInterval,
+    ParamNotThere,
+    ParamsTogether,
+)
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    Number,
+    Param,
+    ParamBudget,
+    ParamNumber,
+    Rational,
+    Region,
+    exponential,
+    growth_of,
+    joined,
+    line_of,
+    subtract,
+)
+from dpcheck.logic.claims import (
+    At,
+    AtCondition,
+    Claim,
+    ForAll,
+    FormulaClaim,
+    PathProbability,
+    PrivacyClaim,
+    QuantityClaim,
+    QuantityValue,
+    TightDelta,
+    TightEpsilon,
+)
+from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs
+from dpcheck.model import surface
+from dpcheck.model.evaluation import apply
+from dpcheck.model.program import Part, Target
+from dpcheck.model.values import Value, value_text
+from dpcheck.records import dataclass, fields
+from dpcheck.resolve.expressions.expressions import constant
+from dpcheck.resolve.expressions.params import ParamValue, params_in
+from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
+from dpcheck.source import Span
+
+Condition = tuple[ExpNumber, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """What is asked: for all values of a parameter, if it depends on one.
+
+    `is_sound` is false where a mistake was reported.
+    """
+
+    for_all: ForAll | None = None
+    is_sound: bool = True
+
+
+WRONG = Quantified(is_sound=False)
+
+
+def quantified(
+    question: surface.Question,
+    claim: Claim,
+    at: At | None,
+    targets: Sequence[Target],
+    arrangement: Sequence[Part],
+    scope: Scope,
+) -> Quantified:
+    """Return for which values of which parameter a question is asked; else report why none."""
+    if not scope.session.has_params and question.part is None:
+        return Quantified()
+    asked = scope.session.asked
+    found = [*params_in(targets), *(v for each in asked for v in params_in(each.value))]
+    values = [value for value in found if not isinstance(value, ExpNumber)]
+    params = list(dict.fromkeys(value.param for value in values))
+    if question.part is not None and question.part.name.name not in [p.name for p in params]:
+        name = question.part.name
+        if not _is_chosen(name.name, scope):
+            scope.report(ParamNotThere(name.span, name.name, tuple(p.name for p in params)))
+            return WRONG
+    if not params:
+        return Quantified()
+    what = _undecided_for_all(claim, at, arrangement)
+    if what is not None:
+        scope.report(NotForAllValues(question.claim.span, what, params[0].name))
+        return WRONG
+    why = _why_not_together(values, found, params, asked)
+    if why is not None:
+        scope.report(ParamsTogether(question.target.span.to(question.claim.span), why))
+        return WRONG
+    known = _for_all(question, values[0], scope)
+    if known is None or not _bounds_fit(known, asked, scope):
+        return WRONG
+    return Quantified(known)
+
+
+def _why_not_together(
+    values: Sequence[ParamValue],
+    found: Sequence[ParamValue | ExpNumber],
+    params: Sequence[Param],
+    asked: Sequence[Asked],
+) -> str | None:
+    """Return why what a claim depends on has no common field; None if it has."""
+    first = f"`{params[0].name}`"
+    if len(params) > 1:
+        return f"this depends on {first} and `{params[1].name}`, and a target has one `param`"
+    if len({value.is_exponential for value in values}) > 1:
+        return f"{first} stands both inside and outside of `exp` or a budget"
+    if len(found) > len(values):
+        return f"`exp` of a number stands beside the parameter {first}"
+    for each in asked:
+        budget = each.value
+        if isinstance(budget, Budget) and budget.offset != 0:
+            return f"the budget {value_text(budget)} has a rational part beside {first}"
+    return None
+
+
+# --- which values --------------------------------------------------------------------------
+
+
+def left_out(part: surface.Part | None, scope: Scope) -> str | None:
+    """Return the value that `-D` has chosen of a parameter, `p = 1/2`, if a part is without it."""
+    if part is None or not _is_chosen(part.name.name, scope):
+        return None
+    _, declared = scope.file.visible[part.name.name]
+    value, ends = scope.session.constants.get(id(declared)), _ends(part, scope)
+    if value is None or ends is None or _is_within(value, *ends, part.interval):
+        return None
+    return f"{part.name.name} = {value_text(value)}"
+
+
+def _is_chosen(name: str, scope: Scope) -> bool:
+    """Return whether a name is a parameter that has a value."""
+    session = scope.session
+    _, declared = scope.file.visible.get(name, (None, None))
+    is_param = isinstance(declared, surface.Constant)
+    return is_param and (name in session.overrides or name in session.chosen)
+
+
+def _is_within(
+    value: Value | None, low: Value | None, high: Value | None, interval: surface.Interval
+) -> bool:
+    """Return whether a value lies in a part with these ends, None for infinite ones."""
+    if value is None:
+        return False
+    is_above = low is None or apply(">=" if interval.has_low else ">", (value, low))
+    return bool(
+        is_above and (high is None or apply("<=" if interval.has_high else "<", (value, high)))
+    )
+
+
+def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> ForAll | None:
+    """Return the values that are asked about, of those the parameter has."""
+    param, is_exponential, part = value.param, value.is_exponential, question.part
+    if part is None:
+        return ForAll(param, is_exponential, question.span, (), param.has_low, param.has_high)
+    ends = _ends(part, scope)
+    if ends is None:
+        return None
+    low, high = ends
+    interval = part.interval
+    conditions: list[Condition] = []
+    for end, signs in (
+        (low, (1, 0)[: 1 + interval.has_low]),
+        (high, (-1, 0)[: 1 + interval.has_high]),
+    ):
+        if end is not None:
+            difference = _difference(param, end, is_exponential=is_exponential)
+            if difference is None:
+                why = "lie between logarithms such as `ln 2`, where `exp` of it is used"
+                why = why if is_exponential else "lie between rational numbers or `inf`"
+                scope.report(ParamInterval(interval.span, param.name, why))
+                return None
+            conditions.append((difference, signs))
+    has_low = param.has_low and _is_within(param.low, low, high, interval)
+    has_high = param.has_high and _is_within(param.high, low, high, interval)
+    known = ForAll(param, is_exponential, question.span, tuple(conditions), has_low, has_high)
+    line = line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
+    if known.asked(line).is_empty and not has_low and not has_high:
+        why = f"here are none of {param.text}"
+        scope.report(ParamInterval(interval.span, param.name, why))
+        return None
+    return known
+
+
+def _ends(part: surface.Part, scope: Scope) -> tuple[Value | None, Value | None] | None:
+    """Return the ends of a part, None for infinite ones; None, with a mistake, for no part."""
+    ends: list[Value | None] = []
+    home = Scope(scope.session, scope.file, FreshNames(), scope.bindings)
+    for tree in (part.interval.low, part.interval.high):
+        if isinstance(tree, surface.Name) and tree.name == "inf":
+            ends.append(None)
+            continue
+        value = constant(tree, home, f"an end of the values of `{part.name.name}`")
+        if value is None:
+            return None
+        ends.append(value)
+    return ends[0], ends[1]
+
+
+def _difference(param: Param, end: Value, *, is_exponential: bool) -> ExpNumber | None:
+    """Return what has the sign of the parameter minus an end of a part; None for no such end."""
+    made: Number
+    if is_exponential:
+        if end == 0:
+            end = Budget.of(0)
+        if not isinstance(end, Budget) or isinstance(end, ParamBudget) or end.offset != 0:
+            return None
+        growth, root = growth_of(end)
+        made = subtract(exponential(root), growth)
+    elif isinstance(end, int | Rational) and not isinstance(end, bool):
+        made = subtract(param.stand_in, end)
+    else:
+        return None
+    assert isinstance(made, ExpNumber), "a parameter is no number"
+    return made
+
+
+# --- what may be asked ---------------------------------------------------------------------
+
+
+def _undecided_for_all(claim: Claim, at: At | None, arrangement: Sequence[Part]) -> str | None:
+    """Return what of a claim is decided for single values only; None if nothing is."""
+    if len(arrangement) > 1 or any(part.times > 1 for part in arrangement):
+        return "a composition"
+    if isinstance(at, AtCondition) and any(True for _ in _probabilities(at.condition)):
+        return "P or D in the condition of `at`"
+    match claim:
+        case FormulaClaim(formula=formula):
+            outer = list(_probabilities(formula))
+            if any(True for each in outer for _ in _probabilities(each.path)):
+                return "a P or D inside of the brackets of another"
+        case PrivacyClaim():
+            pass
+        case (
+            QuantityClaim(quantity=PathProbability(path=path))
+            | QuantityValue(quantity=PathProbability(path=path))
+        ):
+            if any(True for _ in _probabilities(path)):
+                return "a P or D inside of the brackets of another"
+        case QuantityClaim(quantity=TightDelta() | TightEpsilon(delta=0)):
+            pass
+        case QuantityValue(quantity=TightDelta() | TightEpsilon(delta=0)):
+            pass
+        case QuantityClaim(quantity=TightEpsilon(), comparison="<=" | ">"):
+            pass
+        case QuantityClaim() | QuantityValue():
+            return "this quantity"
+        case _:
+            return "a comparison of two quantities"
+    return None
+
+
+def _probabilities(node: object) -> Iterator[Private | ProbabilityIs | ProbabilityIn]:
+    """Yield the outermost P and D of a formula."""
+    if isinstance(node, Private | ProbabilityIs | ProbabilityIn):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from _probabilities(part)
+    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
+        for each in fields(node):  # type: ignore[arg-type]
+            yield from _probabilities(getattr(node, each.name))
+
+
+def _bounds_fit(known: ForAll, asked: Sequence[Asked], scope: Scope) -> bool:
+    """Return whether every bound is one for all values that are asked about; else report it."""
+    is_sound = True
+    for each in asked:
+        numbers = list(_must_be_positive(each))
+        conditions = [value for value, _ in known.part]
+        line = line_of(known.param, [*numbers, *conditions], is_exponential=known.is_exponential)
+        for number in numbers:
+            failing = _both(known.asked(line), line.where(number, (-1,)))
+            if not failing.is_empty:
+                needed = "budget" if each.needed == "budget" else "probability"
+                text, place = value_text(each.value), line.example_text(failing)
+                scope.report(BoundForSomeValues(each.span, text, needed, place))
+                is_sound = False
+                break
+    return is_sound
+
+
+def _must_be_positive(each: Asked) -> Iterator[Number]:
+    """Yield what is at least 0 where a bound is as it must be."""
+    match each.value:
+        case ParamBudget() as budget if each.needed == "budget":
+            yield subtract(budget.growth()[0], 1)
+        case ParamNumber(value=value) if each.needed == "probability":
+            yield value
+            yield subtract(1, value)
+
+
+def _both(left: Region, right: Region) -> Region:
+    return joined(lambda a, b: a and b, [left, right])

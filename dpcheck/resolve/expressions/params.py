@@ -1,0 +1,169 @@
+"""Parameters that nobody has chosen: their intervals, and where an expression may use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpcheck.diagnostics.params import ParamAsValue, ParamInterval
+from dpcheck.exact import Budget, ExpNumber, Param, ParamBudget, ParamNumber, Rational
+from dpcheck.model import surface
+from dpcheck.model.distributions import DISTRIBUTIONS
+from dpcheck.model.evaluation import OF_PARAMS
+from dpcheck.model.expressions import Apply, Binder, Const, Expr, If, Let, Logic, Var
+from dpcheck.model.program import Branches, LetDistribution, Parametric, RowBranch, Weighted
+from dpcheck.model.values import Value, value_text
+from dpcheck.records import fields, replace
+from dpcheck.resolve.names.scopes import Scope
+from dpcheck.source import Span
+
+ParamValue = ParamNumber | ParamBudget
+
+
+def param_of(
+    name: str, low: Value | None, high: Value | None, interval: surface.Interval, scope: Scope
+) -> Param | None:
+    """Return a parameter with the values of an interval; else report why it has none.
+
+    `low` and `high` are its ends, None for infinity.
+    """
+    ends = [_end(low), _end(high)]
+    if not ends[0][0] or not ends[1][0]:
+        scope.report(ParamInterval(interval.span, name, "lie between rational numbers or `inf`"))
+        return None
+    first, last = ends[0][1], ends[1][1]
+    has_low, has_high = interval.has_low, interval.has_high
+    if first is None and last is None:
+        scope.report(ParamInterval(interval.span, name, "have a bound on one side at least"))
+        return None
+    if (first is None and has_low) or (last is None and has_high):
+        why = "do not take in `inf`: `(` in place of `[`, `)` in place of `]`"
+        scope.report(ParamInterval(interval.span, name, why))
+        return None
+    if first is not None and last is not None and not first < last:
+        ends_text = f"{value_text(first)} and {value_text(last)}"
+        scope.report(ParamInterval(interval.span, name, f"have no room between {ends_text}"))
+        return None
+    return Param(name, first, last, has_low, has_high)
+
+
+def _end(value: Value | None) -> tuple[bool, int | Rational | None]:
+    """Return whether a value is the end of an interval, and which."""
+    if value is None:
+        return True, None
+    is_end = isinstance(value, int | Rational) and not isinstance(value, bool)
+    return is_end, value if is_end else None  # type: ignore[return-value]
+
+
+def as_param(value: Param) -> ParamNumber:
+    """Return the parameter itself as a value."""
+    return ParamNumber(value.stand_in, value)
+
+
+def params_in(node: object) -> Iterator[ParamValue | ExpNumber]:
+    """Yield the constants below a node of the core that depend on a parameter, or on e."""
+    if isinstance(node, ParamNumber | ParamBudget | ExpNumber):
+        yield node
+    elif isinstance(node, Const):
+        if not isinstance(node.value, int):
+            yield from params_in(node.value)
+    elif isinstance(node, tuple | list):
+        for part in node:
+            yield from params_in(part)
+    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span | Budget):
+        for each in fields(node):  # type: ignore[arg-type]
+            yield from params_in(getattr(node, each.name))
+
+
+def report_misuse(node: object, scope: Scope, tainted: frozenset[str] = frozenset()) -> None:
+    """Report where what depends on a parameter stands below a node, but in a weight.
+
+    Weights are the probabilities of branches, rows and built-in distributions. `tainted` are names
+    bound to what depends on a parameter: arguments of a `dist`.
+    """
+    match node:
+        case Const() | Var() | Apply() | Logic() | If() | Let() | Binder():
+            if _depends(node, tainted, scope):
+                _report(node, scope)
+        case Parametric(word=word, arguments=arguments, policy=policy):
+            for parameter, arg in zip(DISTRIBUTIONS[word].parameters, arguments, strict=True):
+                if parameter.kind in ("probability", "ratio"):
+                    _depends(arg, tainted, scope)
+                else:
+                    report_misuse(arg, scope, tainted)
+            report_misuse(policy, scope, tainted)
+        case Branches(branches=branches):
+            for value, weight in branches:
+                report_misuse(value, scope, tainted)
+                _depends(weight, tainted, scope)
+        case Weighted(domain=domain, where=where, value=value, weight=weight):
+            report_misuse((domain, where, value), scope, tainted)
+            _depends(weight, tainted, scope)
+        case LetDistribution(name=name, value=value, body=body):
+            inner = tainted | {name} if _depends(value, tainted, scope) else tainted
+            report_misuse(body, scope, inner)
+        case RowBranch(probability=probability, target=target):
+            _depends(probability, tainted, scope)
+            report_misuse(target, scope, tainted)
+        case tuple() | list():
+            for part in node:
+                report_misuse(part, scope, tainted)
+        case Span() | Budget() | ParamNumber():
+            pass
+        case _ if hasattr(node, "__dataclass_fields__"):
+            for each in fields(node):  # type: ignore[arg-type]
+                report_misuse(getattr(node, each.name), scope, tainted)
+
+
+def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
+    """Return whether an expression depends on a parameter; report operations that may not."""
+    match expr:
+        case Const(value=value):
+            return isinstance(value, ParamNumber | ParamBudget)
+        case Var(name=name):
+            return name in tainted
+        case Apply(op=op, args=args):
+            found = [arg for arg in args if _depends(arg, tainted, scope)]
+            if found and op not in OF_PARAMS:
+                _report(expr, scope)
+            return bool(found)
+        case Logic(args=args):
+            for arg in args:
+                report_misuse(arg, scope, tainted)
+            return False
+        case If(condition=condition, then=then, orelse=orelse):
+            report_misuse(condition, scope, tainted)
+            found = [arg for arg in (then, orelse) if _depends(arg, tainted, scope)]
+            return bool(found)
+        case Let(name=name, value=value, body=body):
+            inner = tainted | {name} if _depends(value, tainted, scope) else tainted
+            return _depends(body, inner, scope)
+        case Binder(kind=kind, domain=domain, where=where, body=body):
+            report_misuse((domain, where), scope, tainted)
+            is_found = _depends(body, tainted, scope)
+            if is_found and kind not in ("sum", "product"):
+                _report(expr, scope)
+            return is_found
+        case _:
+            return False
+
+
+def _report(expr: Expr, scope: Scope) -> None:
+    why = "this needs a value, and a `param` has none before one is chosen"
+    scope.report(ParamAsValue(expr.span, (), why))
+
+
+def restricted(param: Param, part: Param) -> Param | None:
+    """Return the values of a parameter that lie in a part of its interval too, if there are any."""
+    low, has_low = param.low, param.has_low
+    if part.low is not None and (low is None or part.low > low):
+        low, has_low = part.low, part.has_low
+    elif part.low == low:
+        has_low = has_low and part.has_low
+    high, has_high = param.high, param.has_high
+    if part.high is not None and (high is None or part.high < high):
+        high, has_high = part.high, part.has_high
+    elif part.high == high:
+        has_high = has_high and part.has_high
+    if low is not None and high is not None and not low < high:
+        return None
+    return replace(param, low=low, high=high, has_low=has_low, has_high=has_high)

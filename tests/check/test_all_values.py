@@ -1,0 +1,200 @@
+"""Claims about all values of a parameter against the ordinary engine at single values."""
+
+import random
+from fractions import Fraction
+
+from tests.checking import check_text, verdicts
+
+MODEL = """
+param alpha in (0, 1)
+
+mechanism geometric_count(n = 3) {
+  input x in 0..n
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, alpha) clamped 0..n
+  output y
+}
+mechanism cut(n = 3) {
+  input x in 0..n
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, alpha) conditioned 0..n
+  output y
+}
+mechanism rr(k = 3) {
+  input x in {true, false}
+  adjacent all
+  for i in 1..k { y ~ bernoulli(if x then alpha else 1 - alpha)  output y }
+}
+mechanism above(k = 2, n = 2) {
+  input  q[1..k] in 0..n
+  public t in 0..n
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(t, alpha^2) clamped 0..n
+  for i in 1..k {
+    noisy_q ~ geometric(q[i], alpha) clamped 0..n
+    if noisy_q >= noisy_t { output top; stop }
+    output bot
+  }
+}
+mechanism rejecting(n = 2) {
+  input x in 0..n
+  adjacent abs(x - x') <= 1
+  y := 0
+  while y = 0 { y ~ geometric(x, alpha) clamped 0..n }
+  output y
+}
+"""
+
+CLAIMS = [
+    "geometric_count: dp(-ln alpha)",
+    "geometric_count: dp(-ln(alpha)/2)",
+    "geometric_count: dp(ln 3)",
+    "geometric_count: dp(ln(2)/2)",
+    "geometric_count: epsilon = -ln alpha",
+    "geometric_count: epsilon < ln 2",
+    "geometric_count: epsilon >= ln 2",
+    "geometric_count: epsilon != ln 2",
+    "geometric_count: P>=1/4 [ X output = 0 ]",
+    "geometric_count: P<alpha [ X output = x ] | D{ln 2} [ X output = 1 ]",
+    "geometric_count: D{ln(2)/2, 1/9} [ X output = 0 ] & P>0 [ X output = 3 ]",
+    "geometric_count: D{-ln(alpha)/2, alpha/9} [ X output = 0 ]",
+    "geometric_count at x = 1 : P=? [ X output = x ] < 1/3",
+    "geometric_count at x = 1 : P=? [ X output = x ] = 1/3",
+    "cut: dp(ln(5/2))",
+    "cut: dp(-ln alpha, 1/20)",
+    "rr: dp(-ln alpha, 1/4)",
+    "rr: dp(ln(3)/2, 1/3)",
+    "rr: delta(-ln alpha) <= 1/4",
+    "rr: delta(ln 2) = alpha",
+    "rr: delta(ln 2) >= 1/5",
+    "rr: delta(0) < 1/2",
+    "rr: epsilon(1/10) <= ln 3",
+    "rr: epsilon(1/10) > ln 3",
+    "group(rr(k = 1), 1): dp(ln 2)",
+    "group(geometric_count, 2): dp(ln 4)",
+    "above: dp(-2 * ln alpha)",
+    "above: dp(ln 5)",
+    "above: epsilon < ln 8",
+    "rejecting: dp(ln 3)",
+    "rejecting: epsilon <= -2 * ln alpha",
+]
+
+
+def asked(head, claims=CLAIMS):
+    """Return the model with its parameter declared as `head` says, and the claims."""
+    checks = "\n".join(f"check {claim}" for claim in claims)
+    return MODEL.replace("param alpha in (0, 1)", head) + checks
+
+
+def fails_at(result, value):
+    """Return whether a report says that a claim fails at a value."""
+    for interval in result["values"]["fails_for"]:
+        low, high = (Fraction(interval[end]["decimal"]) for end in ("from", "to"))
+        first, last = (not is_open for is_open in interval["open"])
+        if low < value < high or (first and value == low) or (last and value == high):
+            return True
+    return False
+
+
+def beside_ends(result):
+    """Return values just beside the ends of a set, and its rational ends."""
+    values = set()
+    for interval in result["values"]["fails_for"]:
+        for end in (interval["from"], interval["to"]):
+            at = Fraction(end["decimal"])
+            values |= {at - Fraction(1, 10**9), at + Fraction(1, 10**9)}
+            values |= {at} if "exact" in end else set()
+    return {value for value in values if 0 < value < 1}
+
+
+def test_the_failing_sets_are_those_of_the_ordinary_engine():
+    results = dict(zip(CLAIMS, check_text(asked("param alpha in (0, 1)"))["results"], strict=True))
+    draw = random.Random(1)
+    wanted = {claim: beside_ends(result) for claim, result in results.items()}
+    values = draw.sample(sorted(set().union(*wanted.values())), 12)
+    values += [Fraction(draw.randint(1, 99), 100) for _ in range(2)]
+    seen = []
+    for value in values:
+        claims = [claim for claim in CLAIMS if value in wanted[claim]] + draw.sample(CLAIMS, 4)
+        ordinary = verdicts(check_text(asked(f"const alpha = {value}", claims)))
+        for claim, verdict in zip(claims, ordinary, strict=True):
+            assert fails_at(results[claim], value) == (verdict == "violated"), (claim, value)
+            seen.append(verdict)
+    assert min(seen.count("holds"), seen.count("violated")) > 15
+
+
+def test_a_violated_claim_shows_what_the_ordinary_engine_finds_there():
+    results = check_text(asked("param alpha in (0, 1)"))["results"]
+    violated = [(c, r) for c, r in zip(CLAIMS, results, strict=True) if r["verdict"] == "violated"]
+    sample = violated[0][1]["values"]["sample"]
+    assert sample == "1/2"
+    same = [(c, r) for c, r in violated if r["values"]["sample"] == sample]
+    ordinary = check_text(asked(f"const alpha = {sample}", [c for c, _ in same]))["results"]
+    for (_, result), other in zip(same, ordinary, strict=True):
+        assert result["counterexample"] == other["counterexample"]
+
+
+QUANTITIES = [
+    "geometric_count: epsilon",
+    "cut: epsilon",
+    "cut(n = 5): epsilon",
+    "rr(k = 2): epsilon",
+    "above: epsilon",
+    "rr: delta(-ln alpha)",
+    "rr: delta(ln 2)",
+    "rr: delta(0)",
+    "geometric_count at x = 1 : P=? [ X output = 0 ]",
+    "rejecting at x = 1 : P=? [ X output = 2 ]",
+]
+
+
+def test_pieces_have_the_values_of_the_ordinary_engine():
+    text = MODEL + "\n".join(f"compute {quantity}" for quantity in QUANTITIES)
+    results = check_text(text)["results"]
+    assert any(len(result["pieces"]) > 2 for result in results)
+    for value in ("1/9", "3/7", "1/2", "4/7", "8/9"):
+        chosen = [expression_at(result, Fraction(value)) for result in results]
+        head = f"const alpha = {value}\n" + MODEL.replace("param alpha in (0, 1)", "")
+        claims = zip(QUANTITIES, chosen, strict=True)
+        checks = "\n".join(f"check {quantity} = {exact}" for quantity, exact in claims)
+        assert set(verdicts(check_text(head + checks))) == {"holds"}, value
+
+
+def expression_at(result, value):
+    """Return the expression of the piece that a value lies in."""
+    for piece in result["pieces"]:
+        low, high = (Fraction(end) for end in piece["in"][1:-1].split(","))
+        if low < value < high or (value == low and piece["in"][0] == "["):
+            return piece["exact"]
+    raise AssertionError(f"{value} lies in no piece")
+
+
+def test_budgets_of_a_parameter_that_stands_in_exp():
+    text = """
+    param eps > 0
+    mechanism m(n = 2) {
+      input x in 0..n
+      adjacent abs(x - x') <= 1
+      y ~ geometric(x, exp(-eps/2)) clamped 0..n
+      output y
+    }
+    check m: dp(eps/2)
+    check m: dp(eps/3)
+    check m for eps in (0, ln 9]: dp(ln 3)
+    check m: dp(ln 3)
+    check m: delta(eps/4) <= 1/10
+    """
+    first, second, third, fourth, fifth = check_text(text)["results"]
+    assert first["verdict"] == "holds"
+    assert second["values"]["fails_for"][0]["to"]["exact"] == "inf"
+    assert second["values"]["sample"] == "1"
+    assert third["verdict"] == "holds"
+    assert third["values"]["in"] == "(0, ln(9)]"
+    assert fourth["values"]["fails_for"][0]["from"]["exact"] == "ln(9)"
+    end = fifth["values"]["fails_for"][0]["from"]
+    for factor, verdict in (("999999/1000000", "holds"), ("1000001/1000000", "violated")):
+        at = f"const eps = {factor} * {end['decimal']}"
+        ordinary = check_text(
+            text.replace("param eps > 0", at).replace(" for eps in (0, ln 9]", "")
+        )
+        assert verdicts(ordinary)[4] == verdict

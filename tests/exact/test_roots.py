@@ -1,0 +1,104 @@
+"""Real roots and sets of numbers against sympy, and against signs at many rational numbers."""
+
+import random
+
+import pytest
+import sympy
+from flint import fmpq, fmpz_poly
+
+from dpcheck.exact.roots import (
+    Root,
+    complement,
+    constant_sign,
+    joined,
+    rational_between,
+    roots_between,
+    sign_at,
+    where_sign,
+)
+
+
+def some_polynomials(n, seed):
+    """Yield products of small polynomials, some of them squares, with rational and other roots."""
+    draw = random.Random(seed)
+    for _ in range(n):
+        f = fmpz_poly([draw.choice([-1, 1])])
+        for _ in range(draw.randint(1, 4)):
+            part = fmpz_poly([draw.randint(-9, 9) for _ in range(draw.randint(2, 4))])
+            f *= part ** draw.choice([1, 1, 2])
+        if f:
+            yield f
+
+
+def contains(region, x):
+    """Return whether a rational number belongs to a region."""
+    place = 0
+    for k, end in enumerate(region.ends):
+        order = end.compare(Root.of(x))
+        if order == 0:
+            return region.truths[2 * k + 1]
+        place = 2 * k + 2 if order < 0 else place
+    return region.truths[place]
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, None), (0, 1), (-2, 3)])
+def test_roots_are_those_that_sympy_isolates(low, high):
+    x = sympy.Symbol("x")
+    for f in some_polynomials(20, seed=low):
+        own = roots_between(f, fmpq(low), None if high is None else fmpq(high))
+        polynomial = sympy.Poly([int(c) for c in reversed(f.coeffs())], x)
+        theirs = {r for r in polynomial.real_roots() if r > low and (high is None or r < high)}
+        assert len(own) == len(theirs), f
+        for root, other in zip(own, sorted(theirs), strict=True):
+            below, above = (sympy.Rational(int(q.p), int(q.q)) for q in (root.low, root.high))
+            assert below <= other <= above
+
+
+def test_regions_have_the_signs_of_their_polynomials():
+    draw = random.Random(2)
+    for f in some_polynomials(60, seed=3):
+        negative = where_sign(f, (-1,), fmpq(0), None)
+        at_most_zero = where_sign(f, (-1, 0), fmpq(0), None)
+        values = [fmpq(draw.randint(1, 400), draw.choice([1, 2, 3, 60])) for _ in range(12)]
+        values += [r.rational for r in roots_between(f, fmpq(0), None) if r.rational is not None]
+        for x in values:
+            assert contains(negative, x) == (sign_at(f, x) < 0)
+            assert contains(at_most_zero, x) == (sign_at(f, x) <= 0)
+        sign = constant_sign(f, fmpq(0), None)
+        assert sign is None or all(sign_at(f, x) == sign for x in values)
+
+
+def test_unions_and_complements_are_those_of_every_number():
+    draw = random.Random(4)
+    regions = [where_sign(f, (-1,), fmpq(1), None) for f in some_polynomials(24, seed=5)]
+    for k in range(0, 24, 3):
+        parts = regions[k : k + 3]
+        union = joined(lambda a, b: a or b, parts)
+        rest = complement(union)
+        ends = [end.rational for part in parts for end in part.ends if end.rational is not None]
+        for x in [*ends, *(fmpq(draw.randint(101, 900), 100) for _ in range(20))]:
+            assert contains(union, x) == any(contains(part, x) for part in parts)
+            assert contains(rest, x) != contains(union, x)
+
+
+def test_equal_roots_of_different_polynomials_are_equal():
+    golden = fmpz_poly([-1, -1, 1])
+    (one,) = roots_between(
+        golden * fmpz_poly([-5, 2]) ** 2 * fmpz_poly([1, 0, 1]), fmpq(1), fmpq(2)
+    )
+    (two,) = roots_between(golden * fmpz_poly([-7, 3]), fmpq(1), fmpq(2))
+    assert one.compare(two) == 0
+    (near,) = roots_between(fmpz_poly([-161803399, 100000000]), fmpq(1), fmpq(2))
+    assert one.compare(near) == -1
+    assert near.compare(two) == 1
+
+
+def test_the_simplest_rational_is_the_simplest():
+    draw = random.Random(6)
+    for _ in range(200):
+        low = fmpq(draw.randint(-50, 50), draw.randint(1, 12))
+        high = low + fmpq(draw.randint(1, 9), draw.randint(1, 40))
+        found = rational_between(low, high)
+        assert low < found < high
+        for q in range(1, int(found.q)):
+            assert low * q >= (high * q).ceil() - 1, "no smaller denominator fits"
