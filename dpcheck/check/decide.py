@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import Literal, assert_never
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
-from dpcheck.check.values.amounts import bound_amount, number_amount
+from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount
 from dpcheck.check.values.comparisons import as_number, holds
+from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     Amount,
     Counterexample,
@@ -30,7 +31,7 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.diagnostics.selection import AtSelectsNothing, SeveralStates
-from dpcheck.exact import compare
+from dpcheck.exact import Number, compare
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import (
     At,
@@ -38,6 +39,8 @@ from dpcheck.logic.claims import (
     AtState,
     ChannelQuantity,
     Claim,
+    Expectation,
+    ExpectationClaim,
     FormulaClaim,
     LeastError,
     LossQuantity,
@@ -48,6 +51,7 @@ from dpcheck.logic.claims import (
     QuantityClaim,
     QuantityComparison,
     QuantityValue,
+    Relation,
     TightDelta,
     TightEpsilon,
 )
@@ -55,8 +59,7 @@ from dpcheck.logic.formula_text import formula_text
 from dpcheck.records import replace
 from dpcheck.source import Span
 
-if TYPE_CHECKING:
-    from dpcheck.check.quantities.decide_quantity import Measures
+NOTHING_MEASURED = Measures()
 
 
 class ClaimRejected(Exception):
@@ -74,7 +77,7 @@ def decide(
     *,
     at: At | None,
     limits: Limits,
-    measures: Measures | None = None,
+    measures: Measures = NOTHING_MEASURED,
 ) -> Outcome:
     """Return the outcome of a claim on a chain, restricted by `at` if there is one.
 
@@ -84,7 +87,7 @@ def decide(
     selected = chain.initial
     try:
         selected = selected_states(truths, at)
-        return _decide(claim, selected, truths, measures or {})
+        return _decide(claim, selected, truths, measures)
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
         return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
@@ -98,7 +101,7 @@ def decide_arranged(
     at: At | None,
     span: Span,
     limits: Limits,
-    measures: Measures | None = None,
+    measures: Measures = NOTHING_MEASURED,
 ) -> Outcome:
     """Return the outcome of a claim about an arrangement of chains (chain, distance, times).
 
@@ -173,6 +176,8 @@ def _decide(claim: Claim, selected: IntArray, truths: Truths, measures: Measures
             asked = [QuantityValue(quantity, span) for quantity in (left, right)]
             sides = [_decide(each, selected, truths, measures) for each in asked]
             return decide_comparison(claim, sides)
+        case ExpectationClaim(quantity=quantity, relations=relations):
+            return _decide_expectations(quantity, relations, selected, truths, measures)
         case _:
             assert_never(claim)
 
@@ -188,6 +193,8 @@ def _decide_quantity(
     match quantity:
         case PathProbability():
             return _decide_path_probability(claim, quantity, selected, truths)
+        case Expectation():
+            return _decide_expectation(claim, quantity, selected, truths, measures)
         case TightEpsilon() | TightDelta():
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
         case LossQuantity() | LossTable() | ChannelQuantity() | LeastError():
@@ -219,6 +226,65 @@ def _formula_vacuity(
         return ()
 
 
+def _decide_expectation(
+    claim: QuantityClaim | QuantityValue,
+    quantity: Expectation,
+    selected: IntArray,
+    truths: Truths,
+    measures: Measures,
+) -> Outcome:
+    """Report or compare the mean of a number from the one selected state."""
+    from dpcheck.check.quantities.decide_quantity import verdict_on
+
+    names = tuple(truths.chain.state_text(int(s)) for s in selected)
+    if len(names) != 1:
+        raise ClaimRejected(SeveralStates(quantity.span, names, "E=?"))
+    (mean,) = _expectations(quantity, selected, truths, measures)
+    amount = INFINITE if mean is None else number_amount(mean)
+    verdict = verdict_on(claim, quantity.text, mean, amount, names)
+    return Outcome(verdict, Coverage(1, len(truths.pairs_at(selected))), (), amount)
+
+
+def _decide_expectations(
+    quantity: Expectation,
+    relations: Sequence[Relation],
+    selected: IntArray,
+    truths: Truths,
+    measures: Measures,
+) -> Outcome:
+    """Compare the mean of a number from every selected state."""
+    means = _expectations(quantity, selected, truths, measures)
+    coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
+    for state, mean in zip(selected.tolist(), means, strict=True):
+        for comparison, bound in relations:
+            if holds(comparison, 1 if mean is None else compare(mean, bound)):
+                continue
+            amount = INFINITE if mean is None else number_amount(mean)
+            right = number_amount(bound)
+            example = Counterexample(
+                states=(truths.chain.state_text(state),),
+                event=Phrase.of(quantity.text),
+                probabilities=(),
+                requirement=Phrase.of(amount, f" {comparison} ", right),
+                sides=Sides(amount, comparison, right),
+            )
+            return Outcome(Violated(example), coverage)
+    return Outcome(Holds(), coverage)
+
+
+def _expectations(
+    quantity: Expectation, selected: IntArray, truths: Truths, measures: Measures
+) -> list[Number | None]:
+    """Return the means from the selected states, None where one is infinite."""
+    from dpcheck.check.quantities.expectations import Rejected, expectations
+
+    end = measures.at_ends[quantity.key]
+    try:
+        return expectations(truths.chain, end, selected, quantity.span, truths.limits)
+    except Rejected as rejected:
+        raise ClaimRejected(rejected.mistake) from None
+
+
 def _decide_path_probability(
     claim: QuantityClaim | QuantityValue,
     quantity: PathProbability,
@@ -228,7 +294,7 @@ def _decide_path_probability(
     """Report or compare the probability of a path formula at the one selected state."""
     names = [truths.chain.state_text(int(s)) for s in selected]
     if len(names) != 1:
-        raise ClaimRejected(SeveralStates(quantity.span, tuple(names)))
+        raise ClaimRejected(SeveralStates(quantity.span, tuple(names), "P=?"))
     (p,) = truths.probabilities(quantity.path, selected)
     amount = number_amount(p)
     coverage = Coverage(1, len(truths.pairs_at(selected)))

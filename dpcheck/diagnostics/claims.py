@@ -280,7 +280,7 @@ class EmptyInterval(Mistake):
     high: str
 
     code: ClassVar[str] = "DP613"
-    title_text: ClassVar[str] = "no probability lies between {self.low} and {self.high}"
+    title_text: ClassVar[str] = "no number lies between {self.low} and {self.high}"
     help_text: ClassVar[str] = "write `{self.high}, {self.low}`"
     explanation: ClassVar[str] = """\
 `P in [a, b]` asks for a probability from a to b, both included, so a is at most b.

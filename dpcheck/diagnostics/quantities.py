@@ -152,3 +152,39 @@ the same neighbors.
 
 Right: mechanisms with `input x in 0..5` and `adjacent abs(x - x') <= 1`, both
 """
+
+
+@dataclass(frozen=True)
+class NoExpectedValue(Mistake):
+    """Some run has no value of which `E` could be the mean; `shown` are its outputs."""
+
+    start: str
+    shown: tuple[str, ...]
+    why: str
+
+    code: ClassVar[str] = "DP630"
+    explanation: ClassVar[str] = """\
+`E=? [ value ]` is the mean over all runs from a state, so every run (but for some of probability 0)
+needs a value: a number, computed from the last `output`, `output(i)`, the number of `outputs` and
+inputs. Runs that stop before output(i) do not have it; there is no last one where nothing is shown,
+or outputs go on for ever.
+
+Wrong: compute above_threshold at q = [0, 0] : E=? [ output ]        top and bot are no numbers
+Right: compute above_threshold at q = [0, 0] : E=? [ outputs ]
+Right: compute above_threshold at q = [0, 0] : E=? [ if output = top then 1 else 0 ]
+"""
+
+    @property
+    def title(self) -> str:
+        """What is missing."""
+        return f"a run has no expected value: {self.why}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The run."""
+        outputs = ", then ".join(self.shown[:_SHOWN]) or "no output"
+        more = f", and {len(self.shown) - _SHOWN} more" if len(self.shown) > _SHOWN else ""
+        return (f"the run: from {self.start}, {outputs}{more}",)
+
+
+_SHOWN = 5

@@ -29,18 +29,19 @@ Right: check survey at x = pos : P>=3/4 [ F Y ]
 
 @dataclass(frozen=True)
 class SeveralStates(Mistake):
-    """`P=?` is asked where several states are possible.
+    """`P=?` or `E=?` (`word`) is asked where several states are possible.
 
     `states` lists them.
     `condition` picks the first of them, as one writes it after `at`, where that is known.
     """
 
     states: tuple[str, ...]
+    word: str
     condition: str | None = None
 
     code: ClassVar[str] = "DP692"
     explanation: ClassVar[str] = """\
-`P=? [ path ]` is the probability of a path formula from one state. Where several states are
+`P=? [ path ]` and `E=? [ value ]` are about the runs from one state. Where several states are
 initial, `at` says which one is meant.
 
 Wrong: compute survey: P=? [ F Y ]
@@ -50,7 +51,7 @@ Right: compute survey at x = pos : P=? [ F Y ]
     @property
     def title(self) -> str:
         """How many states."""
-        return f"`P=?` needs one state, but {len(self.states)} are possible"
+        return f"`{self.word}` needs one state, but {len(self.states)} are possible"
 
     @property
     def notes(self) -> tuple[str, ...]:

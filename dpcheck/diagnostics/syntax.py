@@ -177,10 +177,6 @@ _NOT_YET: Final = {
         "noise without bounds is",
         "write `clamped lo..hi`, `conditioned lo..hi`, `folded lo..hi` or `wrapped lo..hi`",
     ),
-    "E": (
-        "expected values are",
-        'ask for probabilities, as in `P=? [ X output = 3 ]`; a name `E` is written `"E"` here',
-    ),
 }
 """What a word is for, and what to write instead."""
 
@@ -195,7 +191,7 @@ class ReservedWord(Mistake):
     explanation: ClassVar[str] = """\
 `param`, `query` and `unbounded` are words of what is not supported yet: claims about all values of
 a parameter, an analyst's adaptive queries, noise without bounds.
-They cannot be names. `E`, the expected value, is such a word inside formulas only.
+They cannot be names.
 
 Wrong: param a in (0, 1)
 Right: const a = 1/2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import assert_never
 
 import numpy as np
@@ -13,7 +14,8 @@ from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
-from dpcheck.model.atoms import AtomMeaning, Condition, Label, Measure, Sink
+from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, Sink
+from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Expr
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -74,7 +76,7 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
                 assert explored.states_of is not None, "only explicit chains have labels"
                 holds = np.zeros(chain.n_states, np.bool_)
                 holds[explored.states_of(atom)] = True
-            case Measure():
+            case Measure() | AtEnd():
                 continue
             case _ as never:
                 assert_never(never)
@@ -112,6 +114,42 @@ def measured(explored: Explored, measure: Measure) -> list[Number | None]:
             if values[state] is None and isinstance(value, int | Rational | ExpNumber):
                 values[state] = None if isinstance(value, bool) else value
     return values
+
+
+def at_end(
+    explored: Explored, meaning: AtEnd
+) -> Callable[[int, Mapping[int, int], int], Number | None]:
+    """Return what a number at the end of a run is, from states and the number of outputs.
+
+    The arguments are the last state, the state after the i-th output for each i the number asks
+    for, and how many outputs there were; the result is None where the value is no number. The
+    inputs it reads were kept.
+    """
+    table, columns = explored.table, explored.columns
+    outputs = columns["output"]
+
+    @cache
+    def value(codes: tuple[int, ...], n_outputs: int) -> Number | None:
+        names = (*meaning.inputs, "output", *(f"output({i})" for i in meaning.positions))
+        environment = {
+            name: table.value(code)
+            for name, code in zip(names, codes, strict=True)
+            if code < FIRST_FAULT
+        }
+        try:
+            found = evaluate(meaning.value, {**environment, "outputs": n_outputs})
+        except Fault:
+            return None
+        if isinstance(found, bool) or not isinstance(found, int | Rational | ExpNumber):
+            return None
+        return found
+
+    def at(state: int, after: Mapping[int, int], n_outputs: int) -> Number | None:
+        shown = (state if meaning.reads_last else 0, *(after[i] for i in meaning.positions))
+        inputs = (columns[name].item(state) for name in meaning.inputs)
+        return value((*inputs, *(outputs.item(s) for s in shown)), n_outputs)
+
+    return at
 
 
 def _condition_holds(

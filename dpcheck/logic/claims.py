@@ -92,6 +92,18 @@ class LeastError:
 
 
 @dataclass(frozen=True, slots=True)
+class Expectation:
+    """`E=? [ value ]`: the mean of a number that the end of a run determines.
+
+    `key` names the number among the atoms; `text` is the quantity as written.
+    """
+
+    key: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class LossTable:
     """A function to report: the privacy profile, the worst pair's losses, its trade-off curve."""
 
@@ -106,6 +118,7 @@ Quantity = (
     | LossQuantity
     | ChannelQuantity
     | LeastError
+    | Expectation
     | LossTable
 )
 
@@ -138,7 +151,27 @@ class QuantityValue:
     span: Span
 
 
-Claim = FormulaClaim | PrivacyClaim | QuantityClaim | QuantityComparison | QuantityValue
+Relation = tuple[Literal["=", "<", "<=", ">", ">="], Number]
+"""A comparison with a bound, the bound on the right."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationClaim:
+    """`E<=r [ value ]`, `E in [a, b] [ value ]`: all relations hold from every initial state."""
+
+    quantity: Expectation
+    relations: tuple[Relation, ...]
+    span: Span
+
+
+Claim = (
+    FormulaClaim
+    | PrivacyClaim
+    | QuantityClaim
+    | QuantityComparison
+    | QuantityValue
+    | ExpectationClaim
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class QuantityWord:
 
 
 PATH_PROBABILITY: Final = QuantityWord("P=?", "runs", usage_text="`P=? [ path ]`")
+EXPECTATION: Final = QuantityWord("E=?", "runs", may_be_infinite=True, usage_text="`E=? [ value ]`")
 
 _ROWS: Final = (
     QuantityWord("dp", "sequences", "truth", (EPSILON, DELTA), 1),

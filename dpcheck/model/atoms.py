@@ -10,6 +10,7 @@ check stands a mapping from keys to these meanings; whoever builds the chain lab
 - `Label`, on an explicit chain: a label, a state, a family (any of its members), or one member.
 - `Measure`, on a mechanism: a number computed from `output` and inputs; no formula reads it, the
   quantity `accuracy` does.
+- `AtEnd`, on a mechanism: a number computed at the end of a run, whose mean `E=?` is.
 - `Sink`: `stopped` holds at †, `diverged` where a run has gone silent forever.
 """
 
@@ -70,4 +71,20 @@ class Measure:
     inputs: tuple[str, ...]
 
 
-AtomMeaning = Condition | Label | Sink | Measure
+@dataclass(frozen=True, slots=True)
+class AtEnd:
+    """A number that the end of a run determines.
+
+    `value` may read inputs (`inputs` are their variables), the variable `output` (the last one),
+    `output(i)` for each i of `positions`, and `outputs`, their number; it is a polynomial in that
+    of at most the given degree, or not known to be one (None).
+    """
+
+    value: Expr
+    inputs: tuple[str, ...]
+    positions: tuple[int, ...]
+    reads_last: bool
+    degree: int | None
+
+
+AtomMeaning = Condition | Label | Sink | Measure | AtEnd

@@ -27,10 +27,10 @@ names: `from dpcheck.model import surface`, because the core model uses some of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.records import dataclass, field, fields, replace
@@ -352,6 +352,18 @@ class ProbabilityOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Expectation:
+    """`E=? [ value ]`, `E comparison bound [ value ]` or `E in [low, high] [ value ]`.
+
+    `relations` are the comparisons: none, one, or `>= low` and `<= high`.
+    """
+
+    relations: tuple[tuple[Literal[">=", ">", "<=", "<", "="], Expression], ...]
+    value: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Private:
     """`D{epsilon} [ path ]` or `D{epsilon, delta} [ path ]`."""
 
@@ -361,7 +373,15 @@ class Private:
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-Formula = TemporalPrefix | TemporalInfix | ProbabilityIs | ProbabilityIn | ProbabilityOf | Private
+Formula = (
+    TemporalPrefix
+    | TemporalInfix
+    | ProbabilityIs
+    | ProbabilityIn
+    | ProbabilityOf
+    | Expectation
+    | Private
+)
 """The expressions that only formulas may contain."""
 
 Expression = (
@@ -391,6 +411,7 @@ Expression = (
     | ProbabilityIs
     | ProbabilityIn
     | ProbabilityOf
+    | Expectation
     | Private
 )
 
@@ -914,6 +935,24 @@ def _collect(values: Iterable[Any], found: list[object]) -> None:
 
 
 _is_node = cache(is_dataclass)
+
+Tree = TypeVar("Tree")
+Rule = Callable[[object], Expression | None]
+
+
+def replaced(node: Tree, rule: Rule) -> Tree:
+    """Return a tree with what a rule puts in place of a node, where it puts anything there."""
+    found: Any = rule(node)
+    if found is not None:
+        return cast("Tree", found)
+    given: Any = node
+    kind: Any = type(given)
+    if kind is tuple:
+        return cast("Tree", tuple(replaced(item, rule) for item in given))
+    if not _is_node(kind):
+        return node
+    below = {name: replaced(getattr(node, name), rule) for name in _fields_of_nodes(kind)}
+    return cast("Tree", replace(given, **below))
 
 
 @cache

@@ -19,6 +19,7 @@ from dpcheck.model.surface import (
     Call,
     Comparison,
     Conditional,
+    Expectation,
     Expression,
     Implication,
     Index,
@@ -211,11 +212,25 @@ def _atom(node: Expression) -> str:
             return f"P in [{_joined_items((low, high))}] [ {surface_text(path)} ]"
         case ProbabilityOf(path):
             return f"P=? [ {surface_text(path)} ]"
+        case Expectation(relations, value):
+            return f"E{_relations(relations)} [ {surface_text(value)} ]"
         case Private(epsilon, delta, path):
             budget = (epsilon,) if delta is None else (epsilon, delta)
             return f"D{{{_joined_items(budget)}}} [ {surface_text(path)} ]"
         case _:
             raise AssertionError(f"{type(node).__name__} binds less tight than an atom")
+
+
+def _relations(relations: tuple[tuple[str, Expression], ...]) -> str:
+    match relations:
+        case ():
+            return "=?"
+        case ((sign, Negative(operand=bound)),):
+            return f"{sign}-{_bound(bound)}"
+        case ((sign, bound),):
+            return f"{sign}{_bound(bound)}"
+        case _:
+            return f" in [{_joined_items(tuple(bound for _, bound in relations))}]"
 
 
 def _with_variable(node: SetComprehension | Binder | Branches | WeightedBranches) -> str:

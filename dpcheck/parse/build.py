@@ -888,6 +888,26 @@ class Builder:
         """`P=? [ path ]`."""
         return s.ProbabilityOf(path, span=span)
 
+    def expectation_is(
+        self, span: Span, _: Token, comparison: Token, bound: s.Expression, value: s.Expression
+    ) -> s.Expectation:
+        """`E comparison bound [ value ]`."""
+        match comparison.text:
+            case ">=" | ">" | "<=" | "<" | "=" as sign:
+                return s.Expectation(((sign, bound),), value, span=span)
+            case sign:
+                raise AssertionError(f"{sign} does not compare expectations in the grammar")
+
+    def expectation_in(
+        self, span: Span, _: Token, low: s.Expression, high: s.Expression, value: s.Expression
+    ) -> s.Expectation:
+        """`E in [low, high] [ value ]`."""
+        return s.Expectation(((">=", low), ("<=", high)), value, span=span)
+
+    def expectation_of(self, span: Span, _: Token, value: s.Expression) -> s.Expectation:
+        """`E=? [ value ]`."""
+        return s.Expectation((), value, span=span)
+
     def private(
         self, span: Span, _: Token, epsilon: s.Expression, *rest: s.Expression
     ) -> s.Private:

@@ -134,7 +134,7 @@ def tokens_of(source: SourceText) -> Tokens:
     mistakes: list[Mistake] = []
     tokens = list(_raw_tokens(source, mistakes))
     tokens = _without_deep_brackets(tokens, source, mistakes)
-    _mark_operators(tokens, source, mistakes)
+    _mark_operators(tokens)
     _mark_contextual(tokens)
     return Tokens(tokens, mistakes)
 
@@ -248,7 +248,7 @@ def _without_deep_brackets(
     return kept
 
 
-def _mark_operators(tokens: list[Token], source: SourceText, mistakes: list[Mistake]) -> None:
+def _mark_operators(tokens: list[Token]) -> None:
     """Tell operator words from names, in place: they are operators inside formulas only.
 
     A formula is what follows the target of a question, up to whatever ends the question.
@@ -269,9 +269,6 @@ def _mark_operators(tokens: list[Token], source: SourceText, mistakes: list[Mist
         depth += (kind in CLOSER_OF) - (kind in CLOSER_OF.values())
         if depth < 0:
             formula_from = None
-        elif token.text == "E" and kind == "NAME":
-            mistakes.append(ReservedWord(Span(source, token.start, token.end), "E"))
-            tokens[i] = token._replace(type=BAD)
         elif token.text in OPERATOR_WORDS and kind == "NAME":
             tokens[i] = token._replace(type=WORDS[token.text])
 

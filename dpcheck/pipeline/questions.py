@@ -9,15 +9,16 @@ from math import inf
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged, nothing_asked
+from dpcheck.check.values.measures import EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge
 from dpcheck.explain import Detail, Explanation
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
-from dpcheck.explore.explored import measured
+from dpcheck.explore.explored import at_end, measured
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
-from dpcheck.model.atoms import Measure
+from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
@@ -301,19 +302,23 @@ def _with_condition(mistake: Mistake, target: Target, explored: Explored | None)
     return replace(mistake, condition=condition_of(mistake.states[0], target, explored))
 
 
-def measures_of(
-    explored: Explored, check: ResolvedCheck, n_states: int
-) -> dict[str, list[Number | None]]:
-    """Return the numbers that a claim measures, by their keys, [n_states].
+def measures_of(explored: Explored, check: ResolvedCheck, n_states: int) -> Measures:
+    """Return the numbers that a claim measures.
 
-    The chain asked about may have more sinks than the one explored, where nothing is output.
+    The chain asked about, of n_states, may have more sinks than the one explored, where nothing is
+    output.
     """
     more: list[Number | None] = [None] * (n_states - explored.chain.n_states)
-    return {
-        key: measured(explored, meaning) + more
-        for key, meaning in check.atoms.items()
-        if isinstance(meaning, Measure)
-    }
+    at_outputs: dict[str, list[Number | None]] = {}
+    at_ends: dict[str, EndValue] = {}
+    for key, meaning in check.atoms.items():
+        match meaning:
+            case Measure():
+                at_outputs[key] = measured(explored, meaning) + more
+            case AtEnd(positions=positions, reads_last=reads_last, degree=degree):
+                value = at_end(explored, meaning)
+                at_ends[key] = EndValue(positions, reads_last, degree, value)
+    return Measures(at_outputs, at_ends)
 
 
 def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:

@@ -24,6 +24,7 @@ from dpcheck.check.quantities.pair_losses import pair_losses
 from dpcheck.check.quantities.privacy import INFINITELY_MANY, comparison_phrase, quantity_text
 from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
+from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
@@ -67,8 +68,6 @@ from dpcheck.privacy.losses import sum_of
 
 Question = QuantityClaim | QuantityValue
 OtherQuantity = LossQuantity | LossTable | ChannelQuantity | LeastError
-Measures = Mapping[str, Sequence[Number | None]]
-"""Per measure [n_states] the number it has where a state outputs one, else None."""
 
 UNBOUNDED = Undecided(
     Limit(
@@ -251,7 +250,7 @@ def _decide_least_error(
     """Decide a claim about the least α that all errors keep with probability 1 - β."""
     errors: dict[int, list[Sequence[Number | None]]] = {}
     for position, key in quantity.errors:
-        errors.setdefault(position, []).append(measures[key])
+        errors.setdefault(position, []).append(measures.at_outputs[key])
     laws = _error_laws(chain, selected, errors, limits)
     needed = subtract(1, quantity.failure)
     worst: tuple[Number | None, int] | None = None

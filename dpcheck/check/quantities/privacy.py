@@ -68,6 +68,7 @@ from dpcheck.exact import (
 from dpcheck.limits import Limit
 from dpcheck.logic.claims import (
     ChannelQuantity,
+    Expectation,
     LeastError,
     LossQuantity,
     LossTable,
@@ -324,7 +325,7 @@ def quantity_text(quantity: Quantity) -> str:
             return f"{word}({', '.join(map(exact_text, arguments))})" if arguments else word
         case PathProbability(path=path):
             return f"P=? [ {formula_text(path)} ]"
-        case LeastError(text=text):
+        case LeastError(text=text) | Expectation(text=text):
             return text
         case ChannelQuantity(word=word) | LossTable(word=word):
             return word

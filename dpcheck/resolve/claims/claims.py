@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from dpcheck.diagnostics.claims import (
+    EmptyInterval,
     NotABound,
     NothingObserved,
     NothingToCompute,
@@ -14,12 +15,13 @@ from dpcheck.diagnostics.claims import (
 )
 from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.diagnostics.quantities import BudgetAgainstNumber, TableInComparison
-from dpcheck.exact import Budget, ParamNumber
+from dpcheck.exact import Budget, ParamNumber, compare, exact_text
 from dpcheck.logic.claims import (
     At,
     AtCondition,
     AtState,
     Claim,
+    ExpectationClaim,
     FormulaClaim,
     LossTable,
     PathProbability,
@@ -28,8 +30,9 @@ from dpcheck.logic.claims import (
     QuantityClaim,
     QuantityComparison,
     QuantityValue,
+    Relation,
 )
-from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES, QuantityWord
+from dpcheck.logic.quantities import EXPECTATION, PATH_PROBABILITY, QUANTITIES, QuantityWord
 from dpcheck.model import surface
 from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import DISTRIBUTIONS
@@ -39,6 +42,7 @@ from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Number
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.claims.elsewhere import elsewhere
+from dpcheck.resolve.claims.expectations import expectation
 from dpcheck.resolve.claims.formulas import (
     Reader,
     as_number,
@@ -90,6 +94,8 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
         words = [_word(operand, reader) for operand in tree.operands]
         if any(words):
             return _comparison(tree, words, reader)
+    if isinstance(tree, surface.Expectation):
+        return _expectations(tree, reader)
     formula = state_formula(tree, reader)
     if formula is None:
         return None
@@ -174,6 +180,8 @@ def _word(tree: surface.Expression, reader: Reader) -> QuantityWord | None:
     match tree:
         case surface.ProbabilityOf():
             return PATH_PROBABILITY
+        case surface.Expectation(relations=()):
+            return EXPECTATION
         case surface.Call(function=function) if function.name in QUANTITIES:
             row = QUANTITIES[function.name]
             is_declared = function.name in reader.scope.file.visible
@@ -223,12 +231,31 @@ def _quantity(tree: surface.Expression, word: QuantityWord, reader: Reader) -> Q
         on_run = Reader(reader.target, reader.scope, reader.collected, reader.filled_in, True)
         path = path_formula(tree.path, on_run)
         return None if path is None else PathProbability(path, tree.span)
+    if isinstance(tree, surface.Expectation):
+        return expectation(tree.value, tree.span, reader)
     arguments = _arguments(tree, word, reader)
     is_observed = _is_observed(tree.span, word, reader)
     if arguments is None:
         return None
     found = quantity(word, arguments, tree.span, reader)
     return found if is_observed else None
+
+
+def _expectations(tree: surface.Expectation, reader: Reader) -> Claim | None:
+    """Return `E` compared with bounds from every initial state."""
+    found = expectation(tree.value, tree.span, reader)
+    relations: list[Relation] = []
+    for comparison, side in tree.relations:
+        bound, is_sound = _bound(side, EXPECTATION, reader)
+        if bound is None or isinstance(bound, Budget):
+            if is_sound:
+                reader.scope.report(NotABound(side.span, "E", "`inf`"))
+            return None
+        relations.append((comparison, bound))
+    if len(relations) == 2 and compare(relations[0][1], relations[1][1]) > 0:
+        reader.scope.report(EmptyInterval(tree.span, *(exact_text(r[1]) for r in relations)))
+        return None
+    return None if found is None else ExpectationClaim(found, tuple(relations), tree.span)
 
 
 def _is_observed(span: Span, word: QuantityWord, reader: Reader) -> bool:

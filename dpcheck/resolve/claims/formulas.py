@@ -143,6 +143,9 @@ def state_formula(tree: surface.Expression, reader: Reader) -> StateFormula | No
         case surface.ProbabilityOf(span=span):
             reader.scope.report(QuantityInFormula(span, "P=?"))
             return None
+        case surface.Expectation(span=span):
+            reader.scope.report(QuantityInFormula(span, "E"))
+            return None
     return _atom(tree, reader)
 
 
@@ -495,6 +498,8 @@ def _quantity_word(tree: surface.Expression, reader: Reader) -> str | None:
             return next((word for word in words if word is not None), None)
         case surface.ProbabilityOf():
             return PATH_PROBABILITY.word
+        case surface.Expectation():
+            return "E"
         case _:
             return None
     is_quantity = name in QUANTITIES and name not in reader.scope.file.visible

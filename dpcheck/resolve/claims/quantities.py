@@ -73,7 +73,7 @@ def _argument(
         case "order":
             return _order(tree, parameter.title, reader)
         case "digits":
-            return _integer(tree, parameter.title, MAX_DIGITS, reader)
+            return integer_argument(tree, parameter.title, MAX_DIGITS, reader)
         case "written":
             raise AssertionError("its quantity reads it")
         case _:
@@ -91,7 +91,10 @@ def _order(tree: surface.Expression, what: str, reader: Reader) -> int | Rationa
     return None
 
 
-def _integer(tree: surface.Expression, what: str, largest: int, reader: Reader) -> int | None:
+def integer_argument(
+    tree: surface.Expression, what: str, largest: int, reader: Reader
+) -> int | None:
+    """Return an integer from 1 that is known before any run; None, with a mistake, for another."""
     value = constant(tree, reader.scope, what)
     if value is None:
         return None
@@ -154,7 +157,7 @@ def _error(
     if isinstance(shown, surface.Index):
         read = surface.Index(read, shown.indices, span=shown.span)
     tree = surface.positional(call.arguments[0])
-    number = _integer(tree, "the number of an output", LAST_OUTPUT, reader)
+    number = integer_argument(tree, "the number of an output", LAST_OUTPUT, reader)
     return number, _distance(read, goal, reader)
 
 

@@ -151,6 +151,7 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             | surface.ProbabilityIs()
             | surface.ProbabilityIn()
             | surface.ProbabilityOf()
+            | surface.Expectation()
             | surface.Private()
         ):
             scope.report(FormulaAsValue(tree.span))

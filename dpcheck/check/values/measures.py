@@ -1,0 +1,34 @@
+"""Numbers that a claim measures along runs, as functions of what the chain's states remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from dpcheck.exact import Number
+from dpcheck.records import dataclass, field
+
+
+@dataclass(frozen=True)
+class EndValue:
+    """A number at the end of a run: `value(last state, state after the i-th output, outputs)`.
+
+    `positions` are the i it asks for; it is a polynomial of at most the given degree in the number
+    of outputs, or (None) not known to be one. `value` is None where there is no number.
+    """
+
+    positions: tuple[int, ...]
+    reads_last: bool
+    degree: int | None
+    value: Callable[[int, Mapping[int, int], int], Number | None]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The numbers that a claim measures, by their keys.
+
+    at_outputs: [n_states], the number where a state outputs one, else None; at_ends: what the end
+    of a run determines.
+    """
+
+    at_outputs: Mapping[str, Sequence[Number | None]] = field(default_factory=dict)
+    at_ends: Mapping[str, EndValue] = field(default_factory=dict)
