@@ -56,12 +56,13 @@ ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"}
 EXPRESSION_STARTS = frozenset(
     {
         *("NUMBER", "NAME", "PRIMED", "STRING", "TRUE", "FALSE", "OPEN", "OPEN_BRACE", "OUTPUT"),
-        *("P", "D", "FORALL", "EXISTS", "MINUS", "LN", "NOT", "X", "F", "G", "IF", "ARG_NAME"),
+        *("P", "D", "E", "FORALL", "EXISTS", "MINUS", "LN", "NOT", "X", "F", "G", "IF", "ARG_NAME"),
     }
 )
 OPERATOR_MEANINGS = {
     "P": "the probability operator",
     "D": "the privacy operator",
+    "E": "the expected value",
     "X": "the operator 'next'",
     "F": "the operator 'finally'",
     "G": "the operator 'globally'",
@@ -229,7 +230,7 @@ def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Expl
     if before is None or before.type not in OPERATOR_MEANINGS:
         return None
     kind = tokens[i].type
-    if kind in EXPRESSION_STARTS or (kind == "OPEN_BRACKET" and before.type in ("P", "D")):
+    if kind in EXPRESSION_STARTS or (kind == "OPEN_BRACKET" and before.type in ("P", "D", "E")):
         return None
     if before.type in TEMPORAL and kind in ("LE", "LT", "GE", "GT"):
         return None  # a bound of steps
@@ -383,6 +384,8 @@ def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> 
             return f"put parentheses around what begins with `{token.text}`"
         case "D", "OPEN_BRACKET":
             return "give the budget: `D{ln 2} [ ... ]`"
+        case "E", "OPEN_BRACKET":
+            return "give the bound: `E<=3 [ ... ]`, or ask for the value: `E=? [ ... ]`"
         case "P", "OPEN_BRACKET":
             return "give the bound: `P>=1/2 [ ... ]`, or ask for the value: `P=? [ ... ]`"
         case "D", "OPEN":

@@ -68,8 +68,6 @@ check m: dp(1)
         ("check m: P>=1 [X = 1]", 16, "`X` is the operator 'next' in a formula"),
         ("check m: exists(R in S : a)", 17, "`R` is the operator 'release' in a formula"),
         ("check m: {a for D in S} = S", 17, "`D` is the privacy operator in a formula"),
-        ("compute m: E=? [ output ]", 12, "expected values are not supported yet (`E`)"),
-        ("check m at E = 1 : dp(1)", 12, "expected values are not supported yet (`E`)"),
         ("const a = F b", 13, "expected an operator or the next declaration or check"),
         ("const check = 1", 7, "`check` is a word of the language and cannot be a name"),
         ("check m: P=1 [ F R ]", 18, "`R` is the operator 'release' in a formula"),

@@ -66,6 +66,7 @@ from dpcheck.limits import Limits, too_large
 from dpcheck.logic.claims import (
     At,
     Claim,
+    ExpectationClaim,
     ForAll,
     FormulaClaim,
     PathProbability,
@@ -126,8 +127,8 @@ def decide_for_all(
             return _value(quantity, setting, claim)
         case FormulaClaim() | PrivacyClaim() | QuantityClaim():
             return _truth(claim, setting)
-        case QuantityComparison():
-            raise AssertionError("comparisons of quantities are refused")
+        case QuantityComparison() | ExpectationClaim():
+            raise AssertionError("they are refused before anything is explored")
         case _:
             assert_never(claim)
 
@@ -266,7 +267,7 @@ def _one_probability(quantity: PathProbability, setting: Setting) -> Number:
     truths = setting.truths
     names = [truths.chain.state_text(int(s)) for s in setting.selected]
     if len(names) != 1:
-        raise ClaimRejected(SeveralStates(quantity.span, tuple(names)))
+        raise ClaimRejected(SeveralStates(quantity.span, tuple(names), "P=?"))
     (p,) = truths.probabilities(quantity.path, setting.selected)
     return p
 

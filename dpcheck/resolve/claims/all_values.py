@@ -30,6 +30,7 @@ from dpcheck.logic.claims import (
     At,
     AtCondition,
     Claim,
+    ExpectationClaim,
     ForAll,
     FormulaClaim,
     PathProbability,
@@ -255,6 +256,8 @@ def _undecided_for_all(claim: Claim, at: At | None, arrangement: Sequence[Part])
             pass
         case QuantityClaim() | QuantityValue():
             return "this quantity"
+        case ExpectationClaim():
+            return "an expected value"
         case _:
             return "a comparison of two quantities"
     return None
