@@ -233,7 +233,7 @@ def _decide_expectation(
     truths: Truths,
     measures: Measures,
 ) -> Outcome:
-    """Report or compare the mean of a number from the one selected state."""
+    """Report or compare the mean of a number from the one state of selected[1]."""
     from dpcheck.check.quantities.decide_quantity import verdict_on
 
     names = tuple(truths.chain.state_text(int(s)) for s in selected)
@@ -252,7 +252,7 @@ def _decide_expectations(
     truths: Truths,
     measures: Measures,
 ) -> Outcome:
-    """Compare the mean of a number from every selected state."""
+    """Compare the mean of a number from every state of selected[n_selected]."""
     means = _expectations(quantity, selected, truths, measures)
     coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
     for state, mean in zip(selected.tolist(), means, strict=True):
@@ -275,7 +275,7 @@ def _decide_expectations(
 def _expectations(
     quantity: Expectation, selected: IntArray, truths: Truths, measures: Measures
 ) -> list[Number | None]:
-    """Return the means from the selected states, None where one is infinite."""
+    """Return the means from selected[n_selected], None where one is infinite."""
     from dpcheck.check.quantities.expectations import Rejected, expectations
 
     end = measures.at_ends[quantity.key]

@@ -70,7 +70,7 @@ class Rejected(Exception):
 def expectations(
     chain: Chain, end: EndValue, selected: IntArray, span: Span, limits: Limits
 ) -> list[Number | None]:
-    """Return the mean from each selected state; None for an infinite one.
+    """Return the mean from each state of selected[n_selected]; None for an infinite one.
 
     Raises `Rejected` where a run of positive probability has no value.
     """
