@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
 from dpcheck.cli import signals
-from dpcheck.cli.checking import OUTPUTS, Report, checked, refuse_as, say
+from dpcheck.cli.checking import OUTPUTS, Report, checked, refuse_as, say, trusted_cache
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def _checked(paths: Sequence[str]) -> int:
     from dpcheck.pipeline import Options
 
     limits = run_limits(max_memory=available_memory())
-    return checked(paths, Options(limits=limits), Report())
+    return checked(paths, Options(limits=limits, cache=trusted_cache(paths, None)), Report())
 
 
 def _commanded(arguments: Sequence[str]) -> int:

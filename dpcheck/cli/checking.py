@@ -129,6 +129,38 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     return _ended(summary) or (0 if all(has_written) else CANNOT_WRITE)
 
 
+def cache_directory(named: str | None = None) -> Path:
+    """Return where results are kept: where the call says, else in the user's cache directory."""
+    if named is not None:
+        return Path(named).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or ""
+    return Path(base if Path(base).is_absolute() else Path.home() / ".cache") / "dpcheck"
+
+
+def trusted_cache(paths: Sequence[str], named: str | None) -> Path | None:
+    """Return the directory of results that a run may read; None if it lies in what is checked.
+
+    Whoever can change the models could put verdicts there. A directory that the call names is
+    trusted.
+    """
+    try:
+        directory = cache_directory(named).resolve()
+        if named is not None:
+            return directory
+        checked = [Path(path).resolve() for path in ("", *paths)]
+    except (OSError, RuntimeError, ValueError):
+        return None
+    roots = {_work_tree(path) for path in checked}
+    return None if any(directory.is_relative_to(root) for root in roots) else directory
+
+
+def _work_tree(path: Path) -> Path:
+    """Return the checkout that a path is in, or the directory itself where there is none."""
+    folder = path if path.is_dir() else path.parent
+    trees = (each for each in (folder, *folder.parents) if (each / ".git").exists())
+    return next(trees, folder)
+
+
 def _comparison(report: Report) -> Callable[[Summary], Summary]:
     """Return what adds to a run how it differs from the baseline; raises `ValueError`."""
     if report.baseline is None or report.is_update:

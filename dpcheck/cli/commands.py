@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, assert_never
 import click
 
 from dpcheck import __version__
-from dpcheck.cli.checking import OUTPUTS, Report, checked, has_written, say
+from dpcheck.cli.checking import (
+    OUTPUTS,
+    Report,
+    cache_directory,
+    checked,
+    has_written,
+    say,
+    trusted_cache,
+)
 from dpcheck.cli.memory import available_memory, memory_of
 from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
 from dpcheck.records import replace
@@ -196,6 +204,12 @@ def _output(text: str) -> tuple[str, str]:
     is_flag=True,
     help="Write what mechanisms cost, and what is claimed, into the file of --baseline.",
 )
+@click.option(
+    "--cache-dir",
+    type=click.Path(file_okay=False),
+    help="Keep results here.  [default: $XDG_CACHE_HOME/dpcheck, or ~/.cache/dpcheck]",
+)
+@click.option("--no-cache", is_flag=True, help="Neither read nor keep results.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not as claimed.")
 def check(
     paths: tuple[str, ...],
@@ -210,6 +224,8 @@ def check(
     witnesses: str | None,
     baseline: str | None,
     update_baseline: bool,
+    cache_dir: str | None,
+    no_cache: bool,
     quiet: bool,
 ) -> int:
     """Check every claim of model files, or of all `.dpm` files below a directory.
@@ -224,6 +240,7 @@ def check(
     options = Options(
         *(definitions, select, limits, *vacuity, text, explain),
         has_witnesses=witnesses is not None,
+        cache=None if no_cache else trusted_cache(paths, cache_dir),
     )
     if form != "text" or files:
         options = replace(options, n_explained=None)
@@ -541,6 +558,25 @@ def new(name: str) -> int:
         _complain([written])
         return 2
     click.echo(f"wrote {written}; now: dpcheck check {written}")
+    return 0
+
+
+# --- cache ---------------------------------------------------------------------------------
+
+
+@dpcheck.group(short_help="Look after the results that were kept.")
+def cache() -> None:
+    """Look after the results that `check` keeps, to be quick the next time."""
+
+
+@cache.command(short_help="Remove all results that were kept.")
+@click.option("--cache-dir", type=click.Path(file_okay=False), help="Results are kept here.")
+def clear(cache_dir: str | None) -> int:
+    """Remove all results that were kept."""
+    from dpcheck.pipeline.cache import clear as cleared
+
+    directory = cache_directory(cache_dir)
+    click.echo(f"removed {cleared(directory):,} results from {directory}")
     return 0
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import compress, islice
+from pathlib import Path
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -18,6 +20,7 @@ from dpcheck.explain import Detail
 from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression
+from dpcheck.pipeline.cache import Cache
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.measures import measured
@@ -50,7 +53,7 @@ class Options:
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
     With `has_portraits`, every target is told with its pictures; with `has_measures`, with what it
-    costs; with `has_witnesses`, answers come with evidence.
+    costs; with `has_witnesses`, answers come with evidence. `cache` is the directory of results.
     """
 
     definitions: tuple[str, ...] = ()
@@ -64,6 +67,13 @@ class Options:
     has_portraits: bool = False
     has_witnesses: bool = False
     has_measures: bool = False
+    cache: Path | None = None
+
+    def shaping(self, n_explained: int) -> str:
+        """Return the options that the results of a file depend on, after so many explanations."""
+        late = None if self.n_explained is None else max(0, self.n_explained - n_explained)
+        chosen = self.definitions, self.select, self.strict_vacuity
+        return repr((*chosen, self.explain, late, self.has_portraits, self.has_measures))
 
     def detail(self, n_explained: int) -> Detail:
         """Return in which detail to explain a claim after so many others."""
@@ -105,7 +115,7 @@ def check_paths(
             yield _not_read([path.shown for path in paths if path.shown not in done], options)
             return
         begun = _n_started(after), n_explained
-        for event in _file_events(path, library, definitions, options, *begun):
+        for event in _known_events(path, library, definitions, options, *begun):
             if isinstance(event, FileRead):
                 read.append(event)
             n_explained += isinstance(event, Answer) and event.explanation is not None
@@ -146,6 +156,33 @@ def _n_started(events: Sequence[Event]) -> int:
 def _not_read(files: Sequence[str], options: Options) -> RunStopped:
     limit = Limit("run time", options.limits.total_timeout or 0)
     return RunStopped(None, limit.text, OPTIONS[limit.kind], len(files), files[0])
+
+
+def _known_events(
+    path: ModelPath,
+    library: Library,
+    definitions: Definitions,
+    options: Options,
+    n_answered: int,
+    n_explained: int,
+) -> Iterator[Event]:
+    """Yield what is found in one file, or was found in it by an earlier run."""
+    begun = n_answered, n_explained
+    is_kept = options.cache is not None and path.shown != input_path().shown
+    if not is_kept or options.has_witnesses or n_answered or options.cache is None:
+        yield from _file_events(path, library, definitions, options, *begun)
+        return
+    cache = Cache(options.cache, options.shaping(n_explained))
+    known = cache.events(path)
+    if known is not None:
+        yield from known
+        return
+    found: list[Event] = []
+    for event in _file_events(path, library, definitions, options, *begun):
+        found.append(event)
+        yield event
+    with suppress(Exception):  # a file that cannot be read was told before
+        cache.keep(path, library.closure(path).paths, found)
 
 
 def _file_events(
