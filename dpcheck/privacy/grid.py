@@ -24,9 +24,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property, reduce
-from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
 from dpcheck.exact import Budget, Number
@@ -40,6 +40,8 @@ WORK_BITS = 256
 
 SPARE_BITS = 36
 """Masses have so many bits more than the lightest tail that is kept: 2^36 products lose none."""
+
+FloatArray = npt.NDArray[np.float64]
 
 Part = tuple[LossDistribution, int]
 """The losses of one run, and how often it runs."""
@@ -96,10 +98,15 @@ class GridLosses:
 
     # --- above -----------------------------------------------------------------------------
 
+    def _upper_from(self, place: int) -> tuple[arb, arb]:
+        """Return upper bounds of P's mass from a place on, and Q's, infinite losses apart."""
+        masses = self.upper.masses.coeffs()[place:]
+        return self._sum(masses), self._untilted(masses, self.upper.low + place)
+
     @cached_property
-    def _upper_tails(self) -> tuple[list[arb], list[arb]]:
-        """Σ_{i >= j} of P's masses and of Q's, by place j of the upper lattice, with one 0 more."""
-        return self._tails(self.upper, is_tilted=False)
+    def _upper_guesses(self) -> tuple[FloatArray, FloatArray]:
+        """The logarithms of `_upper_from`, by place, with one place more."""
+        return _guessed_tails(self.upper, self.upper, self)
 
     def delta_above(self, epsilon: Budget) -> arb:
         """Return an upper bound of δ(ε): the largest of Σ_{i >= j} p_i - e^ε q_i.
@@ -108,15 +115,11 @@ class GridLosses:
         """
         with ctx.workprec(WORK_BITS):
             place = epsilon.ball(WORK_BITS) / arb(self.step) - self.upper.low
-            found = [
-                self._delta_from(min(max(each, 0), self.n_points), epsilon)
-                for each in {_ceil(place.lower()), _ceil(place)}
-            ]
+            factor, found = epsilon.exp_ball(WORK_BITS), []
+            for each in {_ceil(place.lower()), _ceil(place)}:
+                p, q = self._upper_from(min(max(each, 0), self.n_points))
+                found.append(p - factor * q + self._infinite_above)
             return reduce(arb.max, found)
-
-    def _delta_from(self, place: int, epsilon: Budget) -> arb:
-        p, q = (tails[place] for tails in self._upper_tails)
-        return p - epsilon.exp_ball(WORK_BITS) * q + self._infinite_above
 
     @cached_property
     def _infinite_above(self) -> arb:
@@ -125,54 +128,42 @@ class GridLosses:
     def epsilon_above(self, delta: Number) -> arb | None:
         """Return an upper bound of the least ε >= 0 with δ(ε) <= delta; None if it is infinite.
 
-        From the loss of one point to that of the next, the bound of δ is p_j - e^ε q_j + infinite;
-        it falls with ε. Where it reaches delta is found by bisection, and there in closed form.
+        From the loss of point j - 1 to that of j, the bound of δ is p_j - e^ε q_j + infinite; it
+        falls with ε. So where it is at most delta at point j, it is so from the place on between
+        the two where it reaches delta, in closed form. Floats guess the least such j.
         """
         with ctx.workprec(WORK_BITS):
             room = number_ball(delta, WORK_BITS) - self._infinite_above
             if not room >= 0:
                 return None
-            p_tails, q_tails = self._upper_tails
-            first, last = 0, self.n_points
-            while first < last:
-                middle = (first + last) // 2
-                factor = self._factor(middle + self.upper.low)
-                if p_tails[middle] - factor * q_tails[middle] <= room:
-                    last = middle
-                else:
-                    first = middle + 1
-            # Where a comparison was too close to call, the last point's loss is the larger one.
-            found = arb(self.step) * (self.upper.low + first - 1) if first else arb(0)
-            if p_tails[first] > room:
-                found = found.max(((p_tails[first] - room) / q_tails[first]).log())
+            p_guess, q_guess = self._upper_guesses
+            points = self.upper.low + np.arange(len(p_guess))
+            gaps = np.exp(p_guess) - np.exp(q_guess + float(self.step) * points)
+            place = min(int(np.argmax(gaps <= float(room.mid()))), self.n_points)
+            while True:
+                p, q = self._upper_from(place)
+                if place == self.n_points or p - self._factor(place + self.upper.low) * q <= room:
+                    break
+                place += 1
+            found = arb(self.step) * (self.upper.low + place - 1) if place else arb(0)
+            if p > room:
+                found = found.max(((p - room) / q).log())
             return found.max(arb(0))
 
     # --- below -----------------------------------------------------------------------------
 
     @cached_property
-    def _lower_tails(self) -> tuple[list[arb], list[arb]]:
-        """P(S_j) and Q(S_j) without infinite losses, by place j of the lower lattices."""
-        p, _ = self._tails(self.p_lower, is_tilted=None)
-        _, q = self._tails(self.q_upper, is_tilted=True)
-        return p, q
-
-    @cached_property
-    def _guessed_tails(self) -> tuple[np.ndarray, np.ndarray]:
-        """The logarithms of P(S_j) and Q(S_j) as floats, to guess the best event with."""
-        p, q = self._lower_tails
-        with ctx.workprec(64):
-            infinite = self.infinite
-            return (
-                np.array([_guessed_log(each + infinite) for each in p]),
-                np.array([_guessed_log(each) for each in q]),
-            )
+    def _lower_guesses(self) -> tuple[FloatArray, FloatArray]:
+        """The logarithms of `event`, by place, to find the best event with."""
+        p, q = _guessed_tails(self.p_lower, self.q_upper, self)
+        infinite = float(self.infinite.mid())
+        return np.logaddexp(p, math.log(infinite)) if infinite > 0 else p, q
 
     def delta_below(self, epsilon: Budget) -> tuple[arb, int]:
         """Return P(S_j) - e^ε Q(S_j) for a j that makes it large, and j: a lower bound of δ(ε)."""
-        p, q = self._guessed_tails
+        p, q = self._lower_guesses
         guess = float(epsilon.ball(64).mid())
-        with np.errstate(over="ignore"):
-            gaps = np.exp(p) - np.exp(np.minimum(q + guess, 700.0))
+        gaps = np.exp(p) - np.exp(np.minimum(q + guess, LARGEST_LOG))
         place = int(np.argmax(gaps))
         with ctx.workprec(WORK_BITS):
             p_event, q_event = self.event(place)
@@ -184,46 +175,56 @@ class GridLosses:
             room = number_ball(delta, WORK_BITS)
             if self.infinite > room:
                 return None
-            p, q = self._guessed_tails
+            p, q = self._lower_guesses
             with np.errstate(divide="ignore", invalid="ignore"):
                 found = np.log(np.exp(p) - float(room.mid())) - q
             found[~np.isfinite(found)] = -np.inf
-            place = int(np.argmax(found))
-            p_event, q_event = self.event(place)
+            p_event, q_event = self.event(int(np.argmax(found)))
             if not (p_event - room > 0 and q_event > 0):
                 return arb(0)
             return ((p_event - room) / q_event).log().max(arb(0))
 
     def event(self, place: int) -> tuple[arb, arb]:
         """Return a lower bound of P(S_j) and an upper bound of Q(S_j), infinite losses included."""
-        p, q = self._lower_tails
-        return p[place] + self.infinite, q[place]
+        with ctx.workprec(WORK_BITS):
+            q = self._untilted(self.q_upper.masses.coeffs()[place:], self.q_upper.low + place)
+            return self._sum(self.p_lower.masses.coeffs()[place:]) + self.infinite, q
 
     # --- both ------------------------------------------------------------------------------
 
     def _factor(self, point: int) -> arb:
         return (arb(self.step) * point).exp()
 
-    def _tails(self, lattice: Lattice, *, is_tilted: bool | None) -> tuple[list[arb], list[arb]]:
-        """Return sums from each place on: of the masses, and of them divided by e^(jh).
+    def _sum(self, masses: Sequence[fmpz]) -> arb:
+        return arb(sum(masses, fmpz(0))) / arb(2) ** self.bits
 
-        is_tilted: the masses are Q's times e^(jh); only the second sums are wanted then.
-        """
-        with ctx.workprec(WORK_BITS):
-            unit = arb(2) ** -self.bits
-            masses = [arb(mass) * unit for mass in reversed(lattice.masses.coeffs())]
-            sums = [arb(0), *accumulate(masses)]
-            if is_tilted is None:
-                return sums[::-1], []
-            top = self._factor(-(lattice.low + len(masses) - 1))
-            growth = arb(self.step).exp()
-            factors = accumulate([top, *[growth] * (len(masses) - 1)], lambda x, y: x * y)
-            tilted = accumulate(m * x for m, x in zip(masses, factors, strict=False))
-            return sums[::-1], [arb(0), *tilted][::-1]
+    def _untilted(self, masses: Sequence[fmpz], low: int) -> arb:
+        """Return Σ m_i e^(-ih) of masses at the points from `low` on, by Horner's rule."""
+        growth = self._factor(-1)
+        total = reduce(lambda above, mass: above * growth + mass, reversed(masses), arb(0))
+        return total * self._factor(-low) / arb(2) ** self.bits
 
 
-def _guessed_log(value: arb) -> float:
-    return float(value.log().mid()) if value > 0 else -math.inf
+LARGEST_LOG = 700.0
+"""Floats have exponentials of what is below."""
+
+
+def _guessed_tails(
+    p_lattice: Lattice, q_lattice: Lattice, grid: GridLosses
+) -> tuple[FloatArray, FloatArray]:
+    """Return logarithms of Σ_{i >= j} of P's masses, and of Q's, which are kept times e^(jh).
+
+    By place j of the lattices, which begin at one point, and one more; both [n_points + 1].
+    """
+    found = []
+    for lattice, tilt in ((p_lattice, 0.0), (q_lattice, float(grid.step))):
+        masses = np.array([float(int(mass)) for mass in lattice.masses.coeffs()])
+        with np.errstate(divide="ignore"):
+            logs = np.log(masses) - grid.bits * math.log(2)
+        logs -= tilt * (lattice.low + np.arange(len(masses)))
+        sums = np.logaddexp.accumulate(np.append(logs, -np.inf)[::-1])[::-1]
+        found.append(sums)
+    return found[0], found[1]
 
 
 def _times_power(product: arb, part: Part) -> arb:
@@ -326,26 +327,17 @@ def _power(
     tail_bits: int,
     limits: Limits,
 ) -> tuple[Lattice, Lattice, Lattice]:
-    """Return the lattices of so many runs, by squaring."""
-    found: tuple[Lattice, tuple[Lattice, Lattice]] | None = None
-    while True:
+    """Return the lattices of so many runs, by squaring, from the left: other factors are short."""
+    one, one_event = upper, event
+    for digit in f"{times:b}"[1:]:
         limits.check_time(f"{upper.masses.degree() + 1} grid points composed")
         limits.check_states(int(upper.masses.degree()) + 1, "grid points")
-        if times % 2:
-            found = (
-                (upper, event)
-                if found is None
-                else (
-                    _rounded_up(found[0], upper, bits, tail_bits),
-                    _event_product(found[1], event, bits, tail_bits),
-                )
-            )
-        times //= 2
-        if not times:
-            assert found is not None, "there is at least one run"
-            return found[0], *found[1]
         upper = _rounded_up(upper, upper, bits, tail_bits)
         event = _event_product(event, event, bits, tail_bits)
+        if digit == "1":
+            upper = _rounded_up(upper, one, bits, tail_bits)
+            event = _event_product(event, one_event, bits, tail_bits)
+    return upper, *event
 
 
 def _rounded_up(left: Lattice, right: Lattice, bits: int, tail_bits: int) -> Lattice:
@@ -360,9 +352,8 @@ def _rounded_up(left: Lattice, right: Lattice, bits: int, tail_bits: int) -> Lat
 
 
 def _divided_up(product: fmpz_poly, bits: int) -> fmpz_poly:
-    """Return a polynomial's masses over 2^bits, rounded up; flint's `//` rounds towards zero."""
-    almost = (fmpz(1) << bits) - 1
-    return (product + fmpz_poly([almost] * (product.degree() + 1))) // (almost + 1)
+    """Return a polynomial's masses over 2^bits, rounded up or one more; all are at least 0."""
+    return product // (fmpz(1) << bits) + fmpz_poly([1] * (product.degree() + 1))
 
 
 def _event_product(

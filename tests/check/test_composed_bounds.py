@@ -67,7 +67,7 @@ def test_bounds_enclose_the_exact_values(target, bounds_only):
         value = float(one["decimal"])
         low, high = map(float, other.get("enclosure", [other["decimal"]] * 2))
         assert low * (1 - 1e-13) <= value <= high * (1 + 1e-13)
-        assert high == low or high - low <= 1.1e-4 * high
+        assert high == low or high - low <= 3.1e-4 * high
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -119,7 +119,7 @@ def test_long_compositions_are_decided_with_an_event_that_is_checked_again():
     assert p > 2.718281828459045**10 * q + 1e-5
     low, high = map(float, value["value"]["enclosure"])
     assert "exact" not in value["value"]
-    assert 10 < low < high < low * 1.0002
+    assert 10 < low < high < low * 1.0004
     assert table["verdict"] == "undecided"
     assert "states" not in table["reason"]["text"]
     assert impure["verdict"] == "violated"

@@ -1,7 +1,7 @@
 """Claims about compositions that are too long to be composed exactly, decided by certified bounds.
 
 The bounds come from a grid of losses (`privacy.grid`), which is made finer until they decide the
-claim, or agree in four digits. The value is the largest over pairs of neighbors and both
+claim, or are 3 in 10,000 apart. The value is the largest over pairs of neighbors and both
 directions: the largest lower and the largest upper bound enclose it, and what lies below the
 largest lower bound is not looked at again. A claim that is exactly tight never separates, and ends
 undecided with the enclosure.
@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
 
+import numpy as np
 from flint import arb, ctx, fmpq
 
 from dpcheck.certify import ScoredRun, certify_score_event
@@ -68,11 +69,17 @@ from dpcheck.privacy.renyi import Divergence, renyi
 from dpcheck.records import dataclass
 from dpcheck.records import replace as with_fields
 
-WIDTH = 1e-4
+WIDTH = 3e-4
 """Values are enclosed to this relative width."""
 
-FIRST_POINTS, MAX_POINTS = 50, 1 << 18
-"""Grid points of one run at first; of all runs together at most."""
+FIRST_WIDTH = 1e-2
+"""The first grid is to enclose values to about this relative width: a thousand points, mostly."""
+
+FEWEST_POINTS, MOST_POINTS = 8, 100
+"""Grid points of one run at first, at least and at most."""
+
+MAX_POINTS = 1 << 18
+"""Grid points of all runs together at most."""
 
 MOST_MULTIPLES = 1 << 10
 """So many multiples of one exponent are losses of one run at most, for that to be the step."""
@@ -319,7 +326,7 @@ def _refined(
         if is_settled(bounds):
             return bounds
         directions = [each.direction for each in found if not each.high < top.low]
-        finer = step if is_exact else _finer(step, bounds)
+        finer = step if is_exact else _finer(step, bounds, is_value=is_settled is _is_narrow)
         if is_exact or (delta is None and not top.low > 0):
             tail_bits *= 2
         elif delta is None:
@@ -338,14 +345,34 @@ def _first_step(directions: Sequence[Direction]) -> tuple[fmpq, bool]:
     unit = common_exponent(parts)
     if unit is not None and spread < MOST_MULTIPLES * float(unit):
         return unit, True
-    return _two_digits(spread / FIRST_POINTS), False
+    # Bounds of ε are about k h² / 6 apart, and ε is some standard deviations above the mean loss.
+    n_runs = sum(times for _, times in directions[0].parts)
+    likely = max(map(_likely_loss, directions))
+    wanted = math.sqrt(6 * FIRST_WIDTH * likely / n_runs)
+    return _two_digits(min(spread / FEWEST_POINTS, max(wanted, spread / MOST_POINTS))), False
 
 
-def _finer(step: fmpq, bounds: _Bounds) -> fmpq:
-    """Return the next step: widths fall with its square, where they are small."""
+def _likely_loss(direction: Direction) -> float:
+    """Return four standard deviations above the mean of all runs' losses, about."""
+    mean = variance = 0.0
+    for losses, times in direction.parts:
+        masses = np.array([float(number_ball(each.p, 64).mid()) for each in losses.losses])
+        values = [float(number_ball(each.ratio, 64).log().mid()) for each in losses.losses]
+        one = float(masses @ values)
+        mean += times * one
+        variance += times * (float(masses @ np.square(values)) - one * one)
+    return max(0.0, mean) + 4 * math.sqrt(max(0.0, variance))
+
+
+def _finer(step: fmpq, bounds: _Bounds, *, is_value: bool) -> fmpq:
+    """Return the next step: widths fall with its square, where they are small.
+
+    A claim may be decided long before its value is narrow, so there steps are smaller.
+    """
     is_near = bounds.low > 0 and bounds.high.is_finite()
     width = float(((bounds.high - bounds.low) / bounds.high).mid()) if is_near else 1.0
-    return _two_digits(float(step) * min(1 / 2, max(1 / 10, math.sqrt(WIDTH / 2 / width))))
+    least = 1 / 40 if is_value and is_near else 1 / 10
+    return _two_digits(float(step) * min(1 / 2, max(least, math.sqrt(0.7 * WIDTH / width))))
 
 
 def _two_digits(value: float) -> fmpq:
