@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import dpcheck
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.oracle.expressions import File, parsed
 from tests.oracle.runs import neighbor_pairs, output_rows
@@ -342,3 +343,42 @@ def test_the_chain_agrees_with_the_runs(name):
     chain = built_chain(text, "m")
     assert chain_rows(chain, 10) == expected
     assert initial_pairs(chain) == neighbor_pairs(file.mechanisms["m"], {}, file)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "output first(x, 1/x)",
+        "y ~ coin(1/2, 1/x) output y",
+        "y ~ coin(1/2, 1/x) output first(x, y)",
+        "output if 2 < x < 1/x then 1 else 0",
+        "output if 3 < x < 2 + x < 1/x then 1 else 0",
+        "output max(i in {1, 2} : first(i, 1/(x - i)))",
+        "output first(x, first(x, 1/x))",
+    ],
+)
+def test_every_argument_and_operand_is_evaluated_used_or_not(body):
+    functions = "fun first(a, b) = a  dist coin(p, q) = {0: p, 1: 1 - p}\n"
+    model = functions + "mechanism m { input x in %s adjacent all " + body + " }"
+    with pytest.raises(dpcheck.ModelError) as found:
+        dpcheck.loads(model % "0..2").target("m").output_distributions()
+    assert [mistake.code for mistake in found.value.mistakes] == ["DP207"]
+    if "1/x" in body:
+        assert dpcheck.loads(model % "1..2").target("m").output_distributions()
+
+
+@pytest.mark.parametrize("value", ["first(1, 1/0)", "first(1, first(1, 1/0))", "2 < 1 < 1/0"])
+def test_so_is_every_one_of_a_constant(value):
+    with pytest.raises(dpcheck.ModelError) as found:
+        dpcheck.loads(f"fun first(a, b) = a\nconst c = {value}")
+    assert [mistake.code for mistake in found.value.mistakes] == ["DP207"]
+
+
+def test_what_is_skipped_is_not_evaluated_within_an_argument_either():
+    text = """
+      fun first(a, b) = a
+      mechanism m { input x in 0..2 adjacent all
+        output first(x, if x = 0 then 0 else 1/x)
+        if x != 0 & first(x, 1/x) > 0 { output 1 }
+      }"""
+    assert len(dpcheck.loads(text).target("m").output_distributions()) == 3

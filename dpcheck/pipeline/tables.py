@@ -185,9 +185,10 @@ def _csv_table(source: SourceText) -> _Table:
     lines: dict[object, int] = {}
     normalized = False
     reader = csv.reader(_lines(source.text))
+    last = 0
     try:
         for cells in reader:
-            line = reader.line_num
+            line, last = last + 1, reader.line_num  # quoted cells may hold ends of lines
             match [cell.strip() for cell in cells]:
                 case []:
                     continue
@@ -207,7 +208,7 @@ def _csv_table(source: SourceText) -> _Table:
                     wanted = "`row,input,output,probability`, `pair,input,input` or `normalized`"
                     raise _Malformed(f"a line is {wanted}", line)
     except csv.Error as wrong:
-        raise _Malformed(f"it is not CSV: {wrong}", reader.line_num) from None
+        raise _Malformed(f"it is not CSV: {wrong}", last + 1) from None
     return _Table(_stem(source), rows, pairs, normalized, "a line `normalized`", lines)
 
 

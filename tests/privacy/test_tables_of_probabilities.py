@@ -84,6 +84,8 @@ ROWS = '{"mechanism": "t", "rows": {"a": {"Y": 1},\n "b": {"Y": 1}}, "pairs": [[
         ("t.json", '{"rows": {},\n "pairs": []}', 1, "no rows"),
         ("t.json", ROWS.replace("{", '{"normalized": 1,\n', 1), 1, '"normalized" is true or false'),
         ("t.json", ROWS.replace('"Y"', r'"\ud800"', 1), 1, "cannot be the name"),
+        ("t.csv", 'row,"a",Y,"1\n"\nrow,"b\nc",Y,1\npair,a,b\n', 3, "cannot be the name"),
+        ("t.csv", 'row,"a",Y,"1\n"\nrow,b,"Y\n', 3, "`row,input,output,probability`"),
         ("t.csv", "row,a,Y\u2028Z,1\n\nrow,b,Y,3/4\npair,a,b\n", 3, "b sums to 3/4, not 1"),
     ],
 )

@@ -165,7 +165,8 @@ def distributions(distribution: Distribution, frame: Frame, supports: Supports) 
             return _weighted(distribution, frame, supports)
         case LetDistribution(name=name, value=value, body=body):
             column = evaluated(value, frame, supports.table)
-            return distributions(body, frame.bound(name, column), supports)
+            found = distributions(body, frame.bound(name, column), supports)
+            return np.where(column >= FIRST_FAULT, column, found)
         case ChooseDistribution():
             return _chosen(distribution, frame, supports)
         case _:

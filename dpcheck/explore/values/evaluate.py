@@ -184,7 +184,9 @@ def _codes(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
             condition = _truth(expr.condition, frame, table)
             return _chosen(condition, expr.then, expr.orelse, frame, table)
         case Let(name=name, value=value, body=body):
-            return _codes(body, frame.bound(name, _codes(value, frame, table)), table)
+            bound = _codes(value, frame, table)
+            found = _codes(body, frame.bound(name, bound), table)
+            return np.where(bound >= FIRST_FAULT, bound, found) if _has_fault(bound) else found
         case Binder():
             return _binder(expr, frame, table)
     assert_never(expr)

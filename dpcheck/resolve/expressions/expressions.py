@@ -605,16 +605,15 @@ def _joined_conditions(tree: surface.Junction, kept: list[Expr]) -> Expr:
 
 
 def _comparison(tree: surface.Comparison, scope: Scope) -> Expr:
-    """Return a comparison; a chain is a conjunction that evaluates every operand once."""
+    """Return a comparison; a chain is a conjunction of comparisons of operands evaluated before."""
     read = whole_value if {"=", "!=", "in"} & {*tree.operators} else expression
     operands = [read(operand, scope) for operand in tree.operands]
     lets: list[tuple[str, Expr]] = []
-    for i in range(1, len(operands) - 1):
-        middle = operands[i]
-        if not isinstance(middle, Const | Var | ArrayVar):
-            variable = scope.names.fresh("middle")
-            lets.append((variable, middle))
-            operands[i] = Var(variable, middle.span)
+    for i, operand in enumerate(operands[1:], start=1):
+        if len(operands) > 2 and not isinstance(operand, Const | Var | ArrayVar):
+            variable = scope.names.fresh("operand")
+            lets.append((variable, operand))
+            operands[i] = Var(variable, operand.span)
     parts: list[Expr] = [
         folded(op, [operands[i], operands[i + 1]], tree.span) for i, op in enumerate(tree.operators)
     ]
