@@ -23,6 +23,11 @@ _NOT_YET = {
 
 
 _NAMES_ELSEWHERE = {
+    **dict.fromkeys(
+        ["sigma", "σ"],
+        "declare it, as in `const sigma = 2`; the base of `gaussian` for that deviation is"
+        " `exp(-1/(2 * sigma^2))`",
+    ),
     "bool": "write `{false, true}`",
     "boolean": "write `{false, true}`",
     "Bool": "write `{false, true}`",

@@ -131,6 +131,7 @@ def mistake_at(
         _equals_sign,
         _word_elsewhere,
         _misspelt,
+        _declaration_inside,
         _name,
         _operator_alone,
         _two_statements,
@@ -222,6 +223,16 @@ def _name(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explaine
     can_quote = accepts("STRING") and (wants_expression or not accepts("OPEN_BRACE"))
     can_quote = can_quote and not is_bound
     return Explained(KeywordAsName(span, token.text, meaning, can_quote, is_operator_word), "NAME")
+
+
+def _declaration_inside(
+    tokens: list[Token], i: int, span: Span, accepts: Accepts
+) -> Explained | None:
+    """Explain a declaration among the statements on a line, where one may begin."""
+    is_declaration = tokens[i].type in ("CONST", "FUN", "DIST") and tokens[i + 1].type == "NAME"
+    if not is_declaration or _begins_line(tokens, i, span.source) or not accepts("SEMICOLON"):
+        return None
+    return Explained(Misplaced(span, tokens[i].text, "at the top level of the file"))
 
 
 def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Explained | None:
