@@ -35,6 +35,7 @@ from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, as_fraction, exact_text
 from dpcheck.explore import MistakesFound, labelled
+from dpcheck.explore.explored import with_less_told
 from dpcheck.limits import MAX_STATES, LimitReached, Limits, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
@@ -347,7 +348,10 @@ class Target:
             )
         except MistakesFound as found:
             raise ModelError(found.mistakes) from None
-        return labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
+        chain = labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
+        if explored.window is None or len(explored.window.ratios) < 2:
+            return chain
+        return with_less_told(explored, chain, keeps_far=False)
 
     def output_distributions(self) -> dict[str, dict[str, Probability]]:
         """Return, for each initial state, every output sequence with its exact probability.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind, listed
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -47,12 +48,13 @@ class MissingPolicy(Mistake):
     )
     explanation: ClassVar[str] = """\
 This distribution has infinitely many values, and a finite chain needs to know what happens outside
-of some range. The four policies are different mechanisms with different privacy:
+of some range. The policies are different mechanisms with different privacy:
 
 clamped lo..hi      the tails fall on the bounds (the *truncated* geometric of the literature)
 conditioned lo..hi  the tails are cut off and the rest renormalized
 folded lo..hi       reflected: lo-1 becomes lo+1, hi+1 becomes hi-1
 wrapped lo..hi      modulo hi-lo+1
+unbounded           nothing happens: all integers, for numbers that are compared and shown only
 
 Wrong: y ~ geometric(x, 1/2)
 Right: y ~ geometric(x, 1/2) clamped 0..5
@@ -67,7 +69,7 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
             only = "the only one" if len(self.policies) == 1 else "the only ones"
             return f"write {exact} after it (of {policies} {only} with exact values here)"
         policies = listed(tuple(f"`{policy} lo..hi`" for policy in POLICIES), "or")
-        return f"write one of {policies} after it"
+        return f"write one of {policies} after it, or `unbounded`"
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class PolicyWithoutValues(Mistake):
     """A distribution under a policy that gives it no exact probabilities."""
 
     distribution: str
-    policy: PolicyKind
+    policy: str
     policies: tuple[PolicyKind, ...]
 
     code: ClassVar[str] = "DP522"
@@ -330,4 +332,71 @@ many names as the tuple has components.
 
 Wrong: input b[1..3] in 0..1   ...   var a[1..2] := b
 Right: input b[1..3] in 0..1   ...   var a[1..3] := b
+"""
+
+
+# --- noise without bounds ---------------------------------------------------------------------
+
+_POLICIES: Final = listed(tuple(f"`{policy} lo..hi`" for policy in POLICIES), "or")
+
+
+@dataclass(frozen=True)
+class ComputedWithUnbounded(Mistake):
+    """A number without bounds in an operation whose results are too many to tell apart."""
+
+    operation: str
+    name: str
+    drawn: Span | None
+
+    code: ClassVar[str] = "DP540"
+    title_text: ClassVar[str] = (
+        "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
+    )
+    help_text: ClassVar[str] = (
+        "draw it " + _POLICIES + " in place of `unbounded`, or use"
+        " `clamp({self.name}, lo, hi)` here"
+    )
+    explanation: ClassVar[str] = """\
+Noise without bounds has infinitely many values. What a program finds out about such a number by
+comparing it has finitely many cases, and so the chain stays finite: it may be compared with numbers
+and with other such numbers, copied, taken `max min argmax argmin` of, clamped, and be output.
+Anything else (sums of two, products, indices, sizes, centers of other noise) has infinitely many
+results, each with its own consequences.
+
+A policy makes the noise finite. It is another mechanism, with other privacy.
+
+Wrong: a ~ geometric(x, 1/2) unbounded   b ~ geometric(y, 1/2) unbounded   output a + b > 3
+Right: s ~ geometric(x + y, 1/2) unbounded   output s > 3
+"""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The operation, and the noise."""
+        assert self.span is not None, "operations have places"
+        drawn = () if self.drawn is None else (Label(self.drawn, "drawn without bounds"),)
+        return (Label(self.span, ""), *drawn)
+
+
+@dataclass(frozen=True)
+class ShownStillInUse(RunMistake):
+    """A number without bounds is output while it, or what it was compared with, is read later."""
+
+    shown: str
+
+    code: ClassVar[str] = "DP541"
+    title_text: ClassVar[str] = (
+        "`{self.shown}` is output without bounds, and still tells about numbers that are read later"
+    )
+    help_text: ClassVar[str] = (
+        "output `clamp({self.shown}, lo, hi)`, or a number that is drawn anew for the output"
+    )
+    explanation: ClassVar[str] = """\
+Noise without bounds has infinitely many values. A number that is output may be any of them, and
+whatever it was compared with, and the program still reads, then depends on which one it was: there
+are infinitely many ways to go on. Output it clamped, or draw a fresh number for the output, as the
+sparse vector technique with numbers does: comparing and releasing one and the same noise is its
+best-known mistake.
+
+Wrong: if z >= noisy_t { output z }   ...   if w >= noisy_t { output w }
+Right: if z >= noisy_t { y ~ geometric(q, 1/2) unbounded   output y }
 """

@@ -173,10 +173,6 @@ _NOT_YET: Final = {
         "queries that an analyst chooses are",
         "fix them beforehand: `public c in S` before the first statement",
     ),
-    "unbounded": (
-        "noise without bounds is",
-        "write `clamped lo..hi`, `conditioned lo..hi`, `folded lo..hi` or `wrapped lo..hi`",
-    ),
 }
 """What a word is for, and what to write instead."""
 
@@ -189,12 +185,10 @@ class ReservedWord(Mistake):
 
     code: ClassVar[str] = "DP106"
     explanation: ClassVar[str] = """\
-`param`, `query` and `unbounded` are words of what is not supported yet: claims about all values of
-a parameter, an analyst's adaptive queries, noise without bounds.
-They cannot be names.
+`query` is a word of what is not supported yet: an analyst's adaptive queries. It cannot be a name.
 
-Wrong: param a in (0, 1)
-Right: const a = 1/2
+Wrong: query c in 0..1
+Right: public c in 0..1
 """
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.explore.explored import Explored
+from dpcheck.explore.tails.tails import Window
 from dpcheck.limits import Limits
 from dpcheck.model.program import ExplicitChain, Mechanism
 
@@ -12,12 +13,14 @@ def explore(
     *,
     kept_inputs: frozenset[str] = frozenset(),
     later_neighbors: bool = False,
+    window: Window | None = None,
     limits: Limits,
 ) -> Explored:
     """Return the chain of a target; `labelled` adds the atoms of a claim.
 
     kept_inputs names inputs that claims read: their values are part of every state.
-    later_neighbors asks for the pairs of later states (nested D).
+    later_neighbors asks for the pairs of later states (nested D). window: where numbers without
+    bounds have to be known exactly.
     Raises `MistakesFound` where some run (or row) is the user's mistake, `LimitReached` at a limit.
     """
     match target:
@@ -25,7 +28,11 @@ def explore(
             from dpcheck.explore.mechanism import mechanism_chain
 
             return mechanism_chain(
-                target, kept_inputs=kept_inputs, later_neighbors=later_neighbors, limits=limits
+                target,
+                kept_inputs=kept_inputs,
+                later_neighbors=later_neighbors,
+                window=Window() if window is None else window,
+                limits=limits,
             )
         case ExplicitChain():
             from dpcheck.explore.explicit.layout import explicit_chain

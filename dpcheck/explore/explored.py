@@ -12,12 +12,15 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
+from dpcheck.explore.tails.claims import is_beyond, with_integers
+from dpcheck.explore.tails.claims import with_less_told as less_told
+from dpcheck.explore.tails.tails import Window
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Expr
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
 NO_STATE = -1
@@ -31,7 +34,8 @@ class Explored:
     `output`, where a state that shows nothing has a fault. origins: [n_reported_states] index into
     `spans`, the statement or declaration that a state comes from. inputs: variable -> codes
     [n_initial], all inputs of the initial states (empty for explicit chains). `states_of`
-    returns the states with a label, in an explicit chain.
+    returns the states with a label, in an explicit chain. window: where shown numbers without
+    bounds are known; None where none is shown. shown: the codes [n_values] of what is observed.
     """
 
     chain: Chain
@@ -41,6 +45,8 @@ class Explored:
     origins: IntArray
     spans: tuple[Span, ...]
     states_of: Callable[[Label], IntArray] | None = None
+    window: Window | None = None
+    shown: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def origin(self, state: int) -> Span | None:
         """Return the statement a state comes from; the sinks come from none."""
@@ -56,6 +62,9 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
     value. Where it reads inputs that were not kept, it is known at the initial states only, and
     false elsewhere. Labels that the chain has already stay. Where an atom reads kept inputs and no
     output, the sinks are split by their values (see `ends`).
+
+    Raises `WindowTooSmall` where an atom compares a number without bounds with one outside of the
+    window, `MistakesFound` where it does anything else with it.
     """
     chain, columns = explored.chain, explored.columns
     origin = np.arange(chain.n_states)
@@ -105,9 +114,9 @@ def measured(explored: Explored, measure: Measure) -> list[Number | None]:
     The inputs it reads were kept.
     """
     chain = explored.chain
-    frame = Frame(chain.n_reported_states, explored.columns)
     values: list[Number | None] = [None] * chain.n_states
     for expression in measure.values:
+        frame = Frame(chain.n_reported_states, _readable(expression, explored.columns, explored))
         codes = evaluated(expression, frame, explored.table).tolist()
         for state, code in enumerate(codes):
             value = None if code >= FIRST_FAULT else explored.table.value(code)
@@ -136,6 +145,8 @@ def at_end(
             for name, code in zip(names, codes, strict=True)
             if code < FIRST_FAULT
         }
+        if any(is_beyond(shown) for shown in environment.values()):
+            return None
         try:
             found = evaluate(meaning.value, {**environment, "outputs": n_outputs})
         except Fault:
@@ -160,11 +171,35 @@ def _condition_holds(
     holds = np.zeros(n_states, np.bool_)
     if all(name in columns for name in atom.inputs):
         n_known = len(columns["output"])
+        columns = _readable(atom.condition, columns, explored)
         holds[:n_known] = _truth(atom.condition, Frame(n_known, columns), explored)
     elif not atom.reads_output:
         frame = Frame(len(chain.initial), explored.inputs)
         holds[chain.initial] = _truth(atom.condition, frame, explored)
     return holds
+
+
+def _readable(
+    expr: Expr, columns: Mapping[str, IntArray], explored: Explored
+) -> Mapping[str, IntArray]:
+    """Return the columns, [n_states] each, with integers where numbers without bounds are shown."""
+    if explored.window is None:
+        return columns
+    return with_integers(expr, columns, explored.table, explored.window)
+
+
+def with_less_told(explored: Explored, chain: Chain, *, keeps_far: bool) -> Chain:
+    """Return the chain where an adversary is told less of shown numbers beyond the window."""
+    told = less_told(explored.shown, explored.table, keeps_far=keeps_far)
+    observation = np.where(chain.observation < 0, -1, told[chain.observation])
+    texts: dict[int, int] = {}
+    for code, kind in enumerate(told.tolist()):
+        texts.setdefault(kind, code)
+    return replace(
+        chain,
+        observation=observation,
+        observation_text=lambda code: chain.observation_text(texts[int(code)]),
+    )
 
 
 def _truth(condition: Expr, frame: Frame, explored: Explored) -> BoolArray:

@@ -18,11 +18,17 @@ from dpcheck.explore.runs.later_neighbors import later_pairs, with_results_drawn
 from dpcheck.explore.runs.liveness import flow_of
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, input_text
+from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
+from dpcheck.explore.tails.wide import Wide, wide_uses, with_numbers_revealed
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
-from dpcheck.explore.values.mistakes import spoken
-from dpcheck.limits import Limits
+from dpcheck.explore.values.mistakes import MistakesFound, spoken
+from dpcheck.limits import Limits, too_large
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import value_text
+from dpcheck.records import replace
+
+MAX_WINDOWS = 200
+"""How often runs are explored anew because the window of numbers without bounds was too small."""
 
 
 def mechanism_chain(
@@ -30,17 +36,33 @@ def mechanism_chain(
     *,
     kept_inputs: frozenset[str],
     later_neighbors: bool,
+    window: Window,
     limits: Limits,
 ) -> Explored:
-    """Return the chain: one transition per output, initial states first, then as discovered."""
+    """Return the chain: one transition per output, initial states first, then as discovered.
+
+    Numbers without bounds are known exactly in the window at least.
+    """
     table = ValueTable(limits)
     inputs, n_inputs = universe(mechanism, table, limits)
     kept = kept_variables(mechanism, kept_inputs)
     mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
-    flow = flow_of(mechanism, kept)
-    rows, raw = explore_runs(
-        mechanism, flow, inputs, n_inputs, table, limits, labelled=later_neighbors
-    )
+    mechanism, wide = revealed(mechanism)
+    for _ in range(MAX_WINDOWS):
+        tails = Tails(wide, window, table) if wide.groups else None
+        flow = flow_of(mechanism, kept, tails)
+        try:
+            rows, raw = explore_runs(
+                mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=later_neighbors
+            )
+            break
+        except WindowTooSmall as found:
+            window = found.window
+    else:
+        raise too_large(
+            f"numbers without bounds matter beyond {window.low}..{window.high}, at least",
+            "a policy such as `clamped lo..hi`",
+        )
     visible = np.flatnonzero(~raw.silent[:-1])
     full, number = _visible_rows(rows, raw, visible, limits)
     del rows  # there may be many millions of edges
@@ -60,11 +82,27 @@ def mechanism_chain(
         labelling={},
         stopped=n_visible,
         diverged=n_visible + 1 if diverges else None,
-        state_text=_state_text(mechanism, inputs, raw.cuts, visible, table),
+        state_text=_state_text(mechanism, inputs, raw.cuts, visible, table, tails),
         observation_text=lambda code: value_text(table.value(int(codes[code]))),
         shows_every_step=True,
     )
-    return Explored(chain, table, columns, inputs, raw.places[visible], raw.spans)
+    shown = window if wide.revealing else None
+    places = raw.places[visible]
+    return Explored(chain, table, columns, inputs, places, raw.spans, window=shown, shown=codes)
+
+
+def revealed(mechanism: Mechanism) -> tuple[Mechanism, Wide]:
+    """Return the mechanism where numbers without bounds are revealed before they are output.
+
+    Raises `MistakesFound` where it computes with them.
+    """
+    wide, mistakes = wide_uses(mechanism.nodes)
+    if mistakes:
+        raise MistakesFound(mistakes)
+    if wide.showing:
+        mechanism = replace(mechanism, nodes=with_numbers_revealed(mechanism.nodes, wide))
+        wide, _ = wide_uses(mechanism.nodes)
+    return mechanism, wide
 
 
 def _visible_rows(
@@ -122,6 +160,7 @@ def _state_text(
     cuts: dict[Cut, Discovered],
     visible: IntArray,
     table: ValueTable,
+    tails: Tails | None,
 ) -> Callable[[int], str]:
     """Return the writer of states: `x = pos`, or `after output Y with x = pos`."""
     n_inputs = len(next(iter(inputs.values()))) if inputs else 1
@@ -136,14 +175,18 @@ def _state_text(
             row = int(np.searchsorted(states.numbers, number))
             if row == len(states.numbers) or states.numbers[row] != number:
                 continue
+            codes = {name: int(column[row]) for name, column in states.columns.items()}
             values = {
-                name: value_text(table.value(int(column[row])))
-                for name, column in states.columns.items()
-                if column[row] != UNASSIGNED
+                name: value_text(table.value(code))
+                for name, code in codes.items()
+                if code != UNASSIGNED and not name.startswith(TAIL_STATE)
             }
+            beyond = {} if tails is None else tails.texts(codes)
+            values = {name: text for name, text in values.items() if name not in beyond}
             assert cut[0] == "shown", "visible states are starts or follow an output"
             shown = f"after output {values.pop(SHOWN)}"
-            memory = ", ".join(f"{spoken(name)} = {value}" for name, value in values.items())
+            known = [f"{spoken(name)} = {value}" for name, value in values.items()]
+            memory = ", ".join([*known, *(f"{spoken(n)} {text}" for n, text in beyond.items())])
             return f"{shown} with {memory}" if memory else shown
         raise AssertionError("every visible state has a cut point")
 

@@ -46,7 +46,8 @@ class BuiltIn:
     `draws` is "element" where a drawn value is an element of the set it takes. `policies` are those
     under which its probabilities have exact values, in the order of `POLICIES`; a distribution with
     finitely many values has none and needs none. `domain` says of the parameters what BadParameter
-    explains, and is empty where nothing can be wrong with them.
+    explains, and is empty where nothing can be wrong with them. `may_be_unbounded` says that it may
+    be drawn from with all its values (see `explore.tails`).
     """
 
     word: str
@@ -54,6 +55,7 @@ class BuiltIn:
     draws: Literal["Boolean", "number", "element"]
     policies: tuple[PolicyKind, ...]
     domain: str
+    may_be_unbounded: bool = False
 
     @property
     def signature(self) -> str:
@@ -97,6 +99,7 @@ _ROWS: Final = (
         draws="number",
         policies=POLICIES,
         domain="an integer center and 0 < alpha < 1",
+        may_be_unbounded=True,
     ),
     BuiltIn(
         word="geometric_positive",
@@ -104,6 +107,7 @@ _ROWS: Final = (
         draws="number",
         policies=POLICIES,
         domain="0 < alpha < 1",
+        may_be_unbounded=True,
     ),
     BuiltIn(
         word="gaussian",

@@ -28,6 +28,13 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class Unbounded:
+    """The policy of noise on all integers."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Parametric:
     """A built-in distribution by its word, with as many arguments as its row has parameters.
 
@@ -36,7 +43,7 @@ class Parametric:
 
     word: str
     arguments: tuple[Expr, ...]
-    policy: Policy | None
+    policy: Policy | Unbounded | None
     span: Span
 
 
@@ -83,6 +90,20 @@ class ChooseDistribution:
 
 
 Distribution = Parametric | Branches | Weighted | LetDistribution | ChooseDistribution
+
+
+def unbounded_span(distribution: Distribution) -> Span | None:
+    """Return where a distribution is said to be `unbounded`; None if it is not."""
+    match distribution:
+        case Parametric(policy=Unbounded(span=span)):
+            return span
+        case LetDistribution(body=body):
+            return unbounded_span(body)
+        case ChooseDistribution(then=then, orelse=orelse):
+            return unbounded_span(then) or unbounded_span(orelse)
+        case _:
+            return None
+
 
 # --- mechanisms ----------------------------------------------------------------------------
 

@@ -297,6 +297,15 @@ class WithPolicy:
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """`distribution unbounded`; `policy_span` is the word's."""
+
+    distribution: Expression
+    policy_span: Span = field(compare=False, repr=False, kw_only=True)
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
 # --- formulas --------------------------------------------------------------------------------
 
 
@@ -406,6 +415,7 @@ Expression = (
     | Branches
     | WeightedBranches
     | WithPolicy
+    | Unbounded
     | TemporalPrefix
     | TemporalInfix
     | ProbabilityIs

@@ -40,6 +40,7 @@ from dpcheck.model.surface import (
     TemporalInfix,
     TemporalPrefix,
     Tuple,
+    Unbounded,
     WeightedBranches,
     WithPolicy,
 )
@@ -125,6 +126,8 @@ def _level_and_text(node: Expression) -> tuple[int, str]:
         case WithPolicy(distribution, policy, low, high):
             bounds = f"{_text(low, _SUM)}..{_text(high, _SUM)}"
             return _POLICY, f"{_text(distribution, _IMPLICATION)} {policy} {bounds}"
+        case Unbounded(distribution):
+            return _POLICY, f"{_text(distribution, _IMPLICATION)} unbounded"
         case Implication(left, right):
             return _IMPLICATION, f"{_text(left, _OR)} => {_text(right, _IMPLICATION)}"
         case Junction(operator, operands):

@@ -71,6 +71,22 @@ class SetValue:
         return items.stop - items.start if isinstance(items, range) else len(items)
 
 
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A number without bounds of which little is known but that it is above, or below, a bound.
+
+    A result of `~` stands on a `level` beyond the bound, `is_shared` with others or not. A number
+    that is shown is one of `n_kinds`: far from the bound (1), nearer, or next to it (the last). No
+    operator takes such a value.
+    """
+
+    is_above: bool
+    bound: int
+    level: int = 1
+    is_shared: bool = False
+    n_kinds: int = 1
+
+
 Number = int | Rational | ExpNumber
 Value = (
     bool
@@ -84,6 +100,7 @@ Value = (
     | tuple["Value", ...]
     | ArrayValue
     | SetValue
+    | Beyond
 )
 
 
@@ -156,6 +173,11 @@ def value_text(value: Value, taken: Container[str] = ()) -> str:
             return f"{{{_listed(items, taken)}}}"
         case ParamNumber() | ParamBudget():
             return param_text(value)
+        case Beyond(is_above=is_above, bound=bound, n_kinds=1):
+            return f"{'>' if is_above else '<'} {bound}"
+        case Beyond(is_above=is_above, bound=bound, level=level, n_kinds=n):
+            place = "far" if level == 1 else "just" if level == n else f"{level} of {n}"
+            return f"{place} {'above' if is_above else 'below'} {bound}"
         case _:
             return exact_text(value)
 

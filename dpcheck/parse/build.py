@@ -637,6 +637,11 @@ class Builder:
             span=span,
         )
 
+    def unbounded(self, span: Span, distribution: s.Expression, word: Token) -> s.Unbounded:
+        """`distribution unbounded`."""
+        policy_span = Span(self.source, word.start, word.end)
+        return s.Unbounded(distribution, policy_span=policy_span, span=span)
+
     def implication(self, span: Span, left: s.Expression, right: s.Expression) -> s.Implication:
         """`left => right`."""
         return s.Implication(left, right, span=span)

@@ -49,7 +49,7 @@ OPERATOR_STARTS = frozenset(
     {
         *("PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS"),
         *("EQ", "NE", "LT", "LE", "GT", "GE", "IN", "AND", "OR", "IMPLIES", "U", "W", "R"),
-        *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED"),
+        *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED", "UNBOUNDED"),
     }
 )
 ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"})

@@ -51,7 +51,8 @@ ITEM_WORDS = frozenset(
 
 ENDERS = frozenset(
     {
-        *("NAME", "PRIMED", "NUMBER", "STRING", "TRUE", "FALSE", "NORMALIZED", "STOP", "BREAK"),
+        *("NAME", "PRIMED", "NUMBER", "STRING", "TRUE", "FALSE", "NORMALIZED", "UNBOUNDED"),
+        *("STOP", "BREAK"),
         *("CLOSE", "CLOSE_BRACKET", "CLOSE_BRACE"),
     }
 )
@@ -65,7 +66,7 @@ AFTER_BREAK = frozenset(
 )
 """Terminals before which `break` is a statement, and no name that is assigned or indexed."""
 
-RESERVED_WORDS = frozenset({"query", "unbounded"})
+RESERVED_WORDS = frozenset({"query"})
 
 POLICY_TOKENS = frozenset(policy.upper() for policy in POLICIES)
 """The kinds of tokens that are the words of policies."""

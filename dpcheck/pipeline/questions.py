@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from math import inf
 
 from dpcheck.chain.chain import Chain
@@ -17,11 +18,19 @@ from dpcheck.exact import Number, TooLarge
 from dpcheck.explain import Detail, Explanation
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import at_end, measured
+from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
+from dpcheck.logic.claims import Claim
 from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
+from dpcheck.pipeline.shown_numbers import (
+    MAX_ROUNDS,
+    decided_between,
+    is_told_in_kinds,
+    undecided_beyond,
+)
 from dpcheck.pipeline.witnesses import Heading, witnessed
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Asked, Crash, Started
@@ -46,20 +55,43 @@ class Explorations:
 
     _found: dict[Key, Explorable] = field(default_factory=dict)
     _seconds: dict[Key, float] = field(default_factory=dict)  # that an attempt had
+    _windows: dict[Key, Window] = field(default_factory=dict)  # of numbers without bounds
     _targets: list[Target] = field(default_factory=list)  # keeps `id` from being used again
 
     def explored(self, check: ResolvedCheck, limits: Limits) -> Explored:
         """Return the chain a claim needs; raises `MistakesFound` or `LimitReached`."""
-        key = id(check.target), frozenset(check.kept_inputs), check.needs_later_neighbors
+        key = _key(check)
         if key not in self._found or self._may_come_further(key, limits):
             self._targets.append(check.target)
             self._seconds[key] = seconds_left(limits.deadline)
-            self._found[key] = _attempt(check, limits)
+            self._found[key] = _attempt(check, limits, self._windows.get(key))
         found = self._found[key]
         if isinstance(found, Explored):
             found.table.limits = limits  # values are still computed, now for this claim
             return found
         raise found.with_traceback(None)  # which would keep all that was being made
+
+    def labelled(self, check: ResolvedCheck, limits: Limits) -> tuple[Explored, Chain]:
+        """Return what `explored` does, and the chain with the labels of a claim's atoms."""
+        while True:
+            explored = self.explored(check, limits)
+            try:
+                chain = labelled(explored, check.atoms) if check.atoms else explored.chain
+                measures_of(explored, check, chain.n_states)
+            except WindowTooSmall as found:
+                self._widen(check, found.window)
+            else:
+                return explored, chain
+
+    def widen(self, check: ResolvedCheck, explored: Explored) -> None:
+        """Let the chain a claim needs show more numbers without bounds as they are."""
+        assert explored.window is not None, "numbers are shown"
+        self._widen(check, explored.window.widened())
+
+    def _widen(self, check: ResolvedCheck, window: Window) -> None:
+        key = _key(check)
+        self._windows[key] = window
+        self._found.pop(key, None)
 
     def _may_come_further(self, key: Key, limits: Limits) -> bool:
         """Return whether a chain was given up for want of time, of which there is more now.
@@ -73,16 +105,22 @@ class Explorations:
     def forget(self) -> None:
         """Let go of all chains: who was stopped at any point may have left values half entered."""
         self._found.clear()
+        self._windows.clear()
         self._seconds.clear()
         self._targets.clear()
 
 
-def _attempt(check: ResolvedCheck, limits: Limits) -> Explorable:
+def _key(check: ResolvedCheck) -> Key:
+    return id(check.target), frozenset(check.kept_inputs), check.needs_later_neighbors
+
+
+def _attempt(check: ResolvedCheck, limits: Limits, window: Window | None) -> Explorable:
     try:
         return explore(
             check.target,
             kept_inputs=frozenset(check.kept_inputs),
             later_neighbors=check.needs_later_neighbors,
+            window=window,
             limits=limits,
         )
     except (MistakesFound, LimitReached) as stopped:
@@ -177,13 +215,14 @@ class _Ready:
     explored: Explored
     chain: Chain
     parts: Sequence[tuple[Chain, int, int]]
+    explorations: Explorations
 
 
 def _ready(check: ResolvedCheck, explorations: Explorations, limits: Limits) -> _Ready:
     """Return a claim with its chain, labelled; raises `MistakesFound` or `LimitReached`."""
-    explored = explorations.explored(check, limits)
-    chain = labelled(explored, check.atoms) if check.atoms else explored.chain
-    return _Ready(check, explored, chain, _parts(check, chain, explorations, limits))
+    explored, chain = explorations.labelled(check, limits)
+    parts = _parts(check, chain, explorations, limits)
+    return _Ready(check, explored, chain, parts, explorations)
 
 
 def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
@@ -193,12 +232,14 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     """
     check, at_values = ready.check, dict[Value, _Ready]()
     if check.for_all is None:
-        return _decided(ready, limits), ready
+        return _decided(ready, limits)
+    if is_told_in_kinds(ready.explored, check.claim):
+        raise undecided_beyond(ready.explored)
     from dpcheck.check.all_values.decide import decide_for_all
 
     def at_value(value: Value) -> Outcome:
-        at_values[value] = _at_value(check, value, limits)
-        return _decided(at_values[value], limits)
+        outcome, at_values[value] = _decided(_at_value(check, value, limits), limits)
+        return outcome
 
     chain = ready.chain
     for part, distance, _ in ready.parts:  # one, of a group: compositions are refused
@@ -227,18 +268,33 @@ def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> _Ready:
     raise ClaimRejected(mistakes[0])
 
 
-def _decided(ready: _Ready, limits: Limits) -> Outcome:
-    """Return the outcome of a claim that depends on no parameter."""
-    check, chain = ready.check, ready.chain
+def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
+    """Return the outcome of a claim that depends on no parameter, and the chain it is about."""
+    check = ready.check
     if check.leaves_out is not None:
-        return nothing_asked(check.kind, check.leaves_out)
+        return nothing_asked(check.kind, check.leaves_out), ready
+    if not is_told_in_kinds(ready.explored, check.claim):
+        return _decided_on(ready, ready.chain, check.claim, limits), ready
+    for _ in range(MAX_ROUNDS):
+        decide_on = partial(_decided_on, ready, limits=limits)
+        outcome = decided_between(ready.explored, ready.chain, check.claim, decide_on)
+        if outcome is not None:
+            return outcome, ready
+        ready.explorations.widen(check, ready.explored)
+        ready = _ready(check, ready.explorations, limits)
+    raise undecided_beyond(ready.explored)
+
+
+def _decided_on(ready: _Ready, chain: Chain, claim: Claim, limits: Limits) -> Outcome:
+    """Return the outcome of a claim on a chain, in place of the one that is ready."""
+    check = ready.check
     measures = measures_of(ready.explored, check, chain.n_states)
     if not ready.parts:
-        return decide(chain, check.claim, at=check.at, limits=limits, measures=measures)
+        return decide(chain, claim, at=check.at, limits=limits, measures=measures)
     return decide_arranged(
-        ready.parts,
+        [(chain if own is ready.chain else own, far, n) for own, far, n in ready.parts],
         [part.target.title for part in check.parts],
-        check.claim,
+        claim,
         at=check.at,
         span=check.span,
         limits=limits,
@@ -280,7 +336,10 @@ def _parts(
         chain = first
         if part.target is not check.parts[0].target:
             alone = replace(check, target=part.target, kept_inputs=())
-            chain = explorations.explored(alone, limits).chain
+            explored = explorations.explored(alone, limits)
+            if is_told_in_kinds(explored, check.claim):
+                raise undecided_beyond(explored)
+            chain = explored.chain
         found.append((chain, part.distance, part.times))
     return found
 

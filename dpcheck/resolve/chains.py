@@ -7,7 +7,7 @@ from typing import assert_never
 
 from dpcheck.diagnostics.names import HiddenName, NameTaken, UnknownState
 from dpcheck.diagnostics.runs import NowhereToStart, OutsideFamily, TwoRowsForOneState
-from dpcheck.diagnostics.structure import NotAState, WrongNumberOfIndices
+from dpcheck.diagnostics.structure import ComputedWithUnbounded, NotAState, WrongNumberOfIndices
 from dpcheck.model import surface
 from dpcheck.model.atoms import Label
 from dpcheck.model.evaluation import apply
@@ -23,6 +23,7 @@ from dpcheck.model.program import (
     RowsIf,
     RowStatement,
     StateReference,
+    unbounded_span,
 )
 from dpcheck.model.values import SetValue, Value
 from dpcheck.resolve.expressions.expressions import constant, expression
@@ -232,6 +233,11 @@ def _branch(
             inner, name = _with_variable(variable, scope)
             target = _member(target_tree, states, inner)
             if drawn is None or target is None:
+                return None
+            policy = unbounded_span(drawn)
+            if policy is not None:
+                name, place = variable.name, target_tree.span
+                scope.report(ComputedWithUnbounded(place, "the target of a row", name, policy))
                 return None
             return RowDraw(name, drawn, target, span)
     assert_never(branch)

@@ -68,6 +68,7 @@ def larger(e):
         node(s.Branches, tuples(branch), st.booleans()),
         node(s.WeightedBranches, e, e, name, e, maybe, st.booleans()),
         node(s.WithPolicy, e, st.sampled_from(policies), e, e, policy_span=here),
+        node(s.Unbounded, e, policy_span=here),
         node(s.TemporalPrefix, st.sampled_from("FG"), maybe, e, operator_span=here),
         node(s.TemporalPrefix, st.just("X"), st.none(), e, operator_span=here),
         node(s.TemporalInfix, st.just("U"), maybe, e, e, operator_span=here),

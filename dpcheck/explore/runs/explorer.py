@@ -21,6 +21,7 @@ from dpcheck.explore.runs.program_points import DRAWS, STOPPED
 from dpcheck.explore.runs.raw_graph import RawGraph, RawStates, StatesAtPoint
 from dpcheck.explore.runs.walk import Walk
 from dpcheck.explore.sampling.distributions import Supports
+from dpcheck.explore.tails.tails import Tails
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.explore.values.mistakes import MistakesFound
@@ -40,15 +41,17 @@ def explore_runs(
     n_inputs: int,
     table: ValueTable,
     limits: Limits,
+    tails: Tails | None,
     *,
     labelled: bool,
 ) -> tuple[Rows, RawGraph]:
     """Return the raw graph from one start per row of `inputs`, columns [n_inputs] by variable.
 
     Its rows, over all raw states, come first: they are long, and of no use once they are summed up.
-    Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit.
+    Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit,
+    `WindowTooSmall` where a wide variable meets a number outside of the window of `tails`.
     """
-    states = RawStates(mechanism, flow, inputs, n_inputs, table, limits, labelled=labelled)
+    states = RawStates(mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=labelled)
     Explorer(states).run()
     if states.mistakes:
         raise MistakesFound(states.mistakes)
@@ -61,7 +64,8 @@ class Explorer:
     def __init__(self, states: RawStates) -> None:
         """Start before the first batch."""
         self.states, self.flow, self.limits = states, states.flow, states.limits
-        self.supports = Supports(states.table)
+        self.tails = states.tails
+        self.supports = Supports(states.table, None if self.tails is None else self.tails.states)
 
     def run(self) -> None:
         """Expand states until none is left, in the program's order."""
@@ -86,12 +90,13 @@ class Explorer:
 
     def _expand_start(self) -> None:
         entry, inputs = self.states.mechanism.entry, self.states.inputs
+        no_tails = () if self.tails is None else self.tails.columns
         for first in range(0, self.states.n_inputs, MAX_ROWS):
             source = np.arange(first, min(first + MAX_ROWS, self.states.n_inputs))
             columns = {
                 name: inputs[name][source]
                 if name in inputs
-                else np.full(len(source), UNASSIGNED, np.int64)
+                else np.full(len(source), 0 if name in no_tails else UNASSIGNED, np.int64)
                 for name in self.flow.live[entry]
             }
             self.limits.check_states(self.states.n_states)
@@ -113,10 +118,19 @@ class Explorer:
         numbers = frame[DRAWS]
         drawn = self.supports.drawn(numbers)
         self.states.scales.append((source, self.supports.denominators(numbers)))
-        batch = Batch(source[drawn.row], drawn.numerators, drawn.value)
+        value, label = drawn.value, drawn.value
+        changed: dict[str, IntArray] = {}
+        rows = frame.at(drawn.row)
+        if self.tails is not None and index in self.tails.wide.drawing:
+            value, label, changed = self.tails.arrived(
+                node.target, drawn.value, rows, self.flow.live[node.next]
+            )
+        batch = Batch(source[drawn.row], drawn.numerators, label)
         walk = Walk(self.states, self.supports, batch)
-        part = Part(frame.at(drawn.row), batch.every)
-        walk.run(node.next, walk.assigned(node, node.target, node.within, drawn.value, part))
+        part = Part(rows, batch.every)
+        for name, column in changed.items():
+            part = part.bound(name, column)
+        walk.run(node.next, walk.assigned(node, node.target, node.within, value, part))
 
     def _leave(
         self, point: int, source: IntArray, frame: Frame, *, leaves_head: bool = False

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.explore.sampling.distributions import distribution_reads
+from dpcheck.explore.tails.tails import Tails
 from dpcheck.model.expressions import Const, reads
 from dpcheck.model.program import (
     Assign,
@@ -115,11 +116,16 @@ def _writes(node: Node) -> frozenset[str]:
             return frozenset()
 
 
-def flow_of(mechanism: Mechanism, kept: frozenset[str]) -> Flow:
-    """Return liveness by iterating backwards to the least fixed point, and the order."""
+def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = None) -> Flow:
+    """Return liveness by iterating backwards to the least fixed point, and the order.
+
+    Nodes that read or write wide variables read their tail states too.
+    """
     nodes = mechanism.nodes
     postorder = _postorder(mechanism)
     needs = [frozenset(node_reads(node)) for node in nodes]
+    if tails is not None:
+        needs = [names.union(tails.read_by(i)) for i, names in enumerate(needs)]
     kills = [_writes(node) for node in nodes]
     live: list[frozenset[str]] = [kept] * len(nodes)
     before: list[list[int]] = [[] for _ in nodes]

@@ -26,6 +26,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.runs.liveness import END, Flow
 from dpcheck.explore.runs.program_points import STOPPED, Cut
+from dpcheck.explore.tails.tails import Tails
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.explore.values.growing import Growing
@@ -122,10 +123,12 @@ class RawStates:
         n_inputs: int,
         table: ValueTable,
         limits: Limits,
+        tails: Tails | None,
         *,
         labelled: bool,
     ) -> None:
         """Start with the starts."""
+        self.tails = tails
         self.mechanism, self.flow, self.table, self.limits = mechanism, flow, table, limits
         self.inputs, self.n_inputs = inputs, n_inputs
         self.tables: dict[Cut, StatesAtPoint] = {}

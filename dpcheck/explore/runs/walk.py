@@ -21,6 +21,8 @@ from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.runs.raw_graph import RawStates
 from dpcheck.explore.sampling.distributions import Supports, distributions
+from dpcheck.explore.sampling.reveal import revealing
+from dpcheck.explore.tails.tails import TAIL_STATE
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
@@ -34,6 +36,7 @@ from dpcheck.model.program import (
     Forget,
     Node,
     Output,
+    Parametric,
     Sample,
     Stop,
     Unpack,
@@ -55,7 +58,7 @@ class Walk:
     def __init__(self, states: RawStates, supports: Supports, batch: Batch) -> None:
         """Start with nothing on its way; what is found goes to `states`."""
         self.states, self.supports, self.batch = states, supports, batch
-        self.flow, self.table = states.flow, states.table
+        self.flow, self.table, self.tails = states.flow, states.table, states.tails
         self.waiting: dict[int, list[Part]] = {}
         self.queue: list[tuple[int, int]] = []
         self.ends: list[tuple[Part, IntArray]] = []
@@ -154,6 +157,8 @@ class Walk:
 
     def _step(self, index: int, part: Part) -> None:
         """Run one node on all its rows."""
+        if self.tails is not None:
+            self.tails.check(index, part.frame)
         match self.flow.nodes[index]:
             case Assign() as node:
                 codes, part = self._valued(node.value, part, node.span)
@@ -202,9 +207,27 @@ class Walk:
     ) -> None:
         """End at a cut point, with its extra column and what is live there."""
         if len(part.origin):
+            part = self._settled(part, self.flow.live_at(point))
             live = {name: part.frame[name] for name in self.flow.live_at(point)}
             states = self.states.reach(cut, extra | live, part, self.batch, span)
             self.finish(part, states)
+
+    def _distributions(
+        self, index: int, node: Sample, kept: tuple[str, ...], frame: Frame
+    ) -> IntArray:
+        """Return the number of each row's distribution [n_rows], or a fault's code."""
+        if self.tails is not None and index in self.tails.wide.revealing:
+            assert isinstance(node.distribution, Parametric), "it is `reveal`"
+            group = self.tails.wide.revealing[index]
+            return revealing(node.distribution, group, frame, kept, self.tails, self.supports)
+        return distributions(node.distribution, frame, self.supports)
+
+    def _settled(self, part: Part, live: tuple[str, ...]) -> Part:
+        """Return the rows where what was known of dead wide variables is forgotten."""
+        if self.tails is not None:
+            for name, column in self.tails.settled(part.frame, live).items():
+                part = part.bound(name, column)
+        return part
 
     def _valued(self, expr: Expr, part: Part, span: Span) -> tuple[IntArray, Part]:
         """Return an expression's codes, and the rows where it has a value."""
@@ -281,13 +304,18 @@ class Walk:
         self._send(node.orelse, part.at(orelse))
 
     def _sample(self, index: int, node: Sample, part: Part) -> None:
-        numbers = distributions(node.distribution, part.frame, self.supports)
+        kept = _kept_at_sample(self.flow, node)
+        frame = part.frame
+        if self.tails is not None and index in self.tails.wide.drawing:
+            part = self._settled(part, kept)
+            column = self.tails.column_of(node.target)
+            frame = part.frame.bound(TAIL_STATE, part.frame[column])
+        numbers = self._distributions(index, node, kept, frame)
         if self._report(numbers, node.span, part):
             rows = marked(numbers < FIRST_FAULT)
             numbers, part = numbers[rows], part.at(rows)
         if not len(part.origin):
             return
-        kept = _kept_at_sample(self.flow, node)
         columns = {DRAWS: numbers} | {name: part.frame[name] for name in kept}
         cut: Cut = ("sample", index)
         self.finish(part, self.states.reach(cut, columns, part, self.batch, node.span))

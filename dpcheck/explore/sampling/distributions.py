@@ -35,8 +35,10 @@ from dpcheck.exact import (
     multiply,
     whole_lcm,
 )
+from dpcheck.exact import number as quotient
 from dpcheck.explore.sampling import closed_forms
 from dpcheck.explore.sampling.closed_forms import Weights, positive
+from dpcheck.explore.tails.tails import TAIL_STATE, TailStates
 from dpcheck.explore.values.codes import (
     FALSE,
     FIRST_FAULT,
@@ -50,7 +52,7 @@ from dpcheck.explore.values.weights import sum_for_some_values, weight_value
 from dpcheck.limits import too_large
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, described
-from dpcheck.model.expressions import Expr, reads
+from dpcheck.model.expressions import Expr, Var, reads
 from dpcheck.model.program import (
     Branches,
     ChooseDistribution,
@@ -58,6 +60,7 @@ from dpcheck.model.program import (
     LetDistribution,
     Parametric,
     Policy,
+    Unbounded,
     Weighted,
 )
 from dpcheck.model.values import SetValue, Value, value_text
@@ -87,9 +90,9 @@ class Supports:
     and every weight is positive.
     """
 
-    def __init__(self, table: ValueTable) -> None:
-        """Start with no distribution."""
-        self.table = table
+    def __init__(self, table: ValueTable, tails: TailStates | None = None) -> None:
+        """Start with no distribution; `tails` are needed for noise without bounds."""
+        self.table, self.tails = table, tails
         self.forms = closed_forms.closed_forms(table.check_time)
         self.largest = 0
         self._members: list[Weights] = []
@@ -217,8 +220,13 @@ def _recipe(distribution: Parametric | Branches, supports: Supports) -> Recipe:
     """Return the parameters of a distribution and its maker."""
     match distribution:
         case Parametric(word=word, arguments=arguments, policy=policy, span=span):
+            row = DISTRIBUTIONS[word]
+            if isinstance(policy, Unbounded):
+                state = Var(TAIL_STATE, span)
+                unbounded = partial(_unbounded, row, supports)
+                return Recipe(f"{word} unbounded", (*arguments, state), span, unbounded)
             bounds = () if policy is None else (policy.lo, policy.hi)
-            make = partial(_parametric, DISTRIBUTIONS[word], policy, supports)
+            make = partial(_parametric, row, policy, supports)
             return Recipe(word, (*arguments, *bounds), span, make)
         case Branches(branches=branches, span=span):
             parts = tuple(part for branch in branches for part in branch)
@@ -354,6 +362,35 @@ def _parametric(
         raise MistakeFault(NumberTooLarge(span, (), str(error), error.advice)) from None
 
 
+def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span) -> Weights:
+    """Return noise on all integers: values in the window, and arrivals beyond it."""
+    given: list[Any] = []
+    for parameter, value in zip(row.parameters, values, strict=False):
+        given.extend(_checked(parameter, value, span, supports.table))
+    tails, state = supports.tails, values[-1]
+    assert tails is not None, "what is wide has tails"
+    assert isinstance(state, int), "a tail state is a number"
+    low, high = tails.window.low - 1, tails.window.high + 1
+    _check_support(high - low + 1)
+    try:
+        inner = supports.forms[row.word, "clamped"](*given, low, high)
+    except closed_forms.TooManyDigits as error:
+        raise MistakeFault(NumberTooLarge(span, (), str(error), error.advice)) from None
+    ratio = quotient(given[-2], given[-1])
+    codes: list[int] = []
+    numbers: list[Number] = []
+    for code, weight in zip(inner.values.tolist(), inner.numerators.tolist(), strict=True):
+        chance = quotient(weight, inner.denominator)
+        if low < code < high:
+            codes.append(code)
+            numbers.append(chance)
+            continue
+        for arrival, share in tails.arriving(state, ratio, is_above=code == high):
+            codes.append(arrival)
+            numbers.append(multiply(chance, share))
+    return whole_weights(codes, numbers, span, supports.table)
+
+
 # --- literals ------------------------------------------------------------------------------
 
 
@@ -411,7 +448,8 @@ def distribution_reads(distribution: Distribution) -> Iterator[str]:
     """Yield the variables that the distribution reads, with repeats."""
     match distribution:
         case Parametric(arguments=arguments, policy=policy):
-            for part in (*arguments, *(() if policy is None else (policy.lo, policy.hi))):
+            bounds = (policy.lo, policy.hi) if isinstance(policy, Policy) else ()
+            for part in (*arguments, *bounds):
                 yield from reads(part)
         case Branches(branches=branches):
             for value, weight in branches:
@@ -456,7 +494,7 @@ def _literal(
     if total != 1:
         branches = tuple(zip(places, numbers, strict=True)) if len(set(places)) > 1 else ()
         raise MistakeFault(WeightsDoNotSumToOne(span, (), total, branches))
-    return _whole_weights(codes, numbers, span, table)
+    return whole_weights(codes, numbers, span, table)
 
 
 def _total(numbers: Sequence[Number], table: ValueTable) -> Number:
@@ -467,7 +505,7 @@ def _total(numbers: Sequence[Number], table: ValueTable) -> Number:
     return total
 
 
-def _whole_weights(
+def whole_weights(
     codes: list[int], numbers: Sequence[Number], span: Span, table: ValueTable
 ) -> Weights:
     """Return positive numbers as whole weights over their sum, equal values added up."""

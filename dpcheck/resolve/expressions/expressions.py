@@ -142,7 +142,12 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             op, operands = _strict(tree)
             read = whole_value if op in ("tuple", "set") else expression
             return folded(op, [read(operand, scope) for operand in operands], tree.span)
-        case surface.Branches() | surface.WeightedBranches() | surface.WithPolicy():
+        case (
+            surface.Branches()
+            | surface.WeightedBranches()
+            | surface.WithPolicy()
+            | surface.Unbounded()
+        ):
             scope.report(DistributionAsValue(tree.span))
             return hole(tree.span)
         case (

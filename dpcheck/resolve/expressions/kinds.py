@@ -450,7 +450,7 @@ class KindChecker:
                 items = self.needs(argument, SET).items
             else:
                 self.needs(argument, NUMBER)
-        if distribution.policy is not None:
+        if isinstance(distribution.policy, program.Policy):
             self.needs(distribution.policy.lo, NUMBER)
             self.needs(distribution.policy.hi, NUMBER)
         return Kinds(BOOLEAN if row.draws == "Boolean" else items)

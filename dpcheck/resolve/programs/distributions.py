@@ -35,6 +35,7 @@ from dpcheck.model.program import (
     LetDistribution,
     Parametric,
     Policy,
+    Unbounded,
     Weighted,
 )
 from dpcheck.model.values import DistributionName, Number, Value, value_text
@@ -60,6 +61,8 @@ def distribution(tree: surface.Expression, scope: Scope) -> Distribution | None:
             return _weighted(tree, scope)
         case surface.WithPolicy():
             return _with_policy(tree, scope)
+        case surface.Unbounded():
+            return _unbounded(tree, scope)
         case surface.Conditional():
             return _choice(tree, scope)
         case surface.Call():
@@ -238,6 +241,23 @@ def _with_policy(tree: surface.WithPolicy, scope: Scope) -> Distribution | None:
         scope.report(mistake)
         return None
     return Parametric(row.word, args, policy, tree.span)
+
+
+def _unbounded(tree: surface.Unbounded, scope: Scope) -> Distribution | None:
+    """Return a distribution of infinite support as it is."""
+    inner, word = tree.distribution, tree.policy_span.text
+    row = DISTRIBUTIONS.get(inner.function.name) if isinstance(inner, surface.Call) else None
+    if not isinstance(inner, surface.Call) or row is None or not row.policies:
+        if distribution(inner, scope) is not None:
+            scope.report(PolicyNotAllowed(tree.policy_span, word))
+        return None
+    args = _arguments(inner, row, scope)
+    if args is None:
+        return None
+    if not row.may_be_unbounded:
+        scope.report(PolicyWithoutValues(tree.policy_span, row.word, word, row.policies))
+        return None
+    return Parametric(row.word, args, Unbounded(tree.policy_span), tree.span)
 
 
 # --- what is known before any run ----------------------------------------------------------

@@ -1,0 +1,431 @@
+"""Which variables may hold a number without bounds, and what a program does with them.
+
+Such a variable is called *wide*. Wide variables that are compared, copied into each other, or
+chosen among together are one *group*: what is known of one may tell something of the others. All
+other numbers they are compared with have to lie in the window; those are the *guards* of a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, assert_never
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.structure import ComputedWithUnbounded
+from dpcheck.explore.values.mistakes import spoken
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Var,
+    reads,
+)
+from dpcheck.model.program import (
+    Assign,
+    AssignCell,
+    Branch,
+    Branches,
+    ChooseDistribution,
+    Distribution,
+    Fail,
+    Forget,
+    LetDistribution,
+    Node,
+    Output,
+    Parametric,
+    Policy,
+    Sample,
+    Stop,
+    Unbounded,
+    Unpack,
+    Weighted,
+    unbounded_span,
+)
+from dpcheck.records import dataclass
+from dpcheck.source import Span
+
+Names = frozenset[str]
+NONE: Final[Names] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """What a mechanism does with its wide variables.
+
+    groups: the variables of each group, sorted. revealing: the nodes that draw what is shown of a
+    wide number (see `with_numbers_revealed`), with its group. guards: by node, expressions whose
+    values have to lie in the window while that node runs. touching: by node, the groups it reads or
+    writes. drawing: the nodes that draw a wide variable (and do not copy one), showing: those that
+    output one.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    revealing: Mapping[int, int]
+    guards: Mapping[int, tuple[Expr, ...]]
+    touching: Mapping[int, tuple[int, ...]]
+    drawing: frozenset[int]
+    showing: frozenset[int]
+
+    def group_of(self, name: str) -> int:
+        """Return the group of a wide variable."""
+        return _group_of(name, self.groups)
+
+
+def _group_of(name: str, groups: tuple[tuple[str, ...], ...]) -> int:
+    return next(k for k, names in enumerate(groups) if name in names)
+
+
+def wide_uses(nodes: tuple[Node, ...]) -> tuple[Wide, list[Mistake]]:
+    """Return what a mechanism does with numbers without bounds, and what it may not do."""
+    drawn: dict[str, Span | None] = {}
+    n_known = -1
+    while n_known < len(drawn):  # a copy of a wide variable is one
+        n_known = len(drawn)
+        for node in nodes:
+            _Uses(drawn).node(node)
+    uses = [_Uses(drawn) for _ in nodes]
+    for node, one in zip(nodes, uses, strict=True):
+        one.node(node)
+    groups = _groups(drawn, [names for one in uses for names in one.joined])
+    touching = {
+        k: found
+        for k, one in enumerate(uses)
+        if (found := tuple(g for g, names in enumerate(groups) if one.touched & set(names)))
+    }
+    wide = Wide(
+        groups,
+        {k: _group_of(min(one.reveals), groups) for k, one in enumerate(uses) if one.reveals},
+        {k: tuple(one.guards) for k, one in enumerate(uses) if one.guards},
+        touching,
+        frozenset(k for k, one in enumerate(uses) if one.draws),
+        frozenset(k for k, one in enumerate(uses) if one.shows),
+    )
+    return wide, [mistake for one in uses for mistake in one.mistakes]
+
+
+def with_numbers_revealed(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ...]:
+    """Return the nodes where a wide number is drawn once more before it is output.
+
+    What is drawn, by the distribution `reveal`, is its value in the window, or that it is beyond.
+    """
+    result = list(nodes)
+    drawn: dict[str, Span | None] = {name: None for names in wide.groups for name in names}
+    for k in sorted(wide.showing):
+        node = nodes[k]
+        assert isinstance(node, Output), "only outputs show"
+        parts: dict[str, Expr] = {}
+        value = _in_parts(node.value, parts, k)
+        shown = {name for name, part in parts.items() if _Uses(drawn).holds(part)}
+        after = len(result)
+        result.append(Output(value, node.next, node.span))
+        for name in sorted(parts, key=shown.__contains__, reverse=True):  # wide ones last
+            if name in shown:
+                reveal = Parametric("reveal", (parts[name],), None, node.span)
+                result.append(Sample(name, reveal, None, after, node.span))
+            else:
+                result.append(Assign(name, parts[name], None, after, node.span))
+            after = len(result) - 1
+        result[k] = Branch(Const(True, node.span), after, after, False, node.span)
+    return tuple(result)
+
+
+def _in_parts(value: Expr, parts: dict[str, Expr], node: int) -> Expr:
+    """Return an output with variables in place of its components; these go to `parts`."""
+    match value:
+        case Apply(op="tuple", args=args):
+            items = tuple(_in_parts(arg, parts, node) for arg in args)
+            return Apply("tuple", items, value.span)
+        case Const():
+            return value
+        case _:
+            name = f"shown~{node}.{len(parts)}"
+            parts[name] = value
+            return Var(name, value.span)
+
+
+def uses_of_output(expr: Expr, parts: frozenset[int]) -> tuple[list[Expr], list[Mistake]]:
+    """Return the guards of a claim's expression, and what it may not do with `output`.
+
+    parts: the components of outputs, from 1, that are numbers without bounds; 0 for outputs that
+    are such numbers themselves.
+    """
+    uses = _Uses({"output": None}, parts)
+    uses.narrow(expr, "a condition")
+    return uses.guards, uses.mistakes
+
+
+def _groups(drawn: Iterable[str], joined: Iterable[Names]) -> tuple[tuple[str, ...], ...]:
+    """Return the variables in groups, those that were joined in one."""
+    group_of = {name: {name} for name in drawn}
+    for names in joined:
+        together = set().union(*(group_of[name] for name in names))
+        for name in together:
+            group_of[name] = together
+    return tuple(sorted({tuple(sorted(group)) for group in group_of.values()}))
+
+
+class _Uses:
+    """What one node does; `drawn` says of every wide variable where it is drawn, and grows."""
+
+    def __init__(self, drawn: dict[str, Span | None], parts: frozenset[int] = frozenset()) -> None:
+        """Start with nothing read."""
+        self.drawn, self.parts = drawn, parts
+        self.guards: list[Expr] = []
+        self.joined: list[Names] = []
+        self.mistakes: list[Mistake] = []
+        self.touched: set[str] = set()
+        self.draws = self.shows = False
+        self.reveals = NONE
+        self._bound: dict[str, Names] = {}
+        self._context: list[Let | Binder] = []
+
+    # --- nodes -----------------------------------------------------------------------------
+
+    def node(self, node: Node) -> None:
+        """Read a node."""
+        match node:
+            case Assign(target=target, value=value, within=within):
+                self._assigned((target,), value, within)
+            case AssignCell(cells=cells, index=index, value=value, within=within):
+                self.narrow(index, "an index")
+                self._assigned(cells, value, within)
+            case Unpack(targets=targets, value=value):
+                self.narrow(value, "`(a, b) := ...`")
+                self.touched |= self.drawn.keys() & set(targets)
+            case Sample(target=target, distribution=distribution, within=within):
+                self._drawn(target, distribution, within)
+            case Branch(condition=condition):
+                self.narrow(condition, "`if`")
+            case Output(value=value):
+                self.shows = self._shown(value)
+            case Forget(targets=targets):
+                self.touched |= self.drawn.keys() & set(targets)
+            case Stop() | Fail():
+                pass
+            case _:
+                assert_never(node)
+
+    def _assigned(self, targets: tuple[str, ...], value: Expr, within: Expr | None) -> None:
+        """Read `target := value`; of several cells any may be the target."""
+        names = self.holds(value)
+        if names and within is not None:
+            self._refuse("a declared range", names, value.span)
+        for target in targets if names else ():
+            self.drawn.setdefault(target, self.drawn[min(names)])
+        wide = frozenset(self.drawn.keys() & set(targets))
+        if wide:
+            self.joined.append(names | wide if names else wide)
+            self.touched |= wide
+            self._guarded(value, names)
+
+    def _drawn(self, target: str, distribution: Distribution, within: Expr | None) -> None:
+        """Read `target ~ distribution`."""
+        names, span = self._distribution(distribution), unbounded_span(distribution)
+        if span is not None:
+            self.drawn.setdefault(target, span)
+        elif names:
+            self.drawn.setdefault(target, self.drawn[min(names)])
+        if target not in self.drawn:
+            return
+        self.draws = not names
+        if within is not None:
+            self._refuse("a declared range", frozenset((target,)), within.span)
+        self.touched.add(target)
+        self.joined.append(names | {target})
+
+    def _distribution(self, distribution: Distribution) -> Names:
+        """Return the wide variables of which a result may be a copy."""
+        match distribution:
+            case Parametric(arguments=arguments, policy=Unbounded()):
+                for argument in arguments:
+                    self.narrow(argument, "noise")
+                self._guard(arguments[0] if len(arguments) > 1 else Const(0, distribution.span))
+                return NONE
+            case Parametric(word="reveal", arguments=(argument,)):
+                self.reveals = self._together((argument,))
+                return NONE
+            case Parametric(arguments=arguments, policy=policy):
+                bounds = (policy.lo, policy.hi) if isinstance(policy, Policy) else ()
+                for part in (*arguments, *bounds):
+                    self.narrow(part, "a distribution")
+                return NONE
+            case Branches(branches=branches):
+                for _, weight in branches:
+                    self.narrow(weight, "a probability")
+                return self._together([value for value, _ in branches])
+            case Weighted(domain=domain, where=where, value=value, weight=weight):
+                for part in (domain, *(() if where is None else (where,)), value, weight):
+                    self.narrow(part, "a distribution")
+                return NONE
+            case LetDistribution(name=name, value=value, body=body):
+                self._bound[name] = self.holds(value)
+                self._context.append(Let(name, value, value, distribution.span))
+                found = self._distribution(body)
+                self._context.pop()
+                return found
+            case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+                self.narrow(condition, "`if`")
+                names = self._distribution(then) | self._distribution(orelse)
+                if names and unbounded_span(distribution) is not None:
+                    self._refuse("`if` between noise and what was drawn", names, distribution.span)
+                return names
+        assert_never(distribution)
+
+    def _shown(self, value: Expr) -> bool:
+        """Read what is output, and return whether a number without bounds is in it."""
+        match value:
+            case Apply(op="tuple", args=args):
+                return max(map(self._shown, args), default=False)  # all are read
+            case _:
+                return bool(self.holds(value))
+
+    # --- expressions -----------------------------------------------------------------------
+
+    def narrow(self, expr: Expr, what: str) -> None:
+        """Read an expression that has to be without wide numbers."""
+        names = self.holds(expr)
+        if names:
+            self._refuse(what, names, expr.span)
+
+    def holds(self, expr: Expr) -> Names:
+        """Return the wide variables of which the value may be a copy."""
+        match expr:
+            case Const():
+                return NONE
+            case Var(name=name):
+                return self._bound.get(name) or self._variables((name,))
+            case ArrayVar(cells=cells):
+                return self._variables(cells)
+            case Apply():
+                return self._applied(expr)
+            case Logic(args=args):
+                for arg in args:
+                    self.narrow(arg, "a condition")
+                return NONE
+            case If(condition=condition, then=then, orelse=orelse):
+                self.narrow(condition, "`if`")
+                return self._together((then, orelse))
+            case Let(name=name, value=value, body=body):
+                self._bound[name] = self.holds(value)
+                return self._inside(expr, body)
+            case Binder():
+                return self._binder(expr)
+        assert_never(expr)
+
+    def _variables(self, names: Iterable[str]) -> Names:
+        found = frozenset(self.drawn.keys() & set(names))
+        self.touched |= found
+        return found
+
+    def _applied(self, expr: Apply) -> Names:
+        """Return what the result of an operator may be a copy of."""
+        match expr.op, expr.args:
+            case (("=" | "!=" | "<" | "<=" | ">" | ">="), args):
+                self._together(args)
+                return NONE
+            case "in", (item, among):
+                if self.holds(item):
+                    self._guard(among)
+                self.narrow(among, "`in`")
+                return NONE
+            case (("max" | "min"), args):
+                return self._together(_items(args))
+            case (("argmax" | "argmin"), args):
+                self._together(_items(args))
+                return NONE
+            case "clamp", (item, low, high):
+                self.narrow(low, "a bound of `clamp`")
+                self.narrow(high, "a bound of `clamp`")
+                if self.holds(item):
+                    self._guard(low)
+                    self._guard(high)
+                return NONE
+            case "component", (Var(name="output"), Const(value=int(k))) if self.parts:
+                return NONE if k not in self.parts else frozenset(("output",))
+            case "component", (whole, index):
+                self.narrow(index, "an index")
+                return self.holds(whole)
+            case "index", (array, index):
+                self.narrow(index, "an index")
+                return NONE.union(*[self.holds(item) for item in _items((array,))])
+            case op, args:
+                for arg in args:
+                    self.narrow(arg, f"`{op}`" if op != "neg" else "`-`")
+                return NONE
+
+    def _together(self, parts: Iterable[Expr]) -> Names:
+        """Return what several values may be copies of; they are compared or chosen among."""
+        found = [(part, self.holds(part)) for part in parts]
+        names = NONE.union(*(one for _, one in found))
+        if names:
+            self.joined.append(names)
+            for part, one in found:
+                self._guarded(part, one)
+        return names
+
+    def _binder(self, expr: Binder) -> Names:
+        """Return what the result of a binder may be a copy of."""
+        self.narrow(expr.domain, f"`{expr.kind}`")
+        if expr.where is not None:
+            self._context.append(expr)
+            self.narrow(expr.where, "`where`")
+            self._context.pop()
+        names = self._inside(expr, expr.body)
+        if names and expr.kind not in ("max", "min", "argmax", "argmin"):
+            self._refuse(f"`{expr.kind}`", names, expr.body.span)
+        if names:
+            self.joined.append(names)
+        return names if expr.kind in ("max", "min") else NONE
+
+    def _inside(self, binding: Let | Binder, body: Expr) -> Names:
+        self._context.append(binding)
+        names = self.holds(body)
+        self._context.pop()
+        return names
+
+    # --- findings --------------------------------------------------------------------------
+
+    def _guarded(self, part: Expr, names: Names) -> None:
+        """Guard a value that meets wide ones: it may be narrow, or a variable that was once."""
+        match part:
+            case Var(name=name) if name in self.drawn:
+                pass
+            case If(then=then, orelse=orelse):
+                for branch in (then, orelse):
+                    self._guarded(branch, self.holds(branch))
+            case _ if not names:
+                self._guard(part)
+
+    def _guard(self, expr: Expr) -> None:
+        """Let the window hold all values of an expression, for all that is bound around it."""
+        for binding in reversed(self._context):
+            if binding.name not in reads(expr):
+                continue
+            if isinstance(binding, Let):
+                expr = Let(binding.name, binding.value, expr, expr.span)
+            else:
+                where = binding.where
+                expr = Binder("set", binding.name, binding.domain, where, expr, expr.span)
+        self.guards.append(expr)
+
+    def _refuse(self, what: str, names: Names, span: Span) -> None:
+        name = min(names)
+        self.mistakes.append(ComputedWithUnbounded(span, what, spoken(name), self.drawn[name]))
+
+
+def _items(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Return the values that a function of several values, or of one collection, takes."""
+    match args:
+        case (ArrayVar(cells=cells, span=span),):
+            return tuple(Var(cell, span) for cell in cells)
+        case (Apply(op="tuple", args=items),):
+            return items
+        case (Apply(op="array", args=(_, *items)),):
+            return tuple(items)
+        case _:
+            return args

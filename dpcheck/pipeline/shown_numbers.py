@@ -1,0 +1,87 @@
+"""Claims about shown numbers without bounds, between two chains with finitely many outputs.
+
+Where a number was chosen among hidden ones, or compared with them, its laws beyond the window
+differ from input to input, and the chain tells one of several kinds of it: at least as much as the
+number itself would (`explore.tails.laws.shown_kinds`). An adversary who is told only that it is
+beyond knows at most as much. What comes out alike for both is so; else the window grows. With δ = 0
+the far end and the near one are attained or approached: ε is exact if it comes from one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpcheck.chain.chain import Chain
+from dpcheck.check.values.verdicts import Outcome, Undecided, Value
+from dpcheck.explore import Explored
+from dpcheck.explore.explored import with_less_told
+from dpcheck.limits import LimitReached, too_large
+from dpcheck.logic.claims import (
+    Claim,
+    FormulaClaim,
+    PathProbability,
+    PrivacyClaim,
+    QuantityClaim,
+    QuantityValue,
+    TightEpsilon,
+)
+
+MAX_ROUNDS = 6
+"""How often the window is made three times as wide before a claim is left undecided."""
+
+Decide = Callable[[Chain, Claim], Outcome]
+
+
+def is_told_in_kinds(explored: Explored, claim: Claim) -> bool:
+    """Return whether a claim's outcome may depend on how much is told of shown numbers."""
+    match claim:
+        case FormulaClaim() | QuantityClaim(quantity=PathProbability()):
+            return False
+        case QuantityValue(quantity=PathProbability()):
+            return False
+        case _:
+            return explored.window is not None and len(explored.window.ratios) > 1
+
+
+def decided_between(
+    explored: Explored, chain: Chain, claim: Claim, decide: Decide
+) -> Outcome | None:
+    """Return the outcome of a claim; None if it depends on how much is told of shown numbers."""
+    assert explored.window is not None, "numbers are shown"
+    outcome = decide(chain, claim)
+    if not _is_pure(claim):
+        less = decide(with_less_told(explored, chain, keeps_far=False), claim)
+        return less if _are_alike(outcome, less) else None
+    if len(explored.window.ratios) == 2:
+        return outcome
+    asked = QuantityValue(TightEpsilon(0, claim.span), claim.span)
+    less = decide(with_less_told(explored, chain, keeps_far=True), asked)
+    return outcome if _are_alike(decide(chain, asked), less) else None
+
+
+def undecided_beyond(explored: Explored) -> LimitReached:
+    """Return that no window was wide enough."""
+    assert explored.window is not None, "numbers are shown"
+    low, high = explored.window.shown
+    return too_large(
+        f"how much is told of numbers shown beyond {low}..{high} still matters",
+        "`dp(ε)` or `epsilon`, or output `clamp(..., lo, hi)`",
+    )
+
+
+def _is_pure(claim: Claim) -> bool:
+    match claim:
+        case PrivacyClaim(delta=delta):
+            return delta == 0
+        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+            return isinstance(quantity, TightEpsilon) and quantity.delta == 0
+        case _:
+            return False
+
+
+def _are_alike(left: Outcome, right: Outcome) -> bool:
+    """Return whether two outcomes agree, counterexamples aside."""
+    if isinstance(left.verdict, Undecided) or type(left.verdict) is not type(right.verdict):
+        return isinstance(left.verdict, Undecided)
+    is_same = not isinstance(left.verdict, Value) or left.verdict == right.verdict
+    return is_same and left.value == right.value

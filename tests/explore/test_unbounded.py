@@ -1,0 +1,337 @@
+"""Noise on all integers: laws beyond the window against sums, chains against clamped windows."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+from math import exp, isclose, prod
+
+import pytest
+from flint import fmpq
+
+import dpcheck
+from dpcheck.exact import decimal_17
+from dpcheck.explore.tails import laws
+from tests.checking import check_text, verdicts
+
+FAR = 24
+RATIOS = [fmpq(1, 2), fmpq(1, 3), fmpq(2, 5)]
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+
+def mass(law, gaps):
+    """Return the probability of some gaps, in floats."""
+    return sum(
+        float(c) * prod(float(r) ** (g - 1) for r, g in zip(ratios, gaps, strict=True))
+        for ratios, c in law.items()
+    )
+
+
+@pytest.fixture(scope="module")
+def two_levels():
+    """Return a law of two levels with several terms, as two draws and a forgotten one leave it."""
+    law = {(RATIOS[0],): 1 - RATIOS[0]}
+    for ratio in (RATIOS[1], RATIOS[2]):
+        inside, *_ = laws.places(law, ratio)
+        law = inside.law
+    return laws.without(law, 1)
+
+
+def test_places_of_a_new_number_are_those_of_its_order_among_the_levels(two_levels):
+    ratio = Fraction(1, 2)
+    found = list(laws.places(two_levels, fmpq(1, 2)))
+    assert sum(place.probability for place in found) == 1
+    assert all(laws.total(place.law) == 1 for place in found)
+    expected = {(place.level, place.is_shared): 0.0 for place in found}
+    joint = dict.fromkeys(expected, 0.0)
+    for first, gap in itertools.product(range(1, FAR), repeat=2):
+        levels, weight = (first, first + gap), mass(two_levels, (first, gap))
+        for new in range(1, 2 * FAR):
+            is_shared = new in levels
+            key = (1 + sum(new > level for level in levels), is_shared)
+            chance = weight * float((1 - ratio) * ratio ** (new - 1))
+            expected[key] += chance
+            if sorted({*levels, new}) in ([2, 3, 5], [2, 5]):
+                joint[key] += chance
+    for place in found:
+        key = place.level, place.is_shared
+        assert isclose(float(place.probability), expected[key], abs_tol=1e-6)
+        gaps = (2, 3) if place.is_shared else (2, 1, 2)
+        assert isclose(float(place.probability) * mass(place.law, gaps), joint[key], abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_forgotten_level_is_summed_out(two_levels, level):
+    law = laws.without(two_levels, level)
+    assert laws.total(law) == 1
+    for far in (1, 2, 5):
+        gaps = [(g, far - g) for g in range(1, far)]
+        if level == 2:
+            gaps = [(far, g) for g in range(1, 3 * FAR)]
+        assert isclose(mass(law, (far,)), sum(mass(two_levels, g) for g in gaps), abs_tol=1e-12)
+
+
+def test_draws_below_a_number_follow_the_recursion_of_their_counts():
+    """Z(a, b) = Z(a+1, b) + Z(a, b+1), where Z(a, b) = Σ (1-s) s^(j-1) r^((j-1)a) (1-r^(j-1))^b."""
+    s, r = fmpq(1, 4), fmpq(1, 2)
+
+    def z(a, b):
+        signs = ((-1) ** i * laws_binomial(b, i) for i in range(b + 1))
+        return sum(sign * (1 - s) / (1 - s * r ** (a + i)) for i, sign in enumerate(signs))
+
+    law = {(s,): 1 - s}
+    for b in range(6):
+        below, at, above = laws.places(law, r)
+        assert below.probability == z(0, b + 1) / z(0, b)
+        assert at.probability + above.probability == z(1, b) / z(0, b)
+        law = laws.without(below.law, 1)
+
+
+def laws_binomial(n, k):
+    return prod(range(n - k + 1, n + 1)) // prod(range(1, k + 1))
+
+
+def test_kinds_of_a_shown_number_are_a_mixture_with_one_kernel_for_all_laws():
+    ratios = (fmpq(1, 2), fmpq(1, 3), fmpq(1, 4))
+    first = {(ratios[0],): fmpq(3, 2), (ratios[1],): fmpq(-4, 3)}
+    second = {(ratios[2],): fmpq(3, 4)}
+    for margin, law in itertools.product((0, 3), (first, second)):
+        chances = laws.shown_kinds(law, ratios, margin)
+        known = sum(laws.chance(law, step) for step in range(1, margin + 1))
+        assert known + sum(chances) == laws.total(law) == 1
+        for g in range(1, 12):
+            powers = [float(r) ** (g - 1) for r in ratios] + [0.0]
+            scales = [1 / (1 - float(r)) for r in ratios] + [0.0]
+            mixed = sum(
+                float(chance) * (powers[k] - powers[k + 1]) / (scales[k] - scales[k + 1])
+                for k, chance in enumerate(chances)
+            )
+            assert isclose(mixed, float(laws.chance(law, margin + g)), abs_tol=1e-12)
+
+
+def test_kinds_need_a_margin_where_a_partial_sum_is_negative():
+    ratios = (fmpq(1, 2), fmpq(1, 3), fmpq(1, 4))
+    law = {(ratios[0],): fmpq(1, 2), (ratios[1],): fmpq(-1), (ratios[2],): fmpq(9, 8)}
+    assert laws.total(law) == 1
+    assert laws.shown_kinds(law, ratios, 0) is None
+    assert laws.shown_kinds(law, ratios, 2) is not None
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+SPARSE = """
+mechanism svt(n = 1, t = 1, alpha_t = 1/4, alpha_q = 1/2) {
+  input q[1..n] in 0..2
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(t, alpha_t) unbounded
+  for i in 1..n {
+    noisy_q ~ geometric(q[i], alpha_q) unbounded
+    if noisy_q >= noisy_t { output top; stop }
+    output bot
+  }
+}
+"""
+
+
+def test_above_threshold_has_the_known_loss():
+    claims = """
+check svt: epsilon = ln(13/7)
+check svt(n = 2): epsilon = ln(62/17)
+check svt(n = 3): epsilon = ln(3686/527)
+check svt(n = 3): delta(ln 2) = 236/1395
+check svt(n = 3): D{ln 4} [ F top ]
+refute svt(n = 3): D{1/10} [ F top ]
+check svt(n = 2): P=1 [ F (top | stopped) ]
+check compose(svt, 2): epsilon = 2 * ln(13/7)
+"""
+    report = check_text(SPARSE + claims)
+    assert report["ok"]
+    assert len(report["results"]) == 8
+
+
+def test_nested_formulas_relate_later_states():
+    claim = "check svt(n = 2): D{ln 16} [ X (bot & D{ln 16} [ X top ]) ]"
+    report = check_text(SPARSE + claim)
+    assert report["ok"]
+    assert report["results"][0]["vacuous"] is False
+
+
+ARGMAX = """
+mechanism noisy_argmax(m = 3, n = 2) {
+  input q[1..m] in 0..n
+  adjacent linf(q, q') <= 1
+  var v[1..m] := 0
+  for i in 1..m { v[i] ~ geometric(q[i], 1/2) unbounded }
+  output argmax(v)
+}
+mechanism running(m = 3, n = 2) {
+  input q[1..m] in 0..n
+  adjacent linf(q, q') <= 1
+  best ~ geometric(q[1], 1/2) unbounded
+  winner := 1
+  for i in 2..m {
+    v ~ geometric(q[i], 1/2) unbounded
+    if v > best { best := v; winner := i }
+  }
+  output winner
+}
+"""
+
+
+def test_argmax_over_an_array_and_a_running_best_have_the_known_loss():
+    claims = """
+check noisy_argmax: epsilon = ln(376/103)
+check running: epsilon = ln(376/103)
+check noisy_argmax(n = 3) at "q" [1] = 2 & q[2] = 2 & q[3] = 1: epsilon <= ln 4
+""".replace('"q" [1]', "q[1]")
+    report = check_text(ARGMAX + claims)
+    assert report["ok"]
+    rows = dpcheck.loads(ARGMAX).target("noisy_argmax", n=3).output_distributions()
+    one, other = (rows[f"q = {q}"] for q in ("[2, 2, 1]", "[3, 3, 0]"))
+    worst = max(max(one[k] / other[k], other[k] / one[k]) for k in one)
+    assert worst == Fraction(800, 209)
+
+
+@pytest.mark.parametrize(
+    ("shown", "loss"),
+    [
+        ("v[1]", "2"),
+        ("max(v[1], v[2], 2)", "5/3"),
+        ("(v[1], v[2])", "2"),
+        ("clamp(v[1], 0, 2)", "2"),
+    ],
+)
+def test_shown_numbers_have_the_loss_of_all_their_values(shown, loss):
+    text = f"""
+mechanism m {{
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  var v[1..2] := 0
+  v[1] ~ geometric(q[1], 1/2) unbounded
+  v[2] ~ geometric(q[2], 1/2) unbounded
+  output {shown}
+}}
+check m: epsilon = ln({loss})
+"""
+    assert check_text(text)["ok"]
+
+
+def test_claims_about_shown_numbers_let_the_window_grow():
+    text = """
+mechanism m {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, 1/2) unbounded
+  output (a, y)
+}
+check m at x = 2: P=? [ X output[2] > 10 ] = 1/768
+check m: P=1/3 [ X output[2] = x ]
+check m: P=1/3 [ X (output[1] = a & output[2] in {x, 30}) ]
+check m: delta(0) = 1/3
+"""
+    report = check_text(text)
+    assert verdicts(report) == ["holds", "holds", "violated", "holds"]
+
+
+def test_states_tell_what_is_known_beyond_the_window():
+    texts = dpcheck.loads(SPARSE).target("svt", n=3).chain()
+    found = {texts.state_text(s) for s in range(texts.n_reported_states)}
+    assert "after output bot with q[3] = 0, noisy_t > 2, 2 draws below it" in found
+    assert "after output bot with q[2] = 1, q[3] = 2, noisy_t > 2" in found
+
+
+# --- against clamped windows ---------------------------------------------------------------------
+
+
+def random_program(pick, noise):
+    """Return statements of a random program of the class, with noise written by `noise`."""
+    lines = [f"a ~ {noise('q[1]', pick(3))}", f"b ~ {noise('q[2]', pick(3))}"]
+    last = pick(6)
+    if pick(2):
+        lines.append(f"if a {['<', '<=', '>', '>='][pick(4)]} b {{ output lower }}")
+    if pick(2):
+        lines.append("best := max(a, b)" if pick(2) else "best := if a >= 1 then b else a")
+    else:
+        lines.append("best := a")
+    lines.append(f"c ~ {noise('q[1] - q[2]', pick(3))}")
+    if pick(2):
+        lines.append("if c > best { best := c }")
+    lines.append(
+        [
+            "output best >= 1",
+            "output argmax((a, b, c))",
+            "output (c > b, c = best)",
+            "output clamp(best, 0, 1)",
+            "output min(a, c) <= max(b, 0)",
+            "if c != a { output differ } else { output best in 0..2 }",
+        ][last]
+    )
+    return "\n  ".join(lines)
+
+
+WIDTH = 11
+ALPHAS = ["1/8", "1/9", "1/12"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_clamped_windows_converge_to_noise_without_bounds(seed):
+    """The tails beyond 11 have less than 2 * 8^-10 each."""
+
+    def distributions(policy):
+        draw = random.Random(seed)
+        body = random_program(
+            draw.randrange, lambda center, k: f"geometric({center}, {ALPHAS[k]}) {policy}"
+        )
+        text = f"mechanism m {{ input q[1..2] in 0..1\n  adjacent all\n  {body}\n}}"
+        return dpcheck.loads(text).target("m").output_distributions()
+
+    exact, near = distributions("unbounded"), distributions(f"clamped -{WIDTH}..{WIDTH}")
+    for state, row in exact.items():
+        assert sum(row.values()) == 1
+        for shown in row.keys() | near[state].keys():
+            difference = row.get(shown, 0) - near[state].get(shown, 0)
+            assert abs(float(difference)) < 1e-8, (shown, state)
+
+
+def test_one_sided_noise_has_no_values_below_zero():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  z ~ geometric_positive(1/2) unbounded
+  w ~ geometric(x, 1/3) unbounded
+  output (z < 0, z > 3, w <= z)
+}
+"""
+    row = dpcheck.loads(text).target("m").output_distributions()["x = 0"]
+    assert sum(p for shown, p in row.items() if shown.startswith("(true")) == 0
+    assert sum(p for shown, p in row.items() if shown.startswith("(false, true")) == Fraction(1, 16)
+    below = sum(p for shown, p in row.items() if shown.endswith("true)"))
+    sums = sum(0.5 ** (z + 1) * (1 - (1 / 3) ** (z + 1) / (4 / 3)) for z in range(80))
+    assert isclose(float(below), sums, abs_tol=1e-12)
+
+
+def test_probabilities_may_lie_beyond_the_rationals():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, exp(-1/2)) unbounded
+  y ~ geometric(x, exp(-1)) unbounded
+  output y >= t
+}
+check m: dp(1)
+refute m: dp(1/10)
+"""
+    assert check_text(text)["ok"]
+    rows = dpcheck.loads(text).target("m").output_distributions()
+    r, s = exp(-1), exp(-1 / 2)
+    sums = sum(
+        (1 - s) / (1 + s) * s ** abs(t) * (1 - r) / (1 + r) * r ** abs(y)
+        for t in range(-80, 81)
+        for y in range(t, 81)
+    )
+    assert isclose(float(decimal_17(rows["x = 0"]["true"])), sums, abs_tol=1e-9)
