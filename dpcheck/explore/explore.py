@@ -31,7 +31,7 @@ def explore(
                 target,
                 kept_inputs=kept_inputs,
                 later_neighbors=later_neighbors,
-                window=Window() if window is None else window,
+                window=window,
                 limits=limits,
             )
         case ExplicitChain():

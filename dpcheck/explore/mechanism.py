@@ -36,7 +36,7 @@ def mechanism_chain(
     *,
     kept_inputs: frozenset[str],
     later_neighbors: bool,
-    window: Window,
+    window: Window | None = None,
     limits: Limits,
 ) -> Explored:
     """Return the chain: one transition per output, initial states first, then as discovered.
@@ -48,6 +48,7 @@ def mechanism_chain(
     kept = kept_variables(mechanism, kept_inputs)
     mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
     mechanism, wide = revealed(mechanism)
+    window = Window() if window is None else window
     for _ in range(MAX_WINDOWS):
         tails = Tails(wide, window, table) if wide.groups else None
         flow = flow_of(mechanism, kept, tails)

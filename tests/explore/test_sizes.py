@@ -14,7 +14,7 @@ from dpcheck.explore.explicit.layout import _Layout
 from dpcheck.explore.inputs import adjacency
 from dpcheck.explore.inputs.adjacency import _lookup
 from dpcheck.explore.sampling.closed_forms import geometric_clamped
-from dpcheck.explore.sampling.distributions import _total, _whole_weights
+from dpcheck.explore.sampling.distributions import _total, whole_weights
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame, _sum_in_parts
 from dpcheck.explore.values.mistakes import MistakeFault
@@ -133,7 +133,7 @@ def test_the_time_limit_is_kept_within_one_distribution_or_expression(program):
     assert report["results"][0]["reason"]["option"] == "--timeout"
 
 
-@pytest.mark.parametrize("work", [_total, lambda n, t: _whole_weights([0, 1], n, PLACE, t)])
+@pytest.mark.parametrize("work", [_total, lambda n, t: whole_weights([0, 1], n, PLACE, t)])
 def test_weights_are_added_and_brought_to_one_denominator_within_the_time_limit(work):
     numbers = [divide(1, 3), divide(2, 3)]
     work(numbers, ValueTable())
@@ -144,7 +144,7 @@ def test_weights_are_added_and_brought_to_one_denominator_within_the_time_limit(
 def test_a_distribution_of_too_many_digits_is_refused():
     numbers = [divide(1, 3 ** (10**6)), *range(1, 20_000)]
     with pytest.raises(MistakeFault, match="too many digits"):
-        _whole_weights(list(range(20_000)), numbers, PLACE, ValueTable())
+        whole_weights(list(range(20_000)), numbers, PLACE, ValueTable())
 
 
 @pytest.mark.parametrize("values", [(1, 2), (1, True, 2), tuple(range(1000)), (), (Symbol("a"),)])

@@ -1,1 +1,1 @@
-"""Noise without bounds: what is known of numbers beyond a window, as finitely many states."""
+"""Draws of numbers without bounds come in; laws of their tails, and integers for codes, go out."""

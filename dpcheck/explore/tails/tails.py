@@ -252,12 +252,12 @@ class Tails:
         return with_codes(window, codes, self.table)
 
     def is_beyond(self, codes: IntArray) -> BoolArray:
-        """Return where the code of a wide variable is that of a number beyond the window."""
+        """Return [n_rows], where the codes of a wide variable are beyond the window."""
         outside: BoolArray = (codes > self.window.high) | (codes < self.window.low)
         return outside & (codes < UNASSIGNED)
 
     def settled(self, frame: Frame, live: Sequence[str]) -> Mapping[str, IntArray]:
-        """Return the columns that change where only some variables are live from here on."""
+        """Return the columns, [n_rows] each, that change where only some variables are live."""
         changed: dict[str, IntArray] = {}
         for group, names in enumerate(self.wide.groups):
             column = state_column(group)
@@ -286,7 +286,7 @@ class Tails:
         return found
 
     def _steps(self, codes: IntArray) -> IntArray:
-        """Return how many levels beyond the window each code is, below it negative."""
+        """Return [n_rows], how many levels beyond the window codes are, below it negative."""
         low, high = self.window.low, self.window.high
         steps = codes - codes.clip(low, high)
         return np.where(codes < PLAIN, steps, 0)
@@ -313,6 +313,8 @@ class Tails:
         self, target: str, drawn: IntArray, frame: Frame, live: Sequence[str]
     ) -> tuple[IntArray, IntArray, dict[str, IntArray]]:
         """Return the target's codes after a draw, what was drawn, and the columns that change.
+
+        All columns are of the shape [n_rows].
 
         What was drawn is the same for two states if their numbers may be equal from there on: a
         value in the window, or the level it stands on and whether others do.
@@ -352,7 +354,7 @@ def state_column(group: int) -> str:
 
 
 def with_codes(window: Window, codes: IntArray, table: ValueTable) -> Window:
-    """Return the window with all numbers among some codes, those in sets too."""
+    """Return the window with all numbers among some codes [n_codes], those in sets too."""
     plain = codes[codes < PLAIN]
     if len(plain):
         window = window.with_values(int(plain.min()), int(plain.max()))
