@@ -7,7 +7,11 @@ import os
 import pytest
 from hypothesis import settings
 
-settings.register_profile("dpcheck", deadline=None, print_blob=True)
+# Every run draws other examples, so many short runs see what one long run sees. Before a release:
+# `python -m pytest --hypothesis-profile=thorough tests/exact`, which takes the tests that say no
+# number of their own twenty times as far.
+settings.register_profile("dpcheck", deadline=None, print_blob=True, max_examples=50)
+settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile("dpcheck")
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # no test is answered by the results of another

@@ -30,8 +30,10 @@ def constants(n):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs ulimit")
-@pytest.mark.parametrize("stack", ["256", "8192"])
-@pytest.mark.parametrize("text", [calls("-("), calls("(1, "), constants(600)])
+@pytest.mark.parametrize(
+    ("text", "stack"),
+    [(calls("-("), 8192), (calls("-("), 256), (calls("(1, "), 256), (constants(600), 256)],
+)
 def test_deep_values_are_decided_on_any_stack(tmp_path, text, stack):
     (tmp_path / "m.dpm").write_text(text)
     command = f"ulimit -s {stack} && exec {sys.executable} -m dpcheck check m.dpm --format json"

@@ -56,7 +56,7 @@ def random_program(seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_nested_d_looks_at_the_later_neighbors_and_no_others(seed):
     text = random_program(seed)
     file = File(parsed(text))

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dpcheck
@@ -50,7 +50,6 @@ def noisy(text, seed):
     return "".join(parts)
 
 
-@settings(max_examples=200, deadline=None)
 @given(expression=expressions, seed=st.integers(0, 2**32))
 def test_what_the_user_wrote_is_shown_as_the_same_tree(expression, seed):
     text = noisy(surface_text(expression), seed)
@@ -61,7 +60,6 @@ def test_what_the_user_wrote_is_shown_as_the_same_tree(expression, seed):
 VALUES = ["5", "-1", "3/4", "-2/3", "true", "zz", '"a b"', '"R"', "(1, -2)", "0..3", "{1, x}"]
 
 
-@settings(max_examples=300, deadline=None)
 @given(expression=expressions, values=st.lists(st.sampled_from(VALUES), min_size=2, max_size=2))
 def test_values_in_place_of_names_are_read_as_those_values(expression, values):
     """The names a and b of the trees; both ways to fill in, canonical and as written."""
@@ -76,7 +74,6 @@ def test_values_in_place_of_names_are_read_as_those_values(expression, values):
     assert claim_tree(shown) == wanted, shown
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     argument=st.recursive(leaves, larger, max_leaves=5),
     divisor=st.recursive(leaves, larger, max_leaves=5),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.chain.weights.limbs import (
@@ -43,7 +43,6 @@ def assert_are_limbs(limbs):
 
 
 @given(st.lists(wholes(), min_size=0, max_size=5))
-@settings(max_examples=300, deadline=None)
 def test_numbers_survive_the_way_through_limbs(numbers):
     limbs = limbs_of(np.array(numbers, object), n_limbs_for(max(numbers, default=0)))
     assert_are_limbs(limbs)
@@ -60,7 +59,6 @@ def test_so_many_limbs_hold_a_number_and_no_fewer(bits):
 
 
 @given(st.lists(wholes(), min_size=1, max_size=4), wholes(), st.integers(0, 2))
-@settings(max_examples=500, deadline=None)
 def test_products_with_a_factor_are_those_of_integers(numbers, factor, more):
     factor += 1
     limbs = limbs_of(np.array(numbers, object), n_limbs_for(max(numbers)))
@@ -72,7 +70,6 @@ def test_products_with_a_factor_are_those_of_integers(numbers, factor, more):
 
 
 @given(st.lists(wholes(), min_size=1, max_size=6), st.data())
-@settings(max_examples=500, deadline=None)
 def test_sums_by_short_weights_are_those_of_integers(numbers, data):
     # The largest weights that the proof allows: they sum to 2^31 - 1.
     left, weights = 2**LIMB_BITS - 1, []
@@ -90,7 +87,6 @@ def test_sums_by_short_weights_are_those_of_integers(numbers, data):
 
 
 @given(st.lists(wholes(), min_size=1, max_size=4), st.integers(1, 3))
-@settings(max_examples=200, deadline=None)
 def test_more_limbs_hold_the_same_numbers(numbers, more):
     limbs = limbs_of(np.array(numbers, object), n_limbs_for(max(numbers)))
     wider = carried(limbs, len(limbs) + more)

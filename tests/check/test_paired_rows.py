@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.chain.weights.denominators import weight_array
@@ -154,7 +154,6 @@ def distributions(draw, width):
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_floats_change_no_comparison(data):
     p, q = data.draw(distributions(4)), data.draw(distributions(4))

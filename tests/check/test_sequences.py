@@ -228,7 +228,7 @@ def test_what_fits_without_heads_is_found_with_them(text, monkeypatch):
         monkeypatch.setattr(sequences, "_SHARED_BY", 1)
         fitting[many] = {
             most
-            for most in range(10, 3000, 37)
+            for most in range(10, 3000, 211)
             if sequence_table(chain, chain.initial, limits=Limits(), max_entries=most) is not None
         }
     assert fitting[10**9] <= fitting[1]

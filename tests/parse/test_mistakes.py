@@ -1,7 +1,7 @@
 """Syntax errors: what is said, where, and what can still be read."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.parse import parse_expression, parse_model
@@ -132,7 +132,6 @@ def test_an_expression_with_a_mistake_is_none():
 words = st.sampled_from([*WORDS, *OPERATORS, "x", "m", "1", "2.5", '"R"', "q'", "\n", "@", "=="])
 
 
-@settings(max_examples=300)
 @given(st.lists(words, max_size=60).map(" ".join))
 def test_any_sequence_of_words_gives_an_answer_with_places_inside_the_text(text):
     parsed = parse_model(SourceText("a", text))
@@ -144,14 +143,12 @@ def test_any_sequence_of_words_gives_an_answer_with_places_inside_the_text(text)
         assert all(item.span.text for item in parsed.model.items)
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=80))
 def test_any_text_gives_an_answer(text):
     parse_model(SourceText("a", text))
     parse_expression(SourceText("a", text))
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_a_mistake_never_spoils_the_next_top_level_line(data):
     tokens = SURVEY.split()

@@ -1,7 +1,7 @@
 """Text of surface expressions: canonical, with names filled in, as written."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from dpcheck.model import surface as s
 from dpcheck.model.surface_text import filled, surface_text, written_text
@@ -17,7 +17,6 @@ def parsed(text):
     return question.claim
 
 
-@settings(max_examples=400, deadline=None)
 @given(expressions)
 def test_printing_and_parsing_again_gives_the_same_tree(expression):
     text = surface_text(expression)

@@ -73,7 +73,7 @@ def assert_encloses(found, losses, width):
             assert high is None or high - low < 4 * width
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(14))
 def test_bounds_hold_the_exact_values_of_compositions(seed):
     drawn = Random(seed)
     parts = [(random_losses(drawn, is_one_sided=seed % 3 == 0), drawn.randrange(1, 6))]

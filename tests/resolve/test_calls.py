@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dpcheck.diagnostics.claims import TooManyClaims
 from dpcheck.diagnostics.composition import TooManyCalls
+from dpcheck.resolve.expressions import expressions
 from tests.resolve.reading import mechanism, resolved
 
 M = "mechanism m { input x in 0..1 adjacent all y ~ bernoulli(1/2) output y }"
 
 
-def test_functions_that_call_the_one_before_twice_are_refused_once():
+def test_functions_that_call_the_one_before_twice_are_refused_once(monkeypatch):
+    monkeypatch.setattr(expressions, "MAX_CALLS", 2_000)
     functions = "".join(f"fun f{i}(x) = f{i - 1}(x) + f{i - 1}(x)\n" for i in range(1, 40))
     found = resolved(f"fun f0(x) = x\n{functions}{M}\ncheck m: dp(f39(1))").mistakes
-    assert [(type(mistake), mistake.name) for mistake in found] == [(TooManyCalls, "f15")]
+    assert [(type(mistake), mistake.name) for mistake in found] == [(TooManyCalls, "f10")]
 
 
 def test_a_long_row_of_functions_is_refused_once_where_it_gets_too_deep():

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.exact import Budget, compare, divide, exponential, number
@@ -142,13 +142,11 @@ def state_formulas(atoms):
     return st.recursive(leaf, larger, max_leaves=4)
 
 
-@settings(max_examples=60, deadline=None)
 @given(state_formulas(CHAIN_ATOMS))
 def test_a_formula_about_a_chain_reads_back_as_itself(formula):
     assert plain(read("chain", formula_text(formula))) == plain(formula)
 
 
-@settings(max_examples=60, deadline=None)
 @given(state_formulas(MECHANISM_ATOMS))
 def test_a_formula_about_a_mechanism_reads_back_as_itself(formula):
     assert plain(read("mechanism", formula_text(formula))) == plain(formula)

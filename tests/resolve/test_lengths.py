@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.diagnostics.structure import ProgramTooLarge
+from dpcheck.resolve.programs import statements
 from tests.resolve.reading import resolved
 
 INPUT = "input x in 0..1 adjacent all"
@@ -14,7 +15,8 @@ def mechanisms(n, body):
     return "\n".join([*chain, f"mechanism r{n} {{ {INPUT} y ~ bernoulli(1/2) output y }}"])
 
 
-def test_mechanisms_that_run_the_next_one_twice_are_refused_and_not_each_of_them():
+def test_mechanisms_that_run_the_next_one_twice_are_refused_and_not_each_of_them(monkeypatch):
+    monkeypatch.setattr(statements, "MAX_STEPS", 2_000)
     for body in ("run R(x=x) run R(x=x)", "y ~ R(x=x) z ~ R(x=x) output z"):
         found = resolved(mechanisms(30, body) + "\ncheck r0: dp(1)").mistakes
         assert {type(mistake) for mistake in found} == {ProgramTooLarge}
@@ -28,7 +30,8 @@ def test_what_may_not_be_run_is_not_counted():
     assert resolved(mechanisms(30, stops) + "\ncheck r0: dp(1)").is_sound
 
 
-def test_loops_in_loops_are_tried_out_only_so_often():
+def test_loops_in_loops_are_tried_out_only_so_often(monkeypatch):
+    monkeypatch.setattr(statements, "MAX_FORGOTTEN", 5_000)
     for body in ("y := 1 - y", ""):
         loops = "repeat 2 { " * 60 + body + " }" * 60
         text = f"mechanism m {{ {INPUT} y := x {loops} output y }}\ncheck m: dp(1)"

@@ -441,7 +441,7 @@ def test_a_component_that_is_left_slowly_is_not_iterated_by_jacobi() -> None:
 
 
 def test_incomplete_factors_lead_iterations_that_converge_slowly() -> None:
-    n = 200
+    n = 100
     line = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
     one = scipy.sparse.identity(n)
     off = scipy.sparse.kron(line, one) + scipy.sparse.kron(one, line)

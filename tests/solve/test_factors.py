@@ -53,7 +53,7 @@ def values_and_size(chain: RandomChain, path: f.PathFormula) -> tuple[list[Numbe
     return found, sizes[-1]
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.chains(), strategies.paths(6), strategies.paths(6))
 def test_parts_taken_apart_have_the_numbers_of_the_whole(
     chain: RandomChain, left: f.PathFormula, right: f.PathFormula

@@ -76,7 +76,7 @@ def test_parts_that_stand_in_several_places_are_not_taken_for_more_than_they_say
     assert values((rows, labels), path) == oracle_probabilities(rows, labels, path)
 
 
-@settings(max_examples=300, suppress_health_check=SLOW_ORACLE)
+@settings(suppress_health_check=SLOW_ORACLE)
 @given(chains(), paths())
 def test_every_formula_has_the_probability_that_the_oracle_finds(
     chain: RandomChain, path: f.PathFormula

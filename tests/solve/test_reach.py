@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.chain.graph import graph_of
@@ -48,7 +48,6 @@ def random_rows(rng: random.Random, n: int, kind: str) -> list[Row]:
     return rows
 
 
-@settings(max_examples=150)
 @given(chains(8), st.data())
 def test_reachability_solves_the_equations_of_small_chains(
     chain: tuple[list[Row], list[str]], data: st.DataObject
@@ -60,7 +59,7 @@ def test_reachability_solves_the_equations_of_small_chains(
 
 
 @pytest.mark.parametrize("kind", ["acyclic", "small cycles", "any"])
-@pytest.mark.parametrize("n", [12, 40, 80])
+@pytest.mark.parametrize("n", [12, 50])
 def test_reachability_solves_the_equations_of_larger_chains(kind: str, n: int) -> None:
     rng = random.Random(f"{kind} {n}")
     for _ in range(3):

@@ -49,7 +49,7 @@ def bounded_paths() -> st.SearchStrategy[f.PathFormula]:
     )
 
 
-@settings(max_examples=200, suppress_health_check=SLOW_ORACLE)
+@settings(suppress_health_check=SLOW_ORACLE)
 @given(chains(), bounded_paths())
 def test_step_by_step_gives_what_the_oracle_finds(chain: RandomChain, path: f.PathFormula) -> None:
     assume(size(path) <= 8)

@@ -511,7 +511,7 @@ def whole_weights(
     """Return positive numbers as whole weights over their sum, equal values added up."""
     parts = [as_fraction_parts(number) for number in numbers]
     common: Whole = 1
-    for _, denominator in parts:
+    for denominator in {denominator for _, denominator in parts}:
         table.check_time()
         common = whole_lcm(common, denominator)
     try:
