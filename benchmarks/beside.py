@@ -94,10 +94,11 @@ def run(build: Path, arguments: list[str]) -> tuple[bytes, float]:
     """Return what Python prints in a checkout, and its CPU seconds."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["XDG_CACHE_HOME"] = os.devnull  # what is timed is done, not looked up
+    environment |= {"PYTHONPATH": str(build), "XDG_CACHE_HOME": os.devnull}  # no result is kept
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=build,
-        env=environment | {"PYTHONPATH": str(build)},
+        env=environment,
         stdout=subprocess.PIPE,
     )
     assert process.stdout is not None, "it is piped"

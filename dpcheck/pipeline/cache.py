@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -60,12 +59,10 @@ class Cache:
             entry = {"files": files, "events": [_encoded(event) for event in events]}
             place = self._place(path)
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            written = tempfile.NamedTemporaryFile(  # noqa: SIM115 - it is closed, then moved
-                "w", dir=place.parent, suffix=".new", delete=False, encoding="utf-8"
-            )
-            with written:
-                json.dump(entry, written, ensure_ascii=True, separators=(",", ":"))
-            Path(written.name).replace(place)  # readers see the old entry or the new one
+            written = place.with_suffix(f".{os.getpid()}.new")
+            with written.open("x", encoding="ascii") as new:
+                json.dump(entry, new, ensure_ascii=True, separators=(",", ":"))
+            written.replace(place)  # readers see the old entry or the new one
 
     def _place(self, path: ModelPath) -> Path:
         key = json.dumps([code_digest(), self.options, path.shown, str(path.real), str(path.root)])

@@ -294,7 +294,7 @@ def _beside_faults(
 
 
 def _is_plain(column: IntArray) -> bool:
-    return len(column) == 0 or int(column.max()) < PLAIN
+    return len(column) == 0 or int(np.maximum.reduce(column)) < PLAIN
 
 
 def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
@@ -306,8 +306,7 @@ def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
         return truth_codes(left == right if op == "=" else left != right)
     if op == "not":
         (operand,) = columns
-        is_boolean = ((operand == TRUE) | (operand == FALSE)).all()
-        return TRUE + FALSE - operand if is_boolean else None
+        return TRUE + FALSE - operand if _are_truths(operand) else None
     if not all(_is_plain(column) for column in columns):
         return None
     match op, columns:
@@ -403,7 +402,12 @@ def _on_cells(op: Operator, cells: list[_Cells | None], columns: list[IntArray])
 
 
 def _has_fault(column: IntArray) -> bool:
-    return len(column) > 0 and int(column.max()) >= FIRST_FAULT
+    return len(column) > 0 and int(np.maximum.reduce(column)) >= FIRST_FAULT
+
+
+def _are_truths(column: IntArray) -> bool:
+    """Return whether all codes [n_rows] are `FALSE` or `TRUE`, which differ in one bit."""
+    return int(np.bitwise_or.reduce(column ^ FALSE)) & ~(FALSE ^ TRUE) == 0
 
 
 def _indexed(base: _Cells, index: IntArray) -> IntArray | None:
@@ -507,6 +511,8 @@ def _code_of(
 def _truth(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return `TRUE`, `FALSE` or a fault, of shape [n_rows] or [1]."""
     codes = _codes(expr, frame, table)
+    if _are_truths(codes):
+        return codes
     wrong = (codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)
     if not wrong.any():
         return codes
