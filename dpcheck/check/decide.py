@@ -78,12 +78,15 @@ def decide(
     at: At | None,
     limits: Limits,
     measures: Measures = NOTHING_MEASURED,
+    truths: Truths | None = None,
 ) -> Outcome:
     """Return the outcome of a claim on a chain, restricted by `at` if there is one.
 
+    What is computed of formulas is kept in `truths`, if they are given.
+
     Raises `ClaimRejected` when `at` selects nothing, or `P=?` has no single state.
     """
-    truths = Truths(chain, limits)
+    truths = truths or Truths(chain, limits)
     selected = chain.initial
     try:
         selected = selected_states(truths, at)

@@ -20,6 +20,7 @@ from dpcheck.check.values.comparisons import as_budget, as_number, inequality, i
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Counterexample, Phrase
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
+from dpcheck.explain.attacker import attacker
 from dpcheck.explain.attribution import by_input, by_output
 from dpcheck.explain.explanation import (
     Explanation,
@@ -28,6 +29,7 @@ from dpcheck.explain.explanation import (
     Others,
     Rule,
     Tight,
+    TracedRun,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.minimal import (
@@ -58,7 +60,7 @@ def explain_event_claim(
     claim = subject.claim
     assert isinstance(claim, EventClaim), "others are explained elsewhere"
     seen, evidence = evidence_against(claim, subject.chain, subject.selected, subject.limits)
-    budget = _budget(claim)
+    budget = budget_of(claim)
     if budget is None or budget[0].sign() < 0 or not isinstance(evidence, TableEvidence):
         return _from_counterexample(subject, example, (seen, evidence), budget)
     found = violations(evidence, *budget, subject.limits)
@@ -67,23 +69,35 @@ def explain_event_claim(
     cells = input_cells(subject.explored)
     shown = _shown_pair(seen, found, cells, subject)
     certify_violation(shown.event.p, shown.event.q, *budget)
+    attributed = {} if is_short else _attributed(shown, cells, subject)
+    tight = None
+    if isinstance(claim, PrivacyClaim):
+        reason = _one_sided(attributed.get("run"))
+        is_complete = seen.are_finite
+        tight = subject.part(
+            "tight", lambda: _tight(evidence, *budget, reason, is_complete=is_complete)
+        )
     made = Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
         inequality=inequality_of(shown.event.p, shown.event.q, *budget),
-        tight=None
-        if isinstance(claim, QuantityClaim)
-        else subject.part("tight", lambda: _tight(evidence, *budget, is_complete=seen.are_finite)),
+        tight=tight,
+        **attributed,
     )
-    if is_short:
-        return made
-    made = replace(
-        made,
-        rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
-        **_attributed(shown, cells, subject),
-        others=subject.part("others", lambda: _others(shown, cells, subject.limits)),
-    )
+    if not is_short:
+        made = replace(
+            made,
+            rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
+            others=subject.part("others", lambda: _others(shown, cells, subject.limits)),
+            attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
+        )
     return replace(made, omitted=subject.left_out)
+
+
+def _one_sided(run: TracedRun | None) -> str:
+    """Return why an ε is infinite."""
+    cut = f": the noise is cut at {run.cut}" if run is not None and run.cut else ""
+    return f", outputs possible on one side only{cut}"
 
 
 def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[str, Any]:
@@ -100,7 +114,7 @@ def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[s
     return {"run": run, "by_output": steps if is_telling else (), "by_input": changes}
 
 
-def _budget(claim: EventClaim) -> tuple[Budget, Number] | None:
+def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
     """Return ε and δ of the dp(ε, δ) that a claim asks for; None where it asks for the contrary."""
     match claim:
         case PrivacyClaim(epsilon=epsilon, delta=delta):
@@ -148,8 +162,10 @@ def _ends(pairs: IntArray, gap: EventGap) -> tuple[int, int]:
     return (first, second) if gap.is_forward else (second, first)
 
 
-def _tight(evidence: Evidence, epsilon: Budget, delta: Number, *, is_complete: bool) -> Tight:
-    """Return the least ε at the claim's δ, and the least δ at its ε.
+def _tight(
+    evidence: Evidence, epsilon: Budget, delta: Number, reason: str, *, is_complete: bool
+) -> Tight:
+    """Return the least ε at the claim's δ, with a reason if it is infinite, and the least δ at ε.
 
     Evidence about the first outputs of all runs bounds both from below.
     """
@@ -157,7 +173,8 @@ def _tight(evidence: Evidence, epsilon: Budget, delta: Number, *, is_complete: b
     least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
     sign = " = " if is_complete else " >= "
     name = "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
-    name_of_delta = f"; delta({exact_text(epsilon)}){sign}"
+    why = reason if least_epsilon.exact == "inf" else ""
+    name_of_delta = f"{why}; delta({exact_text(epsilon)}){sign}"
     text = Phrase.of(f"{name}{sign}", least_epsilon, name_of_delta, least_delta)
     return Tight(text, least_epsilon, least_delta)
 
@@ -218,7 +235,8 @@ def _from_counterexample(
             inequality = replace(inequality, allowed=allowed, slack=number_amount(budget[1]))
         seen, evidence = looked_at
         tight = subject.part(
-            "tight", lambda: _tight(evidence, *budget, is_complete=seen.are_finite)
+            "tight",
+            lambda: _tight(evidence, *budget, _one_sided(None), is_complete=seen.are_finite),
         )
     return Explanation(
         neighbors=Neighbors(names[0], names[1]) if len(names) == 2 else None,

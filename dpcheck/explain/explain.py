@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import time
 
-from dpcheck.check.values.verdicts import Outcome, Violated
+from dpcheck.check.arrangements import at_distance
+from dpcheck.check.values.comparisons import as_number
+from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
 from dpcheck.exact import TooLarge
+from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import explain_event_claim
 from dpcheck.explain.explanation import Detail, Explanation
+from dpcheck.explain.formulas import explain_formula
+from dpcheck.explain.quantities import explain_error, explain_losses
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.logic.claims import PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
+from dpcheck.logic.claims import (
+    FormulaClaim,
+    LeastError,
+    LossQuantity,
+    PrivacyClaim,
+    QuantityClaim,
+    TightDelta,
+    TightEpsilon,
+)
 from dpcheck.records import replace
 
 SECONDS = 2
@@ -31,10 +44,41 @@ def explain(subject: Subject, outcome: Outcome, detail: Detail) -> Explanation |
         return None
     example, is_short = outcome.verdict.counterexample, detail == "short"
     try:
-        match subject.claim:
-            case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()):
-                if not subject.parts:
-                    return explain_event_claim(subject, example, is_short=is_short)
+        if subject.parts:
+            return _explain_arranged(subject, example, is_short=is_short)
+        return _explain_one(subject, example, is_short=is_short)
     except (LimitReached, TooLarge):
         return None
-    return None
+
+
+def _explain_one(
+    subject: Subject, example: Counterexample, *, is_short: bool
+) -> Explanation | None:
+    """Return why a claim about one target is violated."""
+    match subject.claim:
+        case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()):
+            return explain_event_claim(subject, example, is_short=is_short)
+        case FormulaClaim():
+            return explain_formula(subject, example, is_short=is_short)
+        case QuantityClaim(quantity=LossQuantity() as quantity):
+            return explain_losses(subject, quantity, example)
+        case QuantityClaim(quantity=LeastError() as quantity, bound=bound):
+            most = None if bound is None else as_number(bound)
+            return explain_error(subject, quantity, most, example)
+        case _:
+            return None
+
+
+def _explain_arranged(
+    subject: Subject, example: Counterexample, *, is_short: bool
+) -> Explanation | None:
+    """Return why a claim about an arrangement is violated: one of one run is about its chain."""
+    (chain, distance, times), *more = subject.parts
+    if times == 1 and not more:
+        grouped = at_distance(chain, distance, subject.limits)
+        return _explain_one(replace(subject, chain=grouped, parts=()), example, is_short=is_short)
+    match subject.claim:
+        case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()) as claim:
+            return explain_composition(subject, claim, example, is_short=is_short)
+        case _:
+            return None

@@ -127,13 +127,15 @@ class TracedRun:
 
     `share` of the sequence's probability is this run's, 1 if it is the only one. `same` are draws
     with equal probabilities on both sides. Where the same draws lead to other outputs on the right,
-    `elsewhere` are the draws of the right's own most probable run.
+    `elsewhere` are the draws of the right's own most probable run. `cut` is the range at whose end
+    a draw is, where the outputs are impossible on the right.
     """
 
     share: Amount
     steps: tuple[RunStep, ...]
     same: tuple[RunStep, ...] = ()
     elsewhere: tuple[RunStep, ...] = ()
+    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +192,15 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class WeightedRun:
-    """Runs that look alike, and their probability: `is_inside` if they satisfy the formula."""
+    """Runs that look alike, and their probability: `is_inside` if they satisfy the formula.
+
+    `right` is their probability from the right side of a pair.
+    """
 
     shown: OutputSequence
     probability: Amount
     is_inside: bool
+    right: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TypeVar
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.decide import selected_states
 from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.values.measures import Measures
 from dpcheck.exact import TooLarge
 from dpcheck.explain.explanation import Omission
 from dpcheck.explore import Explored
@@ -23,9 +24,10 @@ Found = TypeVar("Found")
 class Subject:
     """A claim, its target explored, and the limits of explaining it.
 
-    `chain` has the labels of the claim's atoms; `parts` are the chains of an arrangement, each with
-    the distance of its neighbors and the number of its runs. `omitted` gathers what ran into the
-    limits.
+    `chain` has the labels of the claim's atoms, `truths` what was computed of formulas on it.
+    `parts` are the chains of an arrangement, each with the distance of its neighbors and the number
+    of its runs; `measures` what the outputs of states are measured by. `omitted` gathers what ran
+    into the limits.
     """
 
     claim: Claim
@@ -33,14 +35,16 @@ class Subject:
     target: Target
     explored: Explored
     chain: Chain
+    truths: Truths
     limits: Limits
     parts: Sequence[tuple[Chain, int, int]] = ()
+    measures: Measures = field(default_factory=Measures)
     omitted: list[Omission] = field(default_factory=list)
 
     @property
     def selected(self) -> IntArray:
         """The states that the claim is about, [n_selected]."""
-        return selected_states(Truths(self.chain, self.limits), self.at)
+        return selected_states(self.truths, self.at)
 
     @property
     def left_out(self) -> tuple[Omission, ...]:

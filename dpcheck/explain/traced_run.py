@@ -18,8 +18,9 @@ from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.program_runs import FoundRun, Place, ProgramRuns, Step
 from dpcheck.limits import Limits
-from dpcheck.model.program import Mechanism, Output, Sample
-from dpcheck.model.values import value_key, value_text
+from dpcheck.model.evaluation import evaluate
+from dpcheck.model.program import Mechanism, Node, Output, Parametric, Policy, Sample, Unbounded
+from dpcheck.model.values import same_value, value_key, value_text
 from dpcheck.records import replace
 
 
@@ -27,6 +28,8 @@ def traced_run(
     shown: ShownPair, cells: InputCells, mechanism: Mechanism, limits: Limits
 ) -> TracedRun | None:
     """Return the most probable run from the left with the event's first sequence, or None."""
+    if any(map(_draws_without_bounds, mechanism.nodes)):
+        return None  # whose draws are intervals, known by what the program asks of them
     table = shown.found.evidence.rows.table
     sequence = shown.event.sequences[0]
     end = int(table.end[sequence])
@@ -47,7 +50,28 @@ def traced_run(
         _folded(kept),
         _folded([step for step in steps if _is_equal(step)]),
         () if elsewhere is None else _folded([_plain(runs, step) for step in elsewhere.steps]),
+        _cut(runs, found, runs.begin(left)) if q == 0 else "",
     )
+
+
+def _draws_without_bounds(node: Node) -> bool:
+    distribution = node.distribution if isinstance(node, Sample) else None
+    return isinstance(distribution, Parametric) and isinstance(distribution.policy, Unbounded)
+
+
+def _cut(runs: ProgramRuns, found: FoundRun, place: Place | None) -> str:
+    """Return the range of the first draw of noise that is at an end of it, if there is one."""
+    for step in found.steps:
+        assert place is not None, "the left's own run is followed"
+        node = runs.nodes[step.node]
+        if isinstance(node, Sample) and isinstance(node.distribution, Parametric):
+            policy = node.distribution.policy
+            ends = (policy.lo, policy.hi) if isinstance(policy, Policy) else ()
+            values = [evaluate(end, place.environment) for end in ends]
+            if any(same_value(step.value, value) for value in values):
+                return "..".join(map(value_text, values))
+        place = runs.after(place, step.value)
+    return ""
 
 
 def _is_equal(step: RunStep) -> bool:

@@ -10,6 +10,7 @@ from math import inf
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged, nothing_asked
+from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.measures import EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.mistakes import Mistake
@@ -209,20 +210,29 @@ def answered(
 
 @dataclass(frozen=True, eq=False)
 class _Ready:
-    """A claim with the chain it is about; `parts` are those of an arrangement."""
+    """A claim with the chain it is about; `parts` are those of an arrangement.
+
+    `truths` is what was computed so far of formulas on the chain.
+    """
 
     check: ResolvedCheck
     explored: Explored
     chain: Chain
     parts: Sequence[tuple[Chain, int, int]]
     explorations: Explorations
+    truths: Truths
+
+    @property
+    def measures(self) -> Measures:
+        """The numbers that the claim measures."""
+        return measures_of(self.explored, self.check, self.chain.n_states)
 
 
 def _ready(check: ResolvedCheck, explorations: Explorations, limits: Limits) -> _Ready:
     """Return a claim with its chain, labelled; raises `MistakesFound` or `LimitReached`."""
     explored, chain = explorations.labelled(check, limits)
     parts = _parts(check, chain, explorations, limits)
-    return _Ready(check, explored, chain, parts, explorations)
+    return _Ready(check, explored, chain, parts, explorations, Truths(chain, limits))
 
 
 def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
@@ -290,7 +300,8 @@ def _decided_on(ready: _Ready, chain: Chain, claim: Claim, limits: Limits) -> Ou
     check = ready.check
     measures = measures_of(ready.explored, check, chain.n_states)
     if not ready.parts:
-        return decide(chain, claim, at=check.at, limits=limits, measures=measures)
+        known = ready.truths if chain is ready.chain else None
+        return decide(chain, claim, at=check.at, limits=limits, measures=measures, truths=known)
     return decide_arranged(
         [(chain if own is ready.chain else own, far, n) for own, far, n in ready.parts],
         [part.target.title for part in check.parts],
@@ -312,14 +323,12 @@ def _explained(
     check = ready.check
     if check.for_all is not None:
         return None  # no value is rational where it is violated
+    if ready.explored.window is not None:
+        return None  # beyond the window numbers stand for all others of their kind
+    ready.truths.limits = short_limits(limits)
     subject = Subject(
-        check.claim,
-        check.at,
-        check.target,
-        ready.explored,
-        ready.chain,
-        short_limits(limits),
-        ready.parts,
+        *(check.claim, check.at, check.target, ready.explored, ready.chain),
+        *(ready.truths, ready.truths.limits, ready.parts, ready.measures),
     )
     try:
         return explain(subject, outcome, detail)

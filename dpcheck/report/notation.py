@@ -112,9 +112,9 @@ def shortened(text: str) -> str:
     return _LONG_NUMBER.sub(_shorten, text)
 
 
-def phrase_text(phrase: Phrase) -> str:
-    """Return a phrase with a decimal beside every number."""
-    return _written(phrase, amount_text)
+def phrase_text(phrase: Phrase, written: Callable[[Amount], str] = amount_text) -> str:
+    """Return a phrase, its numbers `written` as they are alone: with a decimal beside them."""
+    return _written(phrase, written)
 
 
 def requirement_text(requirement: Phrase, sides: Sides | None) -> str:
@@ -143,11 +143,17 @@ def _fact(sides: Sides) -> str:
 
 
 def _written(phrase: Phrase, written: Callable[[Amount], str]) -> str:
-    texts = (
-        written(part) if isinstance(part, Amount) else shortened(visible(part))
-        for part in phrase.parts
-    )
-    return "".join(texts)
+    return "".join(_part_text(part, written) for part in phrase.parts)
+
+
+def _part_text(part: str | Amount | OutputSequence, written: Callable[[Amount], str]) -> str:
+    match part:
+        case Amount():
+            return written(part)
+        case OutputSequence():
+            return sequence_text(part)
+        case _:
+            return shortened(visible(part))
 
 
 def _exact_up_to(longest: int, amount: Amount) -> str:

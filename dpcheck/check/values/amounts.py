@@ -26,6 +26,7 @@ from dpcheck.privacy.enclosed import Enclosed
 
 DIGITS = 17
 ENCLOSED_DIGITS = 15
+_BARE = 9
 INFINITE = Amount("inf", "inf")
 INFINITE_EPSILON = Amount("inf", "inf", "inf")
 
@@ -39,6 +40,17 @@ def number_amount(value: Number | Excess) -> Amount:
     ('75/128', '0.5859375')
     """
     return Amount(exact_text(value), decimal(value))
+
+
+def bare(value: Number) -> Amount | str:
+    """Return a number as text that needs no decimal beside it where it is short.
+
+    >>> from dpcheck.exact import number
+    >>> bare(number(2, 27))
+    '2/27'
+    """
+    text = exact_text(value)
+    return text if len(text) <= _BARE else number_amount(value)
 
 
 def between_amount(low: Number | Excess, high: Number | Excess) -> Amount:

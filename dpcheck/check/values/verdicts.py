@@ -62,22 +62,22 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words with numbers in them, kept apart so that a report may shorten the numbers.
+    """Words with numbers and output sequences in them, which a report may shorten.
 
     >>> str(Phrase.of("it is at least ", Amount("ln(3)", "1.0986122886681097", "3")))
     'it is at least ln(3)'
     """
 
-    parts: tuple[str | Amount, ...]
+    parts: tuple[str | Amount | OutputSequence, ...]
 
     @classmethod
-    def of(cls, *parts: str | Amount) -> Phrase:
+    def of(cls, *parts: str | Amount | OutputSequence) -> Phrase:
         """Return a phrase of these parts."""
         return cls(parts)
 
     def __str__(self) -> str:
         """Return the phrase with every number in full."""
-        return "".join(part if isinstance(part, str) else part.exact for part in self.parts)
+        return "".join(part.exact if isinstance(part, Amount) else str(part) for part in self.parts)
 
 
 Ending = Literal["stopped", "diverged", "goes on"]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpcheck.check.values.verdicts import Amount
-from dpcheck.explain.explanation import InputStep, Line, OutputStep, RunStep, TracedRun
+from dpcheck.explain.explanation import InputStep, Line, OutputStep, RunStep, TracedRun, WeightedRun
 from dpcheck.report.characters import visible, width
 from dpcheck.report.explained.amounts import readable
-from dpcheck.report.notation import number_text, shortened
+from dpcheck.report.notation import number_text, sequence_text, shortened
 
-_CAPS = (40, 32, 24, 16, 10, 6)
+_CAPS = (60, 40, 32, 24, 16, 10, 6)
 """Characters of a cell, from the widest table to the narrowest."""
 
 _GAP = "  "
 
 
-def table_rows(rows: Sequence[Sequence[str]], room: int) -> list[str]:
-    """Return a table, its first column flush right, in so many characters a row.
+def table_rows(rows: Sequence[Sequence[str]], room: int, *, is_numbered: bool = True) -> list[str]:
+    """Return a table in so many characters a row; one that is numbered has them flush right.
 
     Cells that are too wide for that are cut. Columns without any text below the head are left out.
 
@@ -30,16 +30,18 @@ def table_rows(rows: Sequence[Sequence[str]], room: int) -> list[str]:
         widths = [max(width(row[k]) for row in cut) for k in range(len(filled))]
         if sum(widths) + len(_GAP) * (len(widths) - 1) <= room:
             break
-    return [_row(row, widths) for row in cut]
+    return [_row(row, widths, is_numbered=is_numbered) for row in cut]
 
 
 def _cut(text: str, cap: int) -> str:
     return text if width(text) <= cap else f"{text[: cap - 1]}…"
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _row(cells: Sequence[str], widths: Sequence[int], *, is_numbered: bool) -> str:
     padded = [
-        " " * (widest - width(cell)) + cell if k == 0 else cell + " " * (widest - width(cell))
+        " " * (widest - width(cell)) + cell
+        if is_numbered and k == 0
+        else cell + " " * (widest - width(cell))
         for k, (cell, widest) in enumerate(zip(cells, widths, strict=True))
     ]
     return _GAP.join(padded).rstrip()
@@ -66,6 +68,15 @@ def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[st
         chances = number_text(step.left), number_text(step.right)
         rows.append((lines, shown, *chances, readable(step.factor)))
     return table_rows(rows, room)
+
+
+def weighted_rows(runs: Sequence[WeightedRun], room: int) -> list[str]:
+    """Return runs with their probabilities as a table."""
+    rows = [("", "")]
+    for run in runs:
+        against = "" if run.right is None else f" against {number_text(run.right)}"
+        rows.append((sequence_text(run.shown), f"{number_text(run.probability)}{against}"))
+    return table_rows(rows, room, is_numbered=False)[1:]
 
 
 def by_input_text(steps: Sequence[InputStep]) -> str:

@@ -7,21 +7,29 @@ output       bot, then top
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dpcheck.check.values.verdicts import Phrase, ShownEvent
 from dpcheck.explain.explanation import (
+    Attacker,
     Explanation,
     Inequality,
+    Inner,
     Neighbors,
     Others,
     Rule,
     TracedRun,
+    WeightedRun,
 )
 from dpcheck.records import dataclass
 from dpcheck.report.characters import visible, width
 from dpcheck.report.explained.amounts import readable
-from dpcheck.report.explained.attribution import by_input_text, by_output_rows, run_rows
+from dpcheck.report.explained.attribution import (
+    by_input_text,
+    by_output_rows,
+    run_rows,
+    weighted_rows,
+)
 from dpcheck.report.notation import (
     event_text,
     phrase_text,
@@ -73,22 +81,65 @@ def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     """Yield the blocks in the order in which they are read."""
     if found.neighbors is not None:
         yield _neighbors(found.neighbors)
+    if found.rule is not None and not found.event:
+        yield [Row("in words", _rule(found.rule))]
     if found.event:
         yield _event(found.event)
     if found.inequality is not None:
-        yield _inequality(found.inequality)
-    if found.rule is not None:
+        yield _inequality(found.inequality, is_short=found.rule is not None and not found.event)
+    if found.rule is not None and found.event:
         yield [Row("in words", _rule(found.rule))]
+    yield (Row(remark.label, _phrase(remark.text)) for remark in found.remarks)
+    if found.runs:
+        yield _weighted(found.runs)
     if found.by_output:
         yield _table("by output", by_output_rows(found.by_output, file, _ROOM))
     if found.by_input:
         yield [Row("by input", by_input_text(found.by_input))]
     if found.run is not None:
         yield _run(found.run, file)
+    if found.inner is not None:
+        yield _inner(found.inner)
     if found.tight is not None:
-        yield [Row("tight", phrase_text(found.tight.text).replace("= ≈", "≈"))]
+        yield [Row("tight", _phrase(found.tight.text))]
+    if found.attacker is not None:
+        yield [Row("attacker", _attacker(found.attacker))]
     if found.others is not None:
         yield _others(found.others, found.neighbors)
+    if found.omitted:
+        yield [Row("omitted", f"{', '.join(found.omitted)} (took too long)".replace("_", " "))]
+
+
+def _inner(inner: Inner) -> Iterator[Row]:
+    yield Row("inner", _phrase(inner.text))
+    yield Row("  event", event_text(inner.event))
+    for row in _inequality(inner.inequality):
+        yield Row(f"  {row.label}", row.text, row.role)
+
+
+def _phrase(phrase: Phrase) -> str:
+    """Return a phrase with its numbers; what is known roughly is not equal to anything."""
+    text = phrase_text(phrase, readable)
+    return text.replace(" = ≈", " ≈").replace(" = in [", " in [").replace("=≈", "= ≈")
+
+
+def _weighted(runs: Sequence[WeightedRun]) -> Iterator[Row]:
+    """Yield the heaviest runs, labelled by whether they satisfy the path formula."""
+    has_two_sides = any(run.right is not None for run in runs)
+    last = ""
+    for run, text in zip(runs, weighted_rows(runs, _ROOM), strict=True):
+        side = "runs" if has_two_sides else "inside" if run.is_inside else "outside"
+        yield Row("" if side == last else side, text, is_fixed=True)
+        last = side
+
+
+def _attacker(gain: Attacker) -> str:
+    text = f"prior 1/2 becomes {readable(gain.posterior)}"
+    if gain.n_runs is None:
+        return text
+    fewest, most = gain.n_runs
+    often = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return f"{text}; 99 % right after {often} run{'s' * (most > 1)} on one input"
 
 
 def _neighbors(pair: Neighbors) -> Iterator[Row]:
@@ -107,8 +158,10 @@ def _event(event: ShownEvent) -> Iterator[Row]:
     yield Row(label, event_text(event, _EVENT_ROOM))
 
 
-def _inequality(failing: Inequality) -> Iterator[Row]:
-    yield Row("probability", _probabilities(failing), "number")
+def _inequality(failing: Inequality, *, is_short: bool = False) -> Iterator[Row]:
+    """Yield the probabilities, unless they were told before, and what fails."""
+    if not is_short:
+        yield Row("probability", _probabilities(failing), "number")
     if requirement := requirement_text(failing.requirement, failing.sides):
         yield Row("fails", requirement)
 

@@ -1,0 +1,100 @@
+"""What an attacker gains who held both neighbors for equally likely before.
+
+After output o the left one has the probability p/(p + q). Of n independent runs on one input the
+better guess is right with probability (1 + TV_n)/2, where TV_n is the total variation of the n-fold
+product. It lies within bounds of the Bhattacharyya coefficient B = Σ √(p q):
+
+    1 - B^n <= TV_n <= √(1 - B^(2n))
+
+(Le Cam; Tsybakov, Introduction to Nonparametric Estimation, 2009, section 2.4). Where composing the
+losses is short, the least n is exact, by bisection: TV_n never falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from math import comb
+
+from dpcheck.check.quantities.pair_losses import block_losses
+from dpcheck.check.values.amounts import number_amount
+from dpcheck.exact import Number, add, compare, divide, enclosure, multiply, number
+from dpcheck.explain.explanation import Attacker
+from dpcheck.explain.pairs import ShownPair
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.privacy.composition import composed
+from dpcheck.privacy.losses import LossDistribution, total_variation
+
+_WANTED = number(98, 100)
+"""The total variation at which a guess is right with 99 %."""
+
+_DIGITS = 40
+_MOST_RUNS = 1_000_000
+_MAX_LOSSES = 2000
+_MAX_COMPOSED = 3000
+"""So many losses of all runs are composed in a few milliseconds; a dozen times, to count runs."""
+
+
+def attacker(shown: ShownPair, limits: Limits) -> Attacker:
+    """Return the posterior after the event's first sequence, and how many runs give it away."""
+    block = shown.found.evidence.rows.block_of(shown.gap)
+    place = block.sequence.tolist().index(shown.event.sequences[0])
+    p, q = block.probabilities(place)
+    ((_, losses),) = block_losses(block)
+    n_runs = None if losses.is_certain else _n_runs(losses, limits)
+    return Attacker(number_amount(divide(p, add(p, q))), n_runs)
+
+
+def _n_runs(losses: LossDistribution, limits: Limits) -> tuple[int, int] | None:
+    """Return the least number of runs, or numbers that it lies between; None for very many."""
+    if len(losses.losses) > _MAX_LOSSES:
+        return None
+    fewest, most = _bounds(losses)
+    if most > _MOST_RUNS:
+        return None
+    if comb(len(losses.losses) + most - 1, most) > _MAX_COMPOSED:
+        return fewest, most
+    try:
+        while fewest < most:
+            limits.check_time("runs counted")
+            middle = (fewest + most) // 2
+            is_enough = compare(total_variation(composed([(losses, middle)], limits)), _WANTED) >= 0
+            fewest, most = (fewest, middle) if is_enough else (middle + 1, most)
+    except LimitReached:
+        pass
+    return fewest, most
+
+
+def _bounds(losses: LossDistribution) -> tuple[int, int]:
+    """Return numbers of runs below and above the least one, from bounds of B."""
+    products = [multiply(loss.p, loss.q) for loss in losses.losses]
+    low, high = (_sum_of_roots(products, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+    # TV_n >= 98/100 needs 1 - B^(2n) >= (98/100)^2; 1 - B^n >= 98/100 is enough.
+    needed = 1 - Decimal("0.98") ** 2
+    return _least_power(low * low, needed), _least_power(min(high, Decimal(1)), Decimal("0.02"))
+
+
+def _sum_of_roots(products: Iterable[Number], rounding: str) -> Decimal:
+    """Return Σ √x on one side of it."""
+    context, total = Context(prec=_DIGITS, rounding=rounding), Decimal(0)
+    for product in products:
+        end = enclosure(product, _DIGITS)[rounding == ROUND_CEILING]
+        root = context.divide(Decimal(int(end.p)), Decimal(int(end.q))).sqrt(context)
+        # A root is rounded to the nearest number: the next one is on the side that is wanted.
+        step = root.next_minus if rounding == ROUND_FLOOR else root.next_plus
+        total = context.add(total, max(Decimal(0), step(context)))
+    return total
+
+
+def _least_power(base: Decimal, goal: Decimal) -> int:
+    """Return the least n >= 1 with base^n <= goal, for 0 <= base < 1; very many where it is 1."""
+    if base <= goal:
+        return 1
+    if base >= 1:
+        return _MOST_RUNS + 1
+    n = int((goal.ln() / base.ln()).to_integral_value(ROUND_FLOOR))
+    if n > _MOST_RUNS:
+        return n
+    while base**n > goal:
+        n += 1
+    return max(n, 1)

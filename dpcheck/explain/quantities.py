@@ -1,0 +1,218 @@
+"""Violated claims about other quantities: the pair, input or outputs that attain the value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+
+from dpcheck.check.evidence.paired_rows import Block
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
+from dpcheck.check.values.amounts import bare, number_amount
+from dpcheck.check.values.event_text import by_value
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
+from dpcheck.exact import (
+    Budget,
+    Number,
+    add,
+    compare,
+    divide,
+    exact_text,
+    multiply,
+    number,
+    power,
+    subtract,
+)
+from dpcheck.explain.explanation import Explanation, Remark
+from dpcheck.explain.inputs import input_cells
+from dpcheck.explain.subject import Subject
+from dpcheck.logic.claims import LeastError, LossQuantity
+from dpcheck.records import dataclass
+
+_LISTED = 4
+_MAX_ORDER = 64
+"""The largest order of which powers of probabilities are written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """An output sequence and its probabilities on both sides."""
+
+    shown: OutputSequence
+    p: Number
+    q: Number
+
+
+def explain_losses(
+    subject: Subject, quantity: LossQuantity, example: Counterexample
+) -> Explanation | None:
+    """Return the pair that attains a quantity of losses, and the outputs that carry it."""
+    if len(example.states) != 2:
+        return None
+    seen = seen_pairs(subject.chain, subject.selected, subject.limits)
+    evidence = complete_evidence(seen)
+    names = set(example.states)
+    pair = next((k for k in range(len(seen.pairs)) if set(seen.names(k)) == names), None)
+    if pair is None or not isinstance(evidence, TableEvidence):
+        return None
+    is_forward = seen.names(pair) == example.states
+    block = evidence.rows.block_of(EventGap(0, 0, pair, is_forward))
+    ends = seen.states[pair].tolist()
+    left, right = ends if is_forward else ends[::-1]
+    outputs = [
+        Weighed(evidence.shown(int(k)), *block.probabilities(j))
+        for j, k in enumerate(block.sequence.tolist())
+    ]
+    remark = _remark(quantity, outputs, block, evidence, example.states)
+    return Explanation(
+        neighbors=input_cells(subject.explored).neighbors(left, right),
+        remarks=() if remark is None else (remark,),
+        omitted=subject.left_out,
+    )
+
+
+def _remark(
+    quantity: LossQuantity,
+    outputs: Sequence[Weighed],
+    block: Block,
+    evidence: TableEvidence,
+    names: tuple[str, ...],
+) -> Remark | None:
+    """Return which outputs a quantity comes from."""
+    argument = quantity.arguments[0] if quantity.arguments else None
+    match quantity.word:
+        case "renyi":
+            is_short = isinstance(argument, int) and argument <= _MAX_ORDER
+            return _shares(outputs, argument) if isinstance(argument, int) and is_short else None
+        case "posterior_max" | "posterior_min" as word:
+            assert argument is not None, "a posterior has a prior"
+            assert not isinstance(argument, Budget), "a prior is a number"
+            return _posterior(outputs, argument, names, is_largest=word == "posterior_max")
+        case "loss_tail":
+            assert isinstance(argument, Budget), "the argument of a tail is a budget"
+            text = f"the outputs with a loss above {exact_text(argument)}: "
+            return _event(text, block, evidence, argument)
+        case "total_variation":
+            return _event("the outputs likelier from the left: ", block, evidence, Budget.of(0))
+        case _:
+            return None
+
+
+def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
+    """Return the shares of outputs in Σ p^a q^(1-a)."""
+    terms: list[tuple[Number, OutputSequence]] = []
+    total: Number = 0
+    for each in outputs:
+        if each.q == 0:
+            return Remark("carried by", Phrase.of(each.shown, ": impossible on the right"))
+        if each.p != 0:
+            term = divide(power(each.p, order), power(each.q, order - 1))
+            terms.append((term, each.shown))
+            total = add(total, term)
+    below = "q" if order == 2 else f"q^{order - 1}"
+    parts: list[str | Amount | OutputSequence] = []
+    for k, (term, shown) in enumerate(_falling(terms)[:_LISTED]):
+        share = number_amount(divide(term, total))
+        parts += ["; " * (k > 0), shown, ": ", share.exact if len(share.exact) < 10 else share]
+        if k == 0:
+            parts += [f" of the sum of p^{order}/{below} (", bare(total), ")"]
+    if len(terms) > _LISTED:
+        parts.append(f"; and {len(terms) - _LISTED} more outputs")
+    return Remark("carried by", Phrase.of(*parts))
+
+
+def _falling(
+    terms: list[tuple[Number, OutputSequence]],
+) -> list[tuple[Number, OutputSequence]]:
+    """Return terms, the largest first."""
+
+    def order(one: tuple[Number, OutputSequence], other: tuple[Number, OutputSequence]) -> int:
+        return compare(other[0], one[0])
+
+    return sorted(terms, key=cmp_to_key(order))
+
+
+def _posterior(
+    outputs: Sequence[Weighed], prior: Number, names: tuple[str, ...], *, is_largest: bool
+) -> Remark:
+    """Return the output after which the left one is likeliest, or least likely."""
+    best: tuple[Number, Weighed] | None = None
+    for each in outputs:
+        left, right = multiply(prior, each.p), multiply(subtract(1, prior), each.q)
+        total = add(left, right)
+        if total == 0:
+            continue
+        after = divide(left, total)
+        sign = 1 if best is None else compare(after, best[0])
+        if best is None or sign == (1 if is_largest else -1):
+            best = after, each
+    assert best is not None, "some output is possible"
+    after, found = best
+    p, q = number_amount(found.p), number_amount(found.q)
+    text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {names[0]} has ")
+    return Remark("attained", Phrase.of(*text, number_amount(after)))
+
+
+def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) -> Remark:
+    """Return the outputs with p > e^ε q, and their probabilities."""
+    mask = block.exceeding(ExpFactor.of(epsilon))
+    p_sums, q_sums = block.sums(mask)
+    gap = block.gap(0, p_sums[0], q_sums[0])
+    found = by_value(evidence.shown(k) for k in block.sequence[mask].tolist())
+    parts: list[str | Amount | OutputSequence] = [lead]
+    for k, shown in enumerate(found[:_LISTED]):
+        parts += ["; " * (k > 0), shown]
+    more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    parts += [more, ": ", number_amount(gap.p), " against ", number_amount(gap.q)]
+    return Remark("carried by", Phrase.of(*parts))
+
+
+def explain_error(
+    subject: Subject, quantity: LeastError, bound: Number | None, example: Counterexample
+) -> Explanation | None:
+    """Return the input whose outputs are too far off, and the likeliest of those outputs."""
+    chain, names = subject.chain, example.states
+    state = next((s for s in chain.initial.tolist() if chain.state_text(s) == names[0]), None)
+    if state is None:
+        return None
+    measures = [
+        subject.measures.at_outputs[key] for position, key in quantity.errors if position == 1
+    ]
+    remarks = [Remark("attained", Phrase.of(f"from {names[0]}"))]
+    if measures and bound is not None and all(at == 1 for at, _ in quantity.errors):
+        remarks = [_far_outputs(subject, state, measures, bound, names[0])]
+    return Explanation(remarks=tuple(remarks), omitted=subject.left_out)
+
+
+def _far_outputs(
+    subject: Subject,
+    state: int,
+    measures: Sequence[Sequence[Number | None]],
+    bound: Number,
+    name: str,
+) -> Remark:
+    """Return the first outputs whose error is larger than a bound, the likeliest first."""
+    chain = subject.chain
+    row = range(int(chain.indptr[state]), int(chain.indptr[state + 1]))
+    below = chain.denominators[state : state + 1].tolist()[0]
+    found: list[tuple[Number, OutputSequence]] = []
+    nowhere: list[str] = []
+    for j, weight in zip(row, chain.numerators[row.start : row.stop].tolist(), strict=True):
+        target = int(chain.targets[j])
+        errors = [measure[target] for measure in measures]
+        code = int(chain.observation[target])
+        shown = chain.observation_text(code) if code >= 0 else "no output"
+        if None in errors:
+            nowhere.append(shown)
+        elif any(error is not None and compare(error, bound) > 0 for error in errors):
+            found.append((number(weight, below), OutputSequence((shown,))))
+    if nowhere:
+        listed = " and ".join(sorted(nowhere)[:_LISTED])
+        are = "output {} is no number" if len(nowhere) == 1 else "outputs {} are no numbers"
+        text = f"{name}: the {are.format(listed)}, so no error is finite"
+        return Remark("attained", Phrase.of(text))
+    parts: list[str | Amount | OutputSequence] = [f"{name}: further off than {exact_text(bound)}: "]
+    for k, (p, sequence) in enumerate(_falling(found)[:_LISTED]):
+        parts += ["; " * (k > 0), sequence, " with ", number_amount(p)]
+    return Remark("attained", Phrase.of(*parts))
