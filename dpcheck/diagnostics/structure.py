@@ -365,8 +365,11 @@ results, each with its own consequences.
 
 A policy makes the noise finite. It is another mechanism, with other privacy.
 
-Wrong: a ~ geometric(x, 1/2) unbounded   b ~ geometric(y, 1/2) unbounded   output a + b > 3
-Right: s ~ geometric(x + y, 1/2) unbounded   output s > 3
+What is added to noise belongs into its center: `x + z` is noise centered at x. Both sides of a
+comparison may be moved: `z + x > t` is `z > t - x`.
+
+Wrong: z ~ geometric(0, 1/2) unbounded   output x + z > 3
+Right: z ~ geometric(x, 1/2) unbounded   output z > 3
 """
 
     @property
