@@ -545,6 +545,40 @@ class Block:
         found: FloatArray = np.where(mask & ~np.isnan(gaps), gaps, 0)
         return found
 
+    def excess_bounds(self, mask: BoolArray, factor: ExpFactor) -> tuple[FloatArray, FloatArray]:
+        """Return floats below and above each segment's p - E q, masked where that is positive.
+
+        Both are [n_segments]. The p of a segment add up to at most 1, so the errors of `excesses`
+        to 32u at most, and n sums of floats below 2 are off by 2nu; 16u pay for what is rounded
+        here and for numbers below 2^-900. Where an estimate is missing there is no bound above.
+        """
+        gaps = self.excesses(mask, factor)
+        sums = np.add.reduceat(gaps, self.starts)
+        n_entries = np.diff(np.append(self.starts, len(self.p)))
+        off = (48 + 2 * n_entries) * UNIT_ROUNDOFF
+        p, q = self._chances
+        unknown = np.logical_or.reduceat(mask & np.isnan(p + q), self.starts)
+        if exp_float_bounds(factor.epsilon) is None:
+            unknown[:] = True
+        low: FloatArray = np.where(unknown, 0, sums - off)
+        high: FloatArray = np.where(unknown, np.inf, sums + off)
+        return low, high
+
+    def sums_of(
+        self, mask: BoolArray, chosen: BoolArray
+    ) -> tuple[IntArray, WeightArray, WeightArray]:
+        """Return the chosen segments with some masked entry, and their sums of p and of q.
+
+        chosen: [n_segments].
+        """
+        entries = marked(mask & chosen[self.segment])
+        if not len(entries):
+            return entries, self.p[entries], self.q[entries]
+        segments = self.segment[entries]
+        starts = marked(np.diff(segments, prepend=-1) != 0)
+        p, q = self.p[entries], self.q[entries]
+        return segments[starts], np.add.reduceat(p, starts), np.add.reduceat(q, starts)
+
     def segments_with(self, mask: BoolArray) -> list[int]:
         """Return the segments with some masked entry."""
         return [int(k) for k in distinct(self.segment[mask])]

@@ -44,13 +44,20 @@ class TableEvidence:
         return self._largest_ratio() if without is None else without
 
     def worst_gap(self, factor: ExpFactor) -> EventGap | None:
-        """Return p - E q, the largest over all events, pairs and directions; None without pairs."""
+        """Return p - E q, the largest over all events, pairs and directions; None without pairs.
+
+        Pairs whose gap is surely below that of another one are left out: floats with their errors
+        tell. The others are compared exactly, and of equal gaps the first is returned.
+        """
         best: EventGap | None = None
+        least = 0
         for block in self.rows.blocks(self.limits):
             mask = block.exceeding(factor)
-            p_sums, q_sums = block.sums(mask)
-            for k in block.segments_with(mask):
-                gap = block.gap(k, p_sums[k], q_sums[k])
+            low, high = block.excess_bounds(mask, factor)
+            least = max(least, low.max(initial=0))
+            segments, p_sums, q_sums = block.sums_of(mask, high >= least)
+            for k, p, q in zip(segments.tolist(), p_sums, q_sums, strict=True):
+                gap = block.gap(k, p, q)
                 if best is None or gap.exceeds(best, factor):
                     best = gap
         return best
