@@ -230,7 +230,7 @@ def _failure_of_command(path: str) -> Failure | None:
         done = subprocess.run(
             command,
             capture_output=True,
-            timeout=SECONDS_OF_THE_COMMAND + SECONDS_AN_INPUT,
+            timeout=SECONDS_OF_THE_COMMAND + GRACE,  # to start on a busy machine takes seconds
             check=False,
         )
     except subprocess.TimeoutExpired:

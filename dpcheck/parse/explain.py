@@ -419,6 +419,8 @@ def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> 
             return "a bound of steps is 0, 1, 2, ..."
         case _, "ARROW" if accepts("IMPLIES"):
             return "write `=>` for implication"
+        case _, "COLON" if accepts("OPEN_BRACE"):
+            return "a block stands in braces: `{ ... }` in place of the colon"
         case _, "THEN" if accepts("OPEN_BRACE"):
             return "a statement `if` has a block and no `then`"
         case _, "EQ" if accepts("IN"):

@@ -302,7 +302,8 @@ def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int
     """
     reach = _gaussian_reach(twice_center, lo, hi)
     if not _fits(hi - lo + 1, reach + 1, a, b):
-        raise TooManyDigits(reach + 1, _narrower(twice_center, (lo + hi) // 2, a, b))
+        middle = max(lo, min(hi, twice_center // 2))
+        raise TooManyDigits(reach + 1, _narrower(twice_center, middle, a, b))
     values = np.arange(lo, hi + 1)
     if lo == hi:
         return Weights(values, np.ones(1, np.int64), 1)  # wherever the center is

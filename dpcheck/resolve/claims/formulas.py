@@ -272,7 +272,8 @@ def epsilon_and_delta(
     if second is None:
         return epsilon, 0
     swapped = None
-    if epsilon is not None and _is_in_unit(epsilon.as_number()):
+    first_number = None if epsilon is None else epsilon.as_number()
+    if _is_in_unit(first_number) and first_number != 1:  # δ = 1 would say nothing
         swapped = form.format(*(" ".join(tree.span.text.split()) for tree in (second, first)))
     return epsilon, probability(second, "δ", scope, swapped)
 

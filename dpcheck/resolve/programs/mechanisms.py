@@ -227,7 +227,7 @@ def _report_free_inputs(
     for clause in clauses:
         if not isinstance(clause, AdjacentWhere):
             return
-        mentioned.update(name.removesuffix("'") for name in reads(clause.condition))
+        mentioned.update(name.replace("'", "") for name in reads(clause.condition))
     for shape in private:
         variable = _variable(shape)
         cells = variable.cells if isinstance(variable, ArrayVar) else (variable.name,)
