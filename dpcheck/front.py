@@ -154,6 +154,11 @@ class Model:
         """
         return Target(self, name, tuple(parameters.items()), max_states, timeout)
 
+    @property
+    def claims(self) -> tuple[ResolvedCheck, ...]:
+        """The claims of the file, loops expanded, not yet answered."""
+        return self._resolved[0]
+
     def answers(
         self,
         select: str | None = None,
@@ -167,7 +172,7 @@ class Model:
         """
         explorations = Explorations()
         return tuple(
-            _answer(check, explorations, max_states, timeout)
+            answer_to(check, explorations, max_states, timeout)
             for check in self._resolved[0]
             if is_selected(check, select)
         )
@@ -186,7 +191,7 @@ class Model:
         """
         explorations = Explorations()
         return tuple(
-            _answer(check, explorations, max_states, timeout)
+            answer_to(check, explorations, max_states, timeout)
             for check in self.resolved_questions(text)
         )
 
@@ -218,12 +223,13 @@ def parameter_text(value: Parameter) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _answer(
+def answer_to(
     check: ResolvedCheck, explorations: Explorations, max_states: int, timeout: float | None
 ) -> Answer:
-    """Return the answer to a claim; raises the mistakes it runs into."""
+    """Return the answer to a claim; raises `ModelError` for the mistakes it runs into."""
     mistakes: list[Mistake] = []
-    for event in answered(check, asked_of(check), explorations, RunLimits(max_states, timeout)):
+    limits = RunLimits(max_states, timeout)
+    for event in answered(check, asked_of(check), explorations, limits, "full"):
         match event:
             case Answer():
                 return event
@@ -274,7 +280,7 @@ class Target:
         where = "" if at is None else f" at {at} "
         check = self.model.resolved_question(f"{kind} {self.text}{where}: {claim}")
         shared = replace(check, target=self._core)
-        return _answer(shared, self._explorations, self.max_states, self.timeout)
+        return answer_to(shared, self._explorations, self.max_states, self.timeout)
 
     def check(self, claim: str, *, at: str | None = None) -> Answer:
         """Return the answer to `check`: `is_ok` tells whether the claim holds.

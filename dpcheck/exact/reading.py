@@ -1,16 +1,19 @@
 """Exact values read back from their text, and compared.
 
-What `exact_text` wrote is read as balls, as narrow as asked: two values are decided where their
-balls part. Equal texts are equal values, rationals are compared as such; all else that does not
-part within `LAST_BITS` is not decided.
+Rationals and budgets r + Σ m ln a are read exactly. All else that `exact_text` writes is read as
+balls, as narrow as asked: two values are decided where their balls part, and those that do not part
+within `LAST_BITS` are not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from flint import arb, ctx, fmpq, fmpz
+
+from dpcheck.exact.budget import Budget, compare_epsilon
 
 LAST_BITS = 1 << 14
 """Different values that people meet part within some hundred bits."""
@@ -21,19 +24,19 @@ _TOKEN = re.compile(r"\s*(\d+|[a-z]+|[-+*/^()])")
 def compare_texts(left: str, right: str) -> int:
     """Return -1, 0 or 1 as the left value is less than, equal to or greater than the right one.
 
-    The values are texts as `exact_text` writes them, or `inf`. Raises `ValueError` where they
-    cannot be told apart, and for any other text.
+    The values are texts as `exact_text` writes them, or `inf`; `ln 3` may stand for `ln(3)`.
+    Raises `ValueError` where they cannot be told apart, and for any other text.
 
-    >>> compare_texts("ln(3)", "1/2 + 1/2"), compare_texts("1/2*ln(9)", "inf")
-    (1, -1)
+    >>> compare_texts("ln(3)", "1/2 + 1/2"), compare_texts("1/2 * ln 9", "ln(3)")
+    (1, 0)
     """
     if left == right:
         return 0
     if "inf" in (left, right):
         return 1 if left == "inf" else -1
-    rationals = as_rational(left), as_rational(right)
-    if rationals[0] is not None and rationals[1] is not None:
-        return int(rationals[0] > rationals[1]) - int(rationals[0] < rationals[1])
+    budgets = as_budget(left), as_budget(right)
+    if budgets[0] is not None and budgets[1] is not None:
+        return compare_epsilon(budgets[0], budgets[1])
     bits = 64
     while bits <= LAST_BITS:
         difference = ball_of_text(left, bits) - ball_of_text(right, bits)
@@ -57,6 +60,27 @@ def as_rational(text: str) -> fmpq | None:
     return fmpq(fmpz(above), fmpz(below or "1"))
 
 
+def as_budget(text: str) -> Budget | None:
+    """Return the budget r + Σ m ln a that a text is, None if it is none.
+
+    >>> as_budget("2*ln(3) - ln 9") == Budget.of(0), as_budget("exp(1)")
+    (True, None)
+    """
+    try:
+        value = _read(text, _number, Budget.ln, _no_budget)
+        return value if isinstance(value, Budget) else Budget.of(value)
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+
+
+def _number(digits: str) -> fmpq:
+    return fmpq(fmpz(digits))
+
+
+def _no_budget(_exponent: object) -> Any:  # noqa: ANN401
+    raise ValueError("a power of e is no budget")
+
+
 def ball_of_text(text: str, bits: int) -> arb:
     """Return a ball around the value of a text, computed with so many bits.
 
@@ -65,23 +89,36 @@ def ball_of_text(text: str, bits: int) -> arb:
     before = ctx.prec
     ctx.prec = bits
     try:
-        tokens = [match[1] for match in _TOKEN.finditer(text)]
-        if "".join(tokens) != re.sub(r"\s", "", text):
-            raise ValueError(f"{text} is no exact value")
-        reader = _Reader(iter(tokens))
-        value = reader.sum()
-        if reader.next is not None:
-            raise ValueError(f"{text} is no exact value")
+        value: arb = _read(text, lambda digits: arb(fmpz(digits)), arb.log, arb.exp)
         return value
     finally:
         ctx.prec = before
 
 
+Function = Callable[[Any], Any]
+
+
+def _read(text: str, number: Callable[[str], Any], ln: Function, exp: Function) -> Any:  # noqa: ANN401
+    """Return the value of a text in the arithmetic of what `number` makes of digits."""
+    tokens = [match[1] for match in _TOKEN.finditer(text)]
+    if "".join(tokens) != re.sub(r"\s", "", text):
+        raise ValueError(f"{text} is no exact value")
+    reader = _Reader(iter(tokens), number, {"ln": ln, "exp": exp})
+    value = reader.sum()
+    if reader.next is not None:
+        raise ValueError(f"{text} is no exact value")
+    return value
+
+
 class _Reader:
     """Reads sums, products, powers, `ln` and `exp`; `next` is the token ahead."""
 
-    def __init__(self, tokens: Iterator[str]) -> None:
+    def __init__(
+        self, tokens: Iterator[str], number: Callable[[str], Any], functions: dict[str, Function]
+    ) -> None:
         self._tokens = tokens
+        self._number = number
+        self._functions = functions
         self.next = next(tokens, None)
 
     def _taken(self) -> str:
@@ -90,39 +127,42 @@ class _Reader:
             raise ValueError("the text ends too early")
         return token
 
-    def sum(self) -> arb:
+    def sum(self) -> Any:  # noqa: ANN401
         """Read terms with their signs."""
-        value = -self._advanced() if self.next == "-" else self._product()
+        value = self._term()
         while self.next in ("+", "-"):
             value = value + self._product() if self._taken() == "+" else value - self._product()
         return value
 
-    def _advanced(self) -> arb:
+    def _term(self) -> Any:  # noqa: ANN401
+        if self.next != "-":
+            return self._product()
         self._taken()
-        return self._product()
+        return -1 * self._product()
 
-    def _product(self) -> arb:
+    def _product(self) -> Any:  # noqa: ANN401
         value = self._power()
         while self.next in ("*", "/"):
             value = value * self._power() if self._taken() == "*" else value / self._power()
         return value
 
-    def _power(self) -> arb:
+    def _power(self) -> Any:  # noqa: ANN401
         base = self._atom()
         if self.next != "^":
             return base
         self._taken()
-        return base ** (-self._advanced() if self.next == "-" else self._atom())
+        exponent = self._term() if self.next == "-" else self._atom()
+        return base**exponent
 
-    def _atom(self) -> arb:
+    def _atom(self) -> Any:  # noqa: ANN401
         token = self._taken()
         if token.isdigit():
-            return arb(fmpz(token))
-        if token not in ("ln", "exp", "("):
+            return self._number(token)
+        if token in self._functions:
+            return self._functions[token](self._atom())
+        if token != "(":
             raise ValueError(f"{token!r} is in no exact value")
-        if token != "(" and self._taken() != "(":
-            raise ValueError(f"{token} has no argument")
         inner = self.sum()
         if self._taken() != ")":
             raise ValueError("a bracket is not closed")
-        return inner.log() if token == "ln" else inner.exp() if token == "exp" else inner
+        return inner

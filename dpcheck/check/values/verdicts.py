@@ -8,11 +8,14 @@ Every number appears twice: exactly, and as the exact value correctly rounded to
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from flint import fmpz
 
-from dpcheck.exact import Budget, ParamInterval, Rational
+from dpcheck.exact import Budget, ParamInterval, Rational, exact_text
+from dpcheck.exact.reading import as_rational, compare_texts
 from dpcheck.limits import Limit
 from dpcheck.records import dataclass
 
@@ -34,6 +37,78 @@ class Amount:
     decimal: str
     exp: str | None = None
     enclosure: tuple[str, str] | None = None
+
+    def compared(self, other: Amount | Budget | Fraction | float | str) -> int:
+        """Return -1, 0 or 1 as this is less than, equal to or greater than another value, exactly.
+
+        A text is a budget or number such as `ln 3 + 1/2`; a float is the number it stores. Raises
+        `ValueError` where an enclosure contains the other value.
+
+        >>> Amount("ln(9)", "2.1972245773362194").compared("2 * ln 3")
+        0
+        """
+        own, others = self.ends, as_amount(other).ends
+        signs = {compare_texts(own[0], others[1]), compare_texts(own[1], others[0])}
+        if len(signs) == 1:
+            return signs.pop()
+        raise ValueError(f"{self.exact} and {as_amount(other).exact} cannot be told apart")
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Texts of a value below and of one above, equal where the number is known exactly."""
+        if not self.exact.startswith("in [") or self.enclosure is None:
+            return self.exact, self.exact
+        low, high = (end if end == "inf" else str(Fraction(end)) for end in self.enclosure)
+        return low, high
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether this is the same amount, or the same number as one of another kind."""
+        if isinstance(other, Amount):
+            return self._fields() == other._fields()
+        if not isinstance(other, Budget | Fraction | int | float | str):
+            return NotImplemented
+        try:
+            return self.compared(other) == 0
+        except ValueError:
+            return False
+
+    def _fields(self) -> tuple[object, ...]:
+        return self.exact, self.decimal, self.exp, self.enclosure
+
+    def __hash__(self) -> int:
+        """Return the hash of the number where it is rational, else of its text."""
+        number = as_rational(self.exact)
+        if number is None:
+            return hash(self.exact)
+        return hash(Fraction(int(number.p), int(number.q)))
+
+    def __lt__(self, other: Amount | Budget | Fraction | float | str) -> bool:
+        """Return whether this is less than another value; raises `ValueError` as `compared`."""
+        return self.compared(other) < 0
+
+    def __le__(self, other: Amount | Budget | Fraction | float | str) -> bool:
+        """Return whether this is at most another value; raises `ValueError` as `compared`."""
+        return self.compared(other) <= 0
+
+    def __gt__(self, other: Amount | Budget | Fraction | float | str) -> bool:
+        """Return whether this is greater than another value; raises `ValueError` as `compared`."""
+        return self.compared(other) > 0
+
+    def __ge__(self, other: Amount | Budget | Fraction | float | str) -> bool:
+        """Return whether this is at least another value; raises `ValueError` as `compared`."""
+        return self.compared(other) >= 0
+
+    def __float__(self) -> float:
+        """Return the float nearest to the decimal: no evidence, but good to plot."""
+        return float(self.decimal)
+
+    @property
+    def fraction(self) -> Fraction:
+        """The number as a fraction; raises `ValueError` where it is not known to be rational."""
+        number = as_rational(self.exact)
+        if number is None:
+            raise ValueError(f"{self.exact} is not known to be rational")
+        return Fraction(int(number.p), int(number.q))
 
     def sympy(self) -> sympy.Expr:
         """Return the exact number as an expression of sympy.
@@ -58,6 +133,17 @@ class Amount:
 
         text = re.sub(r"\d+", named, self.exact)
         return sympy.sympify(text, locals={**integers, "inf": sympy.oo})
+
+
+def as_amount(value: Amount | Budget | Fraction | float | str) -> Amount:
+    """Return a number, a budget or the text of one as an amount; its decimal is left out."""
+    if isinstance(value, Amount):
+        return value
+    if isinstance(value, Budget):
+        return Amount(exact_text(value), "")
+    if isinstance(value, float):
+        return Amount("inf", "inf") if value == inf else Amount(str(Fraction(value)), "")
+    return Amount(value if isinstance(value, str) else str(Fraction(value)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,11 @@ def html_text(summary: Summary, version: str, checkout: Checkout) -> str:
     return "\n".join(_page(summary, version, checkout))
 
 
+def answer_html(answer: Answer) -> str:
+    """Return all that is known of one claim as an element that stands alone, as in a notebook."""
+    return "\n".join(_article(answer, ""))
+
+
 def _text(text: str) -> str:
     r"""Return a text as HTML shows it, whatever it holds.
 
@@ -114,11 +119,14 @@ def _has_details(answer: Answer) -> bool:
 
 
 def _details(answer: Answer, number: int) -> Iterator[str]:
-    """Yield all that is known of a claim under a heading of its own."""
-    if not _has_details(answer):
-        return
+    """Yield all that is known of a claim under a heading that the table of claims leads to."""
+    if _has_details(answer):
+        yield from _article(answer, f' id="claim-{number}"')
+
+
+def _article(answer: Answer, attributes: str) -> Iterator[str]:
     style, mark = _look(answer)
-    yield f'<article id="claim-{number}" class="{style}"><h3><span class="word">{mark}</span> '
+    yield f'<article{attributes} class="{style}"><h3><span class="word">{mark}</span> '
     yield f"{answer.kind} {_text(claim_text(answer))}</h3>"
     yield f"<p>{_text(sentence(answer))}</p>"
     covers = " · ".join((*answer.covers, f"line {answer.line}"))
