@@ -1,0 +1,391 @@
+"""Claims, by their definitions: rows of the distributions, pairs of neighbors, and arithmetic."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpcheck.reference.chains import Chain
+from dpcheck.reference.expressions import Env, Scope, as_budget, evaluate
+from dpcheck.reference.files import Loaded
+from dpcheck.reference.formulas import Formula, Holds, forever, formula, polarities, progress
+from dpcheck.reference.numbers import Budget, Number, excess_sign, sign
+from dpcheck.reference.programs import CUT, DIVERGED, STOPPED, Mechanism, Row, Runs, add, solved
+from dpcheck.reference.syntax import Tree, parsed_claim, parsed_target
+from dpcheck.reference.values import (
+    TRUE,
+    NotCovered,
+    Sym,
+    Value,
+    WrongProgram,
+    as_text,
+    elements,
+    is_true,
+    number,
+)
+
+MOST_OUTPUTS = 40
+MOST_PAIRS = 10_000
+N_SAMPLED = 6
+TESTS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+
+Point = Any
+"""An input of a mechanism, or a state of a chain."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether a claim holds, what decided it in numbers, and what was looked at."""
+
+    holds: bool
+    why: str
+    covered: str
+
+
+class Subject:
+    """A mechanism or chain with its parameters, and how much work may be done on it."""
+
+    def __init__(self, loaded: Loaded, target: str, work: int) -> None:
+        """Find the declaration and give its parameters values."""
+        _, name, arguments = parsed_target(target)
+        self.scope: Scope = loaded.scope
+        given = {key: evaluate(value, {}, self.scope) for key, value in arguments}
+        tree = self.scope.of("mechanism", name)
+        self.mechanism = None if tree is None else Mechanism(tree, given, self.scope)
+        chain = self.scope.of("chain", name)
+        if tree is None and chain is None:
+            raise NotCovered(f"the target {name}(...)")
+        self.chain = None if chain is None else Chain(chain, given, self.scope)
+        self.runs = Runs(self.scope, work, MOST_OUTPUTS)
+        self._rows: dict[str, Row] = {}
+
+    def points(self) -> list[Point]:
+        """Return all inputs, or initial states."""
+        if self.mechanism is not None:
+            return self.mechanism.universe()
+        return list(self.chain.initial) if self.chain is not None else []
+
+    def text_of(self, point: Point) -> str:
+        """Write an input or a state as people see it."""
+        if self.mechanism is not None:
+            return self.mechanism.text_of(point)
+        return self.chain.text_of(point) if self.chain is not None else ""
+
+    def are_neighbors(self, s: Point, t: Point) -> bool:
+        """Return whether two points are neighbors."""
+        if self.mechanism is not None:
+            return self.mechanism.are_neighbors(s, t)
+        return self.chain is not None and frozenset((s, t)) in self.chain.pairs
+
+    def row(self, point: Point) -> Row:
+        """Return the distribution of what runs show; raises `NotCovered` where they go on."""
+        text = self.text_of(point)
+        if text not in self._rows:
+            if self.mechanism is not None:
+                found = self.runs.row(self.mechanism, point)
+            else:
+                found = self._row_of_state(point)
+            if any(status == CUT for _, status in found):
+                raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
+            self._rows[text] = found
+        return self._rows[text]
+
+    def _row_of_state(self, state: Point) -> Row:
+        assert self.chain is not None, "a subject is a mechanism or a chain"
+        if not self.chain.observed:
+            raise NotCovered("a chain without `observe`")
+        return self.chain.row(state, MOST_OUTPUTS)
+
+    def env(self, point: Point) -> Env:
+        """Return the names that a formula may read at a point."""
+        if self.mechanism is not None:
+            return {**self.mechanism.parameters, **point}
+        return dict(self.chain.env) if self.chain is not None else {}
+
+
+class Question:
+    """A claim about a subject, at some points and pairs of them."""
+
+    def __init__(self, subject: Subject, condition: Tree, seed: int) -> None:
+        """Choose the points; of very many, a sample."""
+        self.subject = subject
+        everything = subject.points()
+        self.selected = self._where(condition, everything)
+        n = len(everything)
+        self.n_points = len(self.selected)
+        self.is_sample = n * n > MOST_PAIRS
+        if self.is_sample:
+            found = random.Random(seed).sample(range(self.n_points), min(N_SAMPLED, self.n_points))
+            self.selected = [self.selected[k] for k in sorted(found)]
+        self.pairs: list[tuple[Point, Point]] = []
+        met: set[frozenset[str]] = set()
+        for s in self.selected:
+            for t in everything:
+                ends = frozenset((subject.text_of(s), subject.text_of(t)))
+                if ends not in met and subject.are_neighbors(s, t):
+                    met.add(ends)
+                    self.pairs.append((s, t))
+
+    def _where(self, condition: Tree, points: list[Point]) -> list[Point]:
+        """Return the points where a condition holds; a chain's `at` may name other states."""
+        chain = self.subject.chain
+        if condition is None:
+            return points
+        if chain is not None and condition[0] in ("name", "index"):
+            named = condition if condition[0] == "name" else condition[1]
+            indices = [] if condition[0] == "name" else condition[2]
+            return chain.meant((named[1], indices), chain.env)
+        return [point for point in points if self.truth(condition, point, {})]
+
+    @property
+    def covered(self) -> str:
+        """What was looked at, in words."""
+        found = (
+            f"{len(self.selected)} of {self.n_points} inputs" if self.is_sample else "all inputs"
+        )
+        return f"{found}, {len(self.pairs)} pairs"
+
+    def both_ways(self) -> Iterator[tuple[Point, Point]]:
+        """Yield the pairs in both directions."""
+        for s, t in self.pairs:
+            yield s, t
+            yield t, s
+
+    # --- formulas --------------------------------------------------------------------------
+
+    def truth(self, tree: Tree, point: Point, env: Env) -> bool:
+        """Return whether a state formula holds at a point."""
+        scope = self.subject.scope
+        match tree:
+            case ("!", a):
+                return not self.truth(a, point, env)
+            case ("&", parts):
+                return all(self.truth(part, point, env) for part in parts)
+            case ("|", parts):
+                return any(self.truth(part, point, env) for part in parts)
+            case ("=>", a, b):
+                return not self.truth(a, point, env) or self.truth(b, point, env)
+            case ("binder", "forall" | "exists" as name, variable, domain, where, body):
+                around = {**self.subject.env(point), **env}
+                chosen = [{**env, variable: e} for e in elements(evaluate(domain, around, scope))]
+                kept = [
+                    e
+                    for e in chosen
+                    if where is None or is_true(evaluate(where, {**around, **e}, scope))
+                ]
+                found = (self.truth(body, point, e) for e in kept)
+                return all(found) if name == "forall" else any(found)
+            case ("P", bounds, path):
+                p = self.chance(path, point, env)
+                return all(
+                    sign(p - number(self.value(bound, env))) in TESTS[word]
+                    for word, bound in bounds
+                )
+            case ("D", epsilon, delta, path):
+                return all(
+                    excess_sign(
+                        self.chance(path, s, env),
+                        self.chance(path, t, env),
+                        as_budget(self.value(epsilon, env)),
+                        Fraction(0) if delta is None else number(self.value(delta, env)),
+                    )
+                    <= 0
+                    for s, t in self.both_ways()
+                    if point in (s, t)
+                )
+        return self._holds_at(point, ("initial", None))(tree, env)
+
+    def value(self, tree: Tree, env: Env) -> Value:
+        """Return a number or budget of a claim."""
+        return evaluate(tree, env, self.subject.scope)
+
+    def chance(self, path: Tree, point: Point, env: Env) -> Number:
+        """Return the probability of the runs of a point that satisfy a path formula."""
+        scope = self.subject.scope
+        f = formula(path, {**self.subject.env(point), **env}, scope)
+        if self.subject.chain is not None:
+            return self._chance_in_chain(self.subject.chain, f, point)
+        total: Number = Fraction(0)
+        for (outputs, status), p in self.subject.row(point).items():
+            rest = progress(f, self._holds_at(point, ("initial", None)))
+            for shown in outputs:
+                rest = progress(rest, self._holds_at(point, ("output", shown)))
+            total += p if forever(rest, self._holds_at(point, (status, None))) else 0
+        return total
+
+    def _holds_at(self, point: Point, letter: tuple[str, str | None]) -> Holds:
+        """Return what decides atoms at the start, behind an output, or after the end."""
+        kind, shown = letter
+        value = None if shown is None else self.subject.runs.seen[shown]
+
+        def holds(tree: Tree, env: Env) -> bool:
+            if tree in (("name", "stopped", False), ("name", "diverged", False)):
+                return bool(kind == tree[1])
+            return self._is_true(tree, {**self.subject.env(point), **env, "output": value})
+
+        return holds
+
+    def _is_true(self, tree: Tree, env: Env) -> bool:
+        """Return whether an atom is true, or is the symbol that is output; mistakes are not."""
+        try:
+            found = evaluate(tree, env, self.subject.scope)
+        except (WrongProgram, AttributeError, IndexError, TypeError):
+            return False
+        return bool(found == TRUE) or (
+            tree[0] == "name" and isinstance(found, Sym) and found == env["output"]
+        )
+
+    def _chance_in_chain(self, chain: Chain, f: Formula, start: Point) -> Number:
+        """Return the probability of a formula by equations over (state, what must hold)."""
+        silent: dict[Any, dict[Any, Number]] = {}
+        constant: dict[Any, dict[Any, Number]] = {}
+        pending = [(start, f)]
+        while pending:
+            node = pending.pop()
+            if node in silent:
+                continue
+            self.subject.runs.work -= 1
+            if self.subject.runs.work < 0:
+                raise NotCovered("it takes too long")
+            silent[node], constant[node] = {}, {}
+            state, wanted = node
+            rest = progress(wanted, self._holds_in(chain, state))
+            if state not in chain.rows and not isinstance(rest, bool):
+                rest = forever(rest, self._holds_in(chain, None))
+            elif chain.is_end(state) and not isinstance(rest, bool):
+                rest = forever(rest, self._holds_in(chain, state))
+            if isinstance(rest, bool):
+                add(constant[node], ((), rest, STOPPED), Fraction(1))
+                continue
+            for t, p in chain.rows[state].items():
+                add(silent[node], (t, rest), p)
+                pending.append((t, rest))
+        total: Number = Fraction(0)
+        for (_, rest, status), p in solved(silent, constant, ())[start, f].items():
+            signs = polarities(f) if status == DIVERGED else set()
+            if len(signs) == 2:
+                raise NotCovered("what happens infinitely often in a cycle")
+            # What is never decided is false if it waits for something, true if it fears it.
+            total += p if rest is True or False in signs else 0
+        return total
+
+    def _holds_in(self, chain: Chain, state: Point | None) -> Holds:
+        """Return what decides atoms in a state, or, for None, after the end."""
+
+        def holds(tree: Tree, env: Env) -> bool:
+            match tree:
+                case ("name", "stopped", False):
+                    return state is None
+                case ("name", "diverged", False):
+                    return False
+                case ("name", name, _) if any(name in labels for labels in chain.states.values()):
+                    return state is not None and name in chain.states[state]
+                case ("index", ("name", name, _), indices) if name in chain.sets:
+                    wanted = tuple(evaluate(i, {**chain.env, **env}, chain.scope) for i in indices)
+                    return bool(state == (name, wanted))
+            return self._is_true(tree, {**chain.env, **env, "output": None})
+
+        return holds
+
+    # --- events ----------------------------------------------------------------------------
+
+    def excesses(self, epsilon: Budget) -> Iterator[tuple[Number, Number, str]]:
+        """Yield P(S) and Q(S) of each pair, both ways, for S all sequences with p > e^ε q."""
+        for s, t in self.both_ways():
+            p_row, q_row = self.subject.row(s), self.subject.row(t)
+            p = q = Fraction(0)
+            for key, x in p_row.items():
+                y = q_row.get(key, Fraction(0))
+                if excess_sign(x, y, epsilon) > 0:
+                    p, q = p + x, q + y
+            yield p, q, f"{self.subject.text_of(s)} against {self.subject.text_of(t)}"
+
+    def ratios(self) -> Iterator[tuple[Number, Number]]:
+        """Yield p and q of each sequence of each pair, both ways."""
+        for s, t in self.both_ways():
+            q_row = self.subject.row(t)
+            for key, p in self.subject.row(s).items():
+                yield p, q_row.get(key, Fraction(0))
+
+
+def answer(
+    loaded: Loaded, target: str, condition: str | None, claim: str, work: int = 5_000
+) -> Answer:
+    """Return the answer to a claim; raises `NotCovered`, or `WrongProgram` for a mistake in it.
+
+    A value that was computed is asked about as a comparison, `epsilon = ln 3`.
+    """
+    subject = Subject(loaded, target, work)
+    tree = parsed_claim(claim)
+    question = Question(subject, None if condition is None else parsed_claim(condition), len(claim))
+    match tree:
+        case ("call", "dp", arguments):
+            values = [question.value(value, {}) for _, value in arguments]
+            delta = number(values[1]) if len(values) > 1 else Fraction(0)
+            return _private(question, as_budget(values[0]), delta)
+        case ("compare", [word], [("name", "epsilon", False), bound]):
+            return _least_epsilon(question, word, bound)
+        case ("compare", [word], [("call", "delta", [(None, epsilon)]), bound]):
+            return _least_delta(question, word, epsilon, bound)
+        case ("compare", [word], [("P=?", path), bound]):
+            (point,) = question.selected
+            p, r = question.chance(path, point, {}), number(question.value(bound, {}))
+            return Answer(sign(p - r) in TESTS[word], f"P = {_shown(p)}", question.covered)
+        case ("compare" | "call", *_) if _is_quantity(tree):
+            raise NotCovered("this quantity")
+    false = [point for point in question.selected if not question.truth(tree, point, {})]
+    why = f"false at {subject.text_of(false[0])}" if false else "true everywhere"
+    return Answer(not false, why, question.covered)
+
+
+def _is_quantity(tree: Tree) -> bool:
+    """Return whether a claim compares or names a quantity."""
+    parts = tree[2] if tree[0] == "compare" else [tree]
+    names = [part[1] for part in parts if part[0] in ("call", "name")]
+    words = ("epsilon", "delta", "renyi", "zcdp", "loss_tail", "accuracy", "tradeoff")
+    more = ("total_variation", "posterior_max", "posterior_min", "bayes_vulnerability")
+    return any(name in (*words, *more, "min_entropy_leakage") for name in names)
+
+
+def _private(question: Question, epsilon: Budget, delta: Number) -> Answer:
+    """Return whether P(S) <= e^ε Q(S) + δ for all pairs and sets S: by the worst S of each."""
+    for p, q, pair in question.excesses(epsilon):
+        if excess_sign(p, q, epsilon, delta) > 0:
+            return Answer(False, f"{_shown(p)} against {_shown(q)}, {pair}", question.covered)
+    return Answer(True, "no event exceeds the budget", question.covered)
+
+
+def _least_epsilon(question: Question, word: str, bound: Tree) -> Answer:
+    """Compare the largest p/q with e^bound: each p/q, and at least 1."""
+    if question.is_sample and word not in ("<", "<="):
+        raise NotCovered("a value of which a sample of inputs says too little")
+    is_infinite = bound == ("name", "inf", False)
+    budget = Budget(Fraction(0)) if is_infinite else as_budget(question.value(bound, {}))
+    signs = {excess_sign(p, q, budget) if q != 0 else 2 for p, q in question.ratios()}
+    signs.add(-budget.sign())
+    order = 1 if max(signs) > 0 else max(signs)
+    if is_infinite:
+        order = 0 if 2 in signs else -1
+    why = {-1: "epsilon is less", 0: "epsilon is equal", 1: "epsilon is larger"}[order]
+    return Answer(order in TESTS[word], why, question.covered)
+
+
+def _least_delta(question: Question, word: str, epsilon: Tree, bound: Tree) -> Answer:
+    """Compare the largest P(S) - e^ε Q(S) with the bound."""
+    if question.is_sample and word not in ("<", "<="):
+        raise NotCovered("a value of which a sample of inputs says too little")
+    budget, delta = as_budget(question.value(epsilon, {})), number(question.value(bound, {}))
+    found = {excess_sign(p, q, budget, delta) for p, q, _ in question.excesses(budget)}
+    order = max(found, default=-sign(delta))
+    why = {-1: "delta is less", 0: "delta is equal", 1: "delta is larger"}[order]
+    return Answer(order in TESTS[word], why, question.covered)
+
+
+def _shown(p: Number) -> str:
+    return str(p) if isinstance(p, Fraction) else "a number with e"
+
+
+__all__ = ["Answer", "Question", "Subject", "answer", "as_text"]

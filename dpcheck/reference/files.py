@@ -1,0 +1,66 @@
+"""Files: a model with all that it imports, found by the rule of imports."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import relpath
+from pathlib import Path
+
+from dpcheck.reference.expressions import Scope
+from dpcheck.reference.syntax import Tree, parsed, parsed_claim
+from dpcheck.reference.values import NotCovered, WrongProgram
+
+STANDARD = Path(__file__).resolve().parent.parent / "std"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The declarations of a file and its imports; SHA-256 of each file, by its place."""
+
+    scope: Scope
+    hashes: dict[str, str]
+
+
+def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
+    """Return a file with its imports, which must lie below the root.
+
+    definitions: `NAME=VALUE` for constants. Raises `NotCovered` for tables, `WrongProgram` for
+    files that may not be imported, and `OSError`.
+    """
+    place, items, hashes = path.resolve(), [], {}
+    waiting = [place]
+    while waiting:
+        file = waiting.pop()
+        content = file.read_bytes()
+        is_standard = file.parent == STANDARD and place.parent != STANDARD
+        shown = f"std.{file.stem}" if is_standard else relpath(file, place.parent)
+        if shown in hashes:
+            continue
+        hashes[shown] = hashlib.sha256(content).hexdigest()
+        for item in parsed(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")):
+            if item[0] in ("import", "import std"):
+                waiting.append(_imported(item, file, root.resolve()))
+            elif item[0] not in ("question", "for"):
+                items.append(item)
+    return Loaded(Scope(items, dict(map(_definition, definitions))), hashes)
+
+
+def _imported(item: Tree, importer: Path, root: Path) -> Path:
+    """Return the file an import names."""
+    if item[0] == "import std":
+        return STANDARD / f"{item[1]}.dpm"
+    file = Path(importer.parent, item[1]).resolve()
+    bound = STANDARD if importer.parent == STANDARD else root
+    is_hidden = any(part.startswith(".") for part in Path(relpath(file, bound)).parts)
+    if not file.is_relative_to(bound) or is_hidden:
+        raise WrongProgram(f"the import {item[1]} leads out of the root")
+    if file.suffix != ".dpm":
+        raise NotCovered("tables of probabilities")
+    return file
+
+
+def _definition(text: str) -> tuple[str, Tree]:
+    name, _, value = text.partition("=")
+    return name.strip(), parsed_claim(value)

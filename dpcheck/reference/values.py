@@ -1,0 +1,147 @@
+"""Values: plain Python data in which equality is the language's equality.
+
+`true` and `false` are symbols of their own (Python's `bool` would equal a number); arrays and sets
+carry their items in order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpcheck.reference.numbers import Budget, Exp, Number
+
+Value = Any
+
+
+class WrongProgram(Exception):
+    """The program is wrong where the interpreter stands: a mistake of its user."""
+
+
+class NotCovered(Exception):
+    """The interpreter has no meaning for this; the text says what it is."""
+
+
+@dataclass(frozen=True)
+class Sym:
+    """A symbol."""
+
+    name: str
+
+
+TRUE, FALSE = Sym("true"), Sym("false")
+
+
+@dataclass(frozen=True)
+class Arr:
+    """An array whose first index is `lo`."""
+
+    lo: int
+    items: tuple[Value, ...]
+
+    def place(self, index: Value) -> int:
+        """Return where an index stands among the items."""
+        found = integer(index) - self.lo
+        if not 0 <= found < len(self.items):
+            raise WrongProgram(f"index {index} out of range")
+        return found
+
+    def with_item(self, index: Value, value: Value) -> Arr:
+        """Return the array with another item."""
+        k = self.place(index)
+        return Arr(self.lo, (*self.items[:k], value, *self.items[k + 1 :]))
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteSet:
+    """A finite set; equality ignores the order, iteration does not."""
+
+    items: tuple[Value, ...]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both have the same elements."""
+        return isinstance(other, FiniteSet) and frozenset(self.items) == frozenset(other.items)
+
+    def __hash__(self) -> int:
+        """Return a number that equal sets share."""
+        return hash(frozenset(self.items))
+
+
+def finite_set(items: Iterable[Value]) -> FiniteSet:
+    """Return the set of the items, the first of equal ones kept."""
+    return FiniteSet(tuple(dict.fromkeys(items)))
+
+
+def elements(value: Value) -> tuple[Value, ...]:
+    """Return the elements of a set."""
+    if not isinstance(value, FiniteSet):
+        raise WrongProgram(f"{as_text(value)} is no set")
+    return value.items
+
+
+def boolean(value: bool) -> Sym:
+    """Return the language's `true` or `false`."""
+    return TRUE if value else FALSE
+
+
+def is_true(value: Value) -> bool:
+    """Return whether a Boolean is true; anything else is a mistake."""
+    if value not in (TRUE, FALSE):
+        raise WrongProgram(f"{as_text(value)} is no Boolean")
+    return bool(value == TRUE)
+
+
+def number(value: Value) -> Number:
+    """Return the value if it is a number."""
+    if not isinstance(value, Fraction | Exp):
+        raise WrongProgram(f"{as_text(value)} is no number")
+    return value
+
+
+def rational(value: Value) -> Fraction:
+    """Return the value if it is a rational number."""
+    if not isinstance(value, Fraction):
+        raise WrongProgram(f"{as_text(value)} is no rational number")
+    return value
+
+
+def integer(value: Value) -> int:
+    """Return the value as an integer if it is one."""
+    if not isinstance(value, Fraction) or value.denominator != 1:
+        raise WrongProgram(f"{as_text(value)} is no integer")
+    return int(value)
+
+
+_WORDS = """import const fun dist mechanism chain check refute compute input public adjacent var
+while repeat run stop output state init observe if then else for in where true false ln div mod
+forall exists normalized clamped conditioned folded wrapped param query prior unbounded"""
+KEYWORDS = frozenset(_WORDS.split())
+QUOTED = KEYWORDS | {*"PDXFGUWRE", "stopped", "diverged"}
+"""Symbols that are written in quotes."""
+
+
+def as_text(value: Value) -> str:
+    """Write a value the way outputs are written: `3/4`, `(top, 2)`, `[1, 0]`.
+
+    >>> as_text((TRUE, Fraction(3, 4))), as_text(Sym("a b"))
+    ('(true, 3/4)', '"a b"')
+    """
+    match value:
+        case Fraction():
+            return str(value)
+        case Sym(name=name):
+            is_plain = re.fullmatch(r"[^\W\d]\w*", name) and name not in QUOTED
+            return name if is_plain or value in (TRUE, FALSE) else f'"{name}"'
+        case tuple():
+            return "(" + ", ".join(map(as_text, value)) + ")"
+        case Arr():
+            first = "" if value.lo == 1 else f"{value.lo}: "
+            return "[" + first + ", ".join(map(as_text, value.items)) + "]"
+        case FiniteSet():
+            return "{" + ", ".join(map(as_text, value.items)) + "}"
+        case Exp() | Budget():
+            raise NotCovered("writing a number with e or ln")
+    return repr(value)
