@@ -532,6 +532,43 @@ def verify(witnesses: tuple[str, ...]) -> int:
     return main(list(witnesses))
 
 
+@dpcheck.command(short_help="Derive evidence again from the text of its model.")
+@click.argument("witnesses", metavar="WITNESS...", nargs=-1, required=True)
+@click.option(
+    "--simulate",
+    "n_runs",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Draw N runs of each side as well, and show how often the event happens.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Draw other runs.")
+def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
+    """Derive violations again from the models' text, by an interpreter that shares no code.
+
+    Exit status: 0 all are true of their models, 1 one is not, 2 one is not derived again.
+    """
+    from dpcheck.diagnostics.mistakes import Mistake
+    from dpcheck.diagnostics.witnesses import ModelSaysOtherwise, NoWitness
+    from dpcheck.pipeline.replay import replayed
+    from dpcheck.reference import Loaded
+    from dpcheck.report import visible
+    from dpcheck.report.evidence import replay_lines
+
+    models: dict[str, Loaded] = {}
+    status = 0
+    for path in witnesses:
+        found = replayed(path, n_runs, seed, models)
+        if isinstance(found, Mistake):
+            _complain([found])
+            is_wrong = isinstance(found, ModelSaysOtherwise | NoWitness)
+            status = 1 if is_wrong or status == 1 else 2
+            continue
+        for line in replay_lines(found):
+            click.echo(visible(line))
+    return status
+
+
 # --- list and new --------------------------------------------------------------------------
 
 

@@ -48,9 +48,9 @@ class Answer:
 class Subject:
     """A mechanism or chain with its parameters, and how much work may be done on it."""
 
-    def __init__(self, loaded: Loaded, target: str, work: int) -> None:
+    def __init__(self, loaded: Loaded, target: Tree, work: int) -> None:
         """Find the declaration and give its parameters values."""
-        _, name, arguments = parsed_target(target)
+        name, arguments = target[1], target[2] if target[0] == "call" else []
         self.scope: Scope = loaded.scope
         given = {key: evaluate(value, {}, self.scope) for key, value in arguments}
         tree = self.scope.of("mechanism", name)
@@ -80,24 +80,29 @@ class Subject:
             return self.mechanism.are_neighbors(s, t)
         return self.chain is not None and frozenset((s, t)) in self.chain.pairs
 
-    def row(self, point: Point) -> Row:
-        """Return the distribution of what runs show; raises `NotCovered` where they go on."""
+    def row(self, point: Point, most: int | None = None, *, is_open: bool = False) -> Row:
+        """Return the distribution of what runs show; raises `NotCovered` where they go on.
+
+        They may if that `is_open`. With `most`, for chains, they are followed for so many outputs.
+        """
+        if most is not None and self.chain is not None:
+            return self._row_of_state(point, most)
         text = self.text_of(point)
         if text not in self._rows:
             if self.mechanism is not None:
                 found = self.runs.row(self.mechanism, point)
             else:
-                found = self._row_of_state(point)
-            if any(status == CUT for _, status in found):
-                raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
+                found = self._row_of_state(point, MOST_OUTPUTS)
             self._rows[text] = found
+        if not is_open and any(status == CUT for _, status in self._rows[text]):
+            raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
         return self._rows[text]
 
-    def _row_of_state(self, state: Point) -> Row:
+    def _row_of_state(self, state: Point, most: int) -> Row:
         assert self.chain is not None, "a subject is a mechanism or a chain"
         if not self.chain.observed:
             raise NotCovered("a chain without `observe`")
-        return self.chain.row(state, MOST_OUTPUTS)
+        return self.chain.row(state, most)
 
     def env(self, point: Point) -> Env:
         """Return the names that a formula may read at a point."""
@@ -107,29 +112,37 @@ class Subject:
 
 
 class Question:
-    """A claim about a subject, at some points and pairs of them."""
+    """A claim about a subject: at these points, of so many, and about these pairs."""
 
-    def __init__(self, subject: Subject, condition: Tree, seed: int) -> None:
-        """Choose the points; of very many, a sample."""
-        self.subject = subject
-        everything = subject.points()
-        self.selected = self._where(condition, everything)
-        n = len(everything)
+    def __init__(
+        self, subject: Subject, points: list[Point], pairs: list[tuple[Point, Point]]
+    ) -> None:
+        """Ask about all of the points."""
+        self.subject, self.selected, self.pairs = subject, points, pairs
+        self.n_points = len(points)
+
+    def choose(self, condition: Tree, seed: int) -> None:
+        """Keep the points where a condition holds, of very many a sample, and find their pairs."""
+        everything = self.selected
+        self.selected = self.where(condition, everything)
         self.n_points = len(self.selected)
-        self.is_sample = n * n > MOST_PAIRS
-        if self.is_sample:
+        if len(everything) * self.n_points > MOST_PAIRS:
             found = random.Random(seed).sample(range(self.n_points), min(N_SAMPLED, self.n_points))
             self.selected = [self.selected[k] for k in sorted(found)]
-        self.pairs: list[tuple[Point, Point]] = []
         met: set[frozenset[str]] = set()
         for s in self.selected:
             for t in everything:
-                ends = frozenset((subject.text_of(s), subject.text_of(t)))
-                if ends not in met and subject.are_neighbors(s, t):
+                if self.subject.are_neighbors(s, t):
+                    ends = frozenset((self.subject.text_of(s), self.subject.text_of(t)))
+                    self.pairs += [] if ends in met else [(s, t)]
                     met.add(ends)
-                    self.pairs.append((s, t))
 
-    def _where(self, condition: Tree, points: list[Point]) -> list[Point]:
+    @property
+    def is_sample(self) -> bool:
+        """Whether only some points are looked at."""
+        return len(self.selected) < self.n_points
+
+    def where(self, condition: Tree, points: list[Point]) -> list[Point]:
         """Return the points where a condition holds; a chain's `at` may name other states."""
         chain = self.subject.chain
         if condition is None:
@@ -196,7 +209,7 @@ class Question:
                     for s, t in self.both_ways()
                     if point in (s, t)
                 )
-        return self._holds_at(point, ("initial", None))(tree, env)
+        return self.holds_at(point, ("initial", None))(tree, env)
 
     def value(self, tree: Tree, env: Env) -> Value:
         """Return a number or budget of a claim."""
@@ -209,14 +222,16 @@ class Question:
         if self.subject.chain is not None:
             return self._chance_in_chain(self.subject.chain, f, point)
         total: Number = Fraction(0)
-        for (outputs, status), p in self.subject.row(point).items():
-            rest = progress(f, self._holds_at(point, ("initial", None)))
+        for (outputs, status), p in self.subject.row(point, is_open=True).items():
+            rest = progress(f, self.holds_at(point, ("initial", None)))
             for shown in outputs:
-                rest = progress(rest, self._holds_at(point, ("output", shown)))
-            total += p if forever(rest, self._holds_at(point, (status, None))) else 0
+                rest = progress(rest, self.holds_at(point, ("output", shown)))
+            if status == CUT and not isinstance(rest, bool):
+                raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
+            total += p if forever(rest, self.holds_at(point, (status, None))) else 0
         return total
 
-    def _holds_at(self, point: Point, letter: tuple[str, str | None]) -> Holds:
+    def holds_at(self, point: Point, letter: tuple[str, str | None]) -> Holds:
         """Return what decides atoms at the start, behind an output, or after the end."""
         kind, shown = letter
         value = None if shown is None else self.subject.runs.seen[shown]
@@ -318,9 +333,10 @@ def answer(
 
     A value that was computed is asked about as a comparison, `epsilon = ln 3`.
     """
-    subject = Subject(loaded, target, work)
+    subject = Subject(loaded, parsed_target(target), work)
     tree = parsed_claim(claim)
-    question = Question(subject, None if condition is None else parsed_claim(condition), len(claim))
+    question = Question(subject, subject.points(), [])
+    question.choose(None if condition is None else parsed_claim(condition), len(claim))
     match tree:
         case ("call", "dp", arguments):
             values = [question.value(value, {}) for _, value in arguments]

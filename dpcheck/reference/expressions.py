@@ -187,8 +187,8 @@ def budget_arithmetic(sign_: str, a: Value, b: Value) -> Value:
             return as_budget(a).plus(as_budget(b).times(Fraction(-1)))
         case "*":
             return a.times(rational(b)) if isinstance(a, Budget) else b.times(rational(a))
-        case "/" if isinstance(b, Fraction):
-            return a.times(1 / b)
+        case "/" if isinstance(b, int | Fraction):
+            return a.times(1 / Fraction(b))
         case "/":
             return ("quotient", as_budget(a), as_budget(b))
         case "div":
@@ -237,8 +237,8 @@ def compare(sign_: str, a: Value, b: Value) -> bool:
 
 def is_equal(a: Value, b: Value) -> bool:
     """Return whether two values are the same; those of different kinds are not."""
-    if isinstance(a, Budget) != isinstance(b, Budget) and {type(a), type(b)} <= {Budget, Fraction}:
-        return order(a, b) == 0
+    if isinstance(a, Budget) != isinstance(b, Budget):
+        return isinstance(a if isinstance(b, Budget) else b, int | Fraction) and order(a, b) == 0
     if isinstance(a, Budget) and isinstance(b, Budget):
         return order(a, b) == 0
     return bool(a == b)

@@ -139,6 +139,14 @@ class Exp:
         """Compare, decided."""
         return sign(self - other) >= 0
 
+    def decimal(self) -> float:
+        """Return the number for the eye."""
+        over, under = (
+            sum((c * exp_bounds(r, 256)[0] for r, c in terms.items()), _ZERO)
+            for terms in (self.over, self.under)
+        )
+        return float(over / under)
+
     __radd__, __rmul__ = __add__, __mul__
 
 

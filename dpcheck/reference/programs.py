@@ -34,6 +34,7 @@ from dpcheck.reference.values import (
     elements,
     integer,
     is_true,
+    kept,
 )
 
 ON, STOPPED, DIVERGED, CUT, BROKEN = "on", "stopped", "diverged", "cut", "broken"
@@ -108,8 +109,9 @@ class Mechanism:
         return is_true(evaluate(clause[0], {**self.parameters, **s, **primed}, self.scope))
 
     def text_of(self, inputs: Env) -> str:
-        """Write an input the way people see it: `q = [1, 0], t = 0`."""
-        return ", ".join(f"{name} = {as_text(value)}" for name, value in inputs.items()) or "start"
+        """Write an input the way people see it: `q = [1, 0], t = 0`, wherever arrays begin."""
+        plain = {k: Arr(1, v.items) if isinstance(v, Arr) else v for k, v in inputs.items()}
+        return ", ".join(f"{name} = {as_text(value)}" for name, value in plain.items()) or "start"
 
 
 class Runs:
@@ -129,6 +131,7 @@ class Runs:
         begun = frozenset(each[:k] for each in wanted for k in range(len(each) + 1))
         self.wanted: Prefixes | None = begun or None
         self.seen: dict[str, Value] = {}
+        self._called: dict[Any, tuple[Mechanism, Env]] = {}
         self._names: dict[int, tuple[Any, frozenset[str]]] = {}
 
     def row(self, mechanism: Mechanism, inputs: Env) -> Row:
@@ -171,8 +174,8 @@ class Runs:
 
     def frozen(self, env: Env, needed: frozenset[str]) -> Frozen:
         """Return an environment as something hashable, without what nobody reads any more."""
-        kept = ((name, value) for name, value in env.items() if name.split()[0] in needed)
-        return tuple(sorted(kept, key=lambda item: item[0]))
+        read = ((name, kept(env[name])) for name in env if name.split()[0] in needed)
+        return tuple(sorted(read, key=lambda item: item[0]))
 
     def statement(
         self, tree: Tree, env: Env, shown: tuple[str, ...], after: frozenset[str]
@@ -325,19 +328,30 @@ class Runs:
                         add(constant[head], key, p * q)
         return solved(silent, constant, shown)[start]
 
+    def law(self, drawn: Tree, env: Env) -> Law:
+        """Return what may be drawn next."""
+        return distribution(drawn, env, self.scope)
+
     def called(self, target: Tree, env: Env) -> tuple[Mechanism, Env]:
         """Return a mechanism that is called, and its inputs, which must lie in their sets."""
         _, name, arguments = target
         tree = self.scope.of("mechanism", name)
         if tree is None:
             raise NotCovered(f"running {name}")
-        given = {key: evaluate(value, env, self.scope) for key, value in arguments}
+        given = {key: kept(evaluate(value, env, self.scope)) for key, value in arguments}
+        key = name, tuple(given.items())
+        if key not in self._called:
+            self._called[key] = self._instance(tree, given)
+        return self._called[key]
+
+    def _instance(self, tree: Tree, given: Env) -> tuple[Mechanism, Env]:
+        """Return a mechanism with these parameters and inputs."""
         names = [part[1] for part in tree[3] if part[0] in ("input", "public")]
         parameters = {key: value for key, value in given.items() if key not in names}
         mechanism = Mechanism(tree, parameters, self.scope)
         inputs = {name: given[name] for name in names}
         if inputs not in mechanism.universe():
-            raise WrongProgram(f"{mechanism.text_of(inputs)} is no input of {name}")
+            raise WrongProgram(f"{mechanism.text_of(inputs)} is no input of {mechanism.name}")
         return mechanism, inputs
 
     def ran(self, target: Tree, env: Env, shown: tuple[str, ...]) -> Results:
@@ -357,8 +371,7 @@ class Runs:
         found: Results = {}
         is_call = drawn[0] in ("call", "name") and self.scope.of("mechanism", drawn[1]) is not None
         if not is_call:
-            law: Law = distribution(drawn, env, self.scope)
-            for value, p in law.items():
+            for value, p in self.law(drawn, env).items():
                 add(found, (shown, tuple(self.assigned(place, value, env).items()), ON), p)
             return found
         mechanism, inputs = self.called(

@@ -32,14 +32,14 @@ class Parser:
     def __init__(self, text: str) -> None:
         """Split the text."""
         self.tokens: list[tuple[str, str, int]] = []
-        place = 0
+        place, line = 0, 1
         while place < len(text):
             match = TOKEN.match(text, place)
             if match is None:
                 raise WrongProgram(f"no token: {text[place : place + 20]!r}")
             if match.lastgroup is not None:
-                line = len(re.findall(r"\r\n|\n|\r", text[:place])) + 1
                 self.tokens.append((match.lastgroup, match[match.lastgroup], line))
+            line += len(re.findall(r"\r\n|\n|\r", match[0]))
             place = match.end()
         self.tokens.append(("end", "", 0))
         self.at = 0
@@ -472,7 +472,7 @@ class Parser:
             self.need("(")
             return self.binder_or_call(text)
         if self.in_formula and self.takes("output"):
-            return ("name", "output", False)
+            return self.binder_or_call("output") if self.takes("(") else ("name", "output", False)
         name = self.name()
         if self.sees("(") and not self.is_pattern() and self.takes("("):
             return self.binder_or_call(name)

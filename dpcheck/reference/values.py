@@ -1,7 +1,7 @@
 """Values: plain Python data in which equality is the language's equality.
 
-`true` and `false` are symbols of their own (Python's `bool` would equal a number); arrays and sets
-carry their items in order.
+Numbers are fractions, `int` (see `kept`) and `Exp`; `true` and `false` are symbols of their own, as
+Python's `bool` would equal a number; arrays and sets carry their items in order.
 """
 
 from __future__ import annotations
@@ -82,6 +82,18 @@ def elements(value: Value) -> tuple[Value, ...]:
     return value.items
 
 
+def kept(value: Value) -> Value:
+    """Return an equal value whose hash is found fast: whole numbers as `int`."""
+    match value:
+        case Fraction():
+            return int(value) if value.denominator == 1 else value
+        case Arr():
+            return Arr(value.lo, tuple(map(kept, value.items)))
+        case tuple():
+            return tuple(map(kept, value))
+    return value
+
+
 def boolean(value: bool) -> Sym:
     """Return the language's `true` or `false`."""
     return TRUE if value else FALSE
@@ -96,21 +108,21 @@ def is_true(value: Value) -> bool:
 
 def number(value: Value) -> Number:
     """Return the value if it is a number."""
-    if not isinstance(value, Fraction | Exp):
+    if not isinstance(value, int | Fraction | Exp):
         raise WrongProgram(f"{as_text(value)} is no number")
-    return value
+    return Fraction(value) if isinstance(value, int) else value
 
 
 def rational(value: Value) -> Fraction:
     """Return the value if it is a rational number."""
-    if not isinstance(value, Fraction):
+    if not isinstance(value, int | Fraction):
         raise WrongProgram(f"{as_text(value)} is no rational number")
-    return value
+    return Fraction(value)
 
 
 def integer(value: Value) -> int:
     """Return the value as an integer if it is one."""
-    if not isinstance(value, Fraction) or value.denominator != 1:
+    if not isinstance(value, int | Fraction) or value.denominator != 1:
         raise WrongProgram(f"{as_text(value)} is no integer")
     return int(value)
 
@@ -130,7 +142,7 @@ def as_text(value: Value) -> str:
     ('(true, 3/4)', '"a b"')
     """
     match value:
-        case Fraction():
+        case int() | Fraction():
             return str(value)
         case Sym(name=name):
             is_plain = re.fullmatch(r"[^\W\d]\w*", name) and name not in QUOTED

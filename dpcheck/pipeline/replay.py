@@ -1,0 +1,96 @@
+"""Witnesses beside the model: what `verify` proves, derived again by the reference interpreter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.witnesses import (
+    ModelChanged,
+    ModelSaysOtherwise,
+    NotReplayed,
+    NoWitness,
+)
+from dpcheck.pipeline.files import os_reason
+from dpcheck.reference import Contradicted, Loaded, NotCovered, Replay, WrongProgram, load
+from dpcheck.reference.numbers import Exp, Number
+from dpcheck.report.evidence import Drawn, Replayed, Side
+from dpcheck.verify import verify
+
+CONFIDENCE = 0.95
+
+
+def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Replayed | Mistake:
+    """Return what a witness says, derived again from its model, or why it is not.
+
+    n_runs: draw so many runs of each side as well. models: those that were read before.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        return NoWitness(None, path, os_reason(error))
+    status, why = verify(text)
+    if status == 1:
+        return NoWitness(None, path, why.removeprefix("rejected: "))
+    fields = json.loads(text)
+    if status == 2:
+        return NotReplayed(None, path, f"it has no evidence, {fields['lacks']}")
+    claim = fields["claim"]
+    try:
+        key = json.dumps([claim["file"], fields.get("constants", [])])
+        if key not in models:
+            models[key] = _model(claim["file"], fields.get("constants", []))
+        changed = _changed(models[key].hashes, fields["sha256"])
+        if changed is not None:
+            return ModelChanged(None, path, changed)
+        replay = Replay(models[key], fields)
+        derived = replay.derived()
+        hits = replay.frequencies(n_runs, seed) if n_runs else [None] * len(derived.inputs)
+    except Contradicted as contradiction:
+        return ModelSaysOtherwise(None, path, str(contradiction))
+    except (NotCovered, WrongProgram) as reason:
+        return NotReplayed(None, path, str(reason))
+    except (OSError, ValueError) as error:
+        return NotReplayed(None, path, f"`{claim['file']}`: {os_reason(error)}")
+    except (KeyError, TypeError, IndexError):
+        return NoWitness(None, path, "fields are missing")
+    sides = tuple(
+        Side(text, *_amount(p), None if k is None else _drawn(k, n_runs))
+        for text, p, k in zip(derived.inputs, derived.chances, hits, strict=True)
+    )
+    return Replayed(path, f"{claim['target']}: {claim['text']}", _place(claim), sides)
+
+
+def _place(claim: dict[str, object]) -> str:
+    return f"{claim['file']}:{claim['line']}"
+
+
+def _model(file: str, definitions: Sequence[str]) -> Loaded:
+    """Read a model; its root is the working directory if that contains it, else its folder."""
+    path, here = Path(file).resolve(), Path.cwd().resolve()
+    return load(path, here if path.is_relative_to(here) else path.parent, definitions)
+
+
+def _changed(found: dict[str, str], written: dict[str, str]) -> str | None:
+    """Return a file that is not as it was."""
+    names = sorted(found.keys() | written.keys())
+    return next((name for name in names if found.get(name) != written.get(name)), None)
+
+
+def _amount(p: Number) -> tuple[str, float]:
+    """Return a chance as text, and as a decimal for the eye."""
+    if not isinstance(p, Exp):
+        return str(p), float(p)
+    return "a number with e", p.decimal()
+
+
+def _drawn(hits: int, runs: int) -> Drawn:
+    """Return the exact confidence interval of a chance (Clopper, Pearson, Biometrika 1934)."""
+    from scipy.special import betaincinv
+
+    tail = (1 - CONFIDENCE) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, runs - hits + 1, tail))
+    high = 1.0 if hits == runs else float(betaincinv(hits + 1, runs - hits, 1 - tail))
+    return Drawn(hits, runs, low, high)

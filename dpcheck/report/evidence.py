@@ -1,0 +1,54 @@
+"""What was derived again from the text of a model, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How often an event happened in drawn runs, and its exact confidence interval at 95 %."""
+
+    hits: int
+    runs: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An input with the chance of the event, exactly and as a decimal, and drawn runs."""
+
+    text: str
+    exact: str
+    decimal: float
+    drawn: Drawn | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A witness that is true of the model's text."""
+
+    path: str
+    claim: str
+    place: str
+    sides: tuple[Side, ...]
+
+
+def replay_lines(found: Replayed) -> Iterator[str]:
+    """Yield that a claim is violated, and the chance of the event from each side."""
+    yield f"{found.path}: {found.claim} is violated by the text of {found.place}"
+    for side in found.sides:
+        yield f"  {side.text}  {_chance(side)}"
+        if side.drawn is not None:
+            drawn = side.drawn
+            yield (
+                f"    drawn {drawn.hits:,} of {drawn.runs:,} = {drawn.hits / drawn.runs:.6g},"
+                f" 95 % confidence from {drawn.low:.6g} to {drawn.high:.6g}"
+            )
+
+
+def _chance(side: Side) -> str:
+    return f"{side.exact} ≈ {side.decimal:.7g}" if len(side.exact) < 60 else f"≈ {side.decimal:.7g}"

@@ -1,0 +1,164 @@
+"""The reference interpreter: it agrees with the engine, and derives witnesses from the text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from shutil import copytree
+
+import pytest
+
+from dpcheck.cli import run
+from dpcheck.reference import Contradicted, NotCovered, Replay, answer, load
+from dpcheck.reference.expressions import Scope
+from dpcheck.reference.numbers import Budget, Exp, excess_sign, sign
+from dpcheck.reference.programs import Mechanism, Runs
+from dpcheck.reference.syntax import parsed
+from dpcheck.reference.values import WrongProgram
+from tests.chains import built_chain, chain_rows, initial_pairs
+from tests.oracle.programs import Writer, program
+from tests.witness.test_witness import CLAIMS, MODEL
+
+ROOT = Path(__file__).parents[2]
+MOST = 6
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_rows_and_neighbors_of_random_programs_are_those_of_the_chain(seed):
+    text = program(Writer(Random(seed).randint))
+    scope = Scope([item for item in parsed(text) if item[0] != "question"], {})
+    mechanism = Mechanism(scope.of("mechanism", "m"), {}, scope)
+    inputs = mechanism.universe()
+    try:
+        rows = [Runs(scope, 20_000, MOST).row(mechanism, each) for each in inputs]
+    except (NotCovered, WrongProgram):
+        pytest.skip("a mistake in the program, or too long")
+    chain = built_chain(text, "m")
+    assert chain_rows(chain, MOST) == rows
+    assert initial_pairs(chain) == [
+        (i, j)
+        for i, s in enumerate(inputs)
+        for j, t in enumerate(inputs)
+        if i < j and mechanism.are_neighbors(s, t)
+    ]
+
+
+def test_numbers_with_e_are_compared_by_their_identities():
+    one = {Fraction(0): Fraction(1)}
+    e, root = Exp({Fraction(1): Fraction(1)}, one), Exp({Fraction(1, 2): Fraction(1)}, one)
+    assert root * root == e
+    assert (1 - e) / (1 - root) == 1 + root
+    assert sign(e * e - e - Fraction(467, 100)) == 1
+    assert excess_sign(e * 3, Fraction(3), Budget(Fraction(1))) == 0
+    logs = ((Fraction(2), Fraction(1, 2)),)
+    assert excess_sign(Fraction(141421356, 10**8), Fraction(1), Budget(Fraction(0), logs)) == -1
+    assert Budget(Fraction(0), ((Fraction(4), Fraction(1, 2)),)).exp() == 2
+
+
+BEYOND = {"endless: dp(ln 2)", "endless: P>=1 [ F stopped ]"}
+COVERED = [claim for claim in CLAIMS if not claim.startswith(("compose", "group"))]
+
+
+@pytest.mark.parametrize("claim", [each for each in COVERED if CLAIMS[each][0] != "nothing"])
+def test_answers_are_those_of_the_engine(tmp_path, claim):
+    model = tmp_path / "m.dpm"
+    model.write_text(MODEL, "utf-8")
+    target, text = claim.split(": ", 1)
+    if claim in BEYOND:
+        with pytest.raises(NotCovered):
+            answer(load(model, tmp_path), target, None, text)
+        return
+    found = answer(load(model, tmp_path), target, None, text)
+    assert found.holds == (CLAIMS[claim][0] == "holds"), found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a directory with the model, and the witnesses of its violated claims in `w`."""
+    place = tmp_path_factory.mktemp("made")
+    claims = [claim for claim, (says, _) in CLAIMS.items() if says == "violated"]
+    (place / "m.dpm").write_text(MODEL + "".join(f"refute {c}\n" for c in claims), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    return place
+
+
+@pytest.fixture
+def witnesses(made, tmp_path, monkeypatch, capsys):
+    """Return the witnesses, copied into the working directory."""
+    copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    return sorted((tmp_path / "w").iterdir())
+
+
+def test_every_violation_is_derived_again_from_the_text(witnesses, capsys):
+    assert run(["replay", *map(str, witnesses)]) == 0, capsys.readouterr()
+    shown = capsys.readouterr().out
+    assert shown.count("is violated by the text of m.dpm") == len(witnesses)
+
+
+def test_a_changed_model_is_no_model_of_the_witness(witnesses, tmp_path, capsys):
+    model = tmp_path / "m.dpm"
+    model.write_text(model.read_text("utf-8").replace("3/4", "4/5"), "utf-8")
+    assert run(["replay", str(witnesses[0])]) == 2
+    assert "DP051" in capsys.readouterr().err
+
+
+def signed(fields):
+    fields = {name: value for name, value in fields.items() if name != "digest"}
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return {**fields, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("ln", 0, 1), "3/2"),
+        (("sides", 0, "input"), "x = maybe"),
+        (("sides", 1, "input"), "x = pos"),
+        (("delta",), "1/97"),
+    ],
+)
+def test_a_forged_witness_that_verifies_is_contradicted_by_the_text(witnesses, path, value):
+    fields = json.loads(next(w for w in map(Path.read_text, witnesses) if 'dp(ln 2)"' in w))
+    *way, last = path
+    inner = fields
+    for key in way:
+        inner = inner[key]
+    inner[last] = value
+    replay = Replay(load(Path("m.dpm"), Path.cwd()), signed(fields))
+    with pytest.raises(Contradicted):
+        replay.derived()
+
+
+def test_rows_that_hide_an_edge_are_contradicted_by_the_text(witnesses, tmp_path, capsys):
+    fields = json.loads(next(w for w in map(Path.read_text, witnesses) if 'dp(ln 2)"' in w))
+    fields["rows"]["1"] = [[], fields["denominator"]]
+    fields["sides"][1]["probability"] = "0"
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(signed(fields)), "utf-8")
+    assert run(["verify", str(forged)]) == 0
+    assert run(["replay", str(forged)]) == 1
+    assert "DP053" in capsys.readouterr().err
+
+
+def test_frequencies_of_drawn_runs_are_near_the_exact_chance(witnesses, capsys):
+    survey = next(w for w in witnesses if 'dp(ln 2)"' in w.read_text("utf-8"))
+    assert run(["replay", str(survey), "--simulate", "500", "--seed", "1"]) == 0
+    first = capsys.readouterr().out
+    assert run(["replay", str(survey), "--simulate", "500", "--seed", "1"]) == 0
+    assert capsys.readouterr().out == first
+    assert "95 % confidence from 0." in first
+
+
+def test_evidence_that_a_claim_holds_is_not_derived_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.dpm").write_text(MODEL + "check survey: dp(ln 3)", "utf-8")
+    run(["check", "m.dpm", "-q", "--witness", "w"])
+    assert run(["replay", *map(str, (tmp_path / "w").iterdir())]) == 2
+    assert "DP052" in capsys.readouterr().err
