@@ -169,10 +169,10 @@ def _smallest(gaps: Sequence[Gap], cells: InputCells, formula: Private) -> Gap:
     ends = np.array([(gap.left, gap.right) for gap in gaps], np.int64)
     known = cells.places[ends].min(axis=1) >= 0 if cells.values else np.ones(len(gaps), np.bool_)
     chosen = np.flatnonzero(known) if known.any() else np.arange(len(gaps))
-    distances = cells.distances(ends[chosen]) if known.any() else ()
-    for column in distances[:2]:
-        chosen = chosen[column == column.min()]
-        distances = cells.distances(ends[chosen])
+    if known.any():
+        count, size, _ = cells.distances(ends[chosen])
+        least = np.lexsort((size, count))[0]
+        chosen = chosen[(count == count[least]) & (size == size[least])]
     factor, best = ExpFactor.of(formula.epsilon), gaps[int(chosen[0])]
     for k in chosen.tolist():
         if _event(gaps[k]).exceeds(_event(best), factor):

@@ -1,0 +1,92 @@
+"""What is said of violated formulas is true: budgets that would do, pairs, bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tests.explain.explaining import answers, exact, explained, random_rows, seeded, table_model
+
+NOISE = """
+mechanism m {
+  input x[1..2] in 0..2
+  adjacent linf(x, x') <= 1
+  y ~ geometric(sum(x), 1/2) clamped 0..4
+  output y
+}
+"""
+
+
+def test_of_several_pairs_the_one_that_changes_least_is_shown(tmp_path):
+    (found,) = explained(NOISE + "check m: D{ln 3/2} [ X output = 0 ]", tmp_path)
+    assert [each.name for each in found.neighbors.differences] == ["x[2]"]
+    # P(0) falls by half with each step of the sum, which four of the pairs leave as it is.
+    assert (found.others.n_violating, found.others.n_pairs) == (16, 20)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_budgets_that_would_do_do_and_no_less(seed, tmp_path):
+    rows = random_rows(seeded(seed), 3, 3)
+    text = table_model(rows, "D{1/10} [ X output = 0 ]")
+    found = explained(text, tmp_path)
+    chances = [row[0] for row in rows]
+    least = [p / q for p in chances for q in chances if q]
+    if max(chances) and not min(chances):
+        assert found[0].tight.epsilon.exact == "inf"
+    elif max(least, default=1) > Fraction(11, 10):
+        assert found[0].tight.epsilon.exp == str(max(least))
+        fits = text.replace("D{1/10}", f"D{{ln {found[0].tight.epsilon.exp}}}")
+        assert answers(fits, tmp_path)[0].is_ok
+
+
+def test_a_bound_of_probabilities_is_the_least_of_all_inputs(tmp_path):
+    rows = random_rows(seeded(3), 4, 3)
+    (found,) = explained(table_model(rows, "P>=99/100 [ X output = 0 ]"), tmp_path)
+    least = min(row[0] for row in rows)
+    assert str(found.tight.text) == f"holds up to P>={least}"
+    assert {run.is_inside for run in found.runs} <= {True, False}
+
+
+def test_factors_by_output_and_by_input_multiply_to_the_ratio(tmp_path):
+    text = """
+    mechanism m {
+      input q[1..2] in 0..2
+      adjacent linf(q, q') <= 1
+      t ~ geometric(1, 1/2) clamped 0..2
+      for i in 1..2 {
+        y ~ geometric(q[i], 1/2) clamped 0..2
+        if y >= t { output top } else { output bot }
+      }
+    }
+    check m: dp(1/10)
+    check m: dp(1/10, 1/50)
+    """
+    for found in explained(text, tmp_path):
+        ratio = exact(found.inequality.ratio)
+        product = Fraction(1)
+        for step in found.by_output:
+            product *= exact(step.factor)
+            assert exact(step.factor) == exact(step.left) / exact(step.right)
+        assert not found.by_output or len(found.event) > 1 or product == ratio
+        share = exact(found.run.share)
+        assert 0 < share <= 1
+        chances = [exact(step.left) for step in found.run.steps if step.left is not None]
+        assert chances
+
+
+def test_a_run_that_is_all_of_the_output_has_the_ratio_as_its_product(tmp_path):
+    text = """
+    mechanism m {
+      input x in 0..3
+      adjacent abs(x - x') <= 1
+      repeat 3 { y ~ geometric(x, 1/2) clamped 0..3; output y }
+    }
+    check m: dp(1/2)
+    """
+    (found,) = explained(text, tmp_path)
+    assert found.run.share.exact == "1"
+    product = Fraction(1)
+    for step in (*found.run.steps, *found.run.same):
+        product *= 1 if step.factor is None else exact(step.factor) ** step.times
+    assert product == exact(found.inequality.ratio)
