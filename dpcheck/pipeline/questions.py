@@ -172,6 +172,7 @@ def answered(
 
     try:
         limits.check_time("the work on this claim had not begun")
+        explored = explorations.explored(check, limits)  # to be counted if labels take too long
         ready = _ready(check, explorations, limits)
         explored = ready.explored
         outcome, shown = _outcome(ready, limits)

@@ -397,6 +397,7 @@ def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
 ):
     from dpcheck import cli, pipeline
     from dpcheck.cli import checking
+    from dpcheck.cli.checking import trusted_cache
     from dpcheck.cli.memory import available_memory
     from dpcheck.limits import run_limits
 
@@ -410,7 +411,8 @@ def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
     monkeypatch.setattr(checking, "_events", told)
     assert cli.run(["check", *way]) == 0
     defaults = run_limits(max_memory=available_memory())
-    assert seen == [(["good.dpm"], pipeline.Options(limits=defaults))]
+    kept = trusted_cache(["good.dpm"], None)
+    assert seen == [(["good.dpm"], pipeline.Options(limits=defaults, cache=kept))]
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["check", "--", "-a.dpm"]])
@@ -454,7 +456,7 @@ def test_a_verdict_imports_nothing_it_does_not_need(folder):
     program = (
         "import sys; from dpcheck.cli import run; run(['check', 'good.dpm']);"
         "heavy = {'scipy', 'networkx', 'sympy', 'rich', 'lark', 'jsonschema'};"
-        "heavy |= {'click', 'json', 'csv', 'difflib', 'dpcheck.solve'};"
+        "heavy |= {'click', 'tempfile', 'csv', 'difflib', 'dpcheck.solve'};"
         "sys.exit(sorted(heavy & set(sys.modules)) or 0)"
     )
     run = subprocess.run(

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.exact import Budget, compare, divide, exponential, number
@@ -143,11 +143,13 @@ def state_formulas(atoms):
 
 
 @given(state_formulas(CHAIN_ATOMS))
+@settings(max_examples=25)
 def test_a_formula_about_a_chain_reads_back_as_itself(formula):
     assert plain(read("chain", formula_text(formula))) == plain(formula)
 
 
 @given(state_formulas(MECHANISM_ATOMS))
+@settings(max_examples=25)
 def test_a_formula_about_a_mechanism_reads_back_as_itself(formula):
     assert plain(read("mechanism", formula_text(formula))) == plain(formula)
 

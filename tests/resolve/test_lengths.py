@@ -33,6 +33,6 @@ def test_what_may_not_be_run_is_not_counted():
 def test_loops_in_loops_are_tried_out_only_so_often(monkeypatch):
     monkeypatch.setattr(statements, "MAX_FORGOTTEN", 5_000)
     for body in ("y := 1 - y", ""):
-        loops = "repeat 2 { " * 60 + body + " }" * 60
+        loops = "repeat 2 { " * 30 + body + " }" * 30
         text = f"mechanism m {{ {INPUT} y := x {loops} output y }}\ncheck m: dp(1)"
         assert resolved(text).is_sound
