@@ -96,7 +96,7 @@ mechanism m {
 def _model(text: str, claims: str, **sizes: int) -> str:
     for name, size in sizes.items():
         text = text.replace(f" {name} ", f" {size} ")
-        for before in ("..", "- ", ", "):
+        for before in ("..", "- ", ", ", "^("):
             text = text.replace(f"{before}{name}", f"{before}{size}")
         text = text.replace(f"({name} div", f"({size} div")
     return text + claims
