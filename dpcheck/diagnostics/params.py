@@ -169,7 +169,7 @@ class IrrationalChange(Mistake):
     weight: str
     near: str
 
-    code: ClassVar[str] = "DP630"
+    code: ClassVar[str] = "DP634"
     title_text: ClassVar[str] = (
         "the weight {self.weight} is 0 at an irrational value of `{self.name}`, near {self.near}"
     )

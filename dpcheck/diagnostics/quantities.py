@@ -156,7 +156,10 @@ Right: mechanisms with `input x in 0..5` and `adjacent abs(x - x') <= 1`, both
 
 @dataclass(frozen=True)
 class NoExpectedValue(Mistake):
-    """Some run has no value of which `E` could be the mean; `shown` are its outputs."""
+    """Some run has no value of which `E` could be the mean.
+
+    `shown` are its outputs.
+    """
 
     start: str
     shown: tuple[str, ...]

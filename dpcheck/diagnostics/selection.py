@@ -29,9 +29,9 @@ Right: check survey at x = pos : P>=3/4 [ F Y ]
 
 @dataclass(frozen=True)
 class SeveralStates(Mistake):
-    """`P=?` or `E=?` (`word`) is asked where several states are possible.
+    """`P=?` or `E=?` is asked where several states are possible.
 
-    `states` lists them.
+    `word` is which of the two, and `states` lists them.
     `condition` picks the first of them, as one writes it after `at`, where that is known.
     """
 
