@@ -217,7 +217,7 @@ def aligned(left: ExpPolynomial, right: ExpPolynomial) -> tuple[fmpz_poly, fmpz_
 
     Raises `TooLarge` when the common unit is so small that a degree would exceed `MAX_DEGREE`.
     """
-    if left.unit == right.unit or right.is_constant:
+    if left.unit is right.unit or left.unit == right.unit or right.is_constant:
         return left.coefficients, right.coefficients, left.unit
     if left.is_constant:
         return left.coefficients, right.coefficients, right.unit

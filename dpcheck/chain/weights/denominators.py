@@ -54,7 +54,14 @@ class Scales:
             present = distinct(np.asarray(values, np.int64))
             codes = np.array([self.code(v) for v in present.tolist()], np.int64)
             return codes[np.searchsorted(present, values)]
-        return np.fromiter((self.code(v) for v in values), np.int64, len(values))
+        known: dict[int, int] = {}  # by identity: polynomials take long to hash, and are shared
+        found = []
+        for value in values.tolist():
+            code = known.get(id(value))
+            if code is None:
+                code = known[id(value)] = self.code(value)
+            found.append(code)
+        return np.array(found, np.int64)
 
     def weights(self, codes: IntArray) -> WeightArray:
         """Return the denominators [n] behind codes [n]."""
@@ -253,11 +260,32 @@ def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> Weig
         others = marked(are_others)
     elif left.dtype == np.int64:
         return multiplied(right, left, bound)
+    elif bound is None:
+        return _shared_products(left, right)
     else:
         return left * right
     product = as_objects(left).copy()
     product[others] = product[others] * as_objects(right)[others]
     return product
+
+
+def _shared_products(left: WeightArray, right: WeightArray) -> WeightArray:
+    """Return the elementwise products [n] of elements of ℤ[e^r], one object for equal factors.
+
+    Weights come from few distributions, so the same two objects meet again and again, and a
+    product takes fifty times as long as finding it again.
+    """
+    first, second = (np.fromiter(map(id, side), np.int64, len(side)) for side in (left, right))
+    order = np.lexsort((second, first))
+    is_new = np.ones(len(order), np.bool_)
+    a, b = first[order], second[order]
+    is_new[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
+    chosen = order[is_new]
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(is_new) - 1
+    products: WeightArray = left[chosen] * right[chosen]
+    found: WeightArray = products[group]
+    return found
 
 
 def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightArray:

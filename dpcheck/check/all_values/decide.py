@@ -15,6 +15,7 @@ import numpy as np
 from flint import fmpq, fmpz_poly
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, worst_sets
 from dpcheck.check.all_values.formulas import both, compared, either, where_true
 from dpcheck.check.all_values.pieces import Fraction, envelope
@@ -315,8 +316,9 @@ class _Events:
         for s, members in enumerate(self.rows.members):
             self.limits.check_time(f"the ratios of {s} sequences")
             codes = self.rows.index[s][self.seen.pairs]
-            both_ways = np.unique(np.concatenate([codes, codes[:, ::-1]]), axis=0)
-            for i, j in both_ways.tolist():
+            both_ways = np.concatenate([codes, codes[:, ::-1]])
+            for key in distinct(both_ways[:, 0] * len(members) + both_ways[:, 1]).tolist():
+                i, j = divmod(key, len(members))
                 p, q = members[i], members[j]
                 if p == ZERO or i == j:
                     continue

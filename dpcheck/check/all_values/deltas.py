@@ -14,6 +14,7 @@ import numpy as np
 from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.rows import ZERO, PolynomialRows, positive_fraction
 from dpcheck.exact import Number, Region, everywhere, joined, where_sign
 from dpcheck.exact.roots import Root, samples, sign_at
@@ -78,7 +79,8 @@ def worst_sets(
     different, which = np.unique(rows.index, axis=1, return_inverse=True)
     ends = which.reshape(-1)[np.concatenate([pairs, pairs[:, ::-1]])]
     found: dict[object, Sides] = {(): (ZERO, ZERO)}
-    for k, (i, j) in enumerate(np.unique(ends, axis=0).tolist()):
+    keys = distinct(ends[:, 0] * different.shape[1] + ends[:, 1])
+    for k, (i, j) in enumerate(divmod(key, different.shape[1]) for key in keys.tolist()):
         limits.check_time(f"the worst sets of {k} pairs")
         for sides in search.cells(different[:, i].tolist(), different[:, j].tolist()):
             key = tuple(sides[0].coeffs()), tuple(sides[1].coeffs())

@@ -1,8 +1,9 @@
 """Pure ε for all values at once: p <= e^ε q for every pair of neighbors and every sequence.
 
 With e^ε = F^(1/n) that is a polynomial F q^n - p^n >= 0 for t > 1. Descartes' rule is the sieve:
-shifted to y = t - 1 > 0, a polynomial without negative coefficients has no root, so one comparison
-of coefficient rows decides most of them at once. Only what is left has its roots isolated.
+shifted to y = t - 1, a polynomial without negative coefficients has no root t > 1, so one
+comparison of coefficient rows decides most of them at once; sums of coefficients often do before
+the shift. Only what is left has its roots isolated.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.rows import PolynomialRows, positive_fraction
 from dpcheck.exact import Line, Number, Region, everywhere, joined, where_sign
 from dpcheck.exact.roots import on_half_line
@@ -22,8 +24,13 @@ from dpcheck.limits import Limits
 BLOCK = 1 << 14
 """So many comparisons at a time are a few megabytes of coefficients."""
 
-INT64 = 2**62
-"""Coefficients below this are compared as int64: no difference of two is taken."""
+Rows = npt.NDArray[np.object_] | IntArray
+"""Coefficients, a row a polynomial; different sizes of numbers."""
+
+ROOT_AT_ONE = fmpz_poly([-1, 1])
+
+INT64_BITS = 62
+"""Sums of all coefficients of fewer bits are compared as int64: no difference is taken."""
 
 
 def where_exceeded(
@@ -74,43 +81,101 @@ def _undecided(
 
     `pairs` [n_pairs, 2] are sources.
     """
-    members = rows.members[sequence]
-    factor, root = growth
-    above, below = positive_fraction(factor, rows.line)
-    left = [below * p**root for p in members]
-    right = [above * p**root for p in members]
-    small, large = coefficient_rows([left, right], rows.line)
+    members, line = _without_common_roots(rows.members[sequence]), rows.line
+    (above, below), root = positive_fraction(growth[0], line), growth[1]
     codes = rows.index[sequence][pairs]
-    both = np.concatenate([codes, codes[:, ::-1]])
-    wanted = np.unique(both[:, 0] * len(members) + both[:, 1])
+    both_ways = np.concatenate([codes, codes[:, ::-1]])
+    keys = distinct(both_ways[:, 0] * len(members) + both_ways[:, 1])
+    wanted = np.stack(np.divmod(keys[keys != 0], len(members)), axis=1)  # 0 is 0 against 0
+    if root == 1 and _is_term(above) and _is_term(below):  # as at F = 1/alpha: before the shift
+        plain = _coefficients(members, max(p.degree() for p in members))
+        sides = _of_one_width(_times_term(plain, below), _times_term(plain, above))
+        sums = (_sums_from(side) for side in sides)
+        wanted = _not_clear(*sums, wanted, limits, or_equal=or_equal)
+    used, places = np.unique(wanted, return_inverse=True)
+    if not len(used):
+        return
+    left = [below * members[k] ** root for k in used.tolist()]
+    right = [above * members[k] ** root for k in used.tolist()]
+    degree = max(p.degree() for p in [*left, *right])
+    small, large = (
+        _coefficients([_moved(p, line) for p in side], degree) for side in (left, right)
+    )
+    open_pairs = _not_clear(small, large, places.reshape(-1, 2), limits, or_equal=or_equal)
+    for i, j in open_pairs.tolist():
+        yield right[j] - left[i]
+
+
+def _without_common_roots(members: Sequence[fmpz_poly]) -> Sequence[fmpz_poly]:
+    """Return polynomials without the powers of t - 1 that all have: they are positive for t > 1."""
+    while any(members) and all(p(1) == 0 for p in members):
+        members = [p // ROOT_AT_ONE for p in members]
+    return members
+
+
+def _not_clear(
+    small: Rows, large: Rows, wanted: IntArray, limits: Limits, *, or_equal: bool
+) -> IntArray:
+    """Return the pairs [n_left, 2] for which not every coefficient of q is at least that of p.
+
+    `wanted` [n_pairs, 2] are rows of `small` (p) and `large` (q). With `or_equal` one that is
+    clear has a greater coefficient, too, unless p is 0.
+    """
+    left = [wanted[:0]]
     for start in range(0, len(wanted), BLOCK):
         limits.check_time(f"{start} comparisons of one sequence")
-        p, q = np.divmod(wanted[start : start + BLOCK], len(members))
-        is_clear = (large[q] >= small[p]).all(axis=1)
+        block = wanted[start : start + BLOCK]
+        p, q = small[block[:, 0]], large[block[:, 1]]
+        is_clear = (q >= p).all(axis=1)
         if or_equal:
-            is_clear &= (large[q] != small[p]).any(axis=1) | (p == 0)
-        for i, j in zip(p[~is_clear].tolist(), q[~is_clear].tolist(), strict=True):
-            yield right[j] - left[i]
+            is_clear &= (q != p).any(axis=1)
+        left.append(block[~is_clear])
+    found: IntArray = np.concatenate(left)
+    return found
 
 
-def coefficient_rows(
-    groups: Sequence[Sequence[fmpz_poly]], line: Line
-) -> list[npt.NDArray[np.object_] | IntArray]:
-    """Return the coefficients of polynomials moved to y > 0, [n_polynomials, n_coefficients] each.
+def _is_term(polynomial: fmpz_poly) -> bool:
+    """Return whether a polynomial is c·t^k."""
+    return not polynomial.truncate(polynomial.degree())
 
-    All of one width; int64 where all fit.
+
+def _times_term(rows: Rows, term: fmpz_poly) -> Rows:
+    """Return coefficients [n_rows, n + k] of polynomials times c·t^k, from theirs [n_rows, n]."""
+    factor, degree = int(term[term.degree()]), term.degree()
+    moved: Rows = np.pad(
+        rows.astype(object) * factor if factor != 1 else rows, ((0, 0), (degree, 0))
+    )
+    return moved
+
+
+def _sums_from(rows: Rows) -> Rows:
+    """Return S_j = c_j + c_(j+1) + ... of rows of coefficients [n_rows, n].
+
+    Σ c_j t^j = S_0 + Σ S_j (t^j - t^(j-1)) (Abel), so no S_j < 0 means no negative value for t > 1.
     """
-    degree = max((p.degree() for group in groups for p in group), default=0)
-    moved = [[_moved(p, degree, line) for p in group] for group in groups]
-    size = max((abs(c) for group in moved for row in group for c in row), default=0)
-    kind = np.int64 if size < INT64 else object
-    return [np.array(group, kind).reshape(len(group), max(degree, 0) + 1) for group in moved]
+    sums: Rows = rows[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return sums
 
 
-def _moved(polynomial: fmpz_poly, degree: int, line: Line) -> list[int]:
-    """Return the coefficients on the half line, lowest first, as of a polynomial of a degree."""
-    if not polynomial:
-        return [0] * (max(degree, 0) + 1)
-    assert line.high is None, "the sieve compares polynomials shifted by the same map"
-    coefficients = [int(c) for c in on_half_line(polynomial, line.low, None).coeffs()]
-    return coefficients + [0] * (max(degree, 0) + 1 - len(coefficients))
+def _of_one_width(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+    """Return rows of coefficients [n_rows, n] with as many columns each."""
+    width = max(left.shape[1], right.shape[1])
+    found = [np.pad(side, ((0, 0), (0, width - side.shape[1]))) for side in (left, right)]
+    return found[0], found[1]
+
+
+def _coefficients(polynomials: Sequence[fmpz_poly], degree: int) -> Rows:
+    """Return the coefficients, lowest first, [n_polynomials, degree + 1]; int64 where all fit."""
+    width = max(degree, 0) + 1
+    n_bits = max((abs(p.height_bits()) for p in polynomials), default=0) + width.bit_length()
+    made: Rows = np.zeros((len(polynomials), width), np.int64 if n_bits < INT64_BITS else object)
+    for k, polynomial in enumerate(polynomials):
+        row = list(map(int, polynomial.coeffs()))
+        made[k, : len(row)] = row
+    return made
+
+
+def _moved(polynomial: fmpz_poly, line: Line) -> fmpz_poly:
+    """Return a polynomial as one of y > 0."""
+    assert line.high is None, "all are shifted by the same map"
+    return on_half_line(polynomial, line.low, None) if polynomial else polynomial

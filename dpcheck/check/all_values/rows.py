@@ -42,7 +42,10 @@ class PolynomialRows:
 
 def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> PolynomialRows:
     """Return the rows of a table on a line."""
-    denominators = [line.polynomial(d) for d in table.denominators]
+    places = _codes(table.denominators)
+    denominators = [
+        line.polynomial(d) for d in dict(zip(places, table.denominators, strict=True)).values()
+    ]
     common = _lcm(denominators)
     cofactors = [common // d for d in denominators]
     sign = constant_sign(common, line.low, line.high)
@@ -53,14 +56,15 @@ def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> Polynom
     numbers: list[dict[object, int]] = [{(): 0} for _ in range(table.n_sequences)]
     index = np.zeros((table.n_sequences, len(table.sources)), np.int64)
     known: dict[tuple[int, int], tuple[fmpz_poly, object]] = {}
-    same = _codes(table.denominators)
-    for i in range(len(table.sources)):
-        limits.check_time(f"{i} of {len(table.sources)} rows over one denominator")
-        for j in range(int(table.indptr[i]), int(table.indptr[i + 1])):
-            weight, s = table.weights[j], int(table.sequences[j])
-            place = (id(weight), same[i])
+    weights = table.weights.tolist()  # one object for each that is shared
+    starts, sequences = table.indptr.tolist(), table.sequences.tolist()
+    for i in range(len(places)):
+        limits.check_time(f"{i} of {len(places)} rows over one denominator")
+        for j in range(starts[i], starts[i + 1]):
+            weight, s = weights[j], sequences[j]
+            place = (weight if isinstance(weight, int) else id(weight), places[i])
             if place not in known:
-                made = line.polynomial(_whole(weight)) * cofactors[i]
+                made = line.polynomial(weight) * cofactors[places[i]]
                 known[place] = made, tuple(made.coeffs())
             polynomial, key = known[place]
             number = numbers[s].setdefault(key, len(members[s]))
@@ -75,14 +79,16 @@ def units_of(table: SequenceTable) -> Iterable[Whole]:
     return [*table.denominators, *(w for w in table.weights.tolist() if not isinstance(w, int))]
 
 
-def _whole(weight: object) -> Whole:
-    return weight if not isinstance(weight, np.integer) else int(weight)  # type: ignore[return-value]
-
-
 def _codes(values: Iterable[Whole]) -> list[int]:
-    """Return a number for each value, equal for equal ones."""
+    """Return a number for each value, equal for equal ones, in the order in which they come."""
     known: dict[Whole, int] = {}
-    return [known.setdefault(value, len(known)) for value in values]
+    same: dict[int, int] = {}  # by identity: polynomials take long to hash, and are shared
+    found = []
+    for value in values:
+        if id(value) not in same:
+            same[id(value)] = known.setdefault(value, len(known))
+        found.append(same[id(value)])
+    return found
 
 
 def _lcm(polynomials: Iterable[fmpz_poly]) -> fmpz_poly:
