@@ -90,8 +90,8 @@ def _undecided(
     if root == 1 and _is_term(above) and _is_term(below):  # as at F = 1/alpha: before the shift
         plain = _coefficients(members, max(p.degree() for p in members))
         sides = _of_one_width(_times_term(plain, below), _times_term(plain, above))
-        sums = (_sums_from(side) for side in sides)
-        wanted = _not_clear(*sums, wanted, limits, or_equal=or_equal)
+        small, large = (_sums_from(side) for side in sides)
+        wanted = _not_clear(small, large, wanted, limits, or_equal=or_equal)
     used, places = np.unique(wanted, return_inverse=True)
     if not len(used):
         return
@@ -142,10 +142,15 @@ def _is_term(polynomial: fmpz_poly) -> bool:
 def _times_term(rows: Rows, term: fmpz_poly) -> Rows:
     """Return coefficients [n_rows, n + k] of polynomials times c·t^k, from theirs [n_rows, n]."""
     factor, degree = int(term[term.degree()]), term.degree()
-    moved: Rows = np.pad(
-        rows.astype(object) * factor if factor != 1 else rows, ((0, 0), (degree, 0))
-    )
-    return moved
+    scaled: Rows = rows.astype(object) * factor if factor != 1 else rows
+    return _widened(scaled, degree, rows.shape[1] + degree)
+
+
+def _widened(rows: Rows, n_before: int, width: int) -> Rows:
+    """Return rows [n_rows, width] with so many zeros before them, and zeros after them."""
+    made: Rows = np.zeros((len(rows), width), object if rows.dtype == object else np.int64)
+    made[:, n_before : n_before + rows.shape[1]] = rows
+    return made
 
 
 def _sums_from(rows: Rows) -> Rows:
@@ -160,8 +165,7 @@ def _sums_from(rows: Rows) -> Rows:
 def _of_one_width(left: Rows, right: Rows) -> tuple[Rows, Rows]:
     """Return rows of coefficients [n_rows, n] with as many columns each."""
     width = max(left.shape[1], right.shape[1])
-    found = [np.pad(side, ((0, 0), (0, width - side.shape[1]))) for side in (left, right)]
-    return found[0], found[1]
+    return _widened(left, 0, width), _widened(right, 0, width)
 
 
 def _coefficients(polynomials: Sequence[fmpz_poly], degree: int) -> Rows:
