@@ -31,6 +31,7 @@ FOLDERS = {
     "secrets": "Secrets and what an adversary believes about the rest (Pufferfish)",
     "building_blocks": "Building blocks of a lecture",
     "local": "Local: people answer for themselves",
+    "all_values": "All values of a parameter",
     "noise": "Noise on a number",
     "selection": "Selection",
     "streams": "Streams",
@@ -123,6 +124,9 @@ def _claim_rows(results: Results) -> Iterable[str]:
 
 
 def _verdict(result: Mapping[str, Any]) -> str:
+    if "pieces" in result:
+        texts = dict.fromkeys(piece["exact"] for piece in result["pieces"])
+        return "; ".join(f"`{_cell(text)}`" for text in texts)
     if result["verdict"] == "value":
         return f"`{_cell(result['value']['exact'])}`"
     if result["kind"] == "refute" and result["verdict"] == "violated":
