@@ -29,6 +29,7 @@ FOLDERS = {
     "anonymity": "Introductory notes: anonymity and randomized response",
     "beliefs": "Notes on epsilon, delta and what an attacker learns",
     "secrets": "Secrets and what an adversary believes about the rest (Pufferfish)",
+    "analysts": "Analysts who adapt",
     "building_blocks": "Building blocks of a lecture",
     "local": "Local: people answer for themselves",
     "all_values": "All values of a parameter",

@@ -66,6 +66,7 @@ class Chain:
     `shows_every_step` tells that every transition shows an output or leads to a sink, as in the
     chain of a mechanism or after `contracted`; a self-loop outside the sinks then shows outputs
     forever, while in an explicit chain a run ends in an absorbing state.
+    offers: for codes that are an analyst's choices, what was offered, of how many.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
     (for formulas that read them); states that are no sinks have the same numbers in both.
     """
@@ -83,6 +84,7 @@ class Chain:
     state_text: Callable[[int], str]
     observation_text: Callable[[int], str]
     shows_every_step: bool = False
+    offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
     with_one_end: Chain | None = None
 
     @property

@@ -269,3 +269,63 @@ Right: prior others ~ binomial(3, 1/2)
     def help(self) -> str | None:
         """A distribution instead."""
         return f"write it as a distribution (`dist {self.name}(...) = {{value: weight, ...}}`)"
+
+
+@dataclass(frozen=True)
+class QueryOfSampled(Mistake):
+    """A `query` in a mechanism that is sampled by another."""
+
+    name: str
+
+    code: ClassVar[str] = "DP631"
+    title_text: ClassVar[str] = "nobody sees the query `{self.name}` of a mechanism that is sampled"
+    help_text: ClassVar[str] = "use `run` in place of `~`, so that its outputs are shown"
+    explanation: ClassVar[str] = """\
+An analyst chooses a `query` by what was output so far. The output of a mechanism that is sampled by
+`y ~ m(...)` is a value of its caller, which nobody has seen.
+
+Wrong: y ~ adaptive(x = x)
+Right: run adaptive(x = x)
+"""
+
+
+@dataclass(frozen=True)
+class QueryReadsPrivate(Mistake):
+    """The choices of a `query` depend on what the analyst does not know."""
+
+    name: str
+    variable: str
+
+    code: ClassVar[str] = "DP632"
+    title_text: ClassVar[str] = (
+        "the choices of `{self.name}` depend on `{self.variable}`, which the analyst does not know"
+    )
+    help_text: ClassVar[str] = "use constants, public inputs and earlier queries only"
+    explanation: ClassVar[str] = """\
+An analyst sees what may be chosen, so the set of a `query` may read parameters, public inputs of
+the mechanism and earlier queries. Anything else would show private data before an answer is given.
+
+Wrong: input x in 0..3   ...   query c in 0..x
+Right: input x in 0..3  public n in 0..3   ...   query c in 0..n
+"""
+
+
+@dataclass(frozen=True)
+class NotForStrategies(Mistake):
+    """A claim that is not decided for an analyst who adapts."""
+
+    what: str
+
+    code: ClassVar[str] = "DP633"
+    title_text: ClassVar[str] = "{self.what} is not decided for an analyst who adapts (`query`)"
+    help_text: ClassVar[str] = (
+        "ask for `dp`, `epsilon` or `delta`, or fix the queries: `public c[1..k] in S`"
+    )
+    explanation: ClassVar[str] = """\
+For a mechanism with a `query`, `dp`, `epsilon`, `epsilon(delta)` and `delta(epsilon)` are the worst
+over all strategies of the analyst. Probabilities, D and quantities of one distribution of outputs
+need a strategy; where queries are public inputs, they are decided for every fixed sequence.
+
+Wrong: check adaptive: P>=1/2 [ X output = top ]
+Right: check adaptive: dp(ln 2)
+"""

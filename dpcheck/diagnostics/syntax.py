@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.records import dataclass
@@ -166,40 +166,6 @@ Right: output "if"            check m: P>=1/2 [ X output = "R" ]
             kinds = "name, symbol or label `{}`" if self.in_formula else "symbol or label `{}`"
             return f'a {kinds.format(self.word)} is written `"{self.word}"` here'
         return "choose another name"
-
-
-_NOT_YET: Final = {
-    "query": (
-        "queries that an analyst chooses are",
-        "fix them beforehand: `public c in S` before the first statement",
-    ),
-}
-"""What a word is for, and what to write instead."""
-
-
-@dataclass(frozen=True)
-class ReservedWord(Mistake):
-    """A word of what the language cannot say yet."""
-
-    word: str
-
-    code: ClassVar[str] = "DP106"
-    explanation: ClassVar[str] = """\
-`query` is a word of what is not supported yet: an analyst's adaptive queries. It cannot be a name.
-
-Wrong: query c in 0..1
-Right: public c in 0..1
-"""
-
-    @property
-    def title(self) -> str:
-        """What is not supported."""
-        return f"{_NOT_YET[self.word][0]} not supported yet (`{self.word}`)"
-
-    @property
-    def help(self) -> str:
-        """What to write instead."""
-        return _NOT_YET[self.word][1]
 
 
 @dataclass(frozen=True)
@@ -616,4 +582,24 @@ before all statements. What the mechanism itself draws is noise: `x ~ dist` with
 
 Wrong: y ~ geometric(others, 1/2) clamped 0..3  prior others ~ binomial(3, 1/4)
 Right: prior others ~ binomial(3, 1/4)  y ~ geometric(others, 1/2) clamped 0..3
+"""
+
+
+@dataclass(frozen=True)
+class FixedQuery(Mistake):
+    """`query c in S fixed`."""
+
+    name: str
+
+    code: ClassVar[str] = "DP128"
+    title_text: ClassVar[str] = "`fixed` queries are written as a public input"
+    help_text: ClassVar[str] = (
+        "declare `public {self.name}[1..k] in S` for k rounds, and read `{self.name}[i]` in round i"
+    )
+    explanation: ClassVar[str] = """\
+An analyst whose queries do not depend on what was output has fixed them beforehand: they are a
+public input, one value a round. `query c in S` is an analyst who adapts to what was output.
+
+Wrong: query c in 0..2 fixed
+Right: public c[1..4] in 0..2
 """

@@ -23,8 +23,8 @@ from dpcheck.explore.tails.wide import Wide, wide_uses, with_numbers_revealed
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound, spoken
 from dpcheck.limits import Limits, too_large
+from dpcheck.model.offers import choice_of, shown_text
 from dpcheck.model.program import Mechanism
-from dpcheck.model.values import value_text
 from dpcheck.records import replace
 
 MAX_WINDOWS = 200
@@ -84,8 +84,9 @@ def mechanism_chain(
         stopped=n_visible,
         diverged=n_visible + 1 if diverges else None,
         state_text=_state_text(mechanism, inputs, raw.cuts, visible, table, tails),
-        observation_text=lambda code: value_text(table.value(int(codes[code]))),
+        observation_text=lambda code: shown_text(table.value(int(codes[code]))),
         shows_every_step=True,
+        offers=_offers(mechanism, codes, table),
     )
     shown = window if wide.revealing else None
     places = raw.places[visible]
@@ -155,6 +156,17 @@ def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:
     return codes, observation
 
 
+def _offers(
+    mechanism: Mechanism, codes: IntArray, table: ValueTable
+) -> dict[int, tuple[object, int]]:
+    """Return which of codes[n_codes] are an analyst's choices: of what, and of how many."""
+    if not mechanism.has_queries:
+        return {}
+    found = {i: choice_of(table.value(code)) for i, code in enumerate(codes.tolist())}
+    chosen = {i: choice[0] for i, choice in found.items() if choice is not None}
+    return {i: (offer, len(offer.choices.items)) for i, offer in chosen.items()}
+
+
 def _state_text(
     mechanism: Mechanism,
     inputs: Columns,
@@ -178,7 +190,7 @@ def _state_text(
                 continue
             codes = {name: int(column[row]) for name, column in states.columns.items()}
             values = {
-                name: value_text(table.value(code))
+                name: shown_text(table.value(code))
                 for name, code in codes.items()
                 if code != UNASSIGNED and not name.startswith(TAIL_STATE)
             }

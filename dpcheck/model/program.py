@@ -187,11 +187,12 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Show the value to the adversary, then go on."""
+    """Show the value to the adversary, then go on; `is_choice` if it is what an analyst chose."""
 
     value: Expr
     next: int
     span: Span
+    is_choice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +276,11 @@ class Mechanism:
     nodes: tuple[Node, ...]
     entry: int
     span: Span
+
+    @property
+    def has_queries(self) -> bool:
+        """Return whether an analyst chooses anything."""
+        return any(isinstance(node, Output) and node.is_choice for node in self.nodes)
 
 
 # --- explicit chains -----------------------------------------------------------------------

@@ -601,7 +601,16 @@ class Run:
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-Statement = Assign | Sample | Var | If | For | While | Repeat | Output | Stop | Break | Run
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`query name in choices`: the analyst chooses a value, seeing all outputs so far."""
+
+    name: Identifier
+    choices: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+Statement = Assign | Sample | Var | If | For | While | Repeat | Output | Stop | Break | Run | Query
 
 
 # --- mechanisms ------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ LISTS = ("items", "questions", "mechanism_items", "statements", "chain_items", "
 
 STATEMENT_WORDS = frozenset(
     {
-        *("VAR", "WHILE", "REPEAT", "RUN", "STOP", "BREAK", "OUTPUT", "IF", "FOR"),
+        *("VAR", "WHILE", "REPEAT", "RUN", "ASK", "STOP", "BREAK", "OUTPUT", "IF", "FOR"),
         *("INPUT", "PUBLIC", "ADJACENT", "STATE", "INIT", "OBSERVE", "PATTERN_OPEN"),
     }
 )

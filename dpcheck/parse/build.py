@@ -15,6 +15,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import (
     ArrayWithoutRange,
     BreakOutsideLoop,
+    FixedQuery,
     LatePrior,
     LogarithmOfQuotient,
     MalformedBinder,
@@ -441,6 +442,15 @@ class Builder:
     def run(self, span: Span, mechanism: Token, arguments: list[s.Argument]) -> s.Run:
         """`run mechanism(arguments)`."""
         return s.Run(self._identifier(mechanism), tuple(arguments), span=span)
+
+    def query(self, span: Span, name: Token, choices: s.Expression) -> s.Query:
+        """`query name in choices`."""
+        return s.Query(self._identifier(name), choices, span=span)
+
+    def fixed_query(self, span: Span, name: Token, choices: s.Expression, _: Token) -> s.Query:
+        """`query name in choices fixed`."""
+        self._report(FixedQuery(span, name.text))
+        return s.Query(self._identifier(name), choices, span=span)
 
     # --- explicit chains ---------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ TEXT_OF |= {"PATTERN_OPEN": "(", "BREAK": "break"}
 
 STATEMENT_STARTS = frozenset(
     {
-        *("VAR", "WHILE", "REPEAT", "RUN", "STOP", "BREAK", "OUTPUT", "IF", "FOR"),
+        *("VAR", "WHILE", "REPEAT", "RUN", "ASK", "STOP", "BREAK", "OUTPUT", "IF", "FOR"),
         "PATTERN_OPEN",
     }
 )
@@ -91,7 +91,9 @@ BRANCHING = {
 _NO_END = "ranges without an end are not supported yet: write the last number"
 
 HOMES = {
-    **dict.fromkeys(["VAR", "WHILE", "REPEAT", "RUN", "STOP", "OUTPUT"], "inside a mechanism"),
+    **dict.fromkeys(
+        ["VAR", "WHILE", "REPEAT", "RUN", "ASK", "STOP", "OUTPUT"], "inside a mechanism"
+    ),
     "BREAK": "inside a loop of a mechanism",
     **dict.fromkeys(["INPUT", "PUBLIC"], "at the level of the mechanism's braces"),
     **dict.fromkeys(["STATE", "INIT", "OBSERVE"], "at the level of a chain's braces"),

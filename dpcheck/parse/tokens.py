@@ -17,7 +17,6 @@ from dpcheck.diagnostics.syntax import (
     ForeignSpelling,
     MalformedNumber,
     NestedTooDeeply,
-    ReservedWord,
     SlashComment,
     StrayCharacters,
     UnclosedQuote,
@@ -61,12 +60,10 @@ ENDERS = frozenset(
 AFTER_BREAK = frozenset(
     {
         *("CLOSE_BRACE", "SEMICOLON", "NAME", END),
-        *("VAR", "IF", "FOR", "WHILE", "REPEAT", "OUTPUT", "RUN", "STOP"),
+        *("VAR", "IF", "FOR", "WHILE", "REPEAT", "OUTPUT", "RUN", "ASK", "STOP"),
     }
 )
 """Terminals before which `break` is a statement, and no name that is assigned or indexed."""
-
-RESERVED_WORDS = frozenset({"query"})
 
 POLICY_TOKENS = frozenset(policy.upper() for policy in POLICIES)
 """The kinds of tokens that are the words of policies."""
@@ -151,12 +148,8 @@ def _raw_tokens(source: SourceText, mistakes: list[Mistake]) -> Iterator[Token]:
         start, end = match.span()
         word = match.group()
         if kind == "NAME":
-            if word in RESERVED_WORDS:
-                mistakes.append(ReservedWord(Span(source, start, end), word))
-                yield Token(BAD, word, start, end)
-            else:
-                kind = "NAME" if word in OPERATOR_WORDS else words.get(word, "NAME")
-                yield Token(kind, word, start, end)
+            kind = "NAME" if word in OPERATOR_WORDS else words.get(word, "NAME")
+            yield Token(kind, word, start, end)
         elif kind == "OPERATOR":
             yield Token(operators[word], word, start, end)
         elif kind == "TAIL" and not match.group("TAIL"):
@@ -288,6 +281,8 @@ def _mark_contextual(tokens: list[Token]) -> None:
             case "NAME" if token.text == "break" and is_block and is_block[-1]:
                 if _is_statement(tokens, i):
                     tokens[i] = token._replace(type="BREAK")
+            case "NAME" if token.text == "fixed" and _ends_query(tokens, i):
+                tokens[i] = token._replace(type="FIXED")
             case "OPEN":
                 after_bound = previous == "NAME" and _ends_temporal_bound(tokens, i - 1)
                 is_call.append(previous == "NAME" and not after_bound)
@@ -323,6 +318,16 @@ def _is_statement(tokens: list[Token], i: int) -> bool:
     if before not in ENDERS and before not in ("OPEN_BRACE", "SEMICOLON"):
         return False
     return after in AFTER_BREAK or (after == "OPEN" and _is_pattern(tokens, i + 1))
+
+
+def _ends_query(tokens: list[Token], i: int) -> bool:
+    """Return whether the `fixed` at i ends a query: what it stands behind, and what follows."""
+    if tokens[i - 1].type not in ENDERS or tokens[i + 1].type in ("ASSIGN", "TILDE"):
+        return False
+    k = i - 1
+    while k >= 0 and tokens[k].type not in ("ASK", "ASSIGN", "TILDE", "OUTPUT", "SEMICOLON"):
+        k -= 1
+    return k >= 0 and tokens[k].type == "ASK"
 
 
 def _is_pattern(tokens: list[Token], i: int) -> bool:

@@ -101,6 +101,8 @@ def _witness(
 
     if check.for_all is not None:
         return lacking_text(heading.fields, "the claim is about all values of a `param`")
+    if chain.offers:
+        return lacking_text(heading.fields, "an analyst's strategy is no set of output sequences")
     known, fields = answer.outcome.all_values, heading.fields
     if known is not None:
         fields = {**fields, "value": f"{known.param} = {known.sample}"}

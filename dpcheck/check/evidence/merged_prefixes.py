@@ -519,14 +519,14 @@ class MergedEvidence:
 
     def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return p - E q, the largest over all events, pairs and directions."""
-        return self._best(_exceeding(factor), lambda a, b: a.exceeds(b, factor))
+        return self._best(exceeding(factor), lambda a, b: a.exceeds(b, factor))
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words, and sequences that carry much of it."""
         if factor is not None:
-            wanted = _exceeding(factor)
+            wanted = exceeding(factor)
         elif gap.q == 0:
-            wanted = _without_counterpart
+            wanted = without_counterpart
         else:
             ratio = divide(gap.p, gap.q)
             wanted = lambda p, q: q != 0 and number(p, q) == ratio  # noqa: E731
@@ -628,12 +628,12 @@ class MergedEvidence:
         return output_sequence(outputs, GOES_ON)
 
 
-def _exceeding(factor: ExpFactor) -> Wanted:
+def exceeding(factor: ExpFactor) -> Wanted:
     """Return whether p > E q."""
     return lambda p, q: excess_sign(_number(p), _number(q), factor.epsilon) > 0
 
 
-def _without_counterpart(p: Whole, q: Whole) -> bool:
+def without_counterpart(p: Whole, q: Whole) -> bool:
     """Return whether q is 0 and p is not."""
     return q == 0 and p != 0
 

@@ -25,7 +25,7 @@ from dpcheck.check.quantities.privacy import (
     undecided_sequences,
 )
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Beside, Coverage, Outcome, Vacuity
+from dpcheck.check.values.verdicts import Beside, Coverage, Outcome, Vacuity, Violated
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass, replace
 
@@ -150,7 +150,22 @@ def _decided_completely(question: _Question, n_initial: int) -> Outcome:
         Coverage(n_initial, len(question.seen.pairs), evidence.n_sequences),
         _vacuity(evidence, len(question.seen.pairs)),
         decision.value,
+        _strategy(decision, evidence),
     )
+
+
+def _strategy(decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:
+    """Return what the worst analyst asks, where one adapts and the decision shows an event."""
+    from dpcheck.check.evidence.strategies import StrategyEvidence
+
+    shown = decision.shown
+    if not isinstance(evidence, StrategyEvidence) or shown is None or shown.gap is None:
+        return ()
+    situations = evidence.strategy(shown.gap, shown.factor)
+    asked = [
+        f"{f'after {sequence}: ' if sequence else ''}{choice}" for sequence, choice in situations
+    ]
+    return (Beside(f"the strategy: {'; '.join(asked)}"),)
 
 
 def evidence_against(
@@ -181,7 +196,11 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
     found = next((made for asked, made in known if np.array_equal(asked, pairs)), None)
     if found is None:
         entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
-        table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
+        table = (
+            None
+            if chain.offers
+            else sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
+        )
         if table is None:
             from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 
@@ -192,9 +211,18 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
         known.append((pairs, found))
     if isinstance(found, PairedRows):
         return TableEvidence(found, chain.observation_text, limits)
-    from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+    return _merged_evidence(seen, found)
 
-    return MergedEvidence(found, chain.observation_text, limits)
+
+def _merged_evidence(seen: SeenPairs, graph: MergedPrefixes) -> MergedEvidence:
+    """Return what merged prefixes say, to an analyst who adapts if there are choices."""
+    from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+    from dpcheck.check.evidence.strategies import StrategyEvidence
+
+    chain = seen.chain
+    if chain.offers:
+        return StrategyEvidence(graph, chain.observation_text, seen.limits, offers=chain.offers)
+    return MergedEvidence(graph, chain.observation_text, seen.limits)
 
 
 def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
@@ -217,7 +245,7 @@ def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
     of them differ in what they say about the pair.
     """
     chain, depth = seen.chain, 1
-    while depth <= _MAX_DEPTH:
+    while depth <= _MAX_DEPTH and not chain.offers:
         table = sequence_table(
             *(chain, seen.sources),
             limits=seen.limits,
@@ -234,10 +262,8 @@ def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
 
 def _merged_prefixes(seen: SeenPairs, depth: int) -> Iterator[tuple[int, Evidence]]:
     """Yield merged evidence, from a number of outputs on, until the graph becomes too large."""
-    from dpcheck.check.evidence.merged_prefixes import MergedEvidence
-
     while depth <= _MAX_MERGED_DEPTH and (graph := _prefix_graph(seen, depth)) is not None:
-        yield depth, MergedEvidence(graph, seen.chain.observation_text, seen.limits)
+        yield depth, _merged_evidence(seen, graph)
         depth *= 2
 
 
@@ -291,7 +317,7 @@ def _decision(question: _Question, evidence: Evidence, *, is_complete: bool) -> 
     """Return what evidence says about the claim of a question."""
     setting = Setting(evidence, len(question.seen.pairs), question.seen.names, is_complete)
     decision = decide_event_claim(question.claim, setting)
-    shown = decision.shown
+    shown = decision.shown if isinstance(decision.verdict, Violated) else None
     if shown is not None and shown.gap is not None and isinstance(evidence, TableEvidence):
         _certify(question, evidence, shown.gap, shown.factor)
     return decision

@@ -122,8 +122,8 @@ class Found:
 class Decision:
     """A verdict (None: this evidence does not decide) and the value found on the way.
 
-    `at_least` bounds a value that stayed unknown; `shown` is the event behind a violation, to be
-    certified.
+    `at_least` bounds a value that stayed unknown; `shown` is the event behind a value or a
+    violation, which is certified.
     """
 
     verdict: Verdict | None
@@ -151,7 +151,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
             found = _quantity(claim.quantity, setting.evidence)
             amount = quantity_amount(found.value)
             if setting.is_complete or _is_greatest(found.value, claim.quantity):
-                return Decision(Value(amount, found.value), amount)
+                return Decision(Value(amount, found.value), amount, shown=found)
             return Decision(None, None, amount)
         case QuantityClaim():
             return _decide_comparison(claim, setting)

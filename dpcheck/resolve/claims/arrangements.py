@@ -13,10 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from dpcheck.diagnostics.claims import NothingObserved
+from dpcheck.diagnostics.composition import NotForStrategies
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
 from dpcheck.exact import exact_text
 from dpcheck.logic.claims import (
     Claim,
+    FormulaClaim,
     LossQuantity,
     LossTable,
     PrivacyClaim,
@@ -26,8 +28,9 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
+from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
-from dpcheck.model.program import ExplicitChain, Part
+from dpcheck.model.program import ExplicitChain, Mechanism, Part
 from dpcheck.records import dataclass
 from dpcheck.resolve.claims.formulas import Reader
 from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
@@ -182,10 +185,16 @@ def arranged_text(tree: Arranged, leaf_texts: Sequence[str]) -> str:
 def is_askable(
     claim: Claim, parts: Sequence[Part], reader: Reader, question: surface.Question
 ) -> bool:
-    """Return whether a claim makes sense for an arrangement; else report why not."""
+    """Return whether a claim makes sense for a target or an arrangement; else report why not."""
+    span = question.claim.span
+    targets = [part.target for part in parts] or [reader.target]
+    if any(isinstance(target, Mechanism) and target.has_queries for target in targets):
+        what = _without_strategy(claim, parts)
+        if what is not None:
+            reader.scope.report(NotForStrategies(span, what))
+            return False
     if not parts:
         return True
-    span = question.claim.span
     is_composed = len(parts) > 1 or parts[0].times > 1
     if not is_composed and reader.collected.needs_later_neighbors:
         reader.scope.report(NotOfArrangement(span, "a nested D", "group"))
@@ -200,6 +209,27 @@ def is_askable(
             reader.scope.report(NothingObserved(span, chain.title, "compose", chain.span))
             return False
     return True
+
+
+def _without_strategy(claim: Claim, parts: Sequence[Part]) -> str | None:
+    """Return what of a claim means nothing where an analyst adapts; None if nothing."""
+    if len(parts) > 1 or any(part.times > 1 for part in parts):
+        return "a composition"
+    match claim:
+        case PrivacyClaim() | FormulaClaim(formula=Truth()):
+            return None
+        case (
+            QuantityClaim(quantity=TightEpsilon() | TightDelta())
+            | QuantityValue(quantity=TightEpsilon() | TightDelta())
+            | QuantityComparison(
+                left=TightEpsilon() | TightDelta(), right=TightEpsilon() | TightDelta()
+            )
+        ):
+            return None
+        case FormulaClaim():
+            return "a formula"
+        case _:
+            return "this quantity"
 
 
 def _is_about_losses(claim: Claim) -> bool:

@@ -48,6 +48,9 @@ class _Found:
                 if value is not None:
                     self.visit(value, bound, in_declaration=False)
                 return
+            case surface.Query(choices=choices):
+                self.visit(choices, bound, in_declaration=True)
+                return
             case surface.SetLiteral(items=items) if in_declaration:
                 for item in items:
                     self.whole(item, bound | self.constants)

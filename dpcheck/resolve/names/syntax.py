@@ -42,7 +42,7 @@ def assigned_names(body: tuple[surface.Statement, ...]) -> tuple[str, ...]:
         match statement:
             case surface.Assign(place=place) | surface.Sample(place=place):
                 found.update((identifier.name, None) for identifier in place_names(place))
-            case surface.Var(name=identifier):
+            case surface.Var(name=identifier) | surface.Query(name=identifier):
                 found[identifier.name] = None
     return tuple(found)
 

@@ -21,6 +21,8 @@ from dpcheck.diagnostics.composition import (
     MissingArgument,
     NeverExactlyOnce,
     PriorOfMechanism,
+    QueryOfSampled,
+    QueryReadsPrivate,
 )
 from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned, UnknownTarget
@@ -31,7 +33,8 @@ from dpcheck.diagnostics.structure import (
     UnequalLengths,
 )
 from dpcheck.model import program, surface
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var, reads
+from dpcheck.model.offers import offer_symbol
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import (
@@ -153,8 +156,8 @@ def mechanism_steps(
 class _Walk:
     """The state of one walk: locals, and those that may be unassigned (None: nothing gets here).
 
-    `left` has, for each loop around, what may be unassigned where `break` leaves it; `doubted` are
-    the locals that are read where they may be.
+    `asked` are the variables that an analyst has chosen; `left` has, for each loop around, what may
+    be unassigned where `break` leaves it; `doubted` are the locals that are read where they may be.
     """
 
     def __init__(
@@ -177,6 +180,7 @@ class _Walk:
         self.missing: dict[str, Turns] | None = dict.fromkeys(locals_, ())
         self.left: list[list[dict[str, Turns]]] = []
         self.doubted: dict[str, None] = {}
+        self.asked: set[str] = set()
         self.scope = scope.bound_all({name: Local(self) for name in locals_})
 
     # --- locals ----------------------------------------------------------------------------
@@ -272,6 +276,8 @@ class _Walk:
                     if self.captured
                     else plain(partial(program.Output, shown, span=span))
                 ]
+            case surface.Query():
+                return self.query(statement, scope)
             case surface.Stop():
                 self.missing = None
                 return [graph.STOP]
@@ -285,6 +291,40 @@ class _Walk:
                 body = self.called(name, arguments, scope, span, captured=self.captured)
                 return [] if body is None else [*body[0], graph.call(body[1])]
         assert_never(statement)
+
+    def query(self, statement: surface.Query, scope: Scope) -> list[Step]:
+        """Return `query c in S` as a draw of c from S that is shown with what was offered.
+
+        The analyst's strategy decides between the draws: see `check.evidence.strategies`.
+        """
+        name, span = statement.name, statement.span
+        choices = expression(statement.choices, scope)
+        if not self.assignable(name, scope):
+            return []
+        if self.captured:
+            scope.report(QueryOfSampled(span, name.name))
+        private = self.private_reads(choices)
+        if private:
+            scope.report(QueryReadsPrivate(statement.choices.span, name.name, private))
+        self.assigned(name.name)
+        variable = self.scalar(name.name).variable
+        self.asked.add(variable)
+        uniform = program.Parametric("uniform", (choices,), None, statement.choices.span)
+        marked = Const(offer_symbol(name.name), span)
+        shown = Apply("tuple", (marked, choices, Var(variable, span)), span)
+        draw = partial(program.Sample, variable, uniform, None, span=span)
+        return [plain(draw), plain(partial(program.Output, shown, span=span, is_choice=True))]
+
+    def private_reads(self, choices: Expr) -> str:
+        """Return a variable that the choices read and the analyst does not know; "" if none."""
+        known = set(self.asked)
+        if not self.prefix:
+            for shape in input_shapes(self.mechanism, self.scope)[0]:
+                if shape.declared.is_public and shape.indices is not None:
+                    known.update(cell_names(shape.name, shape.indices))
+                elif shape.declared.is_public:
+                    known.add(shape.name)
+        return next((name for name in reads(choices) if name not in known), "")
 
     def choice(
         self,

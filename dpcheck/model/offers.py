@@ -1,0 +1,43 @@
+"""Queries that an analyst chooses, as outputs: what was offered, and what was chosen.
+
+A `query c in S` draws c uniformly from S and shows (offer, S, c), where the offer is a symbol that
+no text can spell (files with NUL are refused). So no output of the user's is taken for a choice.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dpcheck.model.values import SetValue, Symbol, Value, value_text
+
+_MARK = "\0query "
+
+
+class Offer(NamedTuple):
+    """What an analyst may choose from."""
+
+    name: str
+    choices: SetValue
+
+
+def offer_symbol(name: str) -> Symbol:
+    """Return the symbol of a query's offers."""
+    return Symbol(_MARK + name)
+
+
+def choice_of(value: Value) -> tuple[Offer, Value] | None:
+    """Return what was offered and chosen, if a value shown is a choice."""
+    match value:
+        case (Symbol(name=mark), SetValue() as choices, chosen) if mark.startswith(_MARK):
+            return Offer(mark.removeprefix(_MARK), choices), chosen
+    return None
+
+
+def shown_text(value: Value) -> str:
+    """Return the text of what a state shows.
+
+    >>> shown_text((offer_symbol("c"), SetValue(range(3)), 1)), shown_text((1, 2))
+    ('c = 1', '(1, 2)')
+    """
+    choice = choice_of(value)
+    return value_text(value) if choice is None else f"{choice[0].name} = {value_text(choice[1])}"

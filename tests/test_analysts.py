@@ -1,0 +1,153 @@
+"""Analysts who adapt, against every deterministic strategy, written out as public inputs."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import dpcheck
+from tests.checking import check_text, error_codes, verdicts
+
+ADAPTIVE = """
+  query c in 0..2
+  {round}
+  query d in 0..{last}
+  {next}
+}}
+"""
+WRITTEN_OUT = """
+  c := first
+  {round}
+  d := if shown = 0 then after_0 else after_1
+  {next}
+}}
+"""
+
+
+def two_rounds(seed):
+    """Return two rounds of questions about x, in which the second answer may remember the first."""
+    choose = Random(seed)
+
+    def answer(query, variable):
+        weights = [f"{choose.randrange(1, 8)}/8" for _ in range(6)]
+        chance = " else ".join(
+            f"if {query} = {q} & x = {x} then {weights[2 * q + x]}"
+            for q in range(3)
+            for x in range(2)
+        )
+        return f"{variable} ~ bernoulli({chance} else 1/2)"
+
+    first = f"{answer('c', 'b')}  shown := if b then 1 else 0  output shown"
+    kept = choose.choice(["", "if b { x2 ~ bernoulli(1/3) output (again, x2) stop }"])
+    return {
+        "round": f"hidden ~ bernoulli(1/3)  {first}",
+        "next": f"{kept} {answer('d', 'e')} output if hidden then e else !e",
+        "last": choose.choice([1, 2]),
+    }
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_worst_of_all_strategies(seed):
+    rounds = two_rounds(seed)
+    head = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
+    public = f"  public first in 0..2\n  public after_0 in 0..{rounds['last']}\n"
+    public += f"  public after_1 in 0..{rounds['last']}\n"
+    adaptive = dpcheck.loads(head + ADAPTIVE.format(**rounds)).target("m")
+    fixed = dpcheck.loads(head + public + WRITTEN_OUT.format(**rounds)).target("m")
+    assert adaptive.epsilon().exact == fixed.epsilon().exact
+    for budget in ("0", "1/10", "ln 2", "ln 7"):
+        assert adaptive.delta(budget).exact == fixed.delta(budget).exact
+    assert adaptive.epsilon("1/20").exact == fixed.epsilon("1/20").exact
+
+
+RESPONSES = """
+mechanism rr(k = 2) {
+  input x in 0..1
+  adjacent all
+  for i in 1..k {
+    query c in {low, high, gamble}
+    b ~ bernoulli(if c = low then 3/5 else if c = high then 3/4 else 1/10)
+    if c = gamble { if b { output (bit, x) } else { output none } }
+    else { output if b then x else 1 - x }
+  }
+}
+"""
+
+
+def test_delta_is_worse_than_for_every_fixed_sequence():
+    claims = "check rr: delta(ln 2) = 37/80\ncheck rr(k = 4): delta(ln 9) = 1651/4000\n"
+    assert verdicts(check_text(RESPONSES + claims)) == ["holds", "holds"]
+    public = RESPONSES.replace("adjacent", "public q[1..k] in {low, high, gamble}  adjacent")
+    fixed = public.replace("query c in {low, high, gamble}", "c := q[i]")
+    assert verdicts(check_text(fixed + "check rr: delta(ln 2) = 7/16\n")) == ["holds"]
+
+
+def test_a_branch_tells_that_a_query_was_made():
+    """A query on one branch only is seen: outputs of the other and its choices do not mix."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  b ~ bernoulli(if x = 0 then 1/4 else 3/4)
+  if b { query c in 0..1  output if c = 0 then x else 0 } else { output none }
+}
+check m: delta(0) = 3/4
+check m: delta(ln 3) = 3/4
+"""
+    # Asked 0, x = 1 shows 1 with 3/4, and x = 0 never does.
+    assert verdicts(check_text(text)) == ["holds", "holds"]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("query c in 0..1 fixed  output c", "DP128"),
+        ("query c in 0..x  output c", "DP632"),
+        ("y ~ bernoulli(1/2)  query c in {0, if y then 1 else 2}  output c", "DP632"),
+    ],
+)
+def test_what_is_no_query(line, code):
+    text = f"mechanism m {{ input x in 0..1 adjacent all {line} }}\ncheck m: dp(0)"
+    assert code in error_codes(check_text(text))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["P>=1/2 [ X output = 0 ]", "D{1} [ X output = 0 ]", "renyi(2) <= 1", "E<=1 [ output ]"],
+)
+def test_what_needs_a_strategy_is_a_mistake(claim):
+    text = RESPONSES + f"check rr: {claim}"
+    assert error_codes(check_text(text)) == ["DP633"]
+    assert error_codes(check_text(RESPONSES + "check compose(rr, 2): dp(1)")) == ["DP633"]
+
+
+def test_a_query_may_read_public_inputs_and_earlier_queries():
+    text = """
+mechanism m {
+  input x in 0..1
+  public n in 1..2
+  adjacent all
+  query c in 0..n
+  query d in {c, c + 1}
+  y ~ bernoulli(if d = 3 then (1 + x)/3 else 1/2)
+  output y
+}
+check m at n = 1 : epsilon = 0
+check m at n = 2 : epsilon = ln 2
+"""
+    assert verdicts(check_text(text)) == ["holds", "holds"]
+
+
+def test_a_name_fixed_is_no_word_elsewhere():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  query c in 0..1
+  fixed := c
+  output fixed
+}
+check m: dp(0)
+"""
+    assert verdicts(check_text(text)) == ["holds"]
