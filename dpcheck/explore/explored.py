@@ -20,6 +20,7 @@ from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Expr
+from dpcheck.model.values import value_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
@@ -190,15 +191,14 @@ def _readable(
 
 def with_less_told(explored: Explored, chain: Chain, *, keeps_far: bool) -> Chain:
     """Return the chain where an adversary is told less of shown numbers beyond the window."""
-    told = less_told(explored.shown, explored.table, keeps_far=keeps_far)
-    observation = np.where(chain.observation < 0, -1, told[chain.observation])
-    texts: dict[int, int] = {}
-    for code, kind in enumerate(told.tolist()):
-        texts.setdefault(kind, code)
+    table = explored.table
+    told = less_told(explored.shown, table, keeps_far=keeps_far)
+    codes, kinds = np.unique(told, return_inverse=True)
+    observation = np.where(chain.observation < 0, -1, kinds[chain.observation])
     return replace(
         chain,
         observation=observation,
-        observation_text=lambda code: chain.observation_text(texts[int(code)]),
+        observation_text=lambda code: value_text(table.value(int(codes[code]))),
     )
 
 

@@ -236,6 +236,23 @@ check m: delta(0) = 1/3
     assert verdicts(report) == ["holds", "holds", "violated", "holds"]
 
 
+def test_an_event_of_all_values_beyond_the_window_is_written_as_one():
+    claims = "check noisy_argmax: D{ln 2} [ X output = 3 ]\ncheck m: delta(ln(3/2)) <= 1/100"
+    text = """
+mechanism m {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded
+  b ~ geometric(q[2], 1/2) unbounded
+  output max(a, b, 2)
+}
+"""
+    first, second = check_text(ARGMAX + text + claims)["results"]
+    assert first["verdict"] == second["verdict"] == "violated"
+    assert second["counterexample"]["event"] == ["> 2"]
+    assert second["counterexample"]["ratio"] == "28/17"
+
+
 def test_states_tell_what_is_known_beyond_the_window():
     texts = dpcheck.loads(SPARSE).target("svt", n=3).chain()
     found = {texts.state_text(s) for s in range(texts.n_reported_states)}

@@ -58,17 +58,17 @@ def with_integers(
 
 
 def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> IntArray:
-    """Return for each value that is observed, [n_values], the number of what is told of it.
+    """Return for each value that is observed, [n_values], the code of what is told of it.
 
     Of a number beyond the window only that is told; with `keeps_far`, also whether it is far away.
     """
 
     def told(value: Beyond) -> Beyond:
-        is_far = keeps_far and value.level == 1
-        return replace(value, level=1 if is_far or not keeps_far else value.n_kinds)
+        if not keeps_far:
+            return replace(value, level=1, n_kinds=1)
+        return value if value.level == 1 else replace(value, level=value.n_kinds)
 
-    found = [table.code(_changed(table.value(code), told)) for code in codes.tolist()]
-    return np.unique(np.array(found, np.int64), return_inverse=True)[1]
+    return table.codes(_changed(table.value(code), told) for code in codes.tolist())
 
 
 def _as_integer(value: Beyond) -> int:
