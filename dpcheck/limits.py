@@ -143,7 +143,7 @@ class RunLimits:
         """Return the limits of a claim, or of reading a file, that begins now.
 
         >>> RunLimits(timeout=9, total_timeout=3, deadline=0).of_a_claim()
-        Limits(max_states=10000000, deadline=0, timeout=3, is_of_run=True)
+        Limits(max_states=10000000, deadline=0, timeout=3, is_of_run=True, cpu_deadline=None)
         """
         own = None if self.timeout is None else time.monotonic() + self.timeout
         if self.deadline is not None and (own is None or self.deadline < own):

@@ -148,9 +148,9 @@ def trusted_cache(paths: Sequence[str], named: str | None) -> Path | None:
         if named is not None:
             return directory
         checked = [Path(path).resolve() for path in ("", *paths)]
+        roots = {_work_tree(path) for path in checked}
     except (OSError, RuntimeError, ValueError):
         return None
-    roots = {_work_tree(path) for path in checked}
     return None if any(directory.is_relative_to(root) for root in roots) else directory
 
 

@@ -28,8 +28,19 @@ compute survey: epsilon
 
 
 def pytest_in(folder, *options):
-    command = [sys.executable, "-m", "pytest", "-p", "dpcheck.cli.pytest_plugin", "-rA", "-q"]
-    command += ["-p", "no:cacheprovider", "--rootdir", str(folder), *options]
+    """Run pytest with the plugin once, whether or not the installed package offers it."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:dpcheck"]
+    command += [
+        "-p",
+        "dpcheck.cli.pytest_plugin",
+        "-rA",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(folder),
+        *options,
+    ]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 

@@ -25,10 +25,10 @@ def attempts(monkeypatch):
     known = []
     explore = questions._attempt
 
-    def attempt(check, allowed):
+    def attempt(check, allowed, window):
         known.append(allowed.deadline)
         late = LimitReached(Limit("time", 1.0))
-        return late if len(known) == 1 else explore(check, allowed)
+        return late if len(known) == 1 else explore(check, allowed, window)
 
     monkeypatch.setattr(questions, "_attempt", attempt)
     return known
@@ -54,7 +54,7 @@ def test_a_later_claim_with_as_little_time_does_not(attempts):
 def test_a_limit_other_than_time_is_met_once(monkeypatch):
     explorations, n_attempts = questions.Explorations(), []
 
-    def attempt(check, allowed):
+    def attempt(check, allowed, window):
         n_attempts.append(allowed)
         return LimitReached(Limit("states", 10))
 

@@ -20,7 +20,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.cli import run
-from dpcheck.explain.explanation import Difference, Explanation, Neighbors, RunStep, TracedRun
+from dpcheck.explain.explanation import Difference, Explanation, Line, Neighbors, RunStep, TracedRun
 from dpcheck.report.answers import Answer, Summary
 from dpcheck.report.formats.findings import Checkout
 from dpcheck.report.formats.sarif import sarif_log
@@ -86,8 +86,8 @@ def test_sarif_shows_the_draws_of_a_run_from_both_neighbors():
     third, half = Amount("1/3", "0.33333333333333333"), Amount("1/2", "0.5")
     reads = (Difference("q[1]", "1", "0"),)
     steps = (
-        RunStep(4, "draw", "y", "<b>", reads, half, third, Amount("3/2", "1.5")),
-        RunStep(5, "output", "", "Y"),
+        RunStep(Line("a.dpm", 4), "draw", "y", "<b>", reads, half, third, Amount("3/2", "1.5")),
+        RunStep(Line("a.dpm", 5), "output", "", "Y"),
     )
     explained = Explanation(Neighbors("x = 0", "x = 1"), run=TracedRun(Amount("1", "1"), steps))
     event = (OutputSequence(("Y",)),)

@@ -253,7 +253,8 @@ def _expectations(tree: surface.Expectation, reader: Reader) -> Claim | None:
             return None
         relations.append((comparison, bound))
     if len(relations) == 2 and compare(relations[0][1], relations[1][1]) > 0:
-        reader.scope.report(EmptyInterval(tree.span, *(exact_text(r[1]) for r in relations)))
+        span = tree.relations[0][1].span.to(tree.relations[1][1].span)
+        reader.scope.report(EmptyInterval(span, *(exact_text(bound) for _, bound in relations)))
         return None
     return None if found is None else ExpectationClaim(found, tuple(relations), tree.span)
 
