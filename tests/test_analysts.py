@@ -151,3 +151,9 @@ mechanism m {
 check m: dp(0)
 """
     assert verdicts(check_text(text)) == ["holds"]
+
+
+def test_no_strategy_is_the_worst_for_all_values_of_a_parameter():
+    text = f"param a in (0, 1/2)\n{RESPONSES.replace('3/5', '1 - a')}check rr: delta(ln 2) <= 1/2\n"
+    assert error_codes(check_text(text)) == ["DP627"]
+    assert verdicts(check_text(text, "-D", "a=2/5")) == ["holds"]

@@ -43,7 +43,7 @@ from dpcheck.logic.claims import (
 from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
-from dpcheck.model.program import Part, Target
+from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, fields
 from dpcheck.resolve.expressions.expressions import constant
@@ -90,7 +90,8 @@ def quantified(
             return WRONG
     if not params:
         return Quantified()
-    what = _undecided_for_all(claim, at, arrangement)
+    adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
+    what = "an analyst who adapts" if adapts else _undecided_for_all(claim, at, arrangement)
     if what is not None:
         scope.report(NotForAllValues(question.claim.span, what, params[0].name))
         return WRONG
