@@ -157,3 +157,11 @@ def test_no_strategy_is_the_worst_for_all_values_of_a_parameter():
     text = f"param a in (0, 1/2)\n{RESPONSES.replace('3/5', '1 - a')}check rr: delta(ln 2) <= 1/2\n"
     assert error_codes(check_text(text)) == ["DP627"]
     assert verdicts(check_text(text, "-D", "a=2/5")) == ["holds"]
+
+
+def test_no_distribution_of_outputs_is_shown_without_a_strategy():
+    target = dpcheck.loads(RESPONSES).target("rr")
+    with pytest.raises(dpcheck.LimitReached, match="strategy of the analyst"):
+        target.output_distributions()
+    report = check_text(RESPONSES + "check rr: dp(3)", "--output", "html=/dev/null")
+    assert verdicts(report) == ["violated"]

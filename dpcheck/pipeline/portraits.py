@@ -64,7 +64,8 @@ def _graph(check: ResolvedCheck, explorations: Explorations, limits: RunLimits) 
         chain = explorations.explored(check, limits.of_a_claim()).chain
     except (MistakesFound, LimitReached):
         return None
-    return graph_of(chain) if chain.n_reported_states <= MOST_STATES else None
+    is_small = chain.n_reported_states <= MOST_STATES and not chain.offers
+    return graph_of(chain) if is_small else None
 
 
 def graph_of(chain: Chain) -> Graph:

@@ -53,7 +53,7 @@ from dpcheck.exact import (
     number,
     subtract,
 )
-from dpcheck.limits import Limit, Limits
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import (
     ChannelQuantity,
     LeastError,
@@ -78,6 +78,13 @@ UNBOUNDED = Undecided(
 )
 
 
+NO_STRATEGY = Limit(
+    "size",
+    unit="outputs have probabilities for a strategy of the analyst only",
+    advice="ask for `dp`, `epsilon` or `delta`",
+)
+
+
 def decide_quantity(
     claim: Question,
     quantity: OtherQuantity,
@@ -87,6 +94,8 @@ def decide_quantity(
     limits: Limits,
 ) -> Outcome:
     """Return the outcome of a claim about a quantity of a chain, at the selected states."""
+    if chain.offers:
+        raise LimitReached(NO_STRATEGY)
     match quantity:
         case LossQuantity() | LossTable():
             known = known_losses(chain, selected, limits)

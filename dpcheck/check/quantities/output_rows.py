@@ -15,10 +15,13 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
     """Return, for each initial state, its output sequences and their probabilities.
 
     Sequences are written as everywhere (`bot, top`; the ends of a run that shows nothing in words).
-    Raises `LimitReached` where they are infinitely many.
+    Raises `LimitReached` where they are infinitely many, or an analyst chooses.
     """
     states = distinct(chain.initial)
     seen, sources = observed(chain, states, limits)
+    if chain.offers:
+        unknown = "outputs have probabilities for a strategy of the analyst only"
+        raise too_large(unknown, "public inputs in place of queries")
     if has_output_cycle(seen, sources):
         raise too_large("there are infinitely many output sequences", "a bounded formula")
     table = sequence_table(seen, sources, limits=limits)
