@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from dpcheck import mechanisms
     from dpcheck.chain.chain import Chain
     from dpcheck.check.values.verdicts import Amount, Outcome
-    from dpcheck.front import Model, ModelError, Target, load, loads
+    from dpcheck.front import Answer, Model, ModelError, Target, load, loads
     from dpcheck.limits import LimitReached
     from dpcheck.pipeline.units import work
-    from dpcheck.report.answers import Answer
 
 __all__ = [
     "Amount",
@@ -41,7 +40,7 @@ __all__ = [
 
 _HOMES = {
     "Amount": "dpcheck.check.values.verdicts",
-    "Answer": "dpcheck.report.answers",
+    "Answer": "dpcheck.front",
     "Chain": "dpcheck.chain.chain",
     "LimitReached": "dpcheck.limits",
     "Model": "dpcheck.front",

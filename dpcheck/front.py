@@ -45,9 +45,10 @@ from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, asked_of, is_selected
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
 from dpcheck.pipeline.tables import names_in_table, table_csv, table_json
-from dpcheck.records import dataclass, field, replace
-from dpcheck.report import Answer, Crash
+from dpcheck.records import dataclass, field, fields, replace
+from dpcheck.report import Crash, answers
 from dpcheck.report.drawing import mistake_text
+from dpcheck.report.text import answer_text
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText
 
@@ -68,6 +69,33 @@ class ModelError(Exception):
         """Keep the mistakes."""
         self.mistakes = tuple(mistakes)
         super().__init__("\n" + "\n\n".join(map(mistake_text, self.mistakes)))
+
+
+class Answer(answers.Answer):
+    """One claim and its outcome: printed, shown in notebooks, and true if it came out as written.
+
+    >>> import dpcheck
+    >>> answer = dpcheck.mechanisms.survey().check("dp(ln 3)")
+    >>> print(answer)
+    survey(truth = 3/4)  for x in {pos, neg} · adjacent all · 4 states · 1 neighbor pair
+      ✓ check   dp(ln 3)  holds
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Return the report on the claim, as away from a terminal."""
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        """Return the report as Jupyter shows it."""
+        from dpcheck.report.formats.page import answer_html
+
+        return answer_html(self)
+
+    def __bool__(self) -> bool:
+        """Return whether the claim came out as written: `is_ok`."""
+        return self.is_ok
 
 
 def load(path: str | Path, **constants: Parameter) -> Model:
@@ -231,8 +259,8 @@ def answer_to(
     limits = RunLimits(max_states, timeout)
     for event in answered(check, asked_of(check), explorations, limits, "full"):
         match event:
-            case Answer():
-                return event
+            case answers.Answer():
+                return Answer(**{each.name: getattr(event, each.name) for each in fields(event)})
             case Crash():
                 raise AssertionError(event.traceback)
             case Mistake():

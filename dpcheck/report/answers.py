@@ -97,22 +97,6 @@ class Answer(Asked):
     explanation: Explanation | None = None
     witness: Witness | None = field(default=None, kw_only=True)
 
-    def __str__(self) -> str:
-        """Return the report on the claim, as away from a terminal."""
-        from dpcheck.report.text import answer_text
-
-        return answer_text(self)
-
-    def _repr_html_(self) -> str:
-        """Return the report as Jupyter shows it."""
-        from dpcheck.report.formats.page import answer_html
-
-        return answer_html(self)
-
-    def __bool__(self) -> bool:
-        """Return whether the claim came out as written: `is_ok`."""
-        return self.is_ok
-
     @property
     def is_ok(self) -> bool:
         """Return whether the outcome is as claimed and, if that is asked for, says something."""

@@ -7,6 +7,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,3 +146,41 @@ def test_no_more_functions_of_arrays_go_without_shapes():
         if not re.search(r"\[(n|\d)\w*(, \w+)*\]", ast.get_docstring(node) or "")
     ]
     assert len(without) <= WITHOUT_SHAPES, without
+
+
+NAMED_LATE = {"dpcheck/__init__.py", "dpcheck/diagnostics/registry.py"}
+"""Files that import by a text: names that are public, codes of mistakes (each in a file below)."""
+
+
+def imports_between_files():
+    """Return who imports whom, imports in functions and for type checkers included.
+
+    A package's own `__init__` counts as a file; that importing `a.b` runs `a/__init__` first does
+    not count as an arrow from who wrote it.
+    """
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in SOURCES
+    }
+    files = networkx.DiGraph()
+    for name, path in paths.items():
+        text = path.read_text("utf-8")
+        assert "import_module(" not in text or path.relative_to(ROOT).as_posix() in NAMED_LATE
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                found = [each.name for each in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                inside = [f"{node.module}.{each.name}" for each in node.names]
+                found = [full if full in paths else node.module for full in inside]
+            else:
+                continue
+            files.add_edges_from((name, other) for other in found if other in paths)
+    return files
+
+
+def test_no_circle_of_files():
+    files = imports_between_files()
+    assert files.number_of_edges() > 1000
+    circles = [sorted(part) for part in networkx.strongly_connected_components(files)]
+    assert [part for part in circles if len(part) > 1] == []
+    assert list(networkx.selfloop_edges(files)) == []
