@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-import networkx
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,7 +162,7 @@ def imports_between_files():
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for path in SOURCES
     }
-    files = networkx.DiGraph()
+    files = nx.DiGraph()
     for name, path in paths.items():
         text = path.read_text("utf-8")
         assert "import_module(" not in text or path.relative_to(ROOT).as_posix() in NAMED_LATE
@@ -181,6 +181,6 @@ def imports_between_files():
 def test_no_circle_of_files():
     files = imports_between_files()
     assert files.number_of_edges() > 1000
-    circles = [sorted(part) for part in networkx.strongly_connected_components(files)]
+    circles = [sorted(part) for part in nx.strongly_connected_components(files)]
     assert [part for part in circles if len(part) > 1] == []
-    assert list(networkx.selfloop_edges(files)) == []
+    assert list(nx.selfloop_edges(files)) == []
