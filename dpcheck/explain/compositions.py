@@ -100,7 +100,6 @@ def explain_composition(
         tight=None
         if isinstance(claim, QuantityClaim)
         else subject.part("tight", lambda: _tight(subject, epsilon, delta, claim.span)),
-        omitted=subject.left_out,
     )
 
 

@@ -91,7 +91,7 @@ def explain_event_claim(
             others=subject.part("others", lambda: _others(shown, cells, subject.limits)),
             attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
         )
-    return replace(made, omitted=subject.left_out)
+    return made
 
 
 def _one_sided(run: TracedRun | None) -> str:
@@ -243,5 +243,4 @@ def _from_counterexample(
         event=example.event,
         inequality=inequality,
         tight=tight,
-        omitted=subject.left_out,
     )

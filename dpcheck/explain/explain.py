@@ -7,14 +7,13 @@ import time
 from dpcheck.check.arrangements import at_distance
 from dpcheck.check.values.comparisons import as_number
 from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
-from dpcheck.exact import TooLarge
 from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import explain_event_claim
 from dpcheck.explain.explanation import Detail, Explanation
 from dpcheck.explain.formulas import explain_formula
 from dpcheck.explain.quantities import explain_error, explain_losses
 from dpcheck.explain.subject import Subject
-from dpcheck.limits import LimitReached, Limits
+from dpcheck.limits import Limits
 from dpcheck.logic.claims import (
     FormulaClaim,
     LeastError,
@@ -43,12 +42,12 @@ def explain(subject: Subject, outcome: Outcome, detail: Detail) -> Explanation |
     if not isinstance(outcome.verdict, Violated):
         return None
     example, is_short = outcome.verdict.counterexample, detail == "short"
-    try:
-        if subject.parts:
-            return _explain_arranged(subject, example, is_short=is_short)
-        return _explain_one(subject, example, is_short=is_short)
-    except (LimitReached, TooLarge):
+    explain_it = _explain_arranged if subject.parts else _explain_one
+    made = subject.part("explanation", lambda: explain_it(subject, example, is_short=is_short))
+    if made is None and not subject.omitted:
         return None
+    left_out = tuple(dict.fromkeys(subject.omitted))
+    return replace(made or Explanation(), omitted=left_out, faulty=tuple(subject.faults))
 
 
 def _explain_one(

@@ -1,8 +1,8 @@
 """Why a claim is violated, as frozen data: parts that a report may show or leave out.
 
 Left and right are the two sides of a pair of neighbors, the likelier one first. Factors of a table
-are left divided by right. A part that ran into its limit is None, or empty, and its name stands in
-`Explanation.omitted`.
+are left divided by right. A part that ran into its limit, or into a bug, is None, or empty, and its
+name stands in `Explanation.omitted`.
 """
 
 from __future__ import annotations
@@ -216,13 +216,25 @@ Detail = Literal["full", "short", "none"]
 """How much of an explanation is wanted; `short`: what needs no algorithm of its own."""
 
 Omission = Literal[
-    "others", "rule", "by_output", "by_input", "run", "tight", "attacker", "inner", "parts"
+    "explanation",
+    "others",
+    "rule",
+    "by_output",
+    "by_input",
+    "run",
+    "tight",
+    "attacker",
+    "inner",
+    "parts",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a claim is violated; `event` is the smallest that violates it for these neighbors."""
+    """Why a claim is violated; `event` is the smallest that violates it for these neighbors.
+
+    Of the parts that were left out, those that ran into a bug are `faulty`.
+    """
 
     neighbors: Neighbors | None = None
     event: ShownEvent = ()
@@ -238,3 +250,9 @@ class Explanation:
     attacker: Attacker | None = None
     others: Others | None = None
     omitted: tuple[Omission, ...] = ()
+    faulty: tuple[Omission, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing is said but what was left out."""
+        return self == Explanation(omitted=self.omitted, faulty=self.faulty)

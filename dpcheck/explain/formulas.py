@@ -83,7 +83,7 @@ def explain_formula(subject: Subject, example: Counterexample, *, is_short: bool
         made = replace(made, tight=replace(made.tight, text=text))
     if is_short:
         made = replace(made, runs=(), others=None, inner=None)
-    return replace(made, omitted=subject.left_out)
+    return made
 
 
 def _false_part(

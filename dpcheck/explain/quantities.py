@@ -68,7 +68,6 @@ def explain_losses(
     return Explanation(
         neighbors=input_cells(subject.explored).neighbors(left, right),
         remarks=() if remark is None else (remark,),
-        omitted=subject.left_out,
     )
 
 
@@ -182,7 +181,7 @@ def explain_error(
     remarks = [Remark("attained", Phrase.of(f"from {names[0]}"))]
     if measures and bound is not None and all(at == 1 for at, _ in quantity.errors):
         remarks = [_far_outputs(subject, state, measures, bound, names[0])]
-    return Explanation(remarks=tuple(remarks), omitted=subject.left_out)
+    return Explanation(remarks=tuple(remarks))
 
 
 def _far_outputs(

@@ -26,8 +26,8 @@ class Subject:
 
     `chain` has the labels of the claim's atoms, `truths` what was computed of formulas on it.
     `parts` are the chains of an arrangement, each with the distance of its neighbors and the number
-    of its runs; `measures` what the outputs of states are measured by. `omitted` gathers what ran
-    into the limits.
+    of its runs; `measures` what the outputs of states are measured by. `omitted` gathers the parts
+    that ran into the limits or a bug, `faults` the tracebacks of bugs, by part.
     """
 
     claim: Claim
@@ -40,22 +40,23 @@ class Subject:
     parts: Sequence[tuple[Chain, int, int]] = ()
     measures: Measures = field(default_factory=Measures)
     omitted: list[Omission] = field(default_factory=list)
+    faults: dict[Omission, str] = field(default_factory=dict)
 
     @property
     def selected(self) -> IntArray:
         """The states that the claim is about, [n_selected]."""
         return selected_states(self.truths, self.at)
 
-    @property
-    def left_out(self) -> tuple[Omission, ...]:
-        """The names of the parts that ran into the limits so far."""
-        return tuple(self.omitted)
-
     def part(self, name: Omission, make: Callable[[], Found]) -> Found | None:
-        """Return a part of the explanation, or None where it runs into the limits."""
+        """Return a part of the explanation, or None where it runs into the limits or into a bug."""
         try:
             self.limits.check_time("explaining")
             return make()
-        except (LimitReached, TooLarge):
+        except (LimitReached, TooLarge, RecursionError, MemoryError):
             self.omitted.append(name)
-            return None
+        except Exception:  # noqa: BLE001 - a bug costs this part and nothing else
+            import traceback
+
+            self.omitted.append(name)
+            self.faults[name] = traceback.format_exc()
+        return None

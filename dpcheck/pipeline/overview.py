@@ -21,7 +21,7 @@ from dpcheck.pipeline.run import (
     undeclared,
 )
 from dpcheck.records import dataclass
-from dpcheck.report.answers import Answer, Crash, Event, FileDone, Reading, Started
+from dpcheck.report.answers import Answer, Crash, Decided, Event, FileDone, Reading, Started
 from dpcheck.report.overview import Overview
 from dpcheck.resolve import ResolvedCheck
 from dpcheck.source import SourceText
@@ -129,7 +129,7 @@ def _of_file(
                 results = []
                 for event in answered(check, asked_of(check), explorations, options.limits):
                     yield event
-                    if not isinstance(event, Started):
+                    if not isinstance(event, Started | Decided):
                         results.append(event)
             answers.update((quantity, each) for each in results if isinstance(each, Answer))
         yield Overview(shown, answers, budgets, tuple(mistakes))

@@ -34,7 +34,7 @@ from dpcheck.pipeline.shown_numbers import (
 )
 from dpcheck.pipeline.witnesses import Heading, witnessed
 from dpcheck.records import dataclass, field, replace
-from dpcheck.report import Answer, Asked, Crash, Started
+from dpcheck.report import Answer, Asked, Crash, Decided, Started
 from dpcheck.report.answers import region_of
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
@@ -154,11 +154,12 @@ def answered(
     allowed: RunLimits,
     detail: Detail = "none",
     heading: Heading | None = None,
-) -> Iterator[Started | Answer | Mistake | Crash]:
+) -> Iterator[Started | Decided | Answer | Mistake | Crash]:
     """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into.
 
     A claim that is violated and should not be is explained in as much detail as asked. With a
-    heading the answer has a witness.
+    heading the answer has a witness. Its verdict is told before that work begins, and stands
+    whatever a bug there costs.
     """
     yield Started(asked)
     started = time.monotonic()
@@ -176,9 +177,6 @@ def answered(
         ready = _ready(check, explorations, limits)
         explored = ready.explored
         outcome, shown = _outcome(ready, limits)
-        explanation = None
-        if detail != "none" and check.kind == "check" and isinstance(outcome.verdict, Violated):
-            explanation = _explained(shown, outcome, limits, detail)
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
@@ -205,8 +203,24 @@ def answered(
         explorations.forget()
         raise
     else:
-        told = replace(answer(outcome), explanation=explanation)
-        yield from witnessed(told, shown.check, shown.chain, shown.parts, heading, limits)
+        yield from _told(answer(outcome), shown, limits, detail, heading)
+
+
+def _told(
+    answer: Answer, ready: _Ready, limits: Limits, detail: Detail, heading: Heading | None
+) -> Iterator[Decided | Answer | Crash]:
+    """Yield an answer with why it is violated and with its witness, as far as they are wanted."""
+    is_wrong = ready.check.kind == "check" and isinstance(answer.outcome.verdict, Violated)
+    is_explained = detail != "none" and is_wrong
+    if is_explained or heading is not None:
+        yield Decided(answer)
+    faults: Sequence[str] = ()
+    if is_explained:
+        explanation, faults = _explained(ready, answer.outcome, limits, detail)
+        answer = replace(answer, explanation=explanation)
+    yield from witnessed(answer, ready.check, ready.chain, ready.parts, heading, limits)
+    for fault in faults:
+        yield Crash(f"{answer.file}:{answer.line}", fault)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,27 +330,24 @@ def _decided_on(ready: _Ready, chain: Chain, claim: Claim, limits: Limits) -> Ou
 
 def _explained(
     ready: _Ready, outcome: Outcome, limits: Limits, detail: Detail
-) -> Explanation | None:
-    """Return why a claim is violated: what can be said in the time that is left for it."""
+) -> tuple[Explanation | None, Sequence[str]]:
+    """Return why a claim is violated, as far as it is said in time, and tracebacks of bugs."""
     from dpcheck.explain.explain import explain, short_limits
     from dpcheck.explain.subject import Subject
 
     check = ready.check
     if check.for_all is not None:
-        return None  # no value is rational where it is violated
+        return None, ()  # no value is rational where it is violated
     if ready.explored.window is not None:
-        return None  # beyond the window numbers stand for all others of their kind
+        return None, ()  # beyond the window numbers stand for all others of their kind
     if ready.chain.offers:
-        return None  # the answer shows the strategy
+        return None, ()  # the answer shows the strategy
     ready.truths.limits = short_limits(limits)
     subject = Subject(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),
         *(ready.truths, ready.truths.limits, ready.parts, ready.measures),
     )
-    try:
-        return explain(subject, outcome, detail)
-    except (RecursionError, MemoryError):
-        return None
+    return explain(subject, outcome, detail), tuple(subject.faults.values())
 
 
 def _parts(

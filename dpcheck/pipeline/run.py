@@ -34,7 +34,7 @@ from dpcheck.pipeline.questions import (
 )
 from dpcheck.pipeline.witnesses import Heading, headings
 from dpcheck.records import dataclass
-from dpcheck.report import Answer, Crash, Event, FileDone, FileRead, Reading, Started
+from dpcheck.report import Answer, Crash, Decided, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
@@ -179,7 +179,8 @@ def _known_events(
         return
     found: list[Event] = []
     for event in _file_events(path, library, definitions, options, *begun):
-        found.append(event)
+        if not isinstance(event, Decided):
+            found.append(event)
         yield event
     with suppress(Exception):  # a file that cannot be read was told before
         cache.keep(path, library.closure(path).paths, found)

@@ -9,8 +9,20 @@ from collections.abc import Callable, Sequence
 
 from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.limits import ReadingStopped, RunStopped
+from dpcheck.explain import Explanation
 from dpcheck.limits import Limit
-from dpcheck.report import Answer, Asked, Crash, Event, FileDone, FileRead, Reading, Started
+from dpcheck.records import replace
+from dpcheck.report import (
+    Answer,
+    Asked,
+    Crash,
+    Decided,
+    Event,
+    FileDone,
+    FileRead,
+    Reading,
+    Started,
+)
 from dpcheck.report.answers import OPTIONS
 
 
@@ -35,12 +47,13 @@ def after_limit(told: Sequence[object], limit: Limit, seconds: float) -> tuple[E
 
 def after_crash(told: Sequence[object], said: str) -> tuple[Event, ...]:
     """Return where a bug ended the work, with what was said; empty as for a limit."""
-    return _after(
-        told,
-        lambda asked: Crash(f"{asked.file}:{asked.line}", said),
-        lambda file: Crash(file, said),
-        is_all=False,
-    )
+
+    def crash(asked: Asked) -> Crash:
+        return Crash(f"{asked.file}:{asked.line}", said)
+
+    found = _after(told, crash, lambda file: Crash(file, said), is_all=False)
+    last = told[-1] if told else None
+    return (*found, crash(last.answer)) if isinstance(last, Decided) else found
 
 
 def _after(
@@ -52,7 +65,8 @@ def _after(
 ) -> tuple[Event, ...]:
     """Return the end of the claim, or of the file, that was worked on; `is_all`, of all its claims.
 
-    A file that was read before and cannot be read again has no more answers either.
+    A claim that was decided keeps its verdict: what is lost is why, or its evidence. A file that
+    was read before and cannot be read again has no more answers either.
     """
     recent = _since_last_file(told)
     reading = next((event for event in recent if isinstance(event, Reading)), None)
@@ -60,15 +74,25 @@ def _after(
         return ()
     read = next((event for event in recent if isinstance(event, FileRead)), None)
     last = recent[-1]
+    known = (_unexplained(last.answer),) if isinstance(last, Decided) else ()
     if isinstance(last, Started) and not (is_all and read):
         return (of_claim(last.asked),)
+    if known and not is_all:
+        return known
     if read is None:
         return of_file(reading.file), FileDone(reading.file)
     n_started = sum(isinstance(event, Started) for event in recent)
     rest = read.asked[n_started - isinstance(last, Started) :]
     if is_all or not rest or isinstance(last, Reading):
-        return *map(of_claim, rest), FileDone(read.file)
+        return *known, *map(of_claim, rest), FileDone(read.file)
     return Started(rest[0]), of_claim(rest[0])
+
+
+def _unexplained(answer: Answer) -> Answer:
+    """Return an answer whose explanation was stopped."""
+    if answer.is_as_claimed:
+        return answer
+    return replace(answer, explanation=Explanation(omitted=("explanation",)))
 
 
 def _since_last_file(told: Sequence[object]) -> Sequence[object]:

@@ -184,6 +184,16 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """A claim is decided; its answer follows as soon as it is explained, or has its evidence.
+
+    Whatever ends the work on that, the verdict is known.
+    """
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
 class FileDone:
     """No more answers of this file will come."""
 
@@ -265,7 +275,18 @@ class Change:
     after: str | None
 
 
-Event = Reading | FileRead | Started | Answer | Mistake | Crash | Portrait | Measured | FileDone
+Event = (
+    Reading
+    | FileRead
+    | Started
+    | Decided
+    | Answer
+    | Mistake
+    | Crash
+    | Portrait
+    | Measured
+    | FileDone
+)
 """What the pipeline tells while it works, in this order for each file."""
 
 
@@ -338,7 +359,7 @@ class Collector:
                 self.measured.append(event)
             case Mistake():
                 self.mistakes.setdefault(event)
-            case Reading() | FileRead() | Started() | FileDone():
+            case Reading() | FileRead() | Started() | Decided() | FileDone():
                 pass
             case _ as never:
                 assert_never(never)

@@ -10,6 +10,7 @@ from dpcheck.records import dataclass, field
 from dpcheck.report.answers import (
     Answer,
     Crash,
+    Decided,
     Event,
     FileDone,
     FileRead,
@@ -76,7 +77,7 @@ class TextReport:
                     self._waiting.append(event)
             case FileDone():
                 self._end_file()
-            case Crash() | Portrait() | Measured():
+            case Decided() | Crash() | Portrait() | Measured():
                 pass
             case _ as never:
                 assert_never(never)

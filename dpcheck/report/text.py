@@ -133,10 +133,11 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield said(Piece("violated, as claimed", role), *words)
         case Violated(counterexample=counterexample):
             yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
-            if answer.explanation is None:
+            if answer.explanation is None or answer.explanation.is_empty:
                 yield from _in_full(counterexample, _value_rows(answer))
             else:
                 yield from _rows(_value_rows(answer), len("probability"))
+            if answer.explanation is not None:
                 yield from explanation_lines(answer.explanation, answer.file)
         case Undecided():
             yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")

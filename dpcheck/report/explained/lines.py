@@ -107,7 +107,15 @@ def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     if found.others is not None:
         yield _others(found.others, found.neighbors)
     if found.omitted:
-        yield [Row("omitted", f"{', '.join(found.omitted)} (took too long)".replace("_", " "))]
+        yield [Row("omitted", _omitted(found))]
+
+
+def _omitted(found: Explanation) -> str:
+    """Return the names of parts that were left out, and why."""
+    late = [name for name in found.omitted if name not in found.faulty]
+    said = [f"{', '.join(late)} (too much work)"] if late else []
+    said += [f"{', '.join(found.faulty)} (a bug in dpcheck: see the end)"] if found.faulty else []
+    return "; ".join(said).replace("_", " ")
 
 
 def _inner(inner: Inner) -> Iterator[Row]:
