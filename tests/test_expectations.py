@@ -115,6 +115,20 @@ mechanism m {
     assert verdicts(check_text(text + "check m: E>=1000 [ outputs ]")) == ["holds"]
 
 
+def test_an_infinite_mean_hides_no_run_without_a_value():
+    text = """
+mechanism m {
+  input x in {1, 2}
+  adjacent all
+  b ~ bernoulli(1/2)
+  if b { stop }
+  while true { output x }
+}
+compute m at x = 1 : E=? [ outputs + output(1) ]
+"""
+    assert error_codes(check_text(text)) == ["DP630"]
+
+
 def test_a_run_of_probability_zero_needs_no_value():
     text = """
 mechanism m {

@@ -181,10 +181,10 @@ class _Runs:
         outside = {t for row in rows.values() for t, _ in row if t is not None and t not in rows}
         if not outside and all(t is not None for row in rows.values() for t, _ in row):
             return dict.fromkeys(inside, self._without_end(inside[0]))
-        if any(known[t] is None for t in outside):
-            return dict.fromkeys(inside)
         ending = [place for place, row in rows.items() if any(t is None for t, _ in row)]
         differences = {place: self._differences(place) for place in ending}
+        if any(known[t] is None for t in outside):
+            return dict.fromkeys(inside)
         found: dict[int, Moments] = {place: {} for place in inside}
         degree = self.end.degree or 0
         orders = combinations_with_replacement(range(degree + 1), 2)
