@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
@@ -83,6 +84,66 @@ def test_delta_is_worse_than_for_every_fixed_sequence():
     assert verdicts(check_text(fixed + "check rr: delta(ln 2) = 7/16\n")) == ["holds"]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_fixed_queries_are_public_inputs(seed):
+    rounds = two_rounds(seed)
+    head = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
+    last = rounds["last"]
+    public = f"  public first in 0..2\n  public after_0 in 0..{last}\n"
+    asked = f"{head}{ADAPTIVE.format(**rounds)}".replace("in 0..2", "in 0..2 fixed")
+    asked = re.sub(rf"(query d in 0..{last})( fixed)?", r"\1 fixed", asked)
+    written = WRITTEN_OUT.format(**rounds).replace("after_1", "after_0")
+    one, other = (dpcheck.loads(text).target("m") for text in (asked, head + public + written))
+    assert one.epsilon().exact == other.epsilon().exact
+    assert one.delta("ln 2").exact == other.delta("ln 2").exact
+    claims = ["P<=3/8 [ X output = 1 ]", "D{ln 2, 1/8} [ X X output = true ]", "E>=5/4 [ outputs ]"]
+    claims = "".join(f"check m: {claim}\n" for claim in claims)
+    found = [verdicts(check_text(text + claims)) for text in (asked, head + public + written)]
+    assert found[0] == found[1]
+
+
+def test_a_fixed_query_is_seen_and_is_no_output():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  if x = 0 { query c in {low, high} fixed }
+  output done
+}
+check m: delta(0) = 1
+check m: D{0} [ X output = done ]
+check m: E=1 [ outputs ]
+check m: P>=1 [ X P>=1 [ X stopped ] ]
+check m at c[1] = high : dp(1, 1)
+check m: delta(0) < E=? [ 1 ]
+"""
+    *sound, nested, at, mixed = text.splitlines(keepends=True)
+    assert verdicts(check_text("".join([*sound, at]))) == ["holds"] * 4
+    assert error_codes(check_text("".join([*sound, nested]))) == ["DP637"]
+    assert error_codes(check_text("".join([*sound, mixed]))) == ["DP638"]
+
+
+def test_queries_of_parts_keep_their_names():
+    text = """
+mechanism part(w = 1/3) {
+  input v in 0..1
+  adjacent all
+  query c in {low, high} fixed
+  b ~ bernoulli(if c = low then w else 1 - w)
+  output if b then v else 1 - v
+}
+mechanism m {
+  input c in 0..1
+  adjacent all
+  run part(v = c)
+  run part(v = c, w = 1/4)
+}
+check m: epsilon = ln 6
+check m: delta(ln 2) = 5/12
+"""
+    assert verdicts(check_text(text))[0] == "holds"
+
+
 def test_a_branch_tells_that_a_query_was_made():
     """A query on one branch only is seen: outputs of the other and its choices do not mix."""
     text = """
@@ -102,7 +163,11 @@ check m: delta(ln 3) = 3/4
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("query c in 0..1 fixed  output c", "DP128"),
+        ("b ~ bernoulli(1/2)  if b { output top }  query c in 0..1 fixed  output c", "DP635"),
+        ("while x = 0 { query c in 0..1 fixed  output c }", "DP635"),
+        ("for i in 0..1 { query c in 0..i fixed  output c }", "DP636"),
+        ("query c in 0..x fixed  output c", "DP632"),
+        ("query c in 1..0 fixed  output c", "DP524"),
         ("query c in 0..x  output c", "DP632"),
         ("y ~ bernoulli(1/2)  query c in {0, if y then 1 else 2}  output c", "DP632"),
     ],

@@ -329,3 +329,83 @@ need a strategy; where queries are public inputs, they are decided for every fix
 Wrong: check adaptive: P>=1/2 [ X output = top ]
 Right: check adaptive: dp(ln 2)
 """
+
+
+@dataclass(frozen=True)
+class FixedQueryAnyTime(Mistake):
+    """A fixed query is made after different numbers of outputs."""
+
+    name: str
+
+    code: ClassVar[str] = "DP635"
+    title_text: ClassVar[str] = (
+        "the fixed query `{self.name}` is not made after the same number of outputs on all runs"
+    )
+    help_text: ClassVar[str] = (
+        "output equally often on all ways to it, or let the analyst adapt: leave `fixed` out"
+    )
+    explanation: ClassVar[str] = """\
+Whoever has fixed the queries sees how long the history is, and nothing else of it. So there is one
+choice for each number of outputs and queries so far, and that number is known at each query. In a
+`while`, or in a loop that is too long to be written out, it is not.
+
+Wrong: if b { output bot }  query c in 0..2 fixed
+Right: output if b then bot else none  query c in 0..2 fixed
+"""
+
+
+@dataclass(frozen=True)
+class FixedQueryOfSets(Mistake):
+    """The set of a fixed query is not one set that is known before any run."""
+
+    name: str
+
+    code: ClassVar[str] = "DP636"
+    title_text: ClassVar[str] = (
+        "the set of the fixed query `{self.name}` is not one set known beforehand"
+    )
+    help_text: ClassVar[str] = (
+        "choose from constants and parameters, or let the analyst adapt: leave `fixed` out"
+    )
+    explanation: ClassVar[str] = """\
+Fixed queries are chosen before any run, so what may be asked is known beforehand and the same in
+every round: a set of constants and parameters, without inputs and loop variables.
+
+Wrong: for i in 1..3 { query c in 0..i fixed ... }
+Right: for i in 1..3 { query c in 0..3 fixed ... }
+"""
+
+
+@dataclass(frozen=True)
+class NestedOverFixed(Mistake):
+    """A P or D inside of another one, where queries are fixed."""
+
+    code: ClassVar[str] = "DP637"
+    title_text: ClassVar[str] = "P and D are not nested where an analyst has fixed the queries"
+    help_text: ClassVar[str] = "ask for the whole run at once, or make the queries a `public` input"
+    explanation: ClassVar[str] = """\
+P and D hold for all sequences of queries that were fixed beforehand. Inside of another P or D each
+would be about all sequences from there on, which is not decided. Where queries are a `public`
+input, the inner P or D is about the same sequence as the outer one.
+
+Wrong: check m: P>=1/2 [ X P>=1/2 [ X output = 1 ] ]
+Right: check m: P>=1/4 [ X X output = 1 ]
+"""
+
+
+@dataclass(frozen=True)
+class FixedInComparison(Mistake):
+    """A comparison of a quantity that sees queries with one that counts outputs alone."""
+
+    code: ClassVar[str] = "DP638"
+    title_text: ClassVar[str] = (
+        "a budget and a quantity of outputs are not compared where queries are `fixed`"
+    )
+    help_text: ClassVar[str] = "compare each with a number"
+    explanation: ClassVar[str] = """\
+Whoever attacks sees that a query is made, while probabilities, errors and expected values are about
+outputs, among which no query is. So the two sides would be about different sequences.
+
+Wrong: check m: delta(1) < accuracy(x, 1/10)
+Right: check m: delta(1) < 1/4
+"""

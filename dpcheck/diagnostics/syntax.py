@@ -583,23 +583,3 @@ before all statements. What the mechanism itself draws is noise: `x ~ dist` with
 Wrong: y ~ geometric(others, 1/2) clamped 0..3  prior others ~ binomial(3, 1/4)
 Right: prior others ~ binomial(3, 1/4)  y ~ geometric(others, 1/2) clamped 0..3
 """
-
-
-@dataclass(frozen=True)
-class FixedQuery(Mistake):
-    """`query c in S fixed`."""
-
-    name: str
-
-    code: ClassVar[str] = "DP128"
-    title_text: ClassVar[str] = "`fixed` queries are written as a public input"
-    help_text: ClassVar[str] = (
-        "declare `public {self.name}[1..k] in S` for k rounds, and read `{self.name}[i]` in round i"
-    )
-    explanation: ClassVar[str] = """\
-An analyst whose queries do not depend on what was output has fixed them beforehand: they are a
-public input, one value a round. `query c in S` is an analyst who adapts to what was output.
-
-Wrong: query c in 0..2 fixed
-Right: public c[1..4] in 0..2
-"""

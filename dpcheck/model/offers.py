@@ -2,6 +2,7 @@
 
 A `query c in S` draws c uniformly from S and shows (offer, S, c), where the offer is a symbol that
 no text can spell (files with NUL are refused). So no output of the user's is taken for a choice.
+With `fixed` it shows (mark, c), where the mark is such a symbol too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from dpcheck.model.values import SetValue, Symbol, Value, value_text
 
 _MARK = "\0query "
+_FIXED = "\0fixed "
 
 
 class Offer(NamedTuple):
@@ -23,6 +25,16 @@ class Offer(NamedTuple):
 def offer_symbol(name: str) -> Symbol:
     """Return the symbol of a query's offers."""
     return Symbol(_MARK + name)
+
+
+def fixed_symbol(name: str) -> Symbol:
+    """Return the mark of a query whose choice was fixed beforehand."""
+    return Symbol(_FIXED + name)
+
+
+def fixed_name(mark: Symbol) -> str:
+    """Return the name of the query whose mark this is."""
+    return mark.name.removeprefix(_FIXED)
 
 
 def choice_of(value: Value) -> tuple[Offer, Value] | None:
@@ -39,5 +51,8 @@ def shown_text(value: Value) -> str:
     >>> shown_text((offer_symbol("c"), SetValue(range(3)), 1)), shown_text((1, 2))
     ('c = 1', '(1, 2)')
     """
+    match value:
+        case (Symbol() as mark, chosen) if mark.name.startswith(_FIXED):
+            return f"{fixed_name(mark)} = {value_text(chosen)}"
     choice = choice_of(value)
     return value_text(value) if choice is None else f"{choice[0].name} = {value_text(choice[1])}"

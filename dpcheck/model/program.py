@@ -7,6 +7,8 @@ that is small. `explore` turns them into a `Chain`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import Expr
@@ -187,12 +189,15 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Show the value to the adversary, then go on; `is_choice` if it is what an analyst chose."""
+    """Show the value to the adversary, then go on.
+
+    `query` says that it is what an analyst chose, who adapts or has fixed the choice beforehand.
+    """
 
     value: Expr
     next: int
     span: Span
-    is_choice: bool = False
+    query: Literal["adaptive", "fixed"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +284,13 @@ class Mechanism:
 
     @property
     def has_queries(self) -> bool:
-        """Return whether an analyst chooses anything."""
-        return any(isinstance(node, Output) and node.is_choice for node in self.nodes)
+        """Return whether an analyst who adapts chooses anything."""
+        return any(isinstance(node, Output) and node.query == "adaptive" for node in self.nodes)
+
+    @property
+    def has_fixed_queries(self) -> bool:
+        """Return whether an analyst has chosen anything beforehand."""
+        return any(isinstance(node, Output) and node.query == "fixed" for node in self.nodes)
 
 
 # --- explicit chains -----------------------------------------------------------------------

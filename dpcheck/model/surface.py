@@ -603,10 +603,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`query name in choices`: the analyst chooses a value, seeing all outputs so far."""
+    """`query name in choices`: the analyst chooses a value, seeing all outputs so far.
+
+    With `fixed` the choice was made beforehand; it depends on the length of the history alone.
+    """
 
     name: Identifier
     choices: Expression
+    is_fixed: bool
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 

@@ -15,7 +15,6 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import (
     ArrayWithoutRange,
     BreakOutsideLoop,
-    FixedQuery,
     LatePrior,
     LogarithmOfQuotient,
     MalformedBinder,
@@ -445,12 +444,11 @@ class Builder:
 
     def query(self, span: Span, name: Token, choices: s.Expression) -> s.Query:
         """`query name in choices`."""
-        return s.Query(self._identifier(name), choices, span=span)
+        return s.Query(self._identifier(name), choices, is_fixed=False, span=span)
 
     def fixed_query(self, span: Span, name: Token, choices: s.Expression, _: Token) -> s.Query:
         """`query name in choices fixed`."""
-        self._report(FixedQuery(span, name.text))
-        return s.Query(self._identifier(name), choices, span=span)
+        return s.Query(self._identifier(name), choices, is_fixed=True, span=span)
 
     # --- explicit chains ---------------------------------------------------------------------
 

@@ -27,7 +27,14 @@ from dpcheck.records import replace
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.claims.all_values import left_out, quantified
-from dpcheck.resolve.claims.arrangements import Leaf, arranged, arranged_text, is_askable, leaves
+from dpcheck.resolve.claims.arrangements import (
+    Leaf,
+    arranged,
+    arranged_text,
+    is_about_outputs,
+    is_askable,
+    leaves,
+)
 from dpcheck.resolve.claims.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.claims.formulas import Collected, Reader, filled_in_texts
 from dpcheck.resolve.expressions.expressions import (
@@ -51,6 +58,7 @@ from dpcheck.resolve.names.scopes import (
 )
 from dpcheck.resolve.names.syntax import called_names, descendants
 from dpcheck.resolve.programs.distributions import distribution
+from dpcheck.resolve.programs.fixed_queries import choice_bindings, outputs_alone
 from dpcheck.resolve.programs.loops import known_condition, known_domain, report_second_variables
 from dpcheck.resolve.programs.mechanisms import input_bindings, resolved_mechanism
 from dpcheck.source import SourceText, Span
@@ -306,6 +314,17 @@ def _instance(
     return session.instances[key]
 
 
+def _outputs_alone(target: Target, scope: Scope) -> Target:
+    """Return a target where fixed queries are no steps; the same object for the same target."""
+    if not isinstance(target, Mechanism) or not target.has_fixed_queries:
+        return target
+    key = ("outputs alone", id(target))
+    made = scope.session.instances.get(key)
+    if made is None:
+        made = scope.session.instances[key] = outputs_alone(target)
+    return made
+
+
 def target_text(name: str, given: Mapping[str, Value | None]) -> str:
     """Return a target as reports call it.
 
@@ -419,6 +438,11 @@ class _Expansion:
         arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
         if not is_askable(asked, arrangement, reader, question):
             return
+        if is_about_outputs(asked):
+            target = _outputs_alone(target, scope)
+            arrangement = tuple(
+                replace(part, target=_outputs_alone(part.target, scope)) for part in arrangement
+            )
         if scope.session.has_params:
             report_misuse(list(reader.collected.atoms.values()), scope)
         targets = [part[3] for part, _, _ in parts]
@@ -546,6 +570,7 @@ def _reader(
         inner = Scope(scope.session, file, names, parameters)
         shapes, _ = input_shapes(declaration, inner)
         bindings.update(input_bindings(shapes, inner))
+        bindings.update(choice_bindings(target, bindings))
         output = Var("output", declaration.span)
         bindings["output"] = Held(output, "output", declaration.span)
     bindings.update(scope.bindings)

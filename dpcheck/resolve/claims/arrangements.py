@@ -13,15 +13,21 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from dpcheck.diagnostics.claims import NothingObserved
-from dpcheck.diagnostics.composition import NotForStrategies
+from dpcheck.diagnostics.composition import FixedInComparison, NestedOverFixed, NotForStrategies
+from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
 from dpcheck.exact import exact_text
 from dpcheck.logic.claims import (
     Claim,
+    Expectation,
+    ExpectationClaim,
     FormulaClaim,
+    LeastError,
     LossQuantity,
     LossTable,
+    PathProbability,
     PrivacyClaim,
+    Quantity,
     QuantityClaim,
     QuantityComparison,
     QuantityValue,
@@ -35,6 +41,7 @@ from dpcheck.records import dataclass
 from dpcheck.resolve.claims.formulas import Reader
 from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
 from dpcheck.resolve.names.scopes import Scope
+from dpcheck.source import Span
 
 WORDS = ("compose", "group")
 OF_LOSSES: Final = (TightEpsilon, TightDelta, LossQuantity, LossTable)
@@ -193,6 +200,11 @@ def is_askable(
         if what is not None:
             reader.scope.report(NotForStrategies(span, what))
             return False
+    if any(isinstance(target, Mechanism) and target.has_fixed_queries for target in targets):
+        mistake = _not_over_fixed(claim, reader, span)
+        if mistake is not None:
+            reader.scope.report(mistake)
+            return False
     if not parts:
         return True
     is_composed = len(parts) > 1 or parts[0].times > 1
@@ -230,6 +242,30 @@ def _without_strategy(claim: Claim, parts: Sequence[Part]) -> str | None:
             return "a formula"
         case _:
             return "this quantity"
+
+
+def _not_over_fixed(claim: Claim, reader: Reader, span: Span) -> Mistake | None:
+    """Return why a claim is not decided for an analyst who has fixed the queries, if it is not."""
+    if reader.collected.is_nested:
+        return NestedOverFixed(span)
+    match claim:
+        case QuantityComparison(left=left, right=right) if is_about_outputs(
+            left
+        ) != is_about_outputs(right):
+            return FixedInComparison(span)
+    return None
+
+
+def is_about_outputs(claim: Claim | Quantity) -> bool:
+    """Return whether a claim counts or reads outputs, among which no query is."""
+    match claim:
+        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+            return is_about_outputs(quantity)
+        case QuantityComparison(left=left, right=right):
+            return is_about_outputs(left) or is_about_outputs(right)
+        case FormulaClaim() | ExpectationClaim() | PathProbability() | LeastError() | Expectation():
+            return True
+    return False
 
 
 def _is_about_losses(claim: Claim) -> bool:

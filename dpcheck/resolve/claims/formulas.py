@@ -83,6 +83,7 @@ class Collected:
     atoms: dict[str, AtomMeaning] = field(default_factory=dict)
     kept_inputs: dict[str, None] = field(default_factory=dict)
     needs_later_neighbors: bool = False
+    is_nested: bool = False
     n_expanded: int = 0
 
 
@@ -237,6 +238,7 @@ def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
 def _probability(
     tree: surface.ProbabilityIs | surface.ProbabilityIn, reader: Reader
 ) -> StateFormula | None:
+    reader.collected.is_nested |= reader.on_run
     path = path_formula(tree.path, replace(reader, on_run=True))
     if isinstance(tree, surface.ProbabilityIs):
         bound = probability(tree.bound, "the bound of P", reader.scope)
@@ -256,7 +258,7 @@ def _probability(
 
 def _private(tree: surface.Private, reader: Reader) -> StateFormula | None:
     if reader.on_run:
-        reader.collected.needs_later_neighbors = True
+        reader.collected.is_nested = reader.collected.needs_later_neighbors = True
     path = path_formula(tree.path, replace(reader, on_run=True))
     epsilon, delta = epsilon_and_delta(tree.epsilon, tree.delta, "D{{{}, {}}}", reader.scope)
     if path is None or epsilon is None or delta is None:

@@ -30,6 +30,7 @@ from dpcheck.resolve.expressions.kinds import report_wrong_kinds
 from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input_shapes
 from dpcheck.resolve.names.scopes import Held, Scope
 from dpcheck.resolve.names.syntax import descendants
+from dpcheck.resolve.programs.fixed_queries import with_choices_as_inputs
 from dpcheck.resolve.programs.graph import control_flow_graph
 from dpcheck.resolve.programs.lengths import too_long_part
 from dpcheck.resolve.programs.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
@@ -57,7 +58,8 @@ def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -
         return None
     place = mechanism.name.span
     nodes, entry = control_flow_graph(steps, place)
-    core = Mechanism(title, inputs, adjacency, nodes, entry, place)
+    nodes, choices = with_choices_as_inputs(nodes, entry, inputs, scope)
+    core = Mechanism(title, inputs + choices, adjacency, nodes, entry, place)
     report_wrong_kinds(core, scope)
     return None if broken else core
 

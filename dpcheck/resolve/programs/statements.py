@@ -34,7 +34,7 @@ from dpcheck.diagnostics.structure import (
 )
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var, reads
-from dpcheck.model.offers import offer_symbol
+from dpcheck.model.offers import fixed_symbol, offer_symbol
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import (
@@ -295,7 +295,8 @@ class _Walk:
     def query(self, statement: surface.Query, scope: Scope) -> list[Step]:
         """Return `query c in S` as a draw of c from S that is shown with what was offered.
 
-        The analyst's strategy decides between the draws: see `check.evidence.strategies`.
+        The analyst's strategy decides between the draws: see `check.evidence.strategies`. Where it
+        is `fixed`, a public input takes the draw's place: see `resolve.programs.fixed_queries`.
         """
         name, span = statement.name, statement.span
         choices = expression(statement.choices, scope)
@@ -310,10 +311,17 @@ class _Walk:
         variable = self.scalar(name.name).variable
         self.asked.add(variable)
         uniform = program.Parametric("uniform", (choices,), None, statement.choices.span)
-        marked = Const(offer_symbol(name.name), span)
-        shown = Apply("tuple", (marked, choices, Var(variable, span)), span)
+        mark = fixed_symbol if statement.is_fixed else offer_symbol
+        offered = () if statement.is_fixed else (choices,)
+        parts = (Const(mark(name.name), span), *offered, Var(variable, span))
         draw = partial(program.Sample, variable, uniform, None, span=span)
-        return [plain(draw), plain(partial(program.Output, shown, span=span, is_choice=True))]
+        shown = partial(
+            program.Output,
+            Apply("tuple", parts, span),
+            span=span,
+            query="fixed" if statement.is_fixed else "adaptive",
+        )
+        return [plain(draw), plain(shown)]
 
     def private_reads(self, choices: Expr) -> str:
         """Return a variable that the choices read and the analyst does not know; "" if none."""
