@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import MISSING, FrozenInstanceError, field, fields, replace
+from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from functools import cache
-from types import CodeType, SimpleNamespace
+from types import CodeType, MemberDescriptorType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,49 +37,52 @@ _IS_FIELD = vars(dataclasses)["_FIELD"]
 
 def _made(cls: Any, *, frozen: bool, slots: bool, eq: bool) -> Any:
     known = _fields(cls)
-    if slots:
-        cls = _with_slots(cls, known)
     own = vars(cls)
-    cls.__dataclass_fields__ = known
-    positional = tuple(name for name, f in known.items() if not f.kw_only)
-    setattr(cls, "__match_args__", positional)  # noqa: B010 - mypy guards the attribute
-    cls.__init__ = _deferred(cls, "__init__", _init_text)
+    given = {
+        "__dataclass_fields__": known,
+        "__dataclass_params__": _FROZEN if frozen else _OPEN,
+        "__match_args__": tuple([name for name, f in known.items() if not f.kw_only]),
+        "__init__": _first_init,
+    }
     if "__repr__" not in own:
-        cls.__repr__ = _deferred(cls, "__repr__", _repr_text)
-    if eq:
-        has_own_hash = own.get("__hash__") is not None
-        if "__eq__" not in own:
-            cls.__eq__ = _deferred(cls, "__eq__", _eq_text)
-        if not frozen:
-            cls.__hash__ = None
-        elif not has_own_hash:
-            cls.__hash__ = _deferred(cls, "__hash__", _hash_text)
-    cls.__dataclass_params__ = SimpleNamespace(frozen=frozen)
+        given["__repr__"] = _first_repr
+    if eq and "__eq__" not in own:
+        given["__eq__"] = _first_eq
+    if eq and not frozen:
+        given["__hash__"] = None
+    elif eq and own.get("__hash__") is None:
+        given["__hash__"] = _first_hash
     if frozen:
-        cls.__reduce__ = _reduced
-        cls.__setattr__ = _refuse_to_set
-        cls.__delattr__ = _refuse_to_delete
+        given |= _FROZEN_METHODS
+    if slots:
+        return _with_slots(cls, known, given)
+    for name, value in given.items():
+        setattr(cls, name, value)
     return cls
+
+
+_FROZEN, _OPEN = SimpleNamespace(frozen=True), SimpleNamespace(frozen=False)
 
 
 def _fields(cls: Any) -> dict[str, Any]:
     """Return the fields by name: those of base classes, then the class's own."""
     known: dict[str, Any] = {}
-    for base in reversed(cls.__mro__[1:]):
+    for base in reversed(cls.__mro__[1:-1]):
         known.update(vars(base).get("__dataclass_fields__", {}))
-    for name, annotation in vars(cls).get("__annotations__", {}).items():
+    own = vars(cls)
+    for name, annotation in own.get("__annotations__", {}).items():
         text = annotation if isinstance(annotation, str) else repr(annotation)
         if text.startswith(("ClassVar", "typing.ClassVar")):
             continue
-        default = vars(cls).get(name, MISSING)
-        if type(default).__name__ == "Field":
-            made: Any = default
+        default = own.get(name, MISSING)
+        if default is MISSING or type(default) is MemberDescriptorType:
+            made: Any = field()
+        elif type(default) is Field:
+            made = default
             if made.default is MISSING:
                 delattr(cls, name)
             else:
                 setattr(cls, name, made.default)
-        elif type(default).__name__ == "member_descriptor":
-            made = field()
         else:
             made = field(default=default)
         made.name, made.type, made._field_type = name, annotation, _IS_FIELD
@@ -88,18 +91,19 @@ def _fields(cls: Any) -> dict[str, Any]:
     return known
 
 
-def _with_slots(cls: Any, known: dict[str, Any]) -> Any:
-    """Return the class made anew with slots for its fields; defaults live in the fields only."""
+def _with_slots(cls: Any, known: dict[str, Any], given: dict[str, Any]) -> Any:
+    """Return the class made anew with slots for its fields; defaults live in the fields only.
+
+    All else that is `given` is there when it is made: to set a method later costs as much again.
+    """
     inherited = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
-    content = {
-        name: value
-        for name, value in vars(cls).items()
-        if name not in known and name not in ("__dict__", "__weakref__")
-    }
-    content["__slots__"] = tuple(name for name in known if name not in inherited)
-    made = type(cls)(cls.__name__, cls.__bases__, content)
-    made.__qualname__ = cls.__qualname__
-    return made
+    content = {name: value for name, value in vars(cls).items() if name not in known}
+    content.pop("__dict__", None)
+    content.pop("__weakref__", None)
+    content |= given
+    content["__slots__"] = tuple([name for name in known if name not in inherited])
+    content["__qualname__"] = cls.__qualname__
+    return type(cls)(cls.__name__, cls.__bases__, content)
 
 
 def _reduced(self: Any) -> Any:
@@ -129,17 +133,22 @@ def _refuse_to_delete(_self: Any, name: str) -> None:
 # --- methods, compiled on first use --------------------------------------------------------
 
 
-def _deferred(cls: Any, name: str, text_of: Callable[[Any, dict[str, Any]], str]) -> Any:
-    """Return a method that compiles the real one, puts it in its own place, and calls it."""
+def _first(name: str, text_of: Callable[[Any, dict[str, Any]], str]) -> Any:
+    """Return a method that compiles the real one, puts it in its own place, and calls it.
+
+    It is the same for all classes; whose it is, is seen from the object that it is called for.
+    """
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
+        cls = next((each for each in type(self).__mro__ if vars(each).get(name) is first), None)
+        if cls is None:  # somebody kept the method of a class that has its own by now
+            return getattr(type(self), name)(self, *args, **kwargs)
         scope: dict[str, Any] = {"MISSING": MISSING, "put": object.__setattr__}
         exec(_code(text_of(cls, scope)), scope)
         real = scope[name]
         _rename_fields(real, cls)
         real.__qualname__ = f"{cls.__qualname__}.{name}"
-        if vars(cls).get(name) is first:
-            setattr(cls, name, real)
+        setattr(cls, name, real)
         return real(self, *args, **kwargs)
 
     return first
@@ -220,3 +229,15 @@ def _hash_text(cls: Any, _scope: dict[str, Any]) -> str:
 def _tuple_text(cls: Any, owner: str) -> str:
     compared = [name for name, f in _places(cls).items() if f.compare]
     return "(" + "".join(f"{owner}.{name}, " for name in compared) + ")"
+
+
+_first_init = _first("__init__", _init_text)
+_first_repr = _first("__repr__", _repr_text)
+_first_eq = _first("__eq__", _eq_text)
+_first_hash = _first("__hash__", _hash_text)
+
+_FROZEN_METHODS = {
+    "__reduce__": _reduced,
+    "__setattr__": _refuse_to_set,
+    "__delattr__": _refuse_to_delete,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -15,6 +16,10 @@ settings.register_profile("thorough", deadline=None, print_blob=True, max_exampl
 settings.load_profile("dpcheck")
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # no test is answered by the results of another
+
+# As the command line does. With Python's own threshold the collector looks at all that thousands of
+# tests leave behind so often that the last tests of a run took ten times as long as each alone.
+gc.set_threshold(100_000, 10, 10)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

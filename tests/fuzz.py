@@ -33,7 +33,8 @@ from pathlib import Path
 
 from dpcheck.limits import RunLimits
 from dpcheck.pipeline import Options, check_paths
-from dpcheck.report import Collector, TextReport, closing_lines, json_text, writer
+from dpcheck.report import Collector, TextReport, closing_lines, writer
+from dpcheck.report.json_output import json_text
 
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = Options(limits=RunLimits(max_states=1_000, timeout=0.2))

@@ -576,7 +576,8 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
 def list_library() -> int:
     """List the libraries that ship with dpcheck; `import std.NAME` brings one into a file."""
     from dpcheck.pipeline.library import library
-    from dpcheck.report import library_lines, writer
+    from dpcheck.report import writer
+    from dpcheck.report.library import library_lines
 
     writer(sys.stdout)(library_lines((file.name, file.title) for file in library()))
     return 0
@@ -625,7 +626,8 @@ def clear(cache_dir: str | None) -> int:
 def explain(code: str | None) -> int:
     """Explain the code of a mistake, such as DP203; without a code, list them all."""
     from dpcheck.diagnostics.registry import mistakes_by_code
-    from dpcheck.report import explanation_lines, index_lines, writer
+    from dpcheck.report import writer
+    from dpcheck.report.explanations import explanation_lines, index_lines
 
     known = mistakes_by_code()
     if code is None:

@@ -80,7 +80,8 @@ def unit_answer(unit: str) -> str:
     """Return the answers to a unit of work, JSON for JSON, found by workers with its limits."""
     from dpcheck import __version__
     from dpcheck.pipeline.units import limits_of, read_unit, unit_events
-    from dpcheck.report import Collector, json_text
+    from dpcheck.report import Collector
+    from dpcheck.report.json_output import json_text
 
     found = read_unit(unit)
     limits = RunLimits() if isinstance(found, Mistake) else limits_of(found)

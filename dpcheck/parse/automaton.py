@@ -19,7 +19,6 @@ from typing import NamedTuple
 from dpcheck.diagnostics.syntax import Misplaced
 from dpcheck.parse import tables
 from dpcheck.parse.build import Builder
-from dpcheck.parse.explain import innermost_openers, mistake_at
 from dpcheck.parse.tokens import BAD, END, ITEM_WORDS, Token
 from dpcheck.source import SourceText, Span
 
@@ -191,6 +190,8 @@ class Machine:
         skipped = self.position == self.recovered_at
         resumed = False
         if token.type != BAD and not skipped:
+            from dpcheck.parse.explain import innermost_openers, mistake_at
+
             if self.openers is None:
                 self.openers = innermost_openers(self.tokens)
             opener = self.openers[self.position]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import NestedTooDeeply
 from dpcheck.model import surface
 from dpcheck.parse.automaton import Machine
 from dpcheck.parse.depth import too_deep_place
-from dpcheck.parse.slips import Edit, foreign_language, mended, slips_in
 from dpcheck.parse.tokens import Token, tokens_of
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText
+
+if TYPE_CHECKING:
+    from dpcheck.parse.slips import Edit
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,13 @@ def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake],
     value = machine.run()
     errors = [found for found in mistakes + machine.builder.mistakes if found.severity == "error"]
     places = [label.span.start for found in errors for label in found.labels]
-    foreign = foreign_language(source) if places and start == "model" else None
-    if foreign is not None:
-        return None, [foreign], tokens
-    slips = slips_in(tokens, source, places) if places else []
-    if slips:
+    if places:
+        from dpcheck.parse.slips import foreign_language, mended, slips_in
+
+        foreign = foreign_language(source) if start == "model" else None
+        if foreign is not None:
+            return None, [foreign], tokens
+    if places and (slips := slips_in(tokens, source, places)):
         new = mended(source.text, slips)
         again = tokens_of(SourceText(source.name, new.text)).tokens
         machine = Machine([new.token(token) for token in again], source, start)

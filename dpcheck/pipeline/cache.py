@@ -10,22 +10,18 @@ from __future__ import annotations
 
 import json
 import os
+from _blake2 import blake2b  # `hashlib`, its home, loads OpenSSL, which takes longer than all else
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import is_dataclass
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from dpcheck.check.values import verdicts
 from dpcheck.check.values.verdicts import Value
 from dpcheck.diagnostics.mistakes import Label, Mistake
-from dpcheck.explain import explanation
 from dpcheck.pipeline.files import ModelPath
 from dpcheck.records import dataclass, fields
-from dpcheck.report import Answer, Crash, Event, FileDone, FileRead, Reading, Started
-from dpcheck.report import answers as report_answers
+from dpcheck.report import Answer, Crash, Event
 from dpcheck.report.told import ToldMistake, told
 from dpcheck.source import SourceText, Span
 
@@ -66,7 +62,7 @@ class Cache:
 
     def _place(self, path: ModelPath) -> Path:
         key = json.dumps([code_digest(), self.options, path.shown, str(path.real), str(path.root)])
-        name = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        name = _hash(key.encode("utf-8", "surrogatepass"))
         return self.directory / RESULTS / name[:2] / f"{name[2:]}.json"
 
 
@@ -84,17 +80,26 @@ def clear(directory: Path) -> int:
 def code_digest() -> str:
     """Return a text that changes with the code of dpcheck, installed or being worked on."""
     package = Path(__file__).resolve().parent.parent
-    states = []
-    for folder, folders, names in os.walk(package):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(names):
-            found = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 - 300 of them
-            states.append((folder, name, found.st_size, found.st_mtime_ns))
-    return sha256(repr(states).encode()).hexdigest()
+    return _hash(repr(sorted(_states(str(package)))).encode())
+
+
+def _states(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the path of every file below a folder, its size, and when it was changed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_dir():
+                found = entry.stat()
+                yield entry.path, found.st_size, found.st_mtime_ns
+            elif entry.name != "__pycache__":
+                yield from _states(entry.path)
 
 
 def _digest(file: Path) -> str:
-    return sha256(file.read_bytes()).hexdigest()
+    return _hash(file.read_bytes())
+
+
+def _hash(content: bytes) -> str:
+    return blake2b(content, digest_size=32).hexdigest()
 
 
 def _is_final(event: Event) -> bool:
@@ -110,19 +115,16 @@ def _is_final(event: Event) -> bool:
 # --- events as JSON ------------------------------------------------------------------------
 
 
-def _dataclasses(*modules: object) -> Iterator[tuple[str, type]]:
-    for module in modules:
-        for name, found in vars(module).items():
-            if isinstance(found, type) and is_dataclass(found):
-                yield name, found
+@cache
+def _classes() -> dict[str, Any]:
+    """Return the classes that events are made of, by name."""
+    from dpcheck.check.values import verdicts
+    from dpcheck.explain import explanation
+    from dpcheck.report import answers
 
-
-_CLASSES = {
-    **dict(_dataclasses(verdicts, explanation, report_answers)),
-    **{each.__name__: each for each in (FileDone, Reading, Started, FileRead, ToldMistake)},
-    **{each.__name__: each for each in (Label, Span, SourceText)},
-}
-_FIELDS = {name: [each.name for each in fields(made)] for name, made in _CLASSES.items()}
+    homes = [vars(module) for module in (verdicts, explanation, answers)]
+    known = {name: made for home in homes for name, made in home.items() if isinstance(made, type)}
+    return known | {made.__name__: made for made in (ToldMistake, Label, Span, SourceText)}
 
 
 def _encoded(value: Any) -> Any:  # noqa: ANN401
@@ -137,8 +139,8 @@ def _encoded(value: Any) -> Any:  # noqa: ANN401
         return ["Value", _encoded(value.amount), None, _encoded(value.table)]
     if isinstance(value, Mistake):
         value = told(value)
-    name = type(value).__name__
-    return [name, *(_encoded(getattr(value, each)) for each in _FIELDS[name])]
+    parts = (_encoded(getattr(value, each.name)) for each in fields(value))
+    return [type(value).__name__, *parts]
 
 
 def _decoded(value: Any) -> Any:  # noqa: ANN401
@@ -146,8 +148,9 @@ def _decoded(value: Any) -> Any:  # noqa: ANN401
         name, *parts = value
         if name == "":
             return tuple(map(_decoded, parts))
-        made = dict(zip(_FIELDS[name], map(_decoded, parts), strict=True))
-        return _CLASSES[name](**made)
+        made = _classes()[name]
+        names = [each.name for each in fields(made)]
+        return made(**dict(zip(names, map(_decoded, parts), strict=True)))
     if isinstance(value, dict):
         return {key: _decoded(inner) for key, inner in value.items()}
     return value

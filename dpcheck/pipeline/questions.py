@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from math import inf
+from typing import TYPE_CHECKING
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check import ClaimRejected, decide, decide_arranged, nothing_asked
@@ -16,7 +17,6 @@ from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge
-from dpcheck.explain import Detail, Explanation
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import at_end, measured
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
@@ -38,6 +38,9 @@ from dpcheck.report import Answer, Asked, Crash, Decided, Started
 from dpcheck.report.answers import region_of
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
+
+if TYPE_CHECKING:
+    from dpcheck.explain import Detail, Explanation
 
 Key = tuple[int, frozenset[str], bool]
 Explorable = Explored | MistakesFound | LimitReached

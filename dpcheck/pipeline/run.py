@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import compress, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -16,15 +17,11 @@ from dpcheck.diagnostics.files import (
 )
 from dpcheck.diagnostics.limits import RunStopped
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.explain import Detail
 from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression
-from dpcheck.pipeline.cache import Cache
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
-from dpcheck.pipeline.measures import measured
-from dpcheck.pipeline.portraits import portraits
 from dpcheck.pipeline.questions import (
     Explorations,
     answered,
@@ -38,6 +35,9 @@ from dpcheck.report import Answer, Crash, Decided, Event, FileDone, FileRead, Re
 from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
+
+if TYPE_CHECKING:
+    from dpcheck.explain import Detail
 
 EXPLAINED_IN_FULL = 5
 """So many violated claims are explained in full for people: whoever reads more runs a selection."""
@@ -172,6 +172,8 @@ def _known_events(
     if not is_kept or options.has_witnesses or n_answered or options.cache is None:
         yield from _file_events(path, library, definitions, options, *begun)
         return
+    from dpcheck.pipeline.cache import Cache
+
     cache = Cache(options.cache, options.shaping(n_explained))
     known = cache.events(path)
     if known is not None:
@@ -213,8 +215,12 @@ def _file_events(
             n_explained += isinstance(event, Answer) and event.explanation is not None
             yield event
     if options.has_measures:
+        from dpcheck.pipeline.measures import measured
+
         yield from measured(selected, explorations, options.limits)
     if options.has_portraits:
+        from dpcheck.pipeline.portraits import portraits
+
         yield from portraits(selected, explorations, options.limits)
     yield FileDone(path.shown)
 

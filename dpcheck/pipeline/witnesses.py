@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,13 +33,15 @@ def headings(
     definitions: Sequence[str],
 ) -> list[Heading]:
     """Return the headings of all claims of a file, by place and number among those of its line."""
+    from hashlib import sha256
+
     hashes = {}
     for file in files:
         shown = (
             file.shown if file.shown.startswith("std.") else relpath(file.real, path.real.parent)
         )
         if file.real.is_file():  # standard input is none
-            hashes[shown] = hashlib.sha256(file.real.read_bytes()).hexdigest()
+            hashes[shown] = sha256(file.real.read_bytes()).hexdigest()
     stem = re.sub(r"[^\w-]+", ".", path.shown.removesuffix(".dpm")).strip(".")
     seen: Counter[int] = Counter()
     found = []

@@ -17,9 +17,6 @@ from dpcheck.report.answers import (
 )
 from dpcheck.report.characters import visible
 from dpcheck.report.drawing import draw_mistake
-from dpcheck.report.explanations import explanation_lines, index_lines
-from dpcheck.report.json_output import json_object, json_text
-from dpcheck.report.library import library_lines
 from dpcheck.report.live import TextReport, work_text
 from dpcheck.report.styled import plain, writer
 from dpcheck.report.text import closing_lines, crash_lines, undecided_lines
@@ -41,12 +38,7 @@ __all__ = [
     "closing_lines",
     "crash_lines",
     "draw_mistake",
-    "explanation_lines",
     "in_reading_order",
-    "index_lines",
-    "json_object",
-    "json_text",
-    "library_lines",
     "plain",
     "undecided_lines",
     "visible",

@@ -6,14 +6,16 @@ These are what the pipeline hands over; the other modules of this room draw them
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from dpcheck import limits
 from dpcheck.check.values.verdicts import Amount, Holds, Outcome, Table, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.explain import Explanation
 from dpcheck.records import dataclass, field, fields
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.explain import Explanation
 
 Kind = Literal["check", "refute", "compute"]
 

@@ -25,7 +25,6 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.report.answers import OPTIONS, Answer, Asked, Change, Crash, Summary
 from dpcheck.report.characters import visible, width
-from dpcheck.report.explained.lines import explanation_lines
 from dpcheck.report.notation import (
     amount_text,
     event_text,
@@ -136,6 +135,8 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             if answer.explanation is None or answer.explanation.is_empty:
                 yield from _in_full(counterexample, _value_rows(answer))
             else:
+                from dpcheck.report.explained.lines import explanation_lines
+
                 yield from _rows(_value_rows(answer), len("probability"))
             if answer.explanation is not None:
                 yield from explanation_lines(answer.explanation, answer.file)

@@ -12,7 +12,8 @@ from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Und
 from dpcheck.diagnostics.files import NoSuchFile
 from dpcheck.diagnostics.limits import ReadingStopped
 from dpcheck.limits import Limit
-from dpcheck.report import Answer, Collector, Crash, json_object, json_text
+from dpcheck.report import Answer, Collector, Crash
+from dpcheck.report.json_output import json_object, json_text
 
 SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
 GOLDEN = Path(__file__).parents[1] / "golden"
