@@ -79,6 +79,9 @@ OUTPUTS: Final[Mapping[str, Callable[[Summary], str]]] = {
 here; each imports what it needs when it is asked for. Text goes to standard output while the work
 goes on, all else is written once everything is known."""
 
+MARKDOWN_HEAD: Final = "# dpcheck: "
+"""Begins every page in Markdown; the rest of its first line says what came out."""
+
 STANDARD_OUTPUT: Final = "-"
 """The name of a file that stands for standard output."""
 
@@ -105,13 +108,12 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     from dpcheck.report import crash_lines, writer
 
     forms = {report.form, *(form for form, _ in report.files)}
-    options = replace(
-        options, has_portraits="html" in forms, has_measures=report.baseline is not None
-    )
+    options = replace(options, has_portraits="html" in forms)
     try:
-        compared = _comparison(report)
+        compared, measures = _comparison(report)
     except ValueError as wrong:
         return _refused(report, str(wrong))
+    options = replace(options, measures=measures)
     if report.form == "text":
         summary = _told_as_text(paths, options, compared, report)
     else:
@@ -161,20 +163,29 @@ def _work_tree(path: Path) -> Path:
     return next(trees, folder)
 
 
-def _comparison(report: Report) -> Callable[[Summary], Summary]:
-    """Return what adds to a run how it differs from the baseline; raises `ValueError`."""
+def _comparison(
+    report: Report,
+) -> tuple[Callable[[Summary], Summary], Mapping[str, Mapping[str, tuple[str, ...]]] | None]:
+    """Return what adds to a run how it differs from the baseline, and what to measure for that.
+
+    Raises `ValueError` for a baseline that cannot be read.
+    """
     if report.baseline is None or report.is_update:
-        return lambda summary: summary
-    from dpcheck.cli.baseline import changes_since, read_baseline
+        return lambda summary: summary, {} if report.is_update else None
+    from dpcheck.cli.baseline import asked_by, changes_since, read_baseline
 
     place = Path(report.baseline)
     before, folder = read_baseline(place), place.resolve().parent
-    return lambda summary: replace(summary, changes=changes_since(before, summary, folder))
+
+    def compared(summary: Summary) -> Summary:
+        return replace(summary, changes=changes_since(before, summary, folder))
+
+    return compared, asked_by(before, folder)
 
 
 def _has_recorded(report: Report, summary: Summary) -> bool:
     """Write the baseline anew, if all that was asked for was read and decided so far."""
-    from dpcheck.cli.baseline import baseline_text, read_baseline
+    from dpcheck.cli.baseline import baseline_of, baseline_text, read_baseline
 
     assert report.baseline is not None, "an update has a file"
     if summary.errors or summary.stopped or summary.crashes or summary.is_interrupted:
@@ -188,7 +199,8 @@ def _has_recorded(report: Report, summary: Summary) -> bool:
         return False
     folder = place.resolve().parent
     kept = {file: said for file, said in before.items() if (folder / file).exists()}
-    return has_written(report.baseline, baseline_text(summary.measured, kept, folder))
+    known = {**kept, **baseline_of(summary, folder)}
+    return has_written(report.baseline, baseline_text(known))
 
 
 def _refused(report: Report, reason: str) -> int:
@@ -208,7 +220,8 @@ def _has_written(form: str, file: str, summary: Summary) -> bool:
     """Write a run into a file and say so, or complain."""
     text = OUTPUTS[form](summary)
     if file != STANDARD_OUTPUT:
-        return has_written(file, text + "\n", is_plain=form in ("text", "github"))
+        head = MARKDOWN_HEAD if form == "markdown" else None
+        return has_written(file, text + "\n", head=head, is_plain=form in ("text", "github"))
     _print(text)
     return True
 
@@ -240,15 +253,16 @@ def _has_summarized(summary: Summary) -> bool:
     return True
 
 
-def has_written(file: str, text: str, *, is_plain: bool = False) -> bool:
+def has_written(file: str, text: str, *, head: str | None = None, is_plain: bool = False) -> bool:
     """Write a file and say so, or complain; only what dpcheck made is replaced.
 
-    With `is_plain`, that is known by the name: files of text begin with anything.
+    That is known by its first line, or as much of it as `head`; with `is_plain` by the name: files
+    of text begin with anything.
     """
     from dpcheck.pipeline.library import written_over_own
     from dpcheck.report import visible
 
-    refused = written_over_own(file, text, is_plain=is_plain)
+    refused = written_over_own(file, text, head=head, is_plain=is_plain)
     if refused is None:
         say(f"wrote {visible(file)}")
     return refused is None or _has_refused(refused)

@@ -69,15 +69,18 @@ PLAIN_SUFFIXES = (".txt", ".log")
 """Files of these names may be replaced by plain text, whatever they begin with."""
 
 
-def written_over_own(place: str, text: str, *, is_plain: bool = False) -> Mistake | None:
+def written_over_own(
+    place: str, text: str, *, head: str | None = None, is_plain: bool = False
+) -> Mistake | None:
     """Write a text to a file, or return why not: only what begins as this text does is replaced.
 
-    Then it was made by dpcheck. With `is_plain`, only files of `PLAIN_SUFFIXES` are replaced. Pipes
-    and devices hold nothing that could be lost.
+    Then it was made by dpcheck: its first line is the same, or as much of it as `head`. With
+    `is_plain`, only files of `PLAIN_SUFFIXES` are replaced. Pipes and devices hold nothing that
+    could be lost.
     """
     path = Path(place)
     begins = not (is_plain and path.suffix in PLAIN_SUFFIXES)
-    first = text.partition("\n")[0].encode() if begins else b""
+    first = (text.partition("\n")[0] if head is None else head).encode() if begins else b""
     try:
         if path.is_file():
             with path.open("rb") as file:

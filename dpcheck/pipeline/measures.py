@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 
+from dpcheck.check.values.verdicts import Amount, Undecided
 from dpcheck.exact import exact_text
 from dpcheck.limits import RunLimits
 from dpcheck.logic.claims import (
     LeastError,
+    LossQuantity,
     PrivacyClaim,
     Quantity,
     QuantityClaim,
@@ -18,60 +21,105 @@ from dpcheck.logic.claims import (
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.records import replace
 from dpcheck.report import Answer
-from dpcheck.report.answers import ClaimMade, Measured
+from dpcheck.report.answers import Measured
 from dpcheck.resolve import ResolvedCheck
+
+Asking = Callable[[str], Sequence[ResolvedCheck]]
+"""Returns questions as if the file ended with them."""
 
 
 def measured(
-    checks: Sequence[ResolvedCheck], explorations: Explorations, limits: RunLimits
+    checks: Sequence[ResolvedCheck],
+    explorations: Explorations,
+    limits: RunLimits,
+    recorded: Mapping[str, Sequence[str]],
+    asking: Asking,
 ) -> Iterator[Measured]:
     """Yield what each target costs that claims of a file are about, in their order.
 
-    That is tight ε, δ at every ε and ε at every δ that its checks claim, and every accuracy its
-    claims name. What stays undecided is left out.
+    That is tight ε, δ at every ε and ε at every δ that its checks claim, every accuracy its claims
+    name, and what is `recorded` of it; of a target with a parameter, ε for all its values.
     """
     for target in dict.fromkeys(check.target_text for check in checks):
-        own = [check for check in checks if check.target_text == target and check.at is None]
-        if not own:
-            continue
-        amounts = {}
-        for text, (check, quantity) in _quantities(own).items():
-            asked = replace(
-                check, kind="compute", claim=QuantityValue(quantity, check.span), claim_text=text
-            )
-            for event in answered(asked, asked_of(asked), explorations, limits):
-                if isinstance(event, Answer) and event.outcome.value is not None:
-                    amounts[text] = event.outcome.value
-        claims = [_made(check) for check in own if check.kind == "check"]
-        yield Measured(own[0].span.source.name, target, own[0].line, amounts, tuple(claims))
+        own = [check for check in checks if check.target_text == target]
+        plain = [check for check in own if check.at is None]
+        depends = any(check.for_all for check in own)
+        questions = {} if depends or not plain else _questions(plain)
+        for name in ("epsilon",) if depends else recorded.get(target, ()):
+            if name not in questions:
+                questions.update((name, each) for each in asking(f"compute {target}: {name}"))
+        amounts = {
+            name: _amount(question, explorations, limits) for name, question in questions.items()
+        }
+        bounds = {check.claim_text: _bounds(check) for check in own if check.kind == "check"}
+        yield Measured(own[0].span.source.name, target, amounts, bounds)
 
 
-def _quantities(checks: Sequence[ResolvedCheck]) -> dict[str, tuple[ResolvedCheck, Quantity]]:
-    """Return the quantities to record of a target, by their text."""
+def _questions(checks: Sequence[ResolvedCheck]) -> dict[str, ResolvedCheck]:
+    """Return what to ask of a target, by the text of the quantity."""
     first = checks[0]
     plain = replace(first, atoms={}, kept_inputs=(), needs_later_neighbors=False)
-    found: dict[str, tuple[ResolvedCheck, Quantity]] = {
-        "epsilon": (plain, TightEpsilon(0, first.span))
-    }
+    found: dict[str, tuple[ResolvedCheck, Quantity]] = {}
+
+    def ask(check: ResolvedCheck, quantity: Quantity) -> None:
+        found[quantity_name(quantity)] = check, quantity
+
+    ask(plain, TightEpsilon(0, first.span))
     for check in checks:
         match check.claim:
             case PrivacyClaim(epsilon=epsilon, delta=delta) if check.kind == "check":
-                text = f"delta({exact_text(epsilon)})"
-                found[text] = plain, TightDelta(epsilon, check.span)
-                if delta != 0:
-                    text = f"epsilon({exact_text(delta)})"
-                    found[text] = plain, TightEpsilon(delta, check.span)
+                ask(plain, TightDelta(epsilon, check.span))
+                ask(plain, TightEpsilon(delta, check.span))
             case (
                 QuantityClaim(quantity=LeastError() as error)
                 | QuantityValue(quantity=LeastError() as error)
             ):
-                found[error.text] = check, error
-    return found
+                ask(check, error)
+    return {
+        name: replace(
+            check, kind="compute", claim=QuantityValue(quantity, check.span), claim_text=name
+        )
+        for name, (check, quantity) in found.items()
+    }
 
 
-def _made(check: ResolvedCheck) -> ClaimMade:
-    claim = check.claim
-    if isinstance(claim, PrivacyClaim):
-        budget = exact_text(claim.epsilon), exact_text(claim.delta)
-        return ClaimMade(check.claim_text, check.line, budget)
-    return ClaimMade(check.claim_text, check.line)
+def quantity_name(quantity: Quantity) -> str:
+    """Return a quantity with the exact numbers it depends on: `delta(ln(2))`."""
+    match quantity:
+        case TightEpsilon(delta=delta):
+            return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+        case TightDelta(epsilon=epsilon):
+            return f"delta({exact_text(epsilon)})"
+        case LossQuantity(word=word, arguments=arguments):
+            return f"{word}({', '.join(map(exact_text, arguments))})" if arguments else word
+        case LeastError(text=text):
+            return text
+        case _:
+            return ""
+
+
+def _amount(
+    question: ResolvedCheck, explorations: Explorations, limits: RunLimits
+) -> Amount | None:
+    """Return the value of a quantity, None where it stays undecided."""
+    for event in answered(question, asked_of(question), explorations, limits):
+        if isinstance(event, Answer) and not isinstance(event.outcome.verdict, Undecided):
+            known = event.outcome.all_values
+            if known is None:
+                return event.outcome.value
+            pieces = [f"for {known.param} in {p.interval.text}: {p.exact}" for p in known.pieces]
+            return Amount("; ".join(pieces), "")
+    return None
+
+
+def _bounds(check: ResolvedCheck) -> Mapping[str, str]:
+    """Return what a check bounds from above, and by what."""
+    match check.claim:
+        case PrivacyClaim(epsilon=epsilon, delta=delta):
+            return {"epsilon": exact_text(epsilon), "delta": exact_text(delta)}
+        case QuantityClaim(quantity=quantity, comparison="<=" | "<" as comparison, bound=bound):
+            name = quantity_name(quantity)
+            exact = str(inf) if bound is None else exact_text(bound)
+            return {f"{name} {comparison}": exact} if name else {}
+        case _:
+            return {}

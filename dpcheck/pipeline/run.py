@@ -19,7 +19,7 @@ from dpcheck.diagnostics.limits import RunStopped
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
-from dpcheck.parse import parse_expression
+from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import (
@@ -52,8 +52,9 @@ class Options:
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
-    With `has_portraits`, every target is told with its pictures; with `has_measures`, with what it
-    costs; with `has_witnesses`, answers come with evidence. `cache` is the directory of results.
+    With `has_portraits`, every target is told with its pictures; with `has_witnesses`, answers come
+    with evidence; with `measures`, every target with what it costs, the quantities among it that
+    are named for a file, by where it really is, and a target. `cache` is the directory of results.
     """
 
     definitions: tuple[str, ...] = ()
@@ -66,14 +67,15 @@ class Options:
     n_explained: int | None = EXPLAINED_IN_FULL
     has_portraits: bool = False
     has_witnesses: bool = False
-    has_measures: bool = False
+    measures: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
     cache: Path | None = None
 
-    def shaping(self, n_explained: int) -> str:
+    def shaping(self, path: ModelPath, n_explained: int) -> str:
         """Return the options that the results of a file depend on, after so many explanations."""
+        measures = None if self.measures is None else self.measures.get(str(path.real), {})
         late = None if self.n_explained is None else max(0, self.n_explained - n_explained)
         chosen = self.definitions, self.select, self.strict_vacuity
-        return repr((*chosen, self.explain, late, self.has_portraits, self.has_measures))
+        return repr((*chosen, self.explain, late, self.has_portraits, measures))
 
     def detail(self, n_explained: int) -> Detail:
         """Return in which detail to explain a claim after so many others."""
@@ -174,7 +176,7 @@ def _known_events(
         return
     from dpcheck.pipeline.cache import Cache
 
-    cache = Cache(options.cache, options.shaping(n_explained))
+    cache = Cache(options.cache, options.shaping(path, n_explained))
     known = cache.events(path)
     if known is not None:
         yield from known
@@ -214,10 +216,15 @@ def _file_events(
         for event in answered(check, shown, explorations, options.limits, detail, heading):
             n_explained += isinstance(event, Answer) and event.explanation is not None
             yield event
-    if options.has_measures:
+    if options.measures is not None:
         from dpcheck.pipeline.measures import measured
 
-        yield from measured(selected, explorations, options.limits)
+        def asking(text: str) -> Sequence[ResolvedCheck]:
+            parsed = parse_model(SourceText(path.shown, text)).model
+            return resolved_questions(library.closure(path), parsed, definitions)[0]
+
+        recorded = options.measures.get(str(path.real), {})
+        yield from measured(selected, explorations, options.limits, recorded, asking)
     if options.has_portraits:
         from dpcheck.pipeline.portraits import portraits
 

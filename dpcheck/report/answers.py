@@ -242,33 +242,33 @@ class Portrait:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimMade:
-    """A `check` as written; one of `dp` with its ε and δ as exact texts."""
-
-    text: str
-    line: int
-    budget: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Measured:
-    """What a target costs, by quantity (`epsilon`, `delta(ln(2))`), and what is claimed of it."""
+    """What a target costs, by quantity (`epsilon`, `delta(ln(2))`), None what stayed undecided.
+
+    `bounds` has the texts of its checks, each with what it bounds from above: `dp(ln 2)` has
+    `epsilon` and `delta`, `epsilon <= 1` has that quantity, as exact texts.
+    """
 
     file: str
     target: str
-    line: int
-    amounts: Mapping[str, Amount]
-    claims: tuple[ClaimMade, ...]
+    amounts: Mapping[str, Amount | None]
+    bounds: Mapping[str, Mapping[str, str]]
+
+
+ChangeRule = Literal[
+    "budget-grew", "budget-unknown", "cover-changed", "claim-weakened", "claim-removed"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """Something that is worse than the baseline records, with what was and what is.
 
-    `rule` is `budget-grew`, `claim-weakened` or `claim-removed`; what is gone has no `after`.
+    `what` is a quantity, `covers` (for which inputs and neighbors verdicts speak), `claim` or
+    `target`. What is gone has no `after`.
     """
 
-    rule: Literal["budget-grew", "claim-weakened", "claim-removed"]
+    rule: ChangeRule
     file: str
     line: int
     target: str
@@ -294,7 +294,10 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Everything one run found; the exit status follows from it."""
+    """Everything one run found; the exit status follows from it.
+
+    `files` are those whose claims were looked at.
+    """
 
     answers: tuple[Answer, ...]
     mistakes: tuple[Mistake, ...]
@@ -303,6 +306,7 @@ class Summary:
     portraits: tuple[Portrait, ...] = ()
     measured: tuple[Measured, ...] = ()
     changes: tuple[Change, ...] = ()
+    files: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Mistake, ...]:
@@ -316,8 +320,13 @@ class Summary:
 
     @property
     def n_undecided(self) -> int:
-        """The number of claims that a limit stopped, and of times it stopped the reading."""
-        return len(self.stopped) + sum(answer.is_undecided for answer in self.answers)
+        """The number of claims that a limit stopped, and of times it stopped the reading.
+
+        So is a quantity of which nobody knows whether it grew.
+        """
+        n_unknown = sum(change.rule == "budget-unknown" for change in self.changes)
+        n_claims = sum(answer.is_undecided for answer in self.answers)
+        return len(self.stopped) + n_claims + n_unknown
 
     @property
     def exit_status(self) -> int:
@@ -332,7 +341,8 @@ class Summary:
         if self.errors:
             return 2
         is_wrong = any(not each.is_ok and not each.is_undecided for each in self.answers)
-        if is_wrong or self.changes:
+        is_worse = any(change.rule != "budget-unknown" for change in self.changes)
+        if is_wrong or is_worse:
             return 1
         return 3 if self.n_undecided else 0
 
@@ -346,6 +356,7 @@ class Collector:
     crashes: list[Crash] = field(default_factory=list)
     portraits: list[Portrait] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     is_interrupted: bool = False
 
     def add(self, event: Event) -> None:
@@ -361,7 +372,9 @@ class Collector:
                 self.measured.append(event)
             case Mistake():
                 self.mistakes.setdefault(event)
-            case Reading() | FileRead() | Started() | Decided() | FileDone():
+            case FileRead():
+                self.files.append(event.file)
+            case Reading() | Started() | Decided() | FileDone():
                 pass
             case _ as never:
                 assert_never(never)
@@ -375,6 +388,7 @@ class Collector:
             is_interrupted=self.is_interrupted,
             portraits=tuple(self.portraits),
             measured=tuple(self.measured),
+            files=tuple(self.files),
         )
 
 

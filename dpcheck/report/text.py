@@ -185,8 +185,16 @@ def _values(answer: Answer) -> tuple[Piece, ...]:
         return ()
     if not known.fails_for:
         return (Piece(f" for all {known.param} in {known.asked}", "faint"),)
+    return (Piece(values_text(answer), "plain"),)
+
+
+def values_text(answer: Answer) -> str:
+    """Return for which values of a parameter a claim fails, and where that is shown."""
+    known = answer.outcome.all_values
+    if known is None or not known.fails_for:
+        return ""
     at = "" if known.sample is None else f", at {known.sample}"
-    return (Piece(f" for {known.param} in {_intervals(known)}{at}", "plain"),)
+    return f" for {known.param} in {_intervals(known)}{at}"
 
 
 def _value_rows(answer: Answer) -> list[tuple[str, str, Role]]:

@@ -62,12 +62,13 @@ def test_a_baseline_is_toml_in_a_fixed_order_and_agrees_with_itself(model, capsy
     found = tomllib.loads(text)["files"]
     assert list(found) == sorted(found)
     assert found["models/count.dpm"]["count"] == {
+        "covers": ["for x in 0..2", "adjacent abs(x - x') <= 1"],
         "epsilon": "ln(2)",
         "delta(ln(3))": "0",
         "accuracy(x, 1/10)": "2",
         "claims": [
             {"check": "dp(ln 3)", "epsilon": "ln(3)", "delta": "0"},
-            {"check": "accuracy(x, 1/10) <= 2"},
+            {"check": "accuracy(x, 1/10) <= 2", "accuracy(x, 1/10) <=": "2"},
         ],
     }
     assert compared(capsys) == (0, [])
@@ -98,6 +99,7 @@ def test_what_grew_fails_and_what_fell_does_not(model, capsys):
         ("dp(1)", []),
         ("dp(2 * ln 3 - ln 3)", []),
         ("epsilon = ln 2", [("claim-removed", "claim", "dp(ln 3)", None)]),
+        ("dp(ln 3)\ncheck count: dp(ln 9)", []),
     ],
 )
 def test_a_claim_that_says_less_is_named(model, capsys, now, changes):
@@ -105,6 +107,95 @@ def test_a_claim_that_says_less_is_named(model, capsys, now, changes):
     update(capsys)
     model(claims=CLAIMS.replace("dp(ln 3)", now))
     assert compared(capsys) == (bool(changes), changes)
+
+
+def test_a_claim_may_become_stronger(model, capsys):
+    model(claims="check count: epsilon <= ln 3\ncheck count: dp(ln 3, 1/9)")
+    update(capsys)
+    model(claims="check count: epsilon < ln 4\ncheck count: dp(ln 2)")
+    found = [("claim-removed", "claim", "epsilon <= ln 3", None)]
+    assert compared(capsys) == (1, found)
+    model(claims="check count: epsilon <= ln 2\ncheck count: dp(ln 2)")
+    assert compared(capsys) == (0, [])
+    model(claims="check count: epsilon <= ln 4\ncheck count: dp(ln 2)")
+    found = [("claim-weakened", "claim", "epsilon <= ln 3", "epsilon <= ln 4")]
+    assert compared(capsys) == (1, found)
+
+
+def test_claims_about_fewer_inputs_or_neighbors_are_named(model, capsys, tmp_path):
+    model(claims=CLAIMS + "\ncheck count at x = 0: dp(ln 2)")
+    update(capsys)
+    file = tmp_path / "models" / "count.dpm"
+    text = file.read_text("utf-8")
+    file.write_text(
+        text.replace("check count: dp(ln 3)", "check count at x = 1: dp(ln 3)"), "utf-8"
+    )
+    assert compared(capsys)[1][-1] == (
+        "claim-weakened", "claim", "dp(ln 3)", "at x = 1: dp(ln 3)",
+    )  # fmt: skip
+    file.write_text(text.replace("check count at x = 0: dp(ln 2)", ""), "utf-8")
+    assert compared(capsys) == (
+        1, [("claim-removed", "claim", "at x = 0: dp(ln 2)", None)],
+    )  # fmt: skip
+    file.write_text(text.replace("<= 1", "<= 1 & x != 0"), "utf-8")
+    status, ((rule, what, before, after),) = compared(capsys)
+    assert (status, rule, what) == (1, "cover-changed", "covers")
+    assert (before, after) == (
+        "adjacent abs(x - x') <= 1", "adjacent abs(x - x') <= 1 & x != 0",
+    )  # fmt: skip
+
+
+PARAM = "param p in (0, 1)\n" + COUNT.format(alpha="p", claims="check count: dp(-ln p)")
+
+
+def test_claims_for_all_values_are_held_beside_what_they_were(model, capsys, tmp_path):
+    file = tmp_path / "models" / "all.dpm"
+    file.write_text(PARAM, "utf-8")
+    assert update(capsys) == 0
+    assert compared(capsys) == (0, [])
+    file.write_text(PARAM.replace("-ln p", "-2 * ln p"), "utf-8")
+    assert compared(capsys) == (
+        1,
+        [(
+            "claim-weakened", "claim",
+            "for p in (0, 1): dp(-ln p)", "for p in (0, 1): dp(-2 * ln p)",
+        )],
+    )  # fmt: skip
+    file.write_text(PARAM.replace("check count", "check count for p in (0, 1/2)"), "utf-8")
+    assert compared(capsys)[0] == 1
+    louder = PARAM.replace("geometric(x,", "geometric(2 * x,").replace("0..n\n", "0..2 * n\n", 1)
+    file.write_text(louder.replace("-ln p", "-2 * ln p") + "check count: true", "utf-8")
+    status, changes = compared(capsys)
+    assert status == 1
+    assert ("budget-unknown", "epsilon") in [change[:2] for change in changes]
+
+
+def test_a_quantity_that_is_undecided_now_is_no_success(model, capsys):
+    model()
+    update(capsys)
+    status, changes = compared(capsys, "--max-states", "2")
+    assert status == 3
+    assert changes[0] == ("budget-unknown", "epsilon", "ln(2)", "undecided")
+
+
+def test_a_file_whose_claims_are_all_gone_was_looked_at(model, capsys):
+    model()
+    update(capsys)
+    model(claims="")
+    status, changes = compared(capsys, "--allow-empty")
+    assert status == 1
+    assert [change[0] for change in changes] == ["claim-removed"] * 2
+
+
+def test_what_was_recorded_is_measured_though_nobody_claims_it_any_more(model, capsys):
+    model(alpha="2/3", claims="check count: dp(ln 5/4, 1/2)")
+    update(capsys)
+    model(alpha="2/3", claims="check count: dp(ln 6/5, 1/2)")
+    assert compared(capsys) == (0, [])
+    model(alpha="1/2", claims="check count: dp(ln 6/5, 1/2)")
+    assert [change[1] for change in compared(capsys)[1]] == [
+        "epsilon", "delta(1/4*ln(5))",
+    ]  # fmt: skip
 
 
 def test_a_target_or_file_that_is_gone_is_named_and_others_are_kept(model, capsys, tmp_path):
@@ -140,7 +231,8 @@ def test_changes_are_a_table_in_text_and_annotations_elsewhere(model, capsys):
         "x =",
         "version = 2",
         "version = 1\n[files.a]\nb = 1",
-        'version = 1\n[files.a.m]\nepsilon = "open(1)"\nclaims = []',
+        'version = 1\n[files.a.m]\ncovers = []\nepsilon = "open(1)"\nclaims = []',
+        'version = 1\n[files.a.m]\ncovers = []\nclaims = [{ check = "dp(1)", epsilon = 1 }]',
         None,
     ],
 )
@@ -167,3 +259,4 @@ def test_enclosures_compare_by_their_upper_ends():
     assert is_greater("in [0.1, 0.31]", "in [0.2, 0.3]")
     assert not is_greater("in [0.2, 0.3]", "3/10")
     assert is_greater("in [0.2, inf]", "in [0.2, 1e-3]")
+    assert is_greater("open(1)", "1") is None

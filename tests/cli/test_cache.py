@@ -157,7 +157,7 @@ def test_clear_removes_entries_and_nothing_else(models, tmp_path, capsys):
 
 
 def test_every_event_of_models_is_read_as_it_was_kept(models):
-    told = list(check_paths(["main.dpm"], Options(has_portraits=True, has_measures=True)))
+    told = list(check_paths(["main.dpm"], Options(has_portraits=True, measures={})))
     assert len(told) > 8
     for event in told:
         if not isinstance(event, Answer):

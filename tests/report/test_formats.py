@@ -227,6 +227,36 @@ def test_several_formats_are_written_at_once_and_replace_only_their_own(checkout
         assert (checkout / "a.dpm").read_bytes() == model
 
 
+def test_markdown_of_another_run_is_replaced(checkout, capsys):
+    for claims in ("check survey: dp(ln 3)\n", "check survey: dp(0)\n" * 2):
+        (checkout / "a.dpm").write_text(SURVEY + claims, "utf-8")
+        run(["check", "a.dpm", "--output", "markdown=a.md"])
+    assert (checkout / "a.md").read_text("utf-8").startswith("# dpcheck: 2 claims")
+
+
+PARTS = """\
+param p in (1/2, 1)
+mechanism survey {
+  input x in {yes, no}
+  adjacent all
+  y ~ bernoulli(if x = yes then p else 1 - p)
+  output y
+}
+check survey: dp(ln 2)
+check survey for p in (1/2, 2/3]: dp(ln 2)
+"""
+
+
+def test_claims_about_parts_of_a_parameter_have_names_of_their_own(checkout, capsys):
+    (checkout / "a.dpm").write_text(PARTS, "utf-8")
+    cases = ET.fromstring(written("junit", "a.dpm", capsys=capsys)[0]).iter("testcase")
+    assert [case.get("name") for case in cases] == [
+        "check survey for p in (1/2, 1): dp(ln 2)", "check survey for p in (1/2, 2/3]: dp(ln 2)",
+    ]  # fmt: skip
+    (result,) = sarif("a.dpm", capsys=capsys)["results"]
+    assert " is violated for p in (2/3, 1), at 3/4: " in result["message"]["text"]
+
+
 def test_an_output_that_cannot_be_written_is_no_success(checkout, capsys):
     (checkout / "a.dpm").write_text(SURVEY + "check survey: dp(ln 3)\n", "utf-8")
     assert run(["check", "a.dpm", "--output", "sarif=no/such/a.sarif"]) == 2

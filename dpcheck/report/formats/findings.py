@@ -28,7 +28,14 @@ from dpcheck.report.notation import (
     shortened,
 )
 from dpcheck.report.styled import WIDTH, Line, laid_out, line, plain
-from dpcheck.report.text import AnswerLines, answer_text, closing_lines, in_short, quantity_text
+from dpcheck.report.text import (
+    AnswerLines,
+    answer_text,
+    closing_lines,
+    in_short,
+    quantity_text,
+    values_text,
+)
 
 Level = Literal["error", "warning", "open"]
 """`open` is what a limit left undecided."""
@@ -38,6 +45,8 @@ RULES: Final[Mapping[str, str]] = {
     "refute-holds": "A claim that is to be refuted holds",
     "undecided": "A limit was reached before a claim was decided",
     "budget-grew": "A mechanism costs more than the baseline records",
+    "budget-unknown": "Whether a mechanism costs more than the baseline records is not known",
+    "cover-changed": "Claims speak about other inputs or neighbors than the baseline records",
     "claim-weakened": "A claim says less than the baseline records",
     "claim-removed": "A claim that the baseline records is gone",
     "vacuous": "A claim says nothing: no neighbors, atoms that are never true, or sure events",
@@ -108,7 +117,8 @@ def findings(summary: Summary, checkout: Checkout) -> Iterator[Finding]:
         said = change_sentence(change)
         identity = _identity(file, change.rule, change.target, change.what)
         place = Place(file, change.line, None)
-        yield Finding(change.rule, "error", said, said, place, identity)
+        level = "open" if change.rule == "budget-unknown" else "error"
+        yield Finding(change.rule, level, said, said, place, identity)
     for mistake in summary.mistakes:
         place = _place(mistake, checkout)
         key = ("" if place is None else place.file, mistake.code, mistake.title)
@@ -126,8 +136,14 @@ def change_sentence(change: Change) -> str:
     match change.rule:
         case "budget-grew":
             return f"{target}: {what} grew from {before} to {after}"
+        case "budget-unknown":
+            return f"{target}: whether {what} grew is not known: it was {before}, now {after}"
+        case "cover-changed":
+            return f"{target}: claims were about {before}, now {after}"
         case "claim-weakened":
             return f"{target}: `check {before}` was weakened to `check {after}`"
+        case "claim-removed" if change.what == "target":
+            return f"{target} is gone"
         case "claim-removed":
             return f"{target}: `check {before}` is gone"
         case _ as never:
@@ -163,7 +179,7 @@ def sentence(answer: Answer) -> str:
     match outcome.verdict:
         case Violated(counterexample=found):
             is_ok = ", as claimed" if answer.is_as_claimed else ""
-            said = f"{claim} is violated{is_ok}{quantity_text(answer)}"
+            said = f"{claim} is violated{values_text(answer)}{is_ok}{quantity_text(answer)}"
             why = _why(answer, found)
             return f"{said}: {why}" if why else said
         case Undecided() as verdict:
@@ -205,7 +221,9 @@ def _why(answer: Answer, found: Counterexample) -> str:
 
 def claim_text(answer: Answer) -> str:
     """Return the target of a claim and what is claimed of it: `survey: dp(ln 2)`."""
-    where = "" if answer.at is None else f" at {answer.at}"
+    known = answer.outcome.all_values
+    where = "" if known is None else f" for {known.param} in {known.asked}"
+    where += "" if answer.at is None else f" at {answer.at}"
     return shortened(visible(f"{answer.target}{where}: {answer.claim}"))
 
 

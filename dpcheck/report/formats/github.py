@@ -26,7 +26,8 @@ def github_text(summary: Summary, checkout: Checkout) -> str:
 
 def _command(found: Finding) -> str:
     command = "error" if found.level == "error" else "warning"
-    properties = {"title": f"{found.rule}: {found.sentence}"[:200]}
+    title = f"{found.rule}: {found.sentence}"
+    properties = {"title": title if len(title) <= 200 else f"{title[:199]}…"}
     place = found.place
     if place is not None:
         where = {"file": place.file, "line": str(place.line)}
