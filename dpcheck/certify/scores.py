@@ -69,7 +69,7 @@ def _probability(runs: Sequence[ScoredRun], side: int, least: int, digits: int) 
         found: dict[int, int] = {}
         for score, *chances in outputs:
             found[score] = found.get(score, 0) + floor(multiply(chances[side], one))
-        low, high = min(found), max(found)
+        low, high = min(found, default=0), max(found, default=0)
         square: _Masses = [found.get(score, 0) for score in range(high, low - 1, -1)], low
         finite_run = ceil(multiply(subtract(1, only[side]), one))
         for n in range(times.bit_length()):

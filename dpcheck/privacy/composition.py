@@ -82,7 +82,7 @@ def is_short(parts: Sequence[tuple[LossDistribution, int]]) -> bool:
         return min(n_terms, _n_powers(used)) <= _SHORT_EXP
     if n_terms > _SHORT:
         n_terms = _n_exponents(used)
-    bits = sum(_denominator(losses).bit_length() * times for losses, times in used)
+    bits = sum(_longest(losses).bit_length() * times for losses, times in used)
     return n_terms <= _SHORT and n_terms * bits <= _SHORT_BITS
 
 
@@ -232,6 +232,12 @@ def _polynomial(
 
 def _denominator(losses: LossDistribution) -> int:
     return math.lcm(*(int(_rational(loss.p).q) for loss in losses.losses))
+
+
+def _longest(losses: LossDistribution) -> int:
+    """Return the largest integer that masses and ratios are written with."""
+    sides = (side for loss in losses.losses for side in _sides(loss.ratio))
+    return max(_denominator(losses), *sides, 1)
 
 
 def _exponents(ratio: Number, bases: Sequence[int]) -> tuple[int, ...]:

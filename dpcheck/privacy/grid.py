@@ -22,7 +22,7 @@ that is a whole multiple of h, as a power of e may be, stays where it is and add
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, reduce
 
 import numpy as np
@@ -121,9 +121,14 @@ class GridLosses:
                 found.append(p - factor * q + self._infinite_above)
             return reduce(arb.max, found)
 
+    @property
+    def lost(self) -> arb:
+        """P's mass that was cut off, at most."""
+        return arb(self.upper.lost) / arb(2) ** self.bits
+
     @cached_property
     def _infinite_above(self) -> arb:
-        return self.infinite + arb(self.upper.lost) / arb(2) ** self.bits
+        return self.infinite + self.lost
 
     def epsilon_above(self, delta: Number) -> arb | None:
         """Return an upper bound of the least ε >= 0 with δ(ε) <= delta; None if it is infinite.
@@ -146,9 +151,8 @@ class GridLosses:
                     break
                 place += 1
             found = arb(self.step) * (self.upper.low + place - 1) if place else arb(0)
-            if p > room:
-                found = found.max(((p - room) / q).log())
-            return found.max(arb(0))
+            gap = (p - room).upper()
+            return (found.max((gap / q).log()) if gap > 0 else found).max(arb(0))
 
     # --- below -----------------------------------------------------------------------------
 
@@ -264,7 +268,7 @@ class _OnGrid:
             mass = _floor((p * self._unit).lower())
             below[point] = below.get(point, 0) + max(0, mass)
             self._add_up(above, point, q * self._factor(point))
-        ends = min(above), max(above)
+        ends = _ends(above)
         return _lattice(below, ends), _lattice(above, ends)
 
     def _around(self, ratio: Number) -> tuple[int, int]:
@@ -314,8 +318,13 @@ def _floor(exact: arb) -> int:
     return int(found)
 
 
-def _lattice(masses: dict[int, int], ends: tuple[int, int] | None = None) -> Lattice:
-    low, high = ends or (min(masses), max(masses))
+def _ends(masses: Mapping[int, int]) -> tuple[int, int]:
+    """Return the first and the last point with a mass; of no points any."""
+    return min(masses, default=0), max(masses, default=0)
+
+
+def _lattice(masses: Mapping[int, int], ends: tuple[int, int] | None = None) -> Lattice:
+    low, high = ends or _ends(masses)
     return Lattice(fmpz_poly([masses.get(j, 0) for j in range(low, high + 1)]), low)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
+from math import expm1, log1p, prod
 from random import Random
 
 import pytest
@@ -123,6 +123,43 @@ def test_long_compositions_are_decided_with_an_event_that_is_checked_again():
     assert table["verdict"] == "undecided"
     assert "states" not in table["reason"]["text"]
     assert impure["verdict"] == "violated"
+
+
+APART = """
+mechanism apart {
+  input x in 0..2
+  adjacent all
+  w ~ bernoulli(1/2)
+  y ~ bernoulli(if w then (if x = 1 then 11/20 else 9/20) else (if x = 1 then 13/25 else 12/25))
+  output (w, if x = 2 then false else y, x = 2)
+}
+mechanism rare {
+  input x in 0..1
+  adjacent all
+  y ~ if x = 1 then {a: 1/10^9, b: 1 - 1/10^9} else {b: 1}
+  output y
+}
+check compose(apart, 1000): dp(100, 1/10)
+check compose(apart, 1000): epsilon(1/10) = inf
+compute compose(apart, 1000): delta(200)
+compute compose(rare, 10^8): delta(1/10)
+"""
+
+
+def test_inputs_without_common_outputs_and_outputs_of_one_loss_have_bounds():
+    bad, infinite, sure, rare = check_text(APART)["results"]
+    assert bad["counterexample"]["states"] in (["x = 0", "x = 2"], ["x = 2", "x = 0"])
+    assert infinite["verdict"] == "holds"
+    assert sure["value"]["exact"] == "1"
+    low, high = map(float, rare["value"]["enclosure"])
+    assert low <= -expm1(10**8 * log1p(-1e-9)) <= high
+    assert high - low < 1e-4
+
+
+def test_a_delta_far_below_the_first_tails_is_found_on_a_coarse_grid():
+    (result,) = check_text(MIX + "compute compose(mix, 120): delta(16)")["results"]
+    low, high = map(float, result["value"]["enclosure"])
+    assert 0 < low < high < 1.001 * low < 1e-20
 
 
 def random_run(drawn):

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from random import Random
 
 import pytest
-from flint import ctx, fmpq, fmpz_poly
+from flint import arb, ctx, fmpq, fmpz_poly
 
-from dpcheck.exact import Budget, exponential, number, rational
+from dpcheck.exact import Budget, divide, exponential, number, rational
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
 from dpcheck.privacy.grid import GridLosses, Lattice, _event_product, _rounded_up
-from dpcheck.privacy.losses import LossDistribution, both_directions
+from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
 
 EPSILONS = [Budget.of(0), Budget.of(fmpq(1, 3)), Budget.ln(2), Budget.ln(3) * 2, Budget.of(4)]
 DELTAS = [fmpq(1, 10**6), fmpq(1, 100), fmpq(1, 7), fmpq(1, 2)]
 
 
-def random_losses(drawn, *, is_one_sided=False):
+def random_losses(drawn, *, is_one_sided=False, with_exp=False):
     """Return the losses of two distributions over a few outputs; some may be impossible."""
     n = drawn.randrange(2, 5)
     rows = [[drawn.randrange(1, 9) for _ in range(n)] for _ in range(2)]
+    if with_exp:
+        rows = [[w * exponential(fmpq(drawn.randrange(-3, 4), 7)) for w in row] for row in rows]
     if is_one_sided:
         rows[drawn.randrange(2)][0] = 0
+    totals = [sum_of(row) for row in rows]
     return LossDistribution.of(
-        [(number(p, sum(rows[0])), number(q, sum(rows[1]))) for p, q in zip(*rows, strict=True)]
+        [(divide(p, totals[0]), divide(q, totals[1])) for p, q in zip(*rows, strict=True)]
     )
 
 
@@ -35,24 +39,28 @@ def exact_epsilon(losses, delta):
     δ(ε) is the largest of P(S) - e^ε Q(S) over the corners, so ε is the largest root of one.
     """
     with ctx.workprec(300):
-        roots = [ball_of(0, 300)]
+        roots = [arb(0)]
         for p, q in losses.corners:
             if ball_of(p, 300) > ball_of(delta, 300):
                 if q == 0:
                     return None
                 roots.append(((ball_of(p, 300) - ball_of(delta, 300)) / ball_of(q, 300)).log())
-        largest = roots[0]
-        for root in roots[1:]:
-            largest = largest.max(root)
-        return largest
+        return reduce(arb.max, roots)
+
+
+def exact_delta(losses, epsilon):
+    """Return an enclosure of δ(ε), the largest of P(S) - e^ε Q(S) over the corners."""
+    with ctx.workprec(300):
+        factor = epsilon.exp_ball(300)
+        gaps = [ball_of(p, 300) - factor * ball_of(q, 300) for p, q in losses.corners]
+        return reduce(arb.max, gaps)
 
 
 def assert_encloses(found, losses, width):
     """Assert that all bounds of δ and ε hold the exact values, and lie near them."""
     with ctx.workprec(300):
         for epsilon in EPSILONS:
-            delta = losses.delta(epsilon.exp()) if epsilon.factor is None else None
-            value = ball_of(losses.delta(epsilon.exp()) if delta is None else delta, 300)
+            value = exact_delta(losses, epsilon)
             low, _ = found.delta_below(epsilon)
             high = found.delta_above(epsilon)
             assert low.lower() <= value.upper()
@@ -79,11 +87,29 @@ def test_bounds_hold_the_exact_values_of_compositions(seed):
     parts = [(random_losses(drawn, is_one_sided=seed % 3 == 0), drawn.randrange(1, 6))]
     if seed % 2:
         parts.append((random_losses(drawn), drawn.randrange(1, 4)))
-    step = fmpq(1, drawn.choice([37, 500, 7919]))
+    step = fmpq(1, drawn.choice([37, 250, 1009]))
     for is_forward in (True, False):
         turned = [(d if is_forward else d.reversed(), times) for d, times in parts]
         found = GridLosses.of(turned, step, 60, Limits())
         assert_encloses(found, composed(turned), 2 * float(step) * sum(t for _, t in turned))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_hold_the_exact_values_of_compositions_with_powers_of_e(seed):
+    drawn = Random(seed)
+    parts = [(random_losses(drawn, is_one_sided=seed % 2 == 0, with_exp=True), 2)]
+    parts.append((random_losses(drawn), drawn.randrange(1, 3)))
+    step = fmpq(1, drawn.choice([7, 50]))
+    assert_encloses(GridLosses.of(parts, step, 60, Limits()), composed(parts), 8 * float(step))
+
+
+def test_rows_without_common_outputs_have_infinite_losses_only():
+    drawn, apart = Random(1), LossDistribution((), 1, 1)
+    for parts in ([(apart, 2)], [(random_losses(drawn), 3), (apart, 2)]):
+        found = GridLosses.of(parts, fmpq(1, 10), 60, Limits())
+        assert found.delta_below(Budget.of(3))[0] == found.delta_above(Budget.of(3)) == 1
+        assert found.epsilon_below(fmpq(1, 2)) is None
+        assert found.epsilon_above(fmpq(1, 2)) is None
 
 
 @pytest.mark.parametrize("step", [fmpq(1, 10), fmpq(1, 30), fmpq(1, 7)])

@@ -288,7 +288,7 @@ def _on_grid(quantity: _Tight, direction: Direction, grid: GridLosses) -> _Bound
     """Return the bounds of ε(δ) or δ(ε), not below 0."""
     if isinstance(quantity, TightDelta):
         low: arb | None = grid.delta_below(quantity.epsilon)[0].max(arb(0))
-        high: arb | None = grid.delta_above(quantity.epsilon)
+        high: arb | None = grid.delta_above(quantity.epsilon).min(arb(1))
     else:
         low, high = grid.epsilon_below(quantity.delta), grid.epsilon_above(quantity.delta)
     infinite = arb("inf")
@@ -326,11 +326,13 @@ def _refined(
         if is_settled(bounds):
             return bounds
         directions = [each.direction for each in found if not each.high < top.low]
-        finer = step if is_exact else _finer(step, bounds, is_value=is_settled is _is_narrow)
-        if is_exact or (delta is None and not top.low > 0):
-            tail_bits *= 2
-        elif delta is None:
-            tail_bits = max(tail_bits, _tail_bits(top.low))
+        is_cut = delta is None and bool(top.grid.lost * 4 > bounds.high * WIDTH)
+        if is_exact or is_cut:
+            # What was cut off is too much of the upper bound: no finer step helps.
+            finer = step
+            tail_bits = _tail_bits(top.low) if is_cut and top.low > 0 else 2 * tail_bits
+        else:
+            finer = _finer(step, bounds, is_value=is_settled is _is_narrow)
         n_points = max(each.grid.n_points for each in found)
         if n_points * float(step / finer) > MAX_POINTS or tail_bits > MAX_TAIL_BITS:
             return bounds
@@ -340,8 +342,12 @@ def _refined(
 def _first_step(directions: Sequence[Direction]) -> tuple[fmpq, bool]:
     """Return a step, and whether all losses are multiples of it, which no finer one improves."""
     parts = [losses for each in directions for losses, _ in each.parts if losses.losses]
-    ends = [[number_ball(parts.losses[i].ratio, 64).log() for i in (0, -1)] for parts in parts]
-    spread = max(float((most - least).mid()) for most, least in ends)
+    ends = [[number_ball(one.losses[i].ratio, 64).log() for i in (0, -1)] for one in parts]
+    # Losses that are all one value are spread from 0 to it; the step for no losses is any.
+    spread = max((float((most - least).mid()) for most, least in ends), default=0.0)
+    spread = spread or max((float(abs(most).mid()) for most, _ in ends), default=0.0)
+    if not spread:
+        return fmpq(1), True
     unit = common_exponent(parts)
     if unit is not None and spread < MOST_MULTIPLES * float(unit):
         return unit, True
@@ -371,7 +377,7 @@ def _finer(step: fmpq, bounds: _Bounds, *, is_value: bool) -> fmpq:
     """
     is_near = bounds.low > 0 and bounds.high.is_finite()
     width = float(((bounds.high - bounds.low) / bounds.high).mid()) if is_near else 1.0
-    least = 1 / 40 if is_value and is_near else 1 / 10
+    least = 1 / 64 if is_value and is_near else 1 / 10
     return _two_digits(float(step) * min(1 / 2, max(least, math.sqrt(0.7 * WIDTH / width))))
 
 
@@ -412,7 +418,8 @@ def _enclosed_value(
     amount = bounds_amount(found.low, found.high)
     value = Enclosed(lambda _: found.low.union(found.high))
     safe = Beside("safe to use is", Amount(amount.decimal, amount.decimal))
-    return Outcome(Value(amount, value), coverage, (), amount, (safe,))
+    is_exact = amount.enclosure is None
+    return Outcome(Value(amount, value), coverage, (), amount, () if is_exact else (safe,))
 
 
 def _is_narrow(found: _Bounds) -> bool:

@@ -87,9 +87,13 @@ def bounds_amount(low: arb, high: arb) -> Amount:
 
     >>> bounds_amount(arb("0.64899924"), arb("0.64914754")).exact
     'in [0.648999, 0.649148]'
+    >>> bounds_amount(arb(1), arb(1)).exact
+    '1'
     """
     if not low.is_finite():
         return INFINITE
+    if low == high and low.is_integer():
+        return number_amount(int(low.fmpq().p))
     width = ((high - low) / high).abs_upper() if high.is_finite() else arb(1)
     shared = -width.log_base(10).lower() if width > 0 else arb(ENCLOSED_DIGITS)
     digits = min(ENCLOSED_DIGITS, max(3, int(shared.floor().fmpq().p) + 3))
