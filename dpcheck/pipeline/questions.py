@@ -303,13 +303,16 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         return nothing_asked(check.kind, check.leaves_out), ready
     if not is_told_in_kinds(ready.explored, check.claim):
         return _decided_on(ready, ready.chain, check.claim, limits), ready
-    for _ in range(MAX_ROUNDS):
+    for n_more in reversed(range(MAX_ROUNDS)):
         decide_on = partial(_decided_on, ready, limits=limits)
-        outcome = decided_between(ready.explored, ready.chain, check.claim, decide_on)
+        outcome = decided_between(
+            ready.explored, ready.chain, check.claim, decide_on, is_last=not n_more
+        )
         if outcome is not None:
             return outcome, ready
-        ready.explorations.widen(check, ready.explored)
-        ready = _ready(check, ready.explorations, limits)
+        if n_more:
+            ready.explorations.widen(check, ready.explored)
+            ready = _ready(check, ready.explorations, limits)
     raise undecided_beyond(ready.explored)
 
 

@@ -3,8 +3,9 @@
 Where a number was chosen among hidden ones, or compared with them, its laws beyond the window
 differ from input to input, and the chain tells one of several kinds of it: at least as much as the
 number itself would (`explore.tails.laws.shown_kinds`). An adversary who is told only that it is
-beyond knows at most as much. What comes out alike for both is so; else the window grows. With δ = 0
-the far end and the near one are attained or approached: ε is exact if it comes from one of them.
+beyond knows at most as much. What comes out alike for both is so, where telling more can only make
+it larger, or only smaller; else the window grows. With δ = 0 the far end and the near one are
+attained or approached: ε is exact if it comes from one of them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.values.verdicts import Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Holds, Outcome, Undecided, Value
 from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
 from dpcheck.limits import LimitReached, too_large
 from dpcheck.logic.claims import (
     Claim,
     FormulaClaim,
+    LossQuantity,
     PathProbability,
     PrivacyClaim,
     QuantityClaim,
@@ -44,14 +46,24 @@ def is_told_in_kinds(explored: Explored, claim: Claim) -> bool:
 
 
 def decided_between(
-    explored: Explored, chain: Chain, claim: Claim, decide: Decide
+    explored: Explored, chain: Chain, claim: Claim, decide: Decide, *, is_last: bool
 ) -> Outcome | None:
-    """Return the outcome of a claim; None if it depends on how much is told of shown numbers."""
+    """Return the outcome of a claim; None if more depends on a wider window.
+
+    A violated `dp` is shown by an event of real outputs, not of kinds: a wider window has one. In
+    the last window, where there may be none, kinds have to do.
+    """
     assert explored.window is not None, "numbers are shown"
     outcome = decide(chain, claim)
-    if not _is_pure(claim):
-        less = decide(with_less_told(explored, chain, keeps_far=False), claim)
-        return less if _are_alike(outcome, less) else None
+    if isinstance(outcome.verdict, Undecided):
+        return outcome
+    if isinstance(claim, PrivacyClaim) and isinstance(outcome.verdict, Holds):
+        return outcome
+    less = decide(with_less_told(explored, chain, keeps_far=False), claim)
+    if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
+        return less
+    if not _is_pure(claim) or (isinstance(claim, PrivacyClaim) and not is_last):
+        return None
     if len(explored.window.ratios) == 2:
         return outcome
     asked = QuantityValue(TightEpsilon(0, claim.span), claim.span)
@@ -79,9 +91,21 @@ def _is_pure(claim: Claim) -> bool:
             return False
 
 
+def _may_rise_and_fall(claim: Claim) -> bool:
+    """Return whether more that is told may let a quantity rise as well as fall.
+
+    Then it may lie outside of what it is where less, and where more, is told.
+    """
+    match claim:
+        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+            return isinstance(quantity, LossQuantity) and quantity.word == "loss_tail"
+        case _:
+            return False
+
+
 def _are_alike(left: Outcome, right: Outcome) -> bool:
-    """Return whether two outcomes agree, counterexamples aside."""
+    """Return whether two outcomes are decided and agree, counterexamples aside."""
     if isinstance(left.verdict, Undecided) or type(left.verdict) is not type(right.verdict):
-        return isinstance(left.verdict, Undecided)
+        return False
     is_same = not isinstance(left.verdict, Value) or left.verdict == right.verdict
     return is_same and left.value == right.value

@@ -236,6 +236,112 @@ check m: delta(0) = 1/3
     assert verdicts(report) == ["holds", "holds", "violated", "holds"]
 
 
+PAIR = """
+mechanism pair {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, 1/2) unbounded
+  output (a, y)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "probability"),
+    [
+        ("output = (a, 3)", "1/6"),
+        ("output in {(a, 3), (a, 4)}", "1/4"),
+        ("output != (a, 5)", "23/24"),
+        ("output = (a, 30)", "1/805306368"),
+    ],
+)
+def test_whole_outputs_are_compared_with_numbers_beyond_the_window(condition, probability):
+    report = check_text(f"{PAIR}check pair at x = 2: P=? [ X {condition} ] = {probability}")
+    assert report["ok"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["output[1] < output[2]", "output[1] = output[2]", "argmax((output[1], output[2])) = 1"],
+)
+def test_two_shown_numbers_are_not_compared_in_claims(condition):
+    """Beyond the window both are only known to be there."""
+    text = f"""
+mechanism two {{
+  input x in 0..1
+  adjacent all
+  a ~ geometric(x, 1/2) unbounded
+  b ~ geometric(x, 1/2) unbounded
+  output (a, b)
+}}
+check two: P<=1 [ X {condition} ]
+"""
+    (mistake,) = check_text(text)["errors"]
+    assert mistake["code"] == "DP540"
+
+
+def distributions(statements, policy="unbounded"):
+    """Return the distributions of outputs by input, for noise centered at x and at others."""
+    statements = statements.replace("POLICY", policy)
+    text = f"mechanism m {{ input x in 0..1\n  adjacent all\n  {statements}\n}}"
+    return dpcheck.loads(text).target("m").output_distributions()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (
+            "a ~ geometric(x, 1/9) POLICY  b ~ geometric(0, 1/8) POLICY  k := 0\n"
+            "  if b > a { (a, k) := (4, 1) }  c ~ geometric(x, 1/9) POLICY\n  output (a > c, k)"
+        ),
+        (
+            "a ~ if x = 0 then geometric(0, 1/8) POLICY else {7/2: 1}\n"
+            "  b ~ geometric(x, 1/8) POLICY\n  output a < b"
+        ),
+        (
+            "a ~ if x = 0 then geometric(0, 1/8) POLICY else {none: 1}\n"
+            "  b ~ geometric(x, 1/8) POLICY\n  output a = b"
+        ),
+        "prior s ~ geometric(x, 1/8) POLICY\n  b ~ geometric(0, 1/9) POLICY\n  output s < b",
+    ],
+)
+def test_other_values_of_a_variable_with_noise_lie_in_the_window(statements):
+    exact, near = distributions(statements), distributions(statements, f"clamped -{WIDTH}..{WIDTH}")
+    for state, row in exact.items():
+        assert all(abs(float(p - near[state].get(y, 0))) < 1e-8 for y, p in row.items()), state
+
+
+def test_outputs_may_be_arrays_and_values_that_are_no_integers():
+    row = distributions("y ~ {x: 1/2, 7/2: 1/2}  z ~ geometric(x, 1/2) unbounded\n  output (y, z)")
+    assert row["x = 0"]["(7/2, 0)"] == Fraction(1, 6)
+    text = "a ~ if x = 0 then geometric(0, 1/2) unbounded else {7/2: 1}\n  output a"
+    assert distributions(text)["x = 1"] == {"7/2": 1}
+    text = "var v[0..1] := 0\n  for i in 0..1 { v[i] ~ geometric(x, 1/2) unbounded }\n  output v"
+    assert distributions(text)["x = 0"]["[0: 0, > 1]"] == Fraction(1, 18)
+
+
+def test_a_violated_claim_is_shown_by_outputs_that_exist():
+    """A kind of values beyond the window, such as the first one, is told to nobody."""
+    text = """
+mechanism m {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded
+  b ~ geometric(q[2], 1/2) unbounded
+  output max(a, b, 2)
+}
+check m: dp(ln(33/20))
+"""
+    (result,) = check_text(text)["results"]
+    found = result["counterexample"]
+    assert found["event"] == ["> 4"]
+    rows = dpcheck.loads(text.replace("max(a, b, 2)", "max(a, b, 2) > 4")).target("m")
+    rows = rows.output_distributions()
+    first, second = (rows[f"q = {q}"]["true"] for q in ("[0, 2]", "[0, 1]"))
+    assert (first, second) == (Fraction(59, 576), Fraction(71, 1152))
+    assert found["ratio"] == "118/71"
+
+
 def test_an_event_of_all_values_beyond_the_window_is_written_as_one():
     claims = "check noisy_argmax: D{ln 2} [ X output = 3 ]\ncheck m: delta(ln(3/2)) <= 1/100"
     text = """

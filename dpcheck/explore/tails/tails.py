@@ -22,7 +22,7 @@ from dpcheck.explore.tails.wide import Wide
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.model.expressions import Expr
-from dpcheck.model.values import Beyond, SetValue, Value, value_text
+from dpcheck.model.values import ArrayValue, Beyond, SetValue, Value, value_text
 from dpcheck.records import dataclass, field, replace
 
 FIRST_ARRIVAL = 2**60
@@ -254,7 +254,7 @@ class Tails:
     def is_beyond(self, codes: IntArray) -> BoolArray:
         """Return [n_rows], where the codes of a wide variable are beyond the window."""
         outside: BoolArray = (codes > self.window.high) | (codes < self.window.low)
-        return outside & (codes < UNASSIGNED)
+        return outside & (codes < PLAIN)
 
     def settled(self, frame: Frame, live: Sequence[str]) -> Mapping[str, IntArray]:
         """Return the columns, [n_rows] each, that change where only some variables are live."""
@@ -327,7 +327,7 @@ class Tails:
         read = [column, *others] if column in live else []
         changed = {name: frame[name].copy() for name in read}
         codes, results = drawn.copy(), drawn.copy()
-        known = codes[codes < FIRST_ARRIVAL]
+        known = codes[(codes < FIRST_ARRIVAL) | (codes >= PLAIN)]
         needed = with_codes(self.window, known, self.table)
         if needed != self.window:
             raise WindowTooSmall(needed)
@@ -371,7 +371,7 @@ def _with_value(window: Window, value: Value) -> Window:
             return window.with_values(floor(value), ceil(value))
         case SetValue(items=range() as items) if items:
             return window.with_values(items[0], items[-1])
-        case SetValue(items=items):
+        case SetValue(items=items) | ArrayValue(items=items) | (tuple() as items):
             for item in items:
                 window = _with_value(window, item)
             return window

@@ -137,15 +137,28 @@ def with_numbers_revealed(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ..
 def _in_parts(value: Expr, parts: dict[str, Expr], node: int) -> Expr:
     """Return an output with variables in place of its components; these go to `parts`."""
     match value:
-        case Apply(op="tuple", args=args):
-            items = tuple(_in_parts(arg, parts, node) for arg in args)
-            return Apply("tuple", items, value.span)
+        case Apply(op="tuple" | "array" as op, args=args):
+            return Apply(op, tuple(_in_parts(arg, parts, node) for arg in args), value.span)
+        case ArrayVar(lo=lo, span=span):
+            cells = _items((value,))
+            return _in_parts(Apply("array", (Const(lo, span), *cells), span), parts, node)
         case Const():
             return value
         case _:
             name = f"shown~{node}.{len(parts)}"
             parts[name] = value
             return Var(name, value.span)
+
+
+def _components(value: Expr) -> tuple[Expr, ...] | None:
+    """Return the components of an output; None if it is a single value."""
+    match value:
+        case Apply(op="tuple" | "array", args=args):
+            return args
+        case ArrayVar():
+            return _items((value,))
+        case _:
+            return None
 
 
 def uses_of_output(expr: Expr, parts: frozenset[int]) -> tuple[list[Expr], list[Mistake]]:
@@ -196,7 +209,10 @@ class _Uses:
                 self._assigned(cells, value, within)
             case Unpack(targets=targets, value=value):
                 self.narrow(value, "`(a, b) := ...`")
-                self.touched |= self.drawn.keys() & set(targets)
+                wide = self.drawn.keys() & set(targets)
+                self.touched |= wide
+                if wide:
+                    self._guard(value)
             case Sample(target=target, distribution=distribution, within=within):
                 self._drawn(target, distribution, within)
             case Branch(condition=condition):
@@ -278,11 +294,10 @@ class _Uses:
 
     def _shown(self, value: Expr) -> bool:
         """Read what is output, and return whether a number without bounds is in it."""
-        match value:
-            case Apply(op="tuple", args=args):
-                return max(map(self._shown, args), default=False)  # all are read
-            case _:
-                return bool(self.holds(value))
+        parts = _components(value)
+        if parts is None:
+            return bool(self.holds(value))
+        return max(map(self._shown, parts), default=False)  # all are read
 
     # --- expressions -----------------------------------------------------------------------
 
@@ -326,7 +341,7 @@ class _Uses:
         """Return what the result of an operator may be a copy of."""
         match expr.op, expr.args:
             case (("=" | "!=" | "<" | "<=" | ">" | ">="), args):
-                self._together(args)
+                self._compared(args, expr)
                 return NONE
             case "in", (item, among):
                 if self.holds(item):
@@ -336,7 +351,7 @@ class _Uses:
             case (("max" | "min"), args):
                 return self._together(_items(args))
             case (("argmax" | "argmin"), args):
-                self._together(_items(args))
+                self._compared(_items(args), expr)
                 return NONE
             case "clamp", (item, low, high):
                 self.narrow(low, "a bound of `clamp`")
@@ -357,6 +372,12 @@ class _Uses:
                 for arg in args:
                     self.narrow(arg, f"`{op}`" if op != "neg" else "`-`")
                 return NONE
+
+    def _compared(self, parts: tuple[Expr, ...], expr: Apply) -> None:
+        """Read values that are compared: where they were shown, one at most is wide."""
+        names = self._together(parts)
+        if self.parts and sum(bool(self.holds(part)) for part in parts) > 1:
+            self._refuse(f"`{expr.op}` of two shown numbers", names, expr.span)
 
     def _together(self, parts: Iterable[Expr]) -> Names:
         """Return what several values may be copies of; they are compared or chosen among."""
