@@ -16,6 +16,7 @@ settings.register_profile("thorough", deadline=None, print_blob=True, max_exampl
 settings.load_profile("dpcheck")
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # no test is answered by the results of another
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each command that is called compiles all anew
 
 # As the command line does. With Python's own threshold the collector looks at all that thousands of
 # tests leave behind so often that the last tests of a run took ten times as long as each alone.
