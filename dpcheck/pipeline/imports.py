@@ -31,7 +31,6 @@ from dpcheck.pipeline.files import (
     read_source,
     similar_path,
 )
-from dpcheck.pipeline.tables import table_model
 from dpcheck.records import dataclass, field
 from dpcheck.source import SourceText
 
@@ -146,6 +145,8 @@ def _parse(path: ModelPath) -> ParsedFile:
     if isinstance(source, Mistake):
         return ParsedFile(path, None, (source,))
     if path.real.suffix in TABLE_SUFFIXES:
+        from dpcheck.pipeline.tables import table_model
+
         source = table_model(source)
         if isinstance(source, Mistake):
             return ParsedFile(path, None, (source,))

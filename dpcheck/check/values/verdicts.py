@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from flint import fmpz
 
 from dpcheck.exact import Budget, ParamInterval, Rational, exact_text
-from dpcheck.exact.reading import as_rational, compare_texts
 from dpcheck.limits import Limit
 from dpcheck.records import dataclass
 
@@ -47,6 +46,8 @@ class Amount:
         >>> Amount("ln(9)", "2.1972245773362194").compared("2 * ln 3")
         0
         """
+        from dpcheck.exact.reading import compare_texts
+
         own, others = self.ends, as_amount(other).ends
         signs = {compare_texts(own[0], others[1]), compare_texts(own[1], others[0])}
         if len(signs) == 1:
@@ -77,10 +78,8 @@ class Amount:
 
     def __hash__(self) -> int:
         """Return the hash of the number where it is rational, else of its text."""
-        number = as_rational(self.exact)
-        if number is None:
-            return hash(self.exact)
-        return hash(Fraction(int(number.p), int(number.q)))
+        number = self._rational
+        return hash(self.exact if number is None else number)
 
     def __lt__(self, other: Amount | Budget | Fraction | float | str) -> bool:
         """Return whether this is less than another value; raises `ValueError` as `compared`."""
@@ -105,10 +104,17 @@ class Amount:
     @property
     def fraction(self) -> Fraction:
         """The number as a fraction; raises `ValueError` where it is not known to be rational."""
-        number = as_rational(self.exact)
+        number = self._rational
         if number is None:
             raise ValueError(f"{self.exact} is not known to be rational")
-        return Fraction(int(number.p), int(number.q))
+        return number
+
+    @property
+    def _rational(self) -> Fraction | None:
+        from dpcheck.exact.reading import as_rational
+
+        number = as_rational(self.exact)
+        return None if number is None else Fraction(int(number.p), int(number.q))
 
     def sympy(self) -> sympy.Expr:
         """Return the exact number as an expression of sympy.
