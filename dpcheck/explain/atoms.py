@@ -3,6 +3,7 @@
 Which properties there are: the i-th output, or a component of it, is (or is not) a value, is at
 least, at most, odd or even; how many outputs there are, and how many are a value; where a value
 comes first; sums; which outputs, or parts of one output, are equal or in order; how the run ends.
+Of sequences that go on with anything only the outputs that all of them show are spoken of.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from itertools import combinations
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray
-from dpcheck.check.values.event_text import DIVERGED
+from dpcheck.check.values.event_text import DIVERGED, GOES_ON
 from dpcheck.exact import Number, Rational, add, compare
 from dpcheck.explore import Explored
 from dpcheck.model.values import ArrayValue, Symbol, Value, value_text
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 _MAX_ATOMS = 300
 """Pairs of so many atoms are compared in a tenth of a second, over 4,096 sequences."""
@@ -72,6 +73,10 @@ def atoms(sequences: Sequence[Shown]) -> list[Atom]:
 
 
 def _all(sequences: Sequence[Shown]) -> Iterator[Atom]:
+    known = min((len(each.values) for each in sequences if each.end == GOES_ON), default=None)
+    if known is not None:
+        yield from _first_atoms([replace(s, values=s.values[:known]) for s in sequences])
+        return
     has_one_output = all(len(each.values) <= 1 for each in sequences)
     columns = _columns(sequences, has_one_output=has_one_output)
     for name, column in columns.items():
@@ -84,6 +89,13 @@ def _all(sequences: Sequence[Shown]) -> Iterator[Atom]:
         yield from _count_atoms(sequences)
         yield from _sum_atoms("the sum of the outputs", [each.values for each in sequences])
         yield from _equality_atoms(sequences)
+
+
+def _first_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
+    """Yield what the first outputs of sequences can be, some of which go on with anything."""
+    for name, column in _columns(sequences, has_one_output=False).items():
+        yield from _value_atoms(name, column)
+    yield from _equality_atoms(sequences)
 
 
 def _atom(text: str, cost: float, bits: Iterable[bool]) -> Atom:
@@ -213,7 +225,7 @@ def _sum_atoms(name: str, rows: Sequence[Iterable[Value]]) -> Iterator[Atom]:
 def _equality_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
     longest = min(_MAX_PAIRS, max(len(each.values) for each in sequences))
     for i, j in combinations(range(longest), 2):
-        bits = (len(each.texts) > j and each.texts[i] == each.texts[j] for each in sequences)
+        bits = (len(each.values) > j and each.texts[i] == each.texts[j] for each in sequences)
         yield _atom(f"outputs {i + 1} and {j + 1} are equal", 1.5, bits)
 
 

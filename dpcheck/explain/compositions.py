@@ -45,18 +45,34 @@ _MAX_TIMES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """The outputs of one run with one ratio p/q (None is infinite); the likeliest with p and q."""
+    """Outputs of one run with one ratio p/q (None is infinite), and the likeliest with p and q."""
 
     ratio: Number | None
     outputs: tuple[OutputSequence, ...]
     likeliest: tuple[OutputSequence, Number, Number]
 
     @property
+    def is_short(self) -> bool:
+        """Return whether the outputs can be listed."""
+        return len(self.outputs) <= _MAX_LISTED
+
+    @property
     def text(self) -> str:
-        """The outputs of the class."""
-        texts = [", then ".join(each.outputs) or "no output" for each in self.outputs]
-        more = ["..."] if len(texts) > _MAX_LISTED else []
-        return " or ".join([*texts[:_MAX_LISTED], *more])
+        """The outputs of the class, or how many they are."""
+        texts = [_sequence_text(each) for each in self.outputs[:_MAX_LISTED]]
+        more = [] if self.is_short else [f"{len(self.outputs) - _MAX_LISTED} more"]
+        return " or ".join([*texts, *more])
+
+    @property
+    def has_one_output(self) -> bool:
+        """Return whether every run of the class shows one output and ends."""
+        return all(len(each.outputs) == 1 and each.ending == "stopped" for each in self.outputs)
+
+
+def _sequence_text(shown: OutputSequence) -> str:
+    """Return a sequence in one piece, quoted where it would read as several."""
+    steps = [*shown.outputs, *(["diverged"] if shown.ending == "diverged" else [])]
+    return f"({', then '.join(steps)})" if len(steps) > 1 else "".join(steps) or "no output"
 
 
 def explain_composition(
@@ -81,7 +97,7 @@ def explain_composition(
         *(example.requirement, example.sides),
     )
     n_runs = sum(times for _, _, times in subject.parts)
-    note = f"all {n_runs} runs on the same input"
+    note = f"{'both' if n_runs == 2 else f'all {n_runs}'} runs on the same input"
     classes = [_classes(subject, chain, example.states) for chain, _, _ in subject.parts]
     remarks: list[Remark] = []
     text = str(example.event) if isinstance(example.event, Phrase) else ""
@@ -90,8 +106,9 @@ def explain_composition(
         has_largest_loss = delta == 0 and not (
             isinstance(claim, QuantityClaim) and isinstance(claim.quantity, TightDelta)
         )
-        text = _in_words(subject, None if has_largest_loss else epsilon, classes) or text
-        remarks = [*_likeliest(subject, classes), *_remarks(subject, classes)]
+        at = None if has_largest_loss else epsilon
+        text = _in_words(subject, at, classes) or text
+        remarks = [*_likeliest(subject, at, classes), *_remarks(subject, classes)]
     return Explanation(
         neighbors=Neighbors(*example.states, note=note),
         inequality=inequality,
@@ -148,24 +165,44 @@ def _likeliest_of(
 
 def _in_words(subject: Subject, epsilon: Budget | None, classes: Sequence[list[Class]]) -> str:
     """Return the optimal event at ε (None: of the largest loss): a count, or a sum of scores."""
-    times = [n for _, _, n in subject.parts]
-    n_runs = sum(times)
+    n_runs = sum(times for _, _, times in subject.parts)
     first = classes[0]
     if len(classes) == 1 and len(first) == 2 and all(each.ratio for each in first):
         high, low = first
+        those = f"{_outputs(first)} are {high.text}"
+        if not high.is_short:
+            those = f"{_outputs(first)} have factor {exact_text(high.ratio or 1)}"
         if epsilon is None:
-            return f"all {n_runs} outputs are {high.text}"
+            return f"{'both' if n_runs == 2 else f'all {n_runs}'} {those}"
         count = _least_count(high.ratio or 1, low.ratio or 1, n_runs, epsilon)
-        if count is not None:
-            return f"at least {count} of the {n_runs} outputs are {high.text}"
-        return ""
-    if epsilon is None:
+        return f"at least {count} of the {n_runs} {those}" if count is not None else ""
+    if epsilon is None or not all(each.is_short for part in classes for each in part):
         return ""
     scores = [
-        f"{each.text} {_score(each.ratio)}" for part in classes for each in part if each.ratio != 0
+        ", ".join(f"{each.text} {_score(each.ratio)}" for each in part if each.ratio != 0)
+        for part in classes
     ]
-    lead = f"the scores of the outputs add up to more than {exact_text(epsilon)}"
-    return f"{lead}: {', '.join(dict.fromkeys(scores))}"
+    if len(scores) > 1:
+        scores = [
+            f"of run {place} {text}" for place, text in zip(_places(subject), scores, strict=True)
+        ]
+    lead = f"the scores of the {_outputs(first)} add up to more than {exact_text(epsilon)}"
+    return f"{lead}: {'; '.join(scores)}"
+
+
+def _outputs(classes: Sequence[Class]) -> str:
+    """Return what runs show: one output each, or several."""
+    return "outputs" if all(each.has_one_output for each in classes) else "runs' outputs"
+
+
+def _places(subject: Subject) -> list[str]:
+    """Return which of all runs are those of each part: 1, or 2..4."""
+    found, first = [], 1
+    for _, _, times in subject.parts:
+        last = first + times - 1
+        found.append(str(first) if last == first else f"{first}..{last}")
+        first = last + 1
+    return found
 
 
 def _score(ratio: Number | None) -> str:
@@ -196,34 +233,62 @@ def _least_count(high: Number, low: Number, n_runs: int, epsilon: Budget) -> int
 def _remarks(subject: Subject, classes: Sequence[list[Class]]) -> list[Remark]:
     """Return what one output of each part contributes."""
     remarks: list[Remark] = []
-    for (_, _, times), part in zip(subject.parts, classes, strict=True):
+    places = _places(subject)
+    for k, ((_, _, times), part) in enumerate(zip(subject.parts, classes, strict=True)):
         factors = [
             f"{each.text} has factor {'inf' if each.ratio is None else exact_text(each.ratio)}"
             for each in part
         ]
         often = "once" if times == 1 else f"{times} times"
-        remarks.append(
-            Remark("by part" if not remarks else "", Phrase.of(f"{often}: {', '.join(factors)}"))
-        )
+        often = often if len(classes) == 1 else f"run {places[k]}"
+        text = Phrase.of(f"{often}: {', '.join(factors)}")
+        remarks.append(Remark("by part" if k == 0 else "", text))
     return remarks
 
 
-def _likeliest(subject: Subject, classes: Sequence[list[Class]]) -> list[Remark]:
-    """Return the likeliest outputs of the event, where all runs are of one part."""
+def _likeliest(
+    subject: Subject, epsilon: Budget | None, classes: Sequence[list[Class]]
+) -> list[Remark]:
+    """Return the likeliest outputs of the event at ε (None: of the largest loss).
+
+    Runs of one part with one or two losses are needed: which sequence of more is the likeliest is
+    not looked for.
+    """
     (_, _, times), *others = subject.parts
-    shown, p, q = classes[0][0].likeliest
-    if others or len(shown.outputs) != 1 or times > _MAX_TIMES:
+    if others or times > _MAX_TIMES or not all(each.has_one_output for each in classes[0]):
         return []
-    outputs = OutputSequence(shown.outputs * times)
-    p_all, q_all = power(p, times), power(q, times)
-    parts: list[str | Amount | OutputSequence] = [outputs, ": ", number_amount(p_all), " against "]
-    parts.append(number_amount(q_all))
-    if q != 0:
-        once, ratio = divide(p, q), divide(p_all, q_all)
-        text = exact_text(once)
-        base = text if text.isdigit() else f"({text})"
-        parts += [", ratio ", number_amount(ratio), f" = {base}^{times}"]
-    return [Remark("output", Phrase.of(*parts))]
+    high, *low = classes[0]
+    counts = [times]
+    if epsilon is not None:
+        if len(low) != 1 or not high.ratio or not low[0].ratio:
+            return []
+        least = _least_count(high.ratio, low[0].ratio, times, epsilon)
+        if least is None:
+            return []
+        is_rarer = compare(high.likeliest[1], low[0].likeliest[1]) < 0
+        counts = [least, times - least] if is_rarer else [times]
+    return [Remark("output", _product([each.likeliest for each in classes[0]], counts))]
+
+
+def _product(
+    outputs: Sequence[tuple[OutputSequence, Number, Number]], counts: Sequence[int]
+) -> Phrase:
+    """Return independent outputs, each so many times, with both probabilities and their ratio."""
+    shown: tuple[str, ...] = ()
+    p_all: Number = 1
+    q_all: Number = 1
+    powers = []
+    for (each, p, q), times in zip(outputs, counts, strict=False):
+        shown += each.outputs * times
+        p_all, q_all = multiply(p_all, power(p, times)), multiply(q_all, power(q, times))
+        if q != 0 and times:
+            text = exact_text(divide(p, q))
+            powers.append(f"{text if text.isdigit() else f'({text})'}^{times}")
+    parts: list[str | Amount | OutputSequence] = [OutputSequence(shown), ": "]
+    parts += [number_amount(p_all), " against ", number_amount(q_all)]
+    if q_all != 0:
+        parts += [", ratio ", number_amount(divide(p_all, q_all)), f" = {' * '.join(powers)}"]
+    return Phrase.of(*parts)
 
 
 def _tight(subject: Subject, epsilon: Budget, delta: Number, span: Span) -> Tight:

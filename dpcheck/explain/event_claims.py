@@ -106,7 +106,7 @@ def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[s
     run = None
     if isinstance(target, Mechanism):
         run = subject.part("run", lambda: traced_run(shown, cells, target, limits))
-    if run is not None and run.share.exact == "1":
+    if run is not None and run.share.exact == "1" and not run.elsewhere:
         return {"run": run}
     steps = subject.part("by_output", lambda: by_output(shown, cells, limits)) or ()
     changes = subject.part("by_input", lambda: by_input(shown, cells)) or ()

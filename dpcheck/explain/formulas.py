@@ -41,7 +41,7 @@ from dpcheck.explain.explanation import (
     WeightedRun,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
-from dpcheck.explain.nested import FoundInner, inner_of, substituted
+from dpcheck.explain.nested import inner_of
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import FormulaClaim
 from dpcheck.logic.formula_text import formula_text
@@ -236,18 +236,27 @@ def _negated(
 ) -> Explanation:
     """Return why a formula D holds that should not, at the states failing [n_failing]."""
     truths = subject.truths
-    gaps = _gaps(truths, formula.path, truths.pairs_at(failing))
-    if not gaps:
-        return _as_found(example)
-    least = epsilon_amount(least_budget(gaps, formula.delta))
     if len(example.states) != 2 or len(example.probabilities) != 2:
         return _as_found(example)
+    least = [
+        least_budget(_gaps(truths, formula.path, truths.pairs_at(each)), formula.delta)
+        for each in failing[:, None]
+    ]
+    found = [epsilon for epsilon in least if epsilon is not None]
+    assert len(found) == len(least), "where the ratio is infinite, D is false"
+    smallest = found[0]
+    for epsilon in found[1:]:
+        smallest = epsilon if compare_epsilon(epsilon, smallest) < 0 else smallest
     (left, right), (p, q) = example.states, example.probabilities
+    amount = epsilon_amount(smallest)
+    text = Phrase.of("D is false for every epsilon below ", amount)
+    if amount.exact == "0":
+        text = Phrase.of("D is true for every epsilon")
     return Explanation(
         neighbors=Neighbors(left, right),
         event=example.event,
         inequality=Inequality(p, q, example.ratio, None, None, example.requirement, example.sides),
-        tight=Tight(Phrase.of("D is false for every epsilon below ", least), least),
+        tight=Tight(text, amount),
     )
 
 
@@ -283,7 +292,7 @@ def _probability(
     inner = subject.part("inner", lambda: inner_of(subject, formula.path))
     tight = Tight(_bound(formula, list(known.values())))
     if inner is not None and inner.least is not None:
-        tight = _inner_tight(subject, inner) or tight
+        tight = Tight(inner.least)
     return Explanation(
         remarks=tuple(remarks),
         runs=tuple(runs),
@@ -366,19 +375,6 @@ def _extremes(values: Sequence[Number]) -> tuple[Number, Number]:
     return least, most
 
 
-def _inner_tight(subject: Subject, inner: FoundInner) -> Tight | None:
-    """Return the least budget of the inner D that makes it true, and what becomes of the claim."""
-    claim, least = subject.claim, inner.least
-    assert isinstance(claim, FormulaClaim), "others are explained elsewhere"
-    if not isinstance(least, Budget):
-        return None
-    wider = replace(inner.formula, epsilon=least)
-    holds = subject.truths.at(substituted(claim.formula, inner.formula, wider), subject.selected)
-    end = ": then the claim holds" if holds.all() else ": it is then true, the claim is still false"
-    amount = epsilon_amount(least)
-    return Tight(Phrase.of(f"inner D{{{amount.exact}}}, ", amount, end))
-
-
 # --- disjunctions --------------------------------------------------------------------------
 
 
@@ -394,14 +390,17 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
     for k, part in enumerate(formula.arguments, 1):
         text, enough = _part(subject, part, state)
         remarks.append(Remark(f"part {k}", text))
-        wider.append(enough)
+        wider += [enough] if enough.parts else []
     parts = [piece for k, each in enumerate(wider) for piece in ("; " * (k > 0), *each.parts)]
-    tight = Tight(Phrase.of("one of these would do: ", *parts))
+    tight = Tight(Phrase.of("one of these would do: ", *parts)) if wider else None
     return Explanation(remarks=tuple(remarks), tight=tight)
 
 
 def _part(subject: Subject, part: StateFormula, state: int) -> tuple[Phrase, Phrase]:
-    """Return why a part is false at a state, and a weaker one that is true where it is asked."""
+    """Return why a part is false at a state, and a weaker one that is true where it is asked.
+
+    There is no weaker one, but nothing, where no ε is enough.
+    """
     truths, text, name = subject.truths, formula_text(part), subject.chain.state_text
     states = np.array([state], np.int64)
     match part:
@@ -421,7 +420,7 @@ def _part(subject: Subject, part: StateFormula, state: int) -> tuple[Phrase, Phr
             least = least_budget(_gaps(truths, part.path, pairs), part.delta)
             path = text[text.index("} ") :]
             if least is None:
-                return Phrase.of(*parts), Phrase.of("no epsilon in " + text)
+                return Phrase.of(*parts), Phrase.of()
             more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
             return Phrase.of(*parts), Phrase.of(f"D{{{exact_text(least)}{more}{path}")
         case ProbabilityIs():

@@ -148,13 +148,19 @@ def _least(columns: list[IntArray], chosen: IntArray) -> IntArray:
 def worst_pair(found: Violations, states: IntArray) -> EventGap:
     """Return the ordered pair with the largest total gap, in state order on ties.
 
-    states [n_pairs, 2] are the states of the pairs.
+    states [n_pairs, 2] are the states of the pairs. Estimates choose the candidates, and the first
+    of them is taken that no pair exceeds.
     """
+    largest = found.evidence.worst_gap(found.factor)
+    assert largest is not None, "some pair violates the claim"
     pairs, sides = np.nonzero(found.is_violating)
     totals = found.totals[pairs, sides]
     best = marked(totals >= totals.max() - _TIED)
-    best = _least([states[pairs, 0], states[pairs, 1], sides], best)
-    return _optimal(found, int(pairs[best[0]]), is_forward=not sides[best[0]])
+    for k in best[np.lexsort((sides[best], *states[pairs[best]].T[::-1]))].tolist():
+        gap = _optimal(found, int(pairs[k]), is_forward=not sides[k])
+        if not largest.exceeds(gap, found.factor):
+            return gap
+    return largest
 
 
 def _optimal(found: Violations, pair: int, *, is_forward: bool) -> EventGap:

@@ -1,76 +1,133 @@
 """The pair of states that makes a nested D false, and how runs from neighbors come to it.
 
 Neighbors of later states are reached in lock step: with equal outputs and equal draws
-(`Chain.neighbors.later`). A breadth-first search over pairs finds the nearest one that fails.
+(`Chain.neighbors.later`). A breadth-first search over pairs finds the nearest one that fails after
+as many steps as lead to the D: one an X, up to k an F<=k. In an explicit chain, whose states have
+the neighbors that it declares, the search is over states.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import cmp_to_key
 from typing import TypeVar
 
 import numpy as np
 
-from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.chain import Chain
+from dpcheck.check.values.amounts import epsilon_amount
 from dpcheck.check.values.verdicts import OutputSequence, Phrase
-from dpcheck.exact import Budget, Epsilon, compare, compare_epsilon, divide, log, subtract
+from dpcheck.exact import (
+    Budget,
+    Number,
+    compare,
+    compare_epsilon,
+    divide,
+    exact_text,
+    log,
+    subtract,
+)
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import Inner
 from dpcheck.explain.subject import Subject
+from dpcheck.logic.claims import FormulaClaim
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.logic.formulas import PathFormula, Private
+from dpcheck.logic.formulas import (
+    Finally,
+    Globally,
+    Next,
+    Not,
+    PathFormula,
+    PathNot,
+    Private,
+    ProbabilityIn,
+    ProbabilityIs,
+    Release,
+    Until,
+    WeakUntil,
+)
+from dpcheck.model.program import Mechanism
 from dpcheck.records import dataclass, replace
 
 Pair = tuple[int, int]
+Depths = tuple[int, int | None]
+"""After how many steps something is asked: at least, and at most (None: after any number)."""
+
 Tree = TypeVar("Tree")
+Node = TypeVar("Node")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundInner:
-    """The nested D that fails, where, and the least ε that makes it true at every pair."""
+    """The nested D that fails, where, and the least ε with which the claim holds, if one does."""
+
+    shown: Inner
+    least: Phrase | None
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A D within a formula, and when it is asked.
+
+    `sign` is 1 where the formula can only gain by its truth, -1 where it can only lose, else 0.
+    """
 
     formula: Private
-    shown: Inner
-    least: Epsilon | None
+    depths: Depths
+    sign: int
 
 
 def inner_of(subject: Subject, path: PathFormula) -> FoundInner | None:
-    """Return the first D within a path formula that fails at a pair that runs reach."""
-    truths, chain = subject.truths, subject.truths.chain
-    for formula in _privates(path):
-        failing = {tuple(pair) for pair in truths.violating(formula, truths.pairs).tolist()}
-        way = _nearest(subject, chain, failing | {(t, s) for s, t in failing})
-        if way is None:
+    """Return the first D within a path formula that fails at a pair that runs reach.
+
+    Those whose truth the formula can only lose by are left out.
+    """
+    for nested in _privates(path, (0, 0), 1):
+        if nested.sign < 0:
             continue
-        first, last = way[0], way[-1]
-        p, q = truths.probabilities(formula.path, _as_array(last))
-        if compare(p, q) < 0:
-            (p, q), first = (q, p), (first[1], first[0])
-        return FoundInner(
-            formula,
-            Inner(
-                _said(subject, formula, way, first),
-                Phrase.of(formula_text(formula.path)),
-                inequality_of(p, q, formula.epsilon, formula.delta),
-            ),
-            _least(subject, formula),
-        )
+        found = _failing(subject, nested)
+        if found is not None:
+            least = _least(subject, nested.formula) if nested.sign > 0 else None
+            return FoundInner(found, least)
     return None
 
 
-def _privates(tree: object) -> Iterator[Private]:
+def _privates(tree: object, depths: Depths, sign: int) -> Iterator[Nested]:
     """Yield the D formulas within a formula, outer ones first."""
-    if isinstance(tree, Private):
-        yield tree
-    if isinstance(tree, tuple):
-        for each in tree:
-            yield from _privates(each)
-    elif is_dataclass(tree) and not isinstance(tree, type):
-        for field in fields(tree):
-            if field.name not in ("span", "epsilon", "delta"):
-                yield from _privates(getattr(tree, field.name))
+    match tree:
+        case Private():
+            yield Nested(tree, depths, sign)
+            sign = 0
+        case Not() | PathNot() | ProbabilityIs(comparison="<=" | "<"):
+            sign = -sign
+        case ProbabilityIs(comparison="=") | ProbabilityIn():
+            sign = 0
+        case Next():
+            depths = _later(depths, 1, 1)
+        case Finally(bound=bound) | Globally(bound=bound) | Until(bound=bound):
+            depths = _later(depths, 0, bound)
+        case WeakUntil() | Release():
+            depths = _later(depths, 0, None)
+        case _:
+            pass
+    for part in _parts(tree).values():
+        for each in part if isinstance(part, tuple) else (part,):
+            yield from _privates(each, depths, sign)
+
+
+def _later(depths: Depths, least: int, most: int | None) -> Depths:
+    return depths[0] + least, None if depths[1] is None or most is None else depths[1] + most
+
+
+_NAMES = {"argument", "arguments", "left", "right", "path", "state"}
+
+
+def _parts(tree: object) -> dict[str, object]:
+    """Return the formulas within a formula, by their fields."""
+    if not is_dataclass(tree) or isinstance(tree, type):
+        return {}
+    return {each.name: getattr(tree, each.name) for each in fields(tree) if each.name in _NAMES}
 
 
 def substituted(tree: Tree, old: object, new: object) -> Tree:
@@ -79,35 +136,115 @@ def substituted(tree: Tree, old: object, new: object) -> Tree:
         return new  # type: ignore[return-value]
     if isinstance(tree, tuple):
         return tuple(substituted(each, old, new) for each in tree)  # type: ignore[return-value]
-    names = {"argument", "arguments", "left", "right", "path", "state"}
-    if is_dataclass(tree) and not isinstance(tree, type):
-        parts = {f.name: getattr(tree, f.name) for f in fields(tree) if f.name in names}
-        return replace(tree, **{k: substituted(v, old, new) for k, v in parts.items()})
-    return tree
+    parts = _parts(tree)
+    changed = {name: substituted(part, old, new) for name, part in parts.items()}
+    return replace(tree, **changed) if parts else tree  # type: ignore[type-var]
 
 
-def _nearest(subject: Subject, chain: Chain, failing: set[Pair]) -> list[Pair] | None:
-    """Return the pairs on a shortest way from neighboring inputs to a pair that fails."""
+def _failing(subject: Subject, nested: Nested) -> Inner | None:
+    """Return the nearest pair at which a D is false when it is asked."""
+    truths, formula = subject.truths, nested.formula
+    pairs = [tuple(pair) for pair in truths.violating(formula, truths.pairs).tolist()]
+    failing = {*pairs, *((t, s) for s, t in pairs)}
+    if isinstance(subject.target, Mechanism):
+        place = _in_lock_step(subject, formula, failing, nested.depths)
+    else:
+        place = _in_chain(subject, formula, dict(failing), nested.depths)
+    if place is None:
+        return None
+    last, said = place
+    p, q = truths.probabilities(formula.path, np.array(last, np.int64))
+    p, q = (p, q) if compare(p, q) >= 0 else (q, p)
+    event = Phrase.of(formula_text(formula.path))
+    return Inner(said, event, inequality_of(p, q, formula.epsilon, formula.delta))
+
+
+def _in_lock_step(
+    subject: Subject, formula: Private, failing: set[Pair], depths: Depths
+) -> tuple[Pair, Phrase] | None:
+    """Return the nearest pair that fails, and where it is, in words."""
+    chain, name = subject.truths.chain, subject.chain.state_text
     later = {tuple(pair) for pair in chain.neighbors.later.tolist()}
     later |= {(t, s) for s, t in later}
-    starts = [tuple(pair) for pair in chain.neighbors.pairs.tolist()]
-    before: dict[Pair, Pair | None] = dict.fromkeys(starts)
-    waiting = deque(before)
-    while waiting:
-        subject.limits.check_time(f"{len(before)} pairs of states reached")
-        pair = waiting.popleft()
-        if pair in failing:
-            way: list[Pair] = []
-            step: Pair | None = pair
-            while step is not None:
-                way.append(step)
-                step = before[step]
-            return way[::-1]
-        for following in _following(chain, pair):
-            if following in later and following not in before:
-                before[following] = pair
-                waiting.append(following)
+    starts = subject.truths.pairs_at(subject.selected).tolist()
+    way = _nearest(
+        subject,
+        [(s, t) for s, t in starts],
+        lambda pair: (each for each in _following(chain, pair) if each in later),
+        failing.__contains__,
+        depths,
+    )
+    if way is None:
+        return None
+    first, last = way[0], way[-1]
+    p, q = subject.truths.probabilities(formula.path, np.array(last, np.int64))
+    if compare(p, q) < 0:
+        first, last = first[::-1], last[::-1]
+    outputs = tuple(chain.observation_text(int(chain.observation[s])) for s, _ in way[1:])
+    lead, names = f"{formula_text(formula)} is false ", f"{name(first[0])} against {name(first[1])}"
+    if not outputs:
+        return last, Phrase.of(f"{lead}at the inputs, {names}")
+    origin = subject.explored.origin(way[-1][0])
+    line = "" if origin is None else f" (line {origin.line})"
+    return last, Phrase.of(
+        f"{lead}after ", OutputSequence(outputs), f"{line}, {names}, equal draws"
+    )
+
+
+def _in_chain(
+    subject: Subject, formula: Private, failing: dict[int, int], depths: Depths
+) -> tuple[Pair, Phrase] | None:
+    """Return the nearest state of an explicit chain with a neighbor that fails, and the words."""
+    chain, name = subject.truths.chain, subject.chain.state_text
+
+    def following(state: int) -> Iterable[int]:
+        found: list[int] = chain.targets[chain.indptr[state] : chain.indptr[state + 1]].tolist()
+        return found
+
+    starts: list[int] = subject.selected.tolist()
+    way = _nearest(subject, starts, following, failing.__contains__, depths)
+    if way is None:
+        return None
+    last = way[-1], failing[way[-1]]
+    p, q = subject.truths.probabilities(formula.path, np.array(last, np.int64))
+    last = last if compare(p, q) >= 0 else last[::-1]
+    said = f"{formula_text(formula)} is false, {name(last[0])} against {name(last[1])}"
+    return last, Phrase.of(said)
+
+
+def _nearest(
+    subject: Subject,
+    starts: Iterable[Node],
+    following: Callable[[Node], Iterable[Node]],
+    is_wanted: Callable[[Node], bool],
+    depths: Depths,
+) -> list[Node] | None:
+    """Return the nodes on a shortest way of an allowed length to one that is wanted, or None."""
+    least, most = depths
+    waiting: dict[Node, list[Node]] = {start: [start] for start in starts}
+    seen: set[Node] = set()
+    depth = 0
+    while waiting and (most is None or depth <= most):
+        subject.limits.check_time(f"{len(seen)} states reached")
+        if depth >= least:
+            for node in filter(is_wanted, waiting):
+                return waiting[node]
+            seen.update(waiting)
+        waiting = _further(waiting, following, seen)
+        depth += 1
     return None
+
+
+def _further(
+    ways: dict[Node, list[Node]], following: Callable[[Node], Iterable[Node]], seen: set[Node]
+) -> dict[Node, list[Node]]:
+    """Return the ways that are one step longer, to nodes not seen yet."""
+    found: dict[Node, list[Node]] = {}
+    for node, way in ways.items():
+        for after in following(node):
+            if after not in seen:
+                found.setdefault(after, [*way, after])
+    return found
 
 
 def _following(chain: Chain, pair: Pair) -> Iterator[Pair]:
@@ -121,38 +258,47 @@ def _following(chain: Chain, pair: Pair) -> Iterator[Pair]:
             yield target, other
 
 
-def _said(subject: Subject, formula: Private, way: list[Pair], first: Pair) -> Phrase:
-    """Return where a D is false."""
-    chain, name = subject.truths.chain, subject.chain.state_text
-    outputs = tuple(chain.observation_text(int(chain.observation[s])) for s, _ in way[1:])
-    origin = subject.explored.origin(way[-1][0])
-    line = "" if origin is None or not outputs else f" (line {origin.line})"
-    draws = ", equal draws" if outputs else ""
-    names = f", {name(first[0])} against {name(first[1])}{draws}"
-    lead = f"{formula_text(formula)} is false "
-    if not outputs:
-        return Phrase.of(f"{lead}at the inputs{names}")
-    return Phrase.of(f"{lead}after ", OutputSequence(outputs), line + names)
+def _least(subject: Subject, formula: Private) -> Phrase | None:
+    """Return the least ε of a D with which the claim holds, in words; None where none is enough.
+
+    The claim can only gain by the D, whose truth changes at the ratios of pairs, so the least of
+    them is found by bisection.
+    """
+    claim, truths = subject.claim, subject.truths
+    assert isinstance(claim, FormulaClaim), "others are explained elsewhere"
+    ratios = _ratios(subject, formula)
+
+    def holds(ratio: Number) -> bool:
+        epsilon = log(ratio)
+        assert isinstance(epsilon, Budget), "other ratios were left out"
+        wider = replace(formula, epsilon=epsilon)
+        formula_then = substituted(claim.formula, formula, wider)
+        return bool(truths.at(formula_then, subject.selected).all())
+
+    if not ratios or not holds(ratios[-1]):
+        return None
+    low, high = 0, len(ratios) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(ratios[middle]) else (middle + 1, high)
+    least = epsilon_amount(log(ratios[low]))
+    more = "" if formula.delta == 0 else f", {exact_text(formula.delta)}"
+    return Phrase.of(f"inner D{{{least.exact}{more}}}, ", least, ": then the claim holds")
 
 
-def _least(subject: Subject, formula: Private) -> Epsilon | None:
-    """Return the least ε at which a D is true at all pairs; None for none."""
-    truths, best = subject.truths, Budget.of(0)
-    found: Epsilon = best
-    pairs = truths.pairs
-    chances = [truths.probabilities(formula.path, pairs[:, k]) for k in (0, 1)]
-    for p, q in [*zip(*chances, strict=True), *zip(*chances[::-1], strict=True)]:
+def _ratios(subject: Subject, formula: Private) -> list[Number]:
+    """Return the finite e^ε above a D's own from which on it is true at some pair, rising."""
+    truths = subject.truths
+    chances = [truths.probabilities(formula.path, truths.pairs[:, k]) for k in (0, 1)]
+    found: dict[Number, None] = {}
+    for one, other in zip(*chances, strict=True):
+        p, q = (one, other) if compare(one, other) >= 0 else (other, one)
         over = subtract(p, formula.delta)
-        if compare(over, 0) <= 0:
-            continue
-        if q == 0:
-            return None
-        needed = log(divide(over, q))
-        if compare_epsilon(needed, found) > 0:
-            found = needed
-    return found
-
-
-def _as_array(pair: Pair) -> IntArray:
-    """Return the two states, [n_ends]."""
-    return np.array(pair, np.int64)
+        if q != 0 and compare(over, 0) > 0:
+            found[divide(over, q)] = None
+    larger = [
+        ratio
+        for ratio in found
+        if isinstance(needed := log(ratio), Budget) and compare_epsilon(needed, formula.epsilon) > 0
+    ]
+    return sorted(larger, key=cmp_to_key(compare))

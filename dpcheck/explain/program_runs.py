@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpcheck.exact import Number, float_bounds, multiply, number
+from dpcheck.exact import Number, compare, float_bounds, multiply, number
 from dpcheck.explore.runs.liveness import flow_of, node_reads
 from dpcheck.explore.sampling.distributions import (
     Supports,
@@ -43,8 +43,9 @@ from dpcheck.model.values import ArrayValue, Value, value_key, value_text
 from dpcheck.records import dataclass
 
 Environment = Mapping[str, Value]
-Way = tuple["Step", "Way"] | None
-"""The steps to a place, the last one first."""
+
+_UNSURE = 1e-9
+"""Costs that differ by less of themselves may be equal: each is a sum of rounded logarithms."""
 
 _MAX_SILENT = 100_000
 """Statements between two draws or outputs; a run that needs more of them is not followed."""
@@ -137,13 +138,15 @@ class ProgramRuns:
                 reads = dict.fromkeys(node_reads(node))
         return tuple(name for name in reads if name in place.environment)
 
-    def kind(self, place: Place) -> Literal["draw", "output", "end"]:
+    def kind(self, place: Place) -> Literal["draw", "output", "end", "failure"]:
         """Return what a run has come to."""
         match self.nodes[place.node]:
             case Sample():
                 return "draw"
             case Output():
                 return "output"
+            case Fail():
+                return "failure"
             case _:
                 return "end"
 
@@ -155,13 +158,13 @@ class ProgramRuns:
         first, order = self.begin(inputs), count()
         if first is None:
             return None
-        waiting: list[tuple[float, int, int, Place, Way]] = []
-        heappush(waiting, (0.0, next(order), 0, first, None))
+        waiting = [_Way(0.0, next(order), 0, first)]
         known: set[tuple[object, ...]] = set()
         while waiting:
             self.limits.check_time(f"{len(known)} states of runs followed")
             self.limits.check_states(next(order), "states of runs")
-            cost, _, n_shown, place, way = heappop(waiting)
+            way = heappop(waiting)
+            n_shown, place = way.n_shown, way.place
             key = n_shown, place.node, *self._live_values(place)
             if key in known:
                 continue
@@ -172,8 +175,8 @@ class ProgramRuns:
                 following = self.after(place, step.value)
                 if following is not None:
                     more = n_shown + (self.kind(place) == "output")
-                    more_cost = cost + _bits(step.probability)
-                    heappush(waiting, (more_cost, next(order), more, following, (step, way)))
+                    cost = way.cost + _bits(step.probability)
+                    heappush(waiting, _Way(cost, next(order), more, following, step, way))
         return None
 
     def _steps(self, place: Place, wanted: Sequence[str]) -> Iterator[Step]:
@@ -231,11 +234,54 @@ def _bits(probability: Number) -> float:
     return inf if bounds is None or bounds[1] <= 0 else -log2(bounds[1])
 
 
-def _found(way: Way) -> FoundRun:
+def _found(way: _Way) -> FoundRun:
     steps: list[Step] = []
-    total: Number = 1
-    while way is not None:
-        step, way = way
-        steps.append(step)
-        total = multiply(total, step.probability)
-    return FoundRun(tuple(reversed(steps)), total)
+    last: _Way | None = way
+    while last is not None and last.step is not None:
+        steps.append(last.step)
+        last = last.before
+    return FoundRun(tuple(reversed(steps)), way.probability)
+
+
+class _Way:
+    """The steps to a place, the last one and those before it; likelier ways come first.
+
+    `cost` is -log2 of the probability, rounded; where that leaves open which is likelier, the
+    probabilities are compared, and of equal ones the order decides.
+    """
+
+    __slots__ = ("before", "cost", "known", "n_shown", "order", "place", "step")
+
+    def __init__(
+        self,
+        cost: float,
+        order: int,
+        n_shown: int,
+        place: Place,
+        step: Step | None = None,
+        before: _Way | None = None,
+    ) -> None:
+        self.cost, self.order, self.n_shown, self.place = cost, order, n_shown, place
+        self.step, self.before = step, before
+        self.known: Number | None = None if before is not None else 1
+
+    @property
+    def probability(self) -> Number:
+        """The product of the probabilities of all steps, computed when it is asked for."""
+        unknown: list[_Way] = []
+        way = self
+        while way.known is None and way.before is not None:
+            unknown.append(way)
+            way = way.before
+        product = way.known
+        assert product is not None, "the empty way has the probability 1"
+        for way in reversed(unknown):
+            assert way.step is not None, "only the empty way has no last step"
+            product = way.known = multiply(product, way.step.probability)
+        return product
+
+    def __lt__(self, other: _Way) -> bool:
+        if abs(self.cost - other.cost) > _UNSURE * (1 + self.cost):
+            return self.cost < other.cost
+        sign = compare(self.probability, other.probability)
+        return sign > 0 or (sign == 0 and self.order < other.order)

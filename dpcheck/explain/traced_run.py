@@ -7,6 +7,8 @@ the value, or outputs something else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 
 from dpcheck.check.values.amounts import number_amount
@@ -16,11 +18,12 @@ from dpcheck.explain.attribution import factor_amount, probability_in
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
-from dpcheck.explain.program_runs import FoundRun, Place, ProgramRuns, Step
+from dpcheck.explain.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
 from dpcheck.limits import Limits
-from dpcheck.model.evaluation import evaluate
+from dpcheck.model.evaluation import Fault, evaluate
+from dpcheck.model.expressions import Const
 from dpcheck.model.program import Mechanism, Node, Output, Parametric, Policy, Sample, Unbounded
-from dpcheck.model.values import same_value, value_key, value_text
+from dpcheck.model.values import value_key, value_text
 from dpcheck.records import replace
 
 
@@ -36,21 +39,25 @@ def traced_run(
     if end == DIVERGED:
         return None
     outputs = [shown.seen.chain.observation_text(code) for code in table.outputs(sequence)]
+    ends = end != GOES_ON
     runs = ProgramRuns(mechanism, limits)
     left, right = (cells.environment(state) for state in (shown.left, shown.right))
-    found = runs.best(left, outputs, ends=end != GOES_ON)
+    found = runs.best(left, outputs, ends=ends)
     if found is None:
         return None
     p, q = (probability_in(shown, state, sequence) for state in (shown.left, shown.right))
-    steps, is_same = _priced(runs, found, (runs.begin(left), runs.begin(right)))
-    elsewhere = None if is_same or q == 0 else runs.best(right, outputs, ends=end != GOES_ON)
-    kept = [step for step in steps if not _is_equal(step)]
+    steps, is_same = _priced(runs, found, (runs.begin(left), runs.begin(right)), ends=ends)
+    elsewhere = None if is_same or q == 0 else runs.best(right, outputs, ends=ends)
+    cut = ""
+    if q == 0:
+        with suppress(Fault):  # of a program that is not made for other noise
+            cut = _cut(mechanism, runs, found, (left, right), outputs, ends=ends)
     return TracedRun(
         number_amount(divide(found.probability, p)),
-        _folded(kept),
+        _folded([step for step in steps if not _is_equal(step)]),
         _folded([step for step in steps if _is_equal(step)]),
         () if elsewhere is None else _folded([_plain(runs, step) for step in elsewhere.steps]),
-        _cut(runs, found, runs.begin(left)) if q == 0 else "",
+        cut,
     )
 
 
@@ -59,19 +66,57 @@ def _draws_without_bounds(node: Node) -> bool:
     return isinstance(distribution, Parametric) and isinstance(distribution.policy, Unbounded)
 
 
-def _cut(runs: ProgramRuns, found: FoundRun, place: Place | None) -> str:
-    """Return the range of the first draw of noise that is at an end of it, if there is one."""
+def _cut(
+    mechanism: Mechanism,
+    runs: ProgramRuns,
+    found: FoundRun,
+    sides: tuple[Environment, Environment],
+    outputs: Sequence[str],
+    *,
+    ends: bool,
+) -> str:
+    """Return the range of a draw that keeps the right from showing these outputs, if there is one.
+
+    The left draws an end of the range; with one three times as wide, all else the same, the outputs
+    are possible on the right.
+    """
+    left, right = sides
+    place = runs.begin(left)
     for step in found.steps:
         assert place is not None, "the left's own run is followed"
-        node = runs.nodes[step.node]
-        if isinstance(node, Sample) and isinstance(node.distribution, Parametric):
-            policy = node.distribution.policy
-            ends = (policy.lo, policy.hi) if isinstance(policy, Policy) else ()
-            values = [evaluate(end, place.environment) for end in ends]
-            if any(same_value(step.value, value) for value in values):
-                return "..".join(map(value_text, values))
+        values = _range_of(runs, place)
+        if values is not None and step.value in values:
+            nodes = list(mechanism.nodes)
+            nodes[step.node] = _widened(runs.nodes[step.node], *values)
+            wider = ProgramRuns(replace(mechanism, nodes=tuple(nodes)), runs.limits)
+            if wider.best(right, outputs, ends=ends) is not None:
+                return f"{values[0]}..{values[1]}"
         place = runs.after(place, step.value)
     return ""
+
+
+def _range_of(runs: ProgramRuns, place: Place) -> tuple[int, int] | None:
+    """Return the ends of the range of the noise that is drawn at a place, if it has one."""
+    node = runs.nodes[place.node]
+    if not isinstance(node, Sample) or not isinstance(node.distribution, Parametric):
+        return None
+    policy = node.distribution.policy
+    if not isinstance(policy, Policy):
+        return None
+    lo, hi = (evaluate(end, place.environment) for end in (policy.lo, policy.hi))
+    return (lo, hi) if isinstance(lo, int) and isinstance(hi, int) else None
+
+
+def _widened(node: Node, lo: int, hi: int) -> Node:
+    """Return a draw of noise with a range three times as wide."""
+    assert isinstance(node, Sample), "only a draw has a range"
+    distribution = node.distribution
+    assert isinstance(distribution, Parametric), "only noise has a range"
+    policy, more = distribution.policy, hi - lo + 1
+    assert isinstance(policy, Policy), "only noise has a range"
+    low, high = Const(lo - more, policy.span), Const(hi + more, policy.span)
+    wider = replace(distribution, policy=replace(policy, lo=low, hi=high))
+    return replace(node, distribution=wider)
 
 
 def _is_equal(step: RunStep) -> bool:
@@ -93,9 +138,12 @@ def _plain(runs: ProgramRuns, step: Step) -> RunStep:
 
 
 def _priced(
-    runs: ProgramRuns, found: FoundRun, begin: tuple[Place | None, Place | None]
+    runs: ProgramRuns, found: FoundRun, begin: tuple[Place | None, Place | None], *, ends: bool
 ) -> tuple[list[RunStep], bool]:
-    """Return the steps with what they cost on both sides, and whether the right takes them all."""
+    """Return the steps with what they cost on both sides, and whether the right takes them all.
+
+    With `ends`, it also ends after them.
+    """
     left, right = begin
     steps: list[RunStep] = []
     for step in found.steps:
@@ -110,8 +158,7 @@ def _priced(
             right = None if is_over else runs.after(right, step.value)
         steps.append(made)
         left = runs.after(left, step.value)
-    is_same = right is not None and (left is None or right.node == left.node)
-    return steps, is_same
+    return steps, right is not None and (not ends or runs.kind(right) == "end")
 
 
 def _parting(runs: ProgramRuns, left: Place, right: Place) -> str:

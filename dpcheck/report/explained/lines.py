@@ -146,7 +146,8 @@ def _attacker(gain: Attacker) -> str:
     if gain.n_runs is None:
         return text
     fewest, most = gain.n_runs
-    often = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    often = f"at most {most:,}" if fewest == 1 < most else f"{fewest:,} to {most:,}"
+    often = f"{most:,}" if fewest == most else often
     return f"{text}; 99 % right after {often} run{'s' * (most > 1)} on one input"
 
 

@@ -1,0 +1,137 @@
+"""What a report says is so, where it is easily said though it is not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpcheck.check.values.event_text import GOES_ON, STOPPED
+from dpcheck.explain.atoms import Shown, atoms
+from tests.explain.explaining import exact, explained
+
+TWO = """
+  input x in 0..1
+  adjacent all
+"""
+
+
+def test_of_outputs_that_go_on_nothing_is_said_but_what_was_seen():
+    sequences = [
+        Shown((1, 2), ("1", "2"), GOES_ON),
+        Shown((1, 3), ("1", "3"), GOES_ON),
+        Shown((2,), ("2",), STOPPED),
+        Shown((1,), ("1",), STOPPED),
+    ]
+    texts = {atom.text for atom in atoms(sequences)}
+    assert "the first output is 1" in texts
+    assert {text for text in texts if "first output is" not in text} == {
+        "the second output is 2",
+        "the second output is 3",
+    }
+
+
+def test_of_endless_outputs_only_a_number_of_runs_that_is_enough_is_told(tmp_path):
+    text = f"""mechanism m {{{TWO}
+      while true {{
+        y ~ {{top: if x = 0 then 1/10 else 1/30, bot: if x = 0 then 9/10 else 29/30}}
+        output y
+      }}
+    }}
+    check m: dp(ln 2)"""
+    (found,) = explained(text, tmp_path)
+    assert found.attacker.n_runs[0] == 1
+
+
+def test_noise_is_cut_only_where_wider_noise_would_do(tmp_path):
+    noise = "z ~ geometric(0, 1/2) clamped 0..7\n"
+    shown = f"mechanism m {{{TWO}{noise} output z + x }} check m: dp(1)"
+    (found,) = explained(shown, tmp_path)
+    assert "the noise is cut at 0..7" in str(found.tight.text)
+    other = f"mechanism m {{{TWO}{noise} if x = 1 {{ output z }} }} check m: dp(1)"
+    (found,) = explained(other, tmp_path)
+    assert found.tight.epsilon.exact == "inf"
+    assert "cut" not in str(found.tight.text)
+
+
+def test_the_most_probable_run_is_so_where_floats_are_equal(tmp_path):
+    text = f"""mechanism m {{{TWO}
+      y ~ {{0: 1/2 - 1/10^20, 1: 1/2 + 1/10^20}}
+      z ~ {{0: if x = 0 then 1/4 else 3/4, 1: if x = 0 then 3/4 else 1/4}}
+      if y = 5 {{ output y }}
+      output z
+    }}
+    check m: dp(ln 2)"""
+    (found,) = explained(text, tmp_path)
+    assert [step.value for step in found.run.same] == ["1"]
+
+
+def test_the_worst_pair_is_so_where_floats_are_equal(tmp_path):
+    chances = [Fraction(0), Fraction(1, 2), Fraction(1) + Fraction(1, 10**15)]
+    rows = "\n".join(
+        f"if x = {x} {{ y ~ {{0: {1 - p / 2}, 1: {p / 2}}} }}" for x, p in enumerate(chances)
+    )
+    text = f"""mechanism m {{ input x in 0..2 adjacent abs(x - x') = 1 var y := 0 {rows} output y }}
+      check m: dp(0)"""
+    (found,) = explained(text, tmp_path)
+    assert found.others.excess == found.tight.delta
+    assert found.others.worst.left in ("x = 1", "x = 2")
+
+
+NESTED = """
+mechanism m {
+  input x in {pos, neg}
+  adjacent all
+  y ~ {a: if x = pos then 9/10 else 1/10, b: if x = pos then 1/10 else 9/10}
+  output y
+  z ~ {a: if x = pos then 3/4 else 1/4, b: if x = pos then 1/4 else 3/4}
+  output z
+}
+"""
+
+
+def test_an_inner_budget_is_the_least_where_the_formula_asks_for_it(tmp_path):
+    (found,) = explained(NESTED + "check m: P>=1 [ X D{ln 2} [ X a ] ]", tmp_path)
+    assert exact(found.inner.inequality.ratio) == 3
+    assert "after a" in str(found.inner.text)
+    assert str(found.tight.text) == "inner D{ln(3)}, ln(3): then the claim holds"
+
+
+def test_an_inner_formula_that_is_true_too_often_is_not_to_be_made_true(tmp_path):
+    (found,) = explained(NESTED + "check m: P<=1/2 [ X D{ln 3} [ X a ] ]", tmp_path)
+    assert found.inner is None
+
+
+def test_a_formula_d_that_is_to_be_false_everywhere_needs_the_least_ratio(tmp_path):
+    text = """mechanism m {
+      input x in 0..2
+      adjacent abs(x - x') = 1 & x + x' <= 1 | abs(x - x') = 2
+      p := if x = 0 then 1/2 else if x = 1 then 1/4 else 1/16
+      y ~ {a: p, b: 1 - p}
+      output y
+    }
+    check m: !D{ln 8} [ X a ]"""
+    (found,) = explained(text, tmp_path)
+    assert found.tight.epsilon.exp == "2"  # at x = 1, though 8 at the others
+
+
+def compose(text, claim, folder):
+    rows = "y ~ {Y: if x = 0 then P else Q, N: if x = 0 then 1 - P else 1 - Q} output y"
+    parts = [
+        f"mechanism m{k} {{{TWO}{rows.replace('P', p).replace('Q', q)} }}"
+        for k, (p, q) in enumerate([("3/4", "1/4"), ("2/3", "1/3"), ("1/100", "1/1000")])
+    ]
+    (found,) = explained("\n".join([*parts, f"check {text}: {claim}"]), folder)
+    return found
+
+
+def test_scores_of_different_parts_are_told_apart(tmp_path):
+    found = compose("compose(m0, m1)", "dp(ln 2, 1/10)", tmp_path)
+    assert found.rule.text == (
+        "the scores of the outputs add up to more than ln(2): of run 1 Y +ln(3), N -ln(3); "
+        "of run 2 Y +ln(2), N -ln(2)"
+    )
+
+
+def test_the_output_of_a_composition_is_the_likeliest_of_its_event(tmp_path):
+    found = compose("compose(m2, 3)", "dp(ln 2, 1/100)", tmp_path)
+    assert found.rule.text == "at least 1 of the 3 outputs are Y"
+    assert str(found.remarks[0].text).startswith("Y, N, N: ")
