@@ -135,10 +135,10 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             if answer.explanation is None or answer.explanation.is_empty:
                 yield from _in_full(counterexample, _value_rows(answer))
             else:
-                from dpcheck.report.explained.lines import explanation_lines
-
                 yield from _rows(_value_rows(answer), len("probability"))
             if answer.explanation is not None:
+                from dpcheck.report.explained.lines import explanation_lines
+
                 yield from explanation_lines(answer.explanation, answer.file)
         case Undecided():
             yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")
