@@ -2,8 +2,6 @@
 
 from dpcheck.certify.evidence import (
     certify_event,
-    certify_reachability,
-    certify_rows,
     certify_violation,
     sequence_probability,
 )
@@ -12,8 +10,6 @@ from dpcheck.certify.scores import ScoredRun, certify_score_event
 __all__ = [
     "ScoredRun",
     "certify_event",
-    "certify_reachability",
-    "certify_rows",
     "certify_score_event",
     "certify_violation",
     "sequence_probability",

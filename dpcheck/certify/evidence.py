@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-import numpy as np
-
-from dpcheck.chain.chain import BoolArray, Chain
+from dpcheck.chain.chain import Chain
 from dpcheck.exact import (
     Budget,
     ExpPolynomial,
@@ -30,25 +28,6 @@ from dpcheck.exact import (
 End = Literal["stopped", "diverged", "goes on"]
 Shown = tuple[Sequence[int], End]
 _BITS = (64, 256, 1024, 4096)
-
-
-def certify_rows(chain: Chain) -> None:
-    """Check that every row of a chain is a distribution, and that the sinks are sinks."""
-    for s in range(chain.n_states):
-        low, high = int(chain.indptr[s]), int(chain.indptr[s + 1])
-        targets = chain.targets[low:high].tolist()
-        assert targets == sorted(set(targets)), f"the targets of row {s} increase"
-        assert all(0 <= t < chain.n_states for t in targets), f"row {s} leads to states"
-        total: Whole = 0
-        for weight in chain.numerators[low:high].tolist():
-            assert weight > 0, f"the weights of row {s} are positive"
-            total = total + weight
-        assert total == _whole(chain.denominators[s]), f"row {s} sums to 1"
-    for sink in (chain.stopped, chain.diverged):
-        if sink is not None:
-            low = int(chain.indptr[sink])
-            assert chain.indptr[sink + 1] == low + 1, "a sink has one transition"
-            assert chain.targets[low] == sink, "a sink is never left"
 
 
 def sequence_probability(chain: Chain, state: int, outputs: Sequence[int], end: End) -> Number:
@@ -108,46 +87,6 @@ def certify_violation(p: Number, q: Number, epsilon: Budget, delta: Number) -> N
         if compare(over, multiply(upper, q)) > 0:
             return
     # Closer than 4096 bits: equality is excluded by the decision law, not by bounds.
-
-
-def certify_reachability(
-    chain: Chain, allowed: BoolArray, target: BoolArray, probabilities: Sequence[Number]
-) -> None:
-    """Check the probabilities of `allowed U target` at all states of a chain.
-
-    They are the least solution of the one-step equations (Baier & Katoen, Principles of Model
-    Checking, 2008, section 10.1): 1 on the target; 0 exactly where no path through allowed
-    states reaches it; elsewhere the average over the successors. With the zeros known the equations
-    have one solution.
-    """
-    positive = _can_reach(chain, allowed, target)
-    for s in range(chain.n_states):
-        p = probabilities[s]
-        if target[s]:
-            assert p == 1, f"state {s} is a target"
-        elif not positive[s]:
-            assert p == 0, f"state {s} reaches no target"
-        else:
-            assert compare(p, 0) > 0, f"state {s} may reach a target"
-            average: Number = 0
-            for t, step in _row(chain, s):
-                average = add(average, multiply(step, probabilities[t]))
-            assert compare(average, p) == 0, f"state {s} averages over its successors"
-
-
-def _can_reach(chain: Chain, allowed: BoolArray, target: BoolArray) -> BoolArray:
-    """Return where a path through allowed states leads to a target, by repeating until nothing new.
-
-    [n_states]
-    """
-    reaches: BoolArray = np.array(target, np.bool_)
-    while True:
-        before = int(reaches.sum())
-        for s in range(chain.n_states):
-            if allowed[s] and not reaches[s]:
-                reaches[s] = any(reaches[t] for t, _ in _row(chain, s))
-        if int(reaches.sum()) == before:
-            return reaches
 
 
 def _row(chain: Chain, state: int) -> list[tuple[int, Number]]:

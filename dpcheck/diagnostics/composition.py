@@ -67,6 +67,7 @@ class UnknownArgument(Mistake):
     known: tuple[str, ...]
 
     code: ClassVar[str] = "DP712"
+    help_text: ClassVar[str] = "did you mean `{self.similar}`?"
     title_text: ClassVar[str] = "`{self.target}` takes no argument `{self.name}`"
     explanation: ClassVar[str] = """\
 The arguments of a target are its parameters; where a mechanism is run or sampled, they are its
@@ -80,11 +81,6 @@ Right: check rr(k = 4): dp(ln 3)
     def notes(self) -> tuple[str, ...]:
         """The names it takes."""
         return (f"it takes {', '.join(self.known)}",) if self.known else ()
-
-    @property
-    def help(self) -> str | None:
-        """A name that looks like it."""
-        return None if self.similar is None else f"did you mean `{self.similar}`?"
 
 
 @dataclass(frozen=True)
@@ -137,6 +133,7 @@ class ArgumentWithoutName(Mistake):
     example: str | None
 
     code: ClassVar[str] = "DP715"
+    help_text: ClassVar[str] = "write `{self.example} = ...`"
     title_text: ClassVar[str] = "the arguments of `{self.target}` must be given by name"
     explanation: ClassVar[str] = """\
 The arguments of mechanisms and chains have names, because parameters and inputs stand side by side.
@@ -144,11 +141,6 @@ The arguments of mechanisms and chains have names, because parameters and inputs
 Wrong: check rr(4): dp(ln 3)
 Right: check rr(k = 4): dp(ln 3)
 """
-
-    @property
-    def help(self) -> str | None:
-        """The first name."""
-        return None if self.example is None else f"write `{self.example} = ...`"
 
 
 @dataclass(frozen=True)
@@ -252,6 +244,10 @@ class PriorOfMechanism(Mistake):
     name: str
 
     code: ClassVar[str] = "DP629"
+    title_text: ClassVar[str] = "`{self.name}` is a mechanism, not a distribution of data"
+    help_text: ClassVar[str] = (
+        "write it as a distribution (`dist {self.name}(...) = {{value: weight, ...}}`)"
+    )
     explanation: ClassVar[str] = """\
 A prior says how the data are distributed: by a built-in distribution, by values with weights, or by
 a `dist` of the file. A mechanism outputs; it can be sampled as noise, after the priors.
@@ -259,16 +255,6 @@ a `dist` of the file. A mechanism outputs; it can be sampled as noise, after the
 Wrong: prior others ~ coin_flip(n = 3)
 Right: prior others ~ binomial(3, 1/2)
 """
-
-    @property
-    def title(self) -> str:
-        """Which mechanism."""
-        return f"`{self.name}` is a mechanism, not a distribution of data"
-
-    @property
-    def help(self) -> str | None:
-        """A distribution instead."""
-        return f"write it as a distribution (`dist {self.name}(...) = {{value: weight, ...}}`)"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass
 
 
@@ -31,6 +31,7 @@ class NoSuchFile(FileMistake):
     similar: str | None
 
     code: ClassVar[str] = "DP001"
+    help_text: ClassVar[str] = "did you mean `{self.similar}`?"
     title_text: ClassVar[str] = "there is no file or directory `{self.path}`"
     explanation: ClassVar[str] = """\
 A file or directory named on the command line does not exist. Paths are taken from the
@@ -39,11 +40,6 @@ directory in which dpcheck was started.
 Wrong: dpcheck check models/surveys.dpm
 Right: dpcheck check models/survey.dpm
 """
-
-    @property
-    def help(self) -> str | None:
-        """A name nearby."""
-        return None if self.similar is None else f"did you mean `{self.similar}`?"
 
 
 @dataclass(frozen=True)
@@ -54,6 +50,10 @@ class NotUtf8(FileMistake):
     offset: int
 
     code: ClassVar[str] = "DP002"
+    title_text: ClassVar[str] = (
+        "the file is not UTF-8 text: byte 0x{self.byte:02x} at offset {self.offset}"
+    )
+    label_text: ClassVar[str] = "byte 0x{self.byte:02x}"
     explanation: ClassVar[str] = """\
 Model files are UTF-8 text. A byte in this file does not belong to any UTF-8 character, which
 usually means that the file was saved in another encoding (Latin-1, UTF-16), or is not text.
@@ -61,32 +61,18 @@ usually means that the file was saved in another encoding (Latin-1, UTF-16), or 
 Right: save the file as UTF-8; for example  iconv -f latin1 -t utf-8 old.dpm > new.dpm
 """
 
-    @property
-    def title(self) -> str:
-        """Which byte, where."""
-        return f"the file is not UTF-8 text: byte 0x{self.byte:02x} at offset {self.offset}"
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The place of the byte."""
-        return () if self.span is None else (Label(self.span, f"byte 0x{self.byte:02x}"),)
-
 
 @dataclass(frozen=True)
 class HoldsNul(FileMistake):
     """The text holds a NUL character."""
 
     code: ClassVar[str] = "DP003"
+    label_text: ClassVar[str] = "here"
     title_text: ClassVar[str] = "the file holds a NUL character, so it is not text"
     explanation: ClassVar[str] = """\
 A model file is text, and text has no NUL characters (bytes of value zero). A file that holds one
 is a binary file, was damaged, or was saved as UTF-16.
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The place of the first one."""
-        return () if self.span is None else (Label(self.span, "here"),)
 
 
 @dataclass(frozen=True)
@@ -373,6 +359,7 @@ class WrongCall(Mistake):
     reason: str
 
     code: ClassVar[str] = "DP016"
+    title_text: ClassVar[str] = "{self.reason}"
     explanation: ClassVar[str] = """\
 The command line cannot be read: an option does not exist or has a value it cannot have, or no file
 is named. This is how `--format json` says it; as text, the usage of the command stands beside it.
@@ -380,11 +367,6 @@ is named. This is how `--format json` says it; as text, the usage of the command
 Wrong: dpcheck check --format json --max-states many survey.dpm
 Right: dpcheck check --format json --max-states 1000 survey.dpm
 """
-
-    @property
-    def title(self) -> str:
-        """What is wrong."""
-        return self.reason
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass
 
 
@@ -20,6 +20,7 @@ class ImportNotFound(Mistake):
     similar: str | None
 
     code: ClassVar[str] = "DP701"
+    help_text: ClassVar[str] = 'did you mean "{self.similar}"?'
     title_text: ClassVar[str] = "cannot import `{self.path}`: {self.reason}"
     explanation: ClassVar[str] = """\
 An imported file cannot be read. The path is taken from the folder of the file that imports it. It
@@ -30,11 +31,6 @@ Wrong: import "niose.dpm"
 Right: import "noise.dpm"
 """
 
-    @property
-    def help(self) -> str | None:
-        """A file nearby."""
-        return None if self.similar is None else f'did you mean "{self.similar}"?'
-
 
 @dataclass(frozen=True)
 class ImportOutsideRoot(Mistake):
@@ -44,6 +40,7 @@ class ImportOutsideRoot(Mistake):
     root: str
 
     code: ClassVar[str] = "DP702"
+    label_text: ClassVar[str] = "not inside the root"
     title_text: ClassVar[str] = "the import `{self.path}` leads outside of `{self.root}`"
     explanation: ClassVar[str] = """\
 Imports stay inside the root: the directory given on the command line; for a file, the working
@@ -53,11 +50,6 @@ therefore not read files elsewhere on your machine. Links are followed before th
 Wrong: import "../../secrets.dpm"
 Right: start dpcheck in, or give it, a directory that contains both files.
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The path."""
-        return () if self.span is None else (Label(self.span, "not inside the root"),)
 
 
 @dataclass(frozen=True)
@@ -92,6 +84,7 @@ class UnknownStandardModule(Mistake):
     known: tuple[str, ...]
 
     code: ClassVar[str] = "DP704"
+    help_text: ClassVar[str] = "did you mean `std.{self.similar}`?"
     title_text: ClassVar[str] = "the standard library has no `{self.name}`"
     explanation: ClassVar[str] = """\
 `import std.NAME` brings in one of the libraries that ship with dpcheck. There is none of this
@@ -105,11 +98,6 @@ Right: import std.survey
     def notes(self) -> tuple[str, ...]:
         """Where all names are shown."""
         return (f"`dpcheck list` shows all {len(self.known)} libraries",)
-
-    @property
-    def help(self) -> str | None:
-        """A name that looks like it."""
-        return None if self.similar is None else f"did you mean `std.{self.similar}`?"
 
 
 @dataclass(frozen=True)
@@ -138,6 +126,7 @@ class MalformedTable(Mistake):
     advice: str | None = None
 
     code: ClassVar[str] = "DP706"
+    help_text: ClassVar[str] = "{self.advice}"
     title_text: ClassVar[str] = "`{self.shown}` is no table of probabilities: {self.reason}"
     explanation: ClassVar[str] = """\
 A JSON or CSV file can be imported as a mechanism: a distribution of outputs for each input, and the
@@ -155,11 +144,6 @@ Right (measured.json):
     {"rows": {"x = pos": {"Y": "3/4", "N": "1/4"}, "x = neg": {"Y": "1/4", "N": "3/4"}},
      "pairs": [["x = pos", "x = neg"]], "normalized": false}
 """
-
-    @property
-    def help(self) -> str | None:
-        """How such numbers are read."""
-        return self.advice
 
     @property
     def file(self) -> str | None:

@@ -10,6 +10,7 @@ and says in properties what to show; `report` draws it. Codes never change their
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, Literal
 
 from dpcheck.records import dataclass
@@ -32,8 +33,9 @@ class Mistake:
     `dpcheck explain`) belong to the class. `title` is lower case, stands alone, shows values. What
     is `undecided` is no mistake of the user's, but a limit that was reached.
 
-    A title or a help that only fills in fields is a text of the class, `"{self.name} is unknown"`;
-    one that needs more overrides the property.
+    A title, help or label that only fills in fields is a text of the class,
+    `"{self.name} is unknown"`; one that needs more overrides the property. A help that names a
+    field that is None is none.
     """
 
     span: Span | None
@@ -43,6 +45,7 @@ class Mistake:
     severity: ClassVar[Literal["error", "warning", "undecided"]] = "error"
     title_text: ClassVar[str]
     help_text: ClassVar[str] = ""
+    label_text: ClassVar[str] = ""
 
     @property
     def title(self) -> str:
@@ -57,7 +60,7 @@ class Mistake:
     @property
     def labels(self) -> tuple[Label, ...]:
         """The places to show, the primary one first."""
-        return () if self.span is None else (Label(self.span, ""),)
+        return () if self.span is None else (Label(self.span, self.label_text.format(self=self)),)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -67,4 +70,7 @@ class Mistake:
     @property
     def help(self) -> str | None:
         """One concrete edit, or nothing."""
+        named = re.findall(r"\{self\.(\w+)", self.help_text)
+        if any(getattr(self, name) is None for name in named):
+            return None
         return self.help_text.format(self=self) or None

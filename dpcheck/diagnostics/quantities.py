@@ -166,6 +166,7 @@ class NoExpectedValue(Mistake):
     why: str
 
     code: ClassVar[str] = "DP630"
+    title_text: ClassVar[str] = "a run has no expected value: {self.why}"
     explanation: ClassVar[str] = """\
 `E=? [ value ]` is the mean over all runs from a state, so every run (but for some of probability 0)
 needs a value: a number, computed from the last `output`, `output(i)`, the number of `outputs` and
@@ -176,11 +177,6 @@ Wrong: compute above_threshold at q = [0, 0] : E=? [ output ]        top and bot
 Right: compute above_threshold at q = [0, 0] : E=? [ outputs ]
 Right: compute above_threshold at q = [0, 0] : E=? [ if output = top then 1 else 0 ]
 """
-
-    @property
-    def title(self) -> str:
-        """What is missing."""
-        return f"a run has no expected value: {self.why}"
 
     @property
     def notes(self) -> tuple[str, ...]:

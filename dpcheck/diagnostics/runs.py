@@ -207,17 +207,13 @@ class DivisionByZero(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP207"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 Some run divides by zero. `&`, `|`, `=>` and `if` evaluate only what they need, so a test in front
 of the division guards it.
 
 Wrong:  y := 1 / x
 Right:  y := if x != 0 then 1 / x else 0"""
-
-    @property
-    def title(self) -> str:
-        """What is divided."""
-        return self.what
 
 
 @dataclass(frozen=True)
@@ -231,20 +227,12 @@ class NumberTooLarge(RunMistake):
     advice: str | None = None
 
     code: ClassVar[str] = "DP208"
+    title_text: ClassVar[str] = "{self.what}"
+    help_text: ClassVar[str] = "{self.advice}"
     explanation: ClassVar[str] = """\
 Numbers are exact, so every digit is kept; this one has millions.
 
 Wrong:  x := 2 ^ (10 ^ 10)"""
-
-    @property
-    def title(self) -> str:
-        """Which."""
-        return self.what
-
-    @property
-    def help(self) -> str | None:
-        """What can be written down."""
-        return self.advice
 
 
 @dataclass(frozen=True)
@@ -254,16 +242,12 @@ class NoExactValue(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP209"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
 
 Wrong:  p := 2 ^ (1/2)
 Right:  p := 2 ^ 3"""
-
-    @property
-    def title(self) -> str:
-        """Which."""
-        return self.what
 
 
 @dataclass(frozen=True)
@@ -274,6 +258,8 @@ class BadParameter(RunMistake):
     edit: str | None = None
 
     code: ClassVar[str] = "DP210"
+    title_text: ClassVar[str] = "{self.what}"
+    help_text: ClassVar[str] = "{self.edit}"
     explanation: ClassVar[str] = f"""\
 The distributions take:
 {_DOMAINS}
@@ -281,16 +267,6 @@ A policy `lo..hi` takes integers with lo <= hi, `folded` with lo < hi.
 
 Wrong:  x ~ geometric(c, 2) clamped 0..5
 Right:  x ~ geometric(c, 1/2) clamped 0..5"""
-
-    @property
-    def title(self) -> str:
-        """Which parameter."""
-        return self.what
-
-    @property
-    def help(self) -> str | None:
-        """What to write in place of it, if that is plain."""
-        return self.edit
 
 
 # --- mechanisms ----------------------------------------------------------------------------
@@ -303,16 +279,12 @@ class IndexOutOfRange(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP501"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 An array declared as `a[1..k]` has the indices 1 to k.
 
 Wrong:  var a[1..3] := 0    a[4] := 1
 Right:  var a[1..4] := 0    a[4] := 1"""
-
-    @property
-    def title(self) -> str:
-        """The index and the range."""
-        return self.what
 
 
 @dataclass(frozen=True)
@@ -344,16 +316,12 @@ class ReadBeforeAssignment(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP503"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 A local variable has no value before its first assignment.
 
 Wrong:  if c { x := 1 }    output x
 Right:  x := 0    if c { x := 1 }    output x"""
-
-    @property
-    def title(self) -> str:
-        """Which variable."""
-        return self.what
 
 
 @dataclass(frozen=True)
@@ -363,16 +331,12 @@ class WrongKindOnRun(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP504"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 Arithmetic needs numbers, a condition needs true or false, `in` needs a set on its right.
 
 Wrong:  input x in {pos, neg}    y := x + 1
 Right:  input x in {pos, neg}    y := if x = pos then 1 else 0"""
-
-    @property
-    def title(self) -> str:
-        """Operation and value."""
-        return self.what
 
 
 @dataclass(frozen=True)
@@ -382,16 +346,12 @@ class NothingToTake(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP505"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 `max`, `min`, `argmax` and `argmin` need at least one value; `clamp(x, lo, hi)` needs lo <= hi.
 
 Wrong:  y := max(i in 3..1 : a[i])
 Right:  y := max(i in 1..3 : a[i])"""
-
-    @property
-    def title(self) -> str:
-        """Which operation."""
-        return self.what
 
 
 @dataclass(frozen=True)
@@ -401,16 +361,12 @@ class LengthsDiffer(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP506"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 `hamming`, `l1` and `linf` compare arrays of one length; `(a, b) := t` needs a pair.
 
 Wrong:  (a, b) := (1, 2, 3)
 Right:  (a, b, c) := (1, 2, 3)"""
-
-    @property
-    def title(self) -> str:
-        """Both lengths."""
-        return self.what
 
 
 @dataclass(frozen=True)
@@ -420,16 +376,12 @@ class RunFails(RunMistake):
     what: str
 
     code: ClassVar[str] = "DP507"
+    title_text: ClassVar[str] = "{self.what}"
     explanation: ClassVar[str] = """\
 A mechanism that is sampled, as in `y ~ survey(x = b)`, must output exactly once on every run.
 
 Wrong:  mechanism m { ... if c { output 1 } }      y ~ m()
 Right:  mechanism m { ... if c { output 1 } else { output 0 } }      y ~ m()"""
-
-    @property
-    def title(self) -> str:
-        """What happens there."""
-        return self.what
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class SeveralStates(Mistake):
     condition: str | None = None
 
     code: ClassVar[str] = "DP692"
+    help_text: ClassVar[str] = "say which one, such as `at {self.condition}`"
     explanation: ClassVar[str] = """\
 `P=? [ path ]` and `E=? [ value ]` are about the runs from one state. Where several states are
 initial, `at` says which one is meant.
@@ -60,8 +61,3 @@ Right: compute survey at x = pos : P=? [ F Y ]
         if len(self.states) > _LISTED:
             listed.append(f"and {len(self.states) - _LISTED} more")
         return (f"the states: {', '.join(listed)}",)
-
-    @property
-    def help(self) -> str | None:
-        """One of the states."""
-        return None if self.condition is None else f"say which one, such as `at {self.condition}`"

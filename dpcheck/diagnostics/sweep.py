@@ -58,6 +58,7 @@ class NothingReadsSet(Mistake):
     known: tuple[str, ...]
 
     code: ClassVar[str] = "DP042"
+    help_text: ClassVar[str] = "did you mean `{self.similar}`?"
     title_text: ClassVar[str] = "nothing in `{self.target}` or its questions reads `{self.name}`"
     explanation: ClassVar[str] = """\
 What `--set` names is a parameter of the target, a constant of the file, or a name that stands in
@@ -75,11 +76,6 @@ Right: dpcheck sweep m.dpm --target "compose(m, n)" --set n=1..9 --compute "epsi
         if not self.known:
             return ()
         return (f"can be set: {', '.join(f'`{name}`' for name in self.known)}",)
-
-    @property
-    def help(self) -> str | None:
-        """A name that looks like it."""
-        return None if self.similar is None else f"did you mean `{self.similar}`?"
 
 
 @dataclass(frozen=True)

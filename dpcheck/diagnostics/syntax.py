@@ -23,6 +23,7 @@ class Unexpected(Mistake):
     edit: str | None = None
 
     code: ClassVar[str] = "DP101"
+    help_text: ClassVar[str] = "{self.edit}"
     explanation: ClassVar[str] = """\
 The text stops making sense at this place: what was read so far can only go on with what the
 message lists. Often the real slip is just before: a missing `,`, `:` or bracket.
@@ -35,11 +36,6 @@ Right: check survey: dp(ln 3)
     def title(self) -> str:
         """Expected and found."""
         return f"expected {_listed(self.expected)}, found {self.found}"
-
-    @property
-    def help(self) -> str | None:
-        """An edit, if the case is a known one."""
-        return self.edit
 
 
 @dataclass(frozen=True)
@@ -56,6 +52,7 @@ class UnclosedBracket(Mistake):
     edit: str | None = None
 
     code: ClassVar[str] = "DP102"
+    help_text: ClassVar[str] = "write `{self.edit}`"
     explanation: ClassVar[str] = """\
 A bracket was opened and not closed before the text goes on with something that cannot stand
 inside it, or ends.
@@ -81,11 +78,6 @@ Right: mechanism survey { output top }
             Label(self.span, f"`{self.closer}` must come before this"),
             Label(self.opener, "opened here"),
         )
-
-    @property
-    def help(self) -> str | None:
-        """What to write in place of what was found, if that is plain."""
-        return None if self.edit is None else f"write `{self.edit}`"
 
 
 @dataclass(frozen=True)
@@ -511,6 +503,7 @@ class ForeignLanguage(Mistake):
     advice: str
 
     code: ClassVar[str] = "DP124"
+    help_text: ClassVar[str] = "{self.advice}"
     title_text: ClassVar[str] = "this is {self.language}, not a model of dpcheck"
     explanation: ClassVar[str] = """\
 The text is a model or a program of another tool. Nothing else is said about it, because every line
@@ -519,11 +512,6 @@ would be a mistake. `dpcheck new NAME` writes a file to start from.
 Wrong: dtmc  module die  s : [0..1] init 0;  [] s=0 -> 0.5 : (s'=0) + 0.5 : (s'=1);  endmodule
 Right: chain die { state s[i in 0..1]  s[0] -> 1/2: s[0] + 1/2: s[1]  init s[0] }
 """
-
-    @property
-    def help(self) -> str | None:
-        """How to say it here."""
-        return self.advice
 
 
 @dataclass(frozen=True)

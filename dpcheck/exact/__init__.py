@@ -4,7 +4,6 @@ from dpcheck.exact import parametric
 from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, floor_of_quotient, log
 from dpcheck.exact.comparison import (
     Excess,
-    compare_ratio,
     compare_values,
     excess,
     excess_sign,
@@ -29,7 +28,6 @@ from dpcheck.exact.number import (
     divide,
     exponential,
     floor,
-    from_parts,
     multiply,
     negate,
     number,
@@ -48,7 +46,7 @@ from dpcheck.exact.polynomial import (
     whole_lcm,
 )
 from dpcheck.exact.roots import Region, Root, complement, everywhere, joined, where_sign
-from dpcheck.exact.text import decimal, decimal_17, enclosure, exact_text, exp_text
+from dpcheck.exact.text import decimal, enclosure, exact_text, exp_text
 
 __all__ = [
     "MAX_FLOAT_BITS",
@@ -81,12 +79,10 @@ __all__ = [
     "common_row",
     "compare",
     "compare_epsilon",
-    "compare_ratio",
     "compare_values",
     "complement",
     "convolution",
     "decimal",
-    "decimal_17",
     "divide",
     "enclosure",
     "everywhere",
@@ -101,7 +97,6 @@ __all__ = [
     "float_bounds",
     "floor",
     "floor_of_quotient",
-    "from_parts",
     "growth_of",
     "integer_product",
     "joined",

@@ -65,11 +65,6 @@ def excess_sign(p: Number, q: Number, epsilon: Epsilon, delta: Number = 0) -> in
     return _compare_positive(left, q, epsilon)
 
 
-def compare_ratio(p: Number, q: Number, epsilon: Epsilon) -> int:
-    """Return -1, 0 or 1 as p/q is less than, equal to or greater than e^ε, for p >= 0 and q > 0."""
-    return excess_sign(p, q, epsilon)
-
-
 def _rational_factor(epsilon: Epsilon) -> fmpq | None:
     """Return e^ε where it is rational and short, else None."""
     if isinstance(epsilon, Budget) and epsilon.offset == 0:

@@ -183,9 +183,6 @@ def number(numerator: Whole, denominator: Whole = 1) -> Number:
     return _fraction(*aligned(as_polynomial(numerator), as_polynomial(denominator)))
 
 
-from_parts = number
-
-
 def as_fraction(value: Number) -> Fraction | ExpNumber:
     """Return the number as Python's own fraction where it is rational.
 

@@ -161,11 +161,6 @@ def decimal(value: Value, digits: int = DIGITS) -> str:
     return _decimal_text(is_negative, mantissa, exponent)
 
 
-def decimal_17(value: Value) -> str:
-    """Return the value correctly rounded to 17 significant digits, trailing zeros dropped."""
-    return decimal(value, DIGITS)
-
-
 def _sign(value: Budget | LogOf | Excess) -> int:
     """Return the sign of a value that is not a number."""
     if isinstance(value, LogOf):

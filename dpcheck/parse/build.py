@@ -37,7 +37,6 @@ from dpcheck.source import SourceText, Span
 MAX_DIGITS = 100_000
 """Digits of the numerator or denominator of a literal; more is a mistake."""
 
-DECLARATIONS = (s.Constant, s.Function, s.DistributionFunction, s.Mechanism, s.Chain)
 BINDERS = frozenset(
     {"forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin"}
 )

@@ -156,25 +156,6 @@ def _resolved(
     return Resolved(checks, _targets(session.main), constants, mistakes, session)
 
 
-def instantiate(
-    resolved: Resolved, name: str, parameters: Mapping[str, Value]
-) -> tuple[Target | None, tuple[Mistake, ...]]:
-    """Return a target with the parameters given, and the mistakes that keep it from being one.
-
-    `name` is one of `resolved.targets`, and `parameters` some of its parameters.
-    """
-    session = resolved.session
-    assert session.main is not None, "a resolved model has a main file"
-    scope = Scope(session, session.main, FreshNames())
-    file, declaration = session.main.visible[name]
-    assert isinstance(declaration, TargetItem), "targets are mechanisms and chains"
-    before = set(session.found)
-    place = declaration.name.span
-    target = with_deep_stack(lambda: _instance(file, declaration, parameters, scope, place))
-    mistakes = tuple(m for key, m in session.found.items() if key not in before)
-    return (target if resolved.is_sound else None), mistakes
-
-
 def _in_order(session: Session, main: SourceText) -> tuple[Mistake, ...]:
     """Return the mistakes by file, the main one first, and place."""
 

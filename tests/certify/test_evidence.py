@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from dpcheck.certify import (
     certify_event,
-    certify_reachability,
-    certify_rows,
     certify_violation,
     sequence_probability,
 )
 from dpcheck.exact import Budget, Rational
-from dpcheck.limits import Limits
-from dpcheck.solve import path_probabilities
-from tests.check.building import STOP, mechanism_chain, survey_chain
-from tests.check.claims import eventually, here, ln
-
-
-def test_rows_that_do_not_sum_to_one_are_refused():
-    chain = survey_chain(2)
-    certify_rows(chain)
-    denominators = chain.denominators.copy()
-    denominators[0] += 1
-    with pytest.raises(AssertionError):
-        certify_rows(replace(chain, denominators=denominators))
+from tests.check.building import STOP, mechanism_chain
+from tests.check.claims import ln
 
 
 def test_a_sequence_has_the_sum_over_its_runs():
@@ -55,27 +40,3 @@ def test_a_violation_must_exceed_its_budget():
     certify_violation(p, q, Budget.of(Rational(1, 2)), Rational(1, 3))
     with pytest.raises(AssertionError):
         certify_violation(p, q, ln(3), 0)
-
-
-def test_reachability_must_be_the_least_solution():
-    def step(memory):
-        return [
-            (Fraction(1, 4), "win", None),
-            (Fraction(1, 2), "again", memory),
-            (Fraction(1, 4), STOP, None),
-        ]
-
-    chain = mechanism_chain({"x": 0, "y": 1}, [], step)
-    target = chain.labelling["win"]
-    everywhere = np.ones(chain.n_states, np.bool_)
-    states = np.arange(chain.n_states, dtype=np.int64)
-    found = path_probabilities(
-        chain,
-        eventually(here("win")),
-        satisfying=lambda formula: chain.labelling[formula.key],
-        states=states,
-        limits=Limits(),
-    )
-    certify_reachability(chain, everywhere, target, found)
-    with pytest.raises(AssertionError):
-        certify_reachability(chain, everywhere, target, [*found[:-1], 1])

@@ -16,7 +16,6 @@ from dpcheck.exact import (
     Number,
     add,
     decimal,
-    decimal_17,
     divide,
     enclosure,
     exact_text,
@@ -152,7 +151,7 @@ def test_exponential_text(epsilon, text):
     ],
 )
 def test_decimals(value, text):
-    assert decimal_17(value) == text
+    assert decimal(value) == text
 
 
 @given(st.fractions(), st.integers(1, 30))
@@ -170,7 +169,7 @@ def test_decimals_of_rationals_agree_with_the_standard_library(value, digits):
 def test_ties_of_rationals_are_rounded_to_even(digits, exponent):
     value = multiply(number(2 * digits + 1, 2), power(10, exponent))
     even = digits + digits % 2
-    assert rational(decimal_17(value)) == multiply(even, power(10, exponent))
+    assert rational(decimal(value)) == multiply(even, power(10, exponent))
 
 
 @given(sums)

@@ -11,7 +11,7 @@ import pytest
 from flint import fmpq
 
 import dpcheck
-from dpcheck.exact import decimal_17
+from dpcheck.exact import decimal
 from dpcheck.explore.tails import laws
 from tests.checking import check_text, verdicts
 
@@ -457,4 +457,4 @@ refute m: dp(1/10)
         for t in range(-80, 81)
         for y in range(t, 81)
     )
-    assert isclose(float(decimal_17(rows["x = 0"]["true"])), sums, abs_tol=1e-9)
+    assert isclose(float(decimal(rows["x = 0"]["true"])), sums, abs_tol=1e-9)

@@ -15,7 +15,6 @@ from dpcheck.model.program import (
     Stop,
 )
 from dpcheck.model.values import SetValue, Symbol
-from dpcheck.resolve import instantiate
 from tests.resolve.reading import codes_in, mechanism, resolved, sound
 
 
@@ -245,9 +244,6 @@ def test_equal_parameters_give_the_same_target():
     assert targets[2] is targets[4] is not targets[0]
     assert [check.target_text for check in model.checks] == [
         "m", "m(k = 2)", "m(k = 3)", "m(k = 2)", "m(k = 3)"]  # fmt: skip
-    target, mistakes = instantiate(model, "m", {"k": 3})
-    assert target is targets[2]
-    assert mistakes == ()
 
 
 def test_a_default_may_use_constants_and_earlier_parameters():

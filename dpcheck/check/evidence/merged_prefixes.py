@@ -67,6 +67,7 @@ Label = int
 Edge = tuple[Label, Whole, int]
 Scaled = tuple[Whole, Whole, Whole]
 Wanted = Callable[[Whole, Whole], bool]
+Better = Callable[[EventGap, EventGap], bool]
 _STOPS, _GOES_SILENT = -1, -2
 _CHECKED_EVERY = 1024
 _FEW_ROOTS = 8
@@ -554,16 +555,25 @@ class MergedEvidence:
                     return EventGap(p, q, pair, is_forward)
         raise AssertionError("every leaf is below some pair")
 
-    def _best(
-        self, wanted: Wanted, is_better: Callable[[EventGap, EventGap], bool]
-    ) -> EventGap | None:
-        """Return the best of the events of wanted leaves, over all pairs and both directions."""
+    def played(
+        self,
+        event: AbstractSet[int],  # noqa: ARG002 - for those who choose
+        is_better: Better,  # noqa: ARG002
+        *,
+        is_forward: bool,  # noqa: ARG002
+    ) -> MergedPrefixes:
+        """Return the graph in which nothing is left to choose; here nobody chooses."""
+        return self.graph
+
+    def _best(self, wanted: Wanted, is_better: Better) -> EventGap | None:
+        """Return the best event of wanted leaves over all pairs, directions, and strategies."""
         best: EventGap | None = None
         for is_forward in (True, False):
             event = self._event(wanted, is_forward=is_forward)
             if not event:
                 continue
-            masses = self.graph.event_masses(event, self.limits)
+            played = self.played(event, is_better, is_forward=is_forward)
+            masses = played.event_masses(event, self.limits)
             for pair, (first, second) in enumerate(masses):
                 p, q = (first, second) if is_forward else (second, first)
                 gap = EventGap(p, q, pair, is_forward)

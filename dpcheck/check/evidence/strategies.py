@@ -16,11 +16,12 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 from dpcheck.check.evidence.merged_prefixes import (
+    Better,
     Edge,
     MergedEvidence,
     MergedPrefixes,
@@ -33,7 +34,6 @@ from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import Number, Whole, add, compare, divide, multiply, number
 from dpcheck.records import dataclass, field, replace
 
-Better = Callable[[EventGap, EventGap], bool]
 Offers = Mapping[int, tuple[object, int]]
 """By label of a choice: what was offered, and how many choices there were."""
 
@@ -85,22 +85,6 @@ class StrategyEvidence(MergedEvidence):
                 if graph.leaves[child] is None:
                     waiting.append(([*seen, text], child))
         return found
-
-    def _best(self, wanted: Wanted, is_better: Better) -> EventGap | None:
-        """Return the best event of wanted leaves over all strategies, pairs and directions."""
-        best: EventGap | None = None
-        for is_forward in (True, False):
-            event = self._event(wanted, is_forward=is_forward)
-            if not event:
-                continue
-            played = self.played(event, is_better, is_forward=is_forward)
-            masses = played.event_masses(event, self.limits)
-            for pair, (first, second) in enumerate(masses):
-                p, q = (first, second) if is_forward else (second, first)
-                gap = EventGap(p, q, pair, is_forward)
-                if p != 0 and (best is None or is_better(gap, best)):
-                    best = gap
-        return best
 
     def played(
         self, event: AbstractSet[int], is_better: Better, *, is_forward: bool
