@@ -195,6 +195,11 @@ def _output(text: str) -> tuple[str, str]:
     help="Write a file of evidence for every claim into a directory; `dpcheck verify` checks it.",
 )
 @click.option(
+    "--second-opinion",
+    is_flag=True,
+    help="Ask an interpreter that shares no code as well: 70 if it ever differs.",
+)
+@click.option(
     "--baseline",
     type=click.Path(dir_okay=False),
     help="Fail where a mechanism costs more than this file records, or a claim says less.",
@@ -222,6 +227,7 @@ def check(
     strict_vacuity: bool,
     allow_empty: bool,
     witnesses: str | None,
+    second_opinion: bool,
     baseline: str | None,
     update_baseline: bool,
     cache_dir: str | None,
@@ -240,6 +246,7 @@ def check(
     options = Options(
         *(definitions, select, limits, *vacuity, text, explain),
         has_witnesses=witnesses is not None,
+        has_opinions=second_opinion,
         cache=None if no_cache else trusted_cache(paths, cache_dir),
     )
     if form != "text" or files:
@@ -550,7 +557,7 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
     """
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.diagnostics.witnesses import ModelSaysOtherwise, NoWitness
-    from dpcheck.pipeline.replay import replayed
+    from dpcheck.pipeline.evidence.replay import replayed
     from dpcheck.reference import Loaded
     from dpcheck.report import visible
     from dpcheck.report.evidence import replay_lines

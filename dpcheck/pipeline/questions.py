@@ -26,13 +26,13 @@ from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
+from dpcheck.pipeline.evidence.witnesses import Heading, witnessed
 from dpcheck.pipeline.shown_numbers import (
     MAX_ROUNDS,
     decided_between,
     is_told_in_kinds,
     undecided_beyond,
 )
-from dpcheck.pipeline.witnesses import Heading, witnessed
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Asked, Crash, Decided, Started
 from dpcheck.report.answers import region_of

@@ -20,6 +20,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
+from dpcheck.pipeline.evidence.witnesses import Heading, headings
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import (
@@ -29,7 +30,6 @@ from dpcheck.pipeline.questions import (
     is_selected,
     seconds_left,
 )
-from dpcheck.pipeline.witnesses import Heading, headings
 from dpcheck.records import dataclass
 from dpcheck.report import Answer, Crash, Decided, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.answers import OPTIONS
@@ -53,8 +53,9 @@ class Options:
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
     With `has_portraits`, every target is told with its pictures; with `has_witnesses`, answers come
-    with evidence; with `measures`, every target with what it costs, the quantities among it that
-    are named for a file, by where it really is, and a target. `cache` is the directory of results.
+    with evidence, with `has_opinions` with what the reference interpreter says; with `measures`,
+    every target with what it costs, the quantities among it that are named for a file, by where it
+    really is, and a target. `cache` is the directory of results.
     """
 
     definitions: tuple[str, ...] = ()
@@ -67,6 +68,7 @@ class Options:
     n_explained: int | None = EXPLAINED_IN_FULL
     has_portraits: bool = False
     has_witnesses: bool = False
+    has_opinions: bool = False
     measures: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
     cache: Path | None = None
 
@@ -171,7 +173,8 @@ def _known_events(
     """Yield what is found in one file, or was found in it by an earlier run."""
     begun = n_answered, n_explained
     is_kept = options.cache is not None and path.shown != input_path().shown
-    if not is_kept or options.has_witnesses or n_answered or options.cache is None:
+    is_kept = is_kept and not options.has_witnesses and not options.has_opinions
+    if not is_kept or n_answered or options.cache is None:
         yield from _file_events(path, library, definitions, options, *begun)
         return
     from dpcheck.pipeline.cache import Cache
@@ -209,13 +212,22 @@ def _file_events(
     if options.has_witnesses and checks:
         witnesses = headings(checks, path, library.closure(path).paths, options.definitions)
     yield FileRead(path.shown, asked, len(checks))
+    opinions = None
+    if options.has_opinions:
+        from dpcheck.pipeline.evidence.second_opinion import SecondOpinions
+
+        opinions = SecondOpinions(path, options.definitions, options.limits)
     explorations = Explorations()
     questions = zip(selected, asked, compress(witnesses, is_chosen), strict=True)
     for check, shown, heading in islice(questions, n_answered, None):
         detail = options.detail(n_explained)
         for event in answered(check, shown, explorations, options.limits, detail, heading):
             n_explained += isinstance(event, Answer) and event.explanation is not None
-            yield event
+            if opinions is not None and isinstance(event, Answer):
+                yield Decided(event)
+                yield from opinions.beside(event)
+            else:
+                yield event
     if options.measures is not None:
         from dpcheck.pipeline.measures import measured
 

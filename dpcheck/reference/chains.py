@@ -11,7 +11,16 @@ from dpcheck.reference.expressions import Env, Scope, evaluate
 from dpcheck.reference.numbers import Number, sign
 from dpcheck.reference.programs import CUT, STOPPED, Row, add, solved
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import Sym, Value, WrongProgram, as_text, elements, is_true, number
+from dpcheck.reference.values import (
+    Sym,
+    Value,
+    Work,
+    WrongProgram,
+    as_text,
+    elements,
+    is_true,
+    number,
+)
 
 State = tuple[str, tuple[Value, ...]]
 """The name of a family, and indices in it."""
@@ -25,10 +34,10 @@ class Chain:
     states; `observed`, what an adversary sees of some states.
     """
 
-    def __init__(self, tree: Tree, given: Env, scope: Scope) -> None:
+    def __init__(self, tree: Tree, given: Env, scope: Scope, work: Work) -> None:
         """Fill in families, then rows, neighbors and what is seen."""
         _, self.name, parameters, parts = tree
-        self.scope = scope
+        self.scope, self.work = scope, work
         self.env: Env = {}
         for name, default in parameters:
             self.env[name] = given[name] if name in given else evaluate(default, self.env, scope)
@@ -172,6 +181,7 @@ class Chain:
             s = pending.pop()
             if s in silent:
                 continue
+            self.work.spend()
             silent[s], constant[s] = {}, {}
             if self.is_end(s):
                 add(constant[s], ((), (), STOPPED), Fraction(1))
@@ -187,7 +197,7 @@ class Chain:
                     for (outputs, status), q in self.row(t, most - 1, known).items():
                         add(constant[s], ((seen, *outputs), (), status), p * q)
         row: Row = {}
-        for (outputs, _, status), p in solved(silent, constant, ())[start].items():
+        for (outputs, _, status), p in solved(silent, constant, self.work)[start].items():
             add(row, (outputs, status), p)
         known[start, most] = row
         return row

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from dpcheck.reference.chains import Chain
-from dpcheck.reference.expressions import Env, Scope, as_budget, evaluate
+from dpcheck.reference.expressions import Env, Scope, as_budget, chosen_from, evaluate
 from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import Formula, Holds, forever, formula, polarities, progress
-from dpcheck.reference.numbers import Budget, Number, excess_sign, sign
+from dpcheck.reference.numbers import Budget, Number, excess_sign, number_text, quotient, sign
 from dpcheck.reference.programs import CUT, DIVERGED, STOPPED, Mechanism, Row, Runs, add, solved
 from dpcheck.reference.syntax import Tree, parsed_claim, parsed_target
 from dpcheck.reference.values import (
     TRUE,
     NotCovered,
     Sym,
+    TooLong,
     Value,
+    Work,
     WrongProgram,
     as_text,
-    elements,
-    is_true,
     number,
 )
 
 MOST_OUTPUTS = 40
-MOST_PAIRS = 10_000
-N_SAMPLED = 6
+STEPS = 20_000
+N_SAMPLED = 4
+N_NEIGHBORS = 2
+QUANTITIES = re.compile(
+    "epsilon|delta|renyi|zcdp|loss_tail|accuracy|tradeoff|total_variation|posterior_max|"
+    "posterior_min|bayes_vulnerability|min_entropy_leakage|profile|losses"
+)
+WORDS = {-1: "{} is less", 0: "{} is equal", 1: "{} is larger"}
 TESTS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 
 Point = Any
@@ -48,25 +57,40 @@ class Answer:
 class Subject:
     """A mechanism or chain with its parameters, and how much work may be done on it."""
 
-    def __init__(self, loaded: Loaded, target: Tree, work: int) -> None:
+    def __init__(self, loaded: Loaded, target: Tree, work: Work) -> None:
         """Find the declaration and give its parameters values."""
         name, arguments = target[1], target[2] if target[0] == "call" else []
         self.scope: Scope = loaded.scope
+        self.work = work
         given = {key: evaluate(value, {}, self.scope) for key, value in arguments}
         tree = self.scope.of("mechanism", name)
         self.mechanism = None if tree is None else Mechanism(tree, given, self.scope)
         chain = self.scope.of("chain", name)
         if tree is None and chain is None:
             raise NotCovered(f"the target {name}(...)")
-        self.chain = None if chain is None else Chain(chain, given, self.scope)
-        self.runs = Runs(self.scope, work, MOST_OUTPUTS)
+        self.chain = None if chain is None else Chain(chain, given, self.scope, work)
+        self.runs = Runs(self.scope, work)
         self._rows: dict[str, Row] = {}
+        self._near: dict[int, list[Point]] = {}
 
+    def begin(self, work: Work) -> None:
+        """Do what follows with this work."""
+        self.work = self.runs.work = work
+        if self.chain is not None:
+            self.chain.work = work
+
+    @cached_property
     def points(self) -> list[Point]:
-        """Return all inputs, or initial states."""
+        """All inputs, or initial states."""
         if self.mechanism is not None:
             return self.mechanism.universe()
         return list(self.chain.initial) if self.chain is not None else []
+
+    def neighbors_of(self, s: Point) -> list[Point]:
+        """Return the neighbors of an input or a state."""
+        if id(s) not in self._near:
+            self._near[id(s)] = [t for t in self.points if self.are_neighbors(s, t)]
+        return self._near[id(s)]
 
     def text_of(self, point: Point) -> str:
         """Write an input or a state as people see it."""
@@ -76,6 +100,7 @@ class Subject:
 
     def are_neighbors(self, s: Point, t: Point) -> bool:
         """Return whether two points are neighbors."""
+        self.work.spend()
         if self.mechanism is not None:
             return self.mechanism.are_neighbors(s, t)
         return self.chain is not None and frozenset((s, t)) in self.chain.pairs
@@ -90,7 +115,7 @@ class Subject:
         text = self.text_of(point)
         if text not in self._rows:
             if self.mechanism is not None:
-                found = self.runs.row(self.mechanism, point)
+                found = self.runs.row(self.mechanism, point, MOST_OUTPUTS)
             else:
                 found = self._row_of_state(point, MOST_OUTPUTS)
             self._rows[text] = found
@@ -112,7 +137,10 @@ class Subject:
 
 
 class Question:
-    """A claim about a subject: at these points, of so many, and about these pairs."""
+    """A claim about a subject: at these points, of so many, and about these pairs.
+
+    chances: what was computed last of a formula, by the texts of the points.
+    """
 
     def __init__(
         self, subject: Subject, points: list[Point], pairs: list[tuple[Point, Point]]
@@ -120,22 +148,34 @@ class Question:
         """Ask about all of the points."""
         self.subject, self.selected, self.pairs = subject, points, pairs
         self.n_points = len(points)
+        self.chances: dict[str, Number] = {}
 
-    def choose(self, condition: Tree, seed: int) -> None:
-        """Keep the points where a condition holds, of very many a sample, and find their pairs."""
+    def choose(self, condition: Tree) -> None:
+        """Keep the points where a condition holds, and find their pairs."""
         everything = self.selected
         self.selected = self.where(condition, everything)
         self.n_points = len(self.selected)
-        if len(everything) * self.n_points > MOST_PAIRS:
-            found = random.Random(seed).sample(range(self.n_points), min(N_SAMPLED, self.n_points))
-            self.selected = [self.selected[k] for k in sorted(found)]
-        met: set[frozenset[str]] = set()
+        met: set[frozenset[int]] = set()
         for s in self.selected:
-            for t in everything:
-                if self.subject.are_neighbors(s, t):
-                    ends = frozenset((self.subject.text_of(s), self.subject.text_of(t)))
-                    self.pairs += [] if ends in met else [(s, t)]
-                    met.add(ends)
+            for t in self.subject.neighbors_of(s):
+                ends = frozenset((id(s), id(t)))
+                self.pairs += [] if ends in met else [(s, t)]
+                met.add(ends)
+
+    def sample(self, condition: Tree, named: Sequence[str], seed: int) -> None:
+        """Keep the points that are named, and some others, with few neighbors of each."""
+        drawn = random.Random(seed)
+        everything = self.selected
+        asked = self.where(condition, everything)
+        self.n_points = len(asked)
+        chosen = [point for point in asked if self.subject.text_of(point) in named]
+        self.selected = chosen + drawn.sample(asked, min(N_SAMPLED, len(asked)))
+        ends = [point for point in everything if self.subject.text_of(point) in named]
+        near = self.subject.are_neighbors
+        self.pairs = [(s, t) for s in chosen for t in ends if near(s, t)]
+        for s in self.selected:
+            others = (t for t in drawn.sample(everything, len(everything)) if near(s, t))
+            self.pairs += [(s, t) for t in islice(others, N_NEIGHBORS)]
 
     @property
     def is_sample(self) -> bool:
@@ -156,10 +196,12 @@ class Question:
     @property
     def covered(self) -> str:
         """What was looked at, in words."""
-        found = (
-            f"{len(self.selected)} of {self.n_points} inputs" if self.is_sample else "all inputs"
-        )
-        return f"{found}, {len(self.pairs)} pairs"
+        if not self.is_sample:
+            points = "1 input" if self.n_points == 1 else f"all {self.n_points:,} inputs"
+        else:
+            points = f"{len(self.selected)} of {self.n_points:,} inputs"
+        pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs):,} pairs"
+        return f"{points}, {pairs} of neighbors"
 
     def both_ways(self) -> Iterator[tuple[Point, Point]]:
         """Yield the pairs in both directions."""
@@ -183,13 +225,8 @@ class Question:
                 return not self.truth(a, point, env) or self.truth(b, point, env)
             case ("binder", "forall" | "exists" as name, variable, domain, where, body):
                 around = {**self.subject.env(point), **env}
-                chosen = [{**env, variable: e} for e in elements(evaluate(domain, around, scope))]
-                kept = [
-                    e
-                    for e in chosen
-                    if where is None or is_true(evaluate(where, {**around, **e}, scope))
-                ]
-                found = (self.truth(body, point, e) for e in kept)
+                chosen = chosen_from(around, scope, variable, domain, where)
+                found = (self.truth(body, point, {**env, variable: e}) for e in chosen)
                 return all(found) if name == "forall" else any(found)
             case ("P", bounds, path):
                 p = self.chance(path, point, env)
@@ -217,6 +254,12 @@ class Question:
 
     def chance(self, path: Tree, point: Point, env: Env) -> Number:
         """Return the probability of the runs of a point that satisfy a path formula."""
+        found = self._chance(path, point, env)
+        self.chances.pop(text := self.subject.text_of(point), None)
+        self.chances[text] = found
+        return found
+
+    def _chance(self, path: Tree, point: Point, env: Env) -> Number:
         scope = self.subject.scope
         f = formula(path, {**self.subject.env(point), **env}, scope)
         if self.subject.chain is not None:
@@ -262,9 +305,7 @@ class Question:
             node = pending.pop()
             if node in silent:
                 continue
-            self.subject.runs.work -= 1
-            if self.subject.runs.work < 0:
-                raise NotCovered("it takes too long")
+            self.subject.work.spend()
             silent[node], constant[node] = {}, {}
             state, wanted = node
             rest = progress(wanted, self._holds_in(chain, state))
@@ -279,7 +320,8 @@ class Question:
                 add(silent[node], (t, rest), p)
                 pending.append((t, rest))
         total: Number = Fraction(0)
-        for (_, rest, status), p in solved(silent, constant, ())[start, f].items():
+        found = solved(silent, constant, self.subject.work)[start, f]
+        for (_, rest, status), p in found.items():
             signs = polarities(f) if status == DIVERGED else set()
             if len(signs) == 2:
                 raise NotCovered("what happens infinitely often in a cycle")
@@ -308,13 +350,13 @@ class Question:
     # --- events ----------------------------------------------------------------------------
 
     def excesses(self, epsilon: Budget) -> Iterator[tuple[Number, Number, str]]:
-        """Yield P(S) and Q(S) of each pair, both ways, for S all sequences with p > e^ε q."""
+        """Yield P(S) and Q(S) of each pair, both ways, for S all sequences with p >= e^ε q."""
         for s, t in self.both_ways():
             p_row, q_row = self.subject.row(s), self.subject.row(t)
             p = q = Fraction(0)
             for key, x in p_row.items():
                 y = q_row.get(key, Fraction(0))
-                if excess_sign(x, y, epsilon) > 0:
+                if excess_sign(x, y, epsilon) >= 0:
                     p, q = p + x, q + y
             yield p, q, f"{self.subject.text_of(s)} against {self.subject.text_of(t)}"
 
@@ -327,16 +369,44 @@ class Question:
 
 
 def answer(
-    loaded: Loaded, target: str, condition: str | None, claim: str, work: int = 5_000
+    loaded: Loaded,
+    target: str,
+    condition: str | None,
+    claim: str,
+    value: str | None = None,
+    *,
+    named: Sequence[str] = (),
+    work: Work | None = None,
 ) -> Answer:
-    """Return the answer to a claim; raises `NotCovered`, or `WrongProgram` for a mistake in it.
+    """Return the answer to a claim, or, with a value of its quantity, whether that is the value.
 
-    A value that was computed is asked about as a comparison, `epsilon = ln 3`.
+    Where all inputs are too much work, a sample of them is asked about, those that are `named`
+    among them. Raises `NotCovered`, or `WrongProgram` for a mistake in the program.
     """
-    subject = Subject(loaded, parsed_target(target), work)
+    work = Work(STEPS) if work is None else work
+    if target not in loaded.subjects:
+        loaded.subjects[target] = Subject(loaded, parsed_target(target), work)
+    subject: Subject = loaded.subjects[target]
+    subject.begin(work)
     tree = parsed_claim(claim)
-    question = Question(subject, subject.points(), [])
-    question.choose(None if condition is None else parsed_claim(condition), len(claim))
+    if value is not None:
+        quantity = tree[2][0] if tree[0] == "compare" else tree
+        tree = ("compare", ["="], [quantity, parsed_claim(value)])
+    at = None if condition is None else parsed_claim(condition)
+    question = Question(subject, subject.points, [])
+    try:
+        if len(subject.points) ** 2 > STEPS:
+            raise TooLong("pairs of inputs are too many")
+        question.choose(at)
+        return _answer(question, tree)
+    except TooLong:
+        question = Question(subject, subject.points, [])
+        work.steps = STEPS
+        question.sample(at, named, len(claim))
+        return _answer(question, tree)
+
+
+def _answer(question: Question, tree: Tree) -> Answer:
     match tree:
         case ("call", "dp", arguments):
             values = [question.value(value, {}) for _, value in arguments]
@@ -344,64 +414,94 @@ def answer(
             return _private(question, as_budget(values[0]), delta)
         case ("compare", [word], [("name", "epsilon", False), bound]):
             return _least_epsilon(question, word, bound)
+        case ("compare", [word], [("call", "epsilon", [(None, delta)]), bound]):
+            return _least_epsilon_at(question, word, delta, bound)
         case ("compare", [word], [("call", "delta", [(None, epsilon)]), bound]):
             return _least_delta(question, word, epsilon, bound)
         case ("compare", [word], [("P=?", path), bound]):
             (point,) = question.selected
             p, r = question.chance(path, point, {}), number(question.value(bound, {}))
-            return Answer(sign(p - r) in TESTS[word], f"P = {_shown(p)}", question.covered)
+            return Answer(sign(p - r) in TESTS[word], f"P = {number_text(p)}", question.covered)
         case ("compare" | "call", *_) if _is_quantity(tree):
             raise NotCovered("this quantity")
     false = [point for point in question.selected if not question.truth(tree, point, {})]
-    why = f"false at {subject.text_of(false[0])}" if false else "true everywhere"
-    return Answer(not false, why, question.covered)
+    last = [f"{number_text(p)} from {text}" for text, p in question.chances.items()][-2:]
+    why = f"false at {question.subject.text_of(false[0])}" if false else "true everywhere"
+    return Answer(not false, f"{why} ({', '.join(last)})", question.covered)
 
 
 def _is_quantity(tree: Tree) -> bool:
     """Return whether a claim compares or names a quantity."""
     parts = tree[2] if tree[0] == "compare" else [tree]
     names = [part[1] for part in parts if part[0] in ("call", "name")]
-    words = ("epsilon", "delta", "renyi", "zcdp", "loss_tail", "accuracy", "tradeoff")
-    more = ("total_variation", "posterior_max", "posterior_min", "bayes_vulnerability")
-    return any(name in (*words, *more, "min_entropy_leakage") for name in names)
+    return any(map(QUANTITIES.fullmatch, names)) or any(part[0] == "P=?" for part in parts)
 
 
 def _private(question: Question, epsilon: Budget, delta: Number) -> Answer:
     """Return whether P(S) <= e^ε Q(S) + δ for all pairs and sets S: by the worst S of each."""
     for p, q, pair in question.excesses(epsilon):
         if excess_sign(p, q, epsilon, delta) > 0:
-            return Answer(False, f"{_shown(p)} against {_shown(q)}, {pair}", question.covered)
+            why = f"{number_text(p)} against {number_text(q)}, {pair}"
+            return Answer(False, why, question.covered)
     return Answer(True, "no event exceeds the budget", question.covered)
 
 
 def _least_epsilon(question: Question, word: str, bound: Tree) -> Answer:
     """Compare the largest p/q with e^bound: each p/q, and at least 1."""
-    if question.is_sample and word not in ("<", "<="):
-        raise NotCovered("a value of which a sample of inputs says too little")
-    is_infinite = bound == ("name", "inf", False)
-    budget = Budget(Fraction(0)) if is_infinite else as_budget(question.value(bound, {}))
-    signs = {excess_sign(p, q, budget) if q != 0 else 2 for p, q in question.ratios()}
-    signs.add(-budget.sign())
-    order = 1 if max(signs) > 0 else max(signs)
-    if is_infinite:
-        order = 0 if 2 in signs else -1
-    why = {-1: "epsilon is less", 0: "epsilon is equal", 1: "epsilon is larger"}[order]
-    return Answer(order in TESTS[word], why, question.covered)
+    ratios = [(Fraction(1), Fraction(1)), *question.ratios()]
+    largest = ratios[0]
+    for p, q in ratios:
+        if q == 0 or sign(p * largest[1] - largest[0] * q) > 0:
+            largest = p, q
+            if q == 0:
+                break
+    is_infinite = largest[1] == 0
+    if bound == ("name", "inf", False):
+        order = 0 if is_infinite else -1
+    else:
+        budget = as_budget(question.value(bound, {}))
+        order = 1 if is_infinite else excess_sign(*largest, budget)
+    why = "inf" if is_infinite else f"ln({number_text(quotient(*largest))})"
+    return _compared(question, order, word, f"epsilon = {why}")
+
+
+def _least_epsilon_at(question: Question, word: str, at: Tree, bound: Tree) -> Answer:
+    """Compare the least ε with δ(ε) <= δ: where δ(bound) = δ, a lower ε has more if Q(S) > 0."""
+    delta = number(question.value(at, {}))
+    if bound == ("name", "inf", False):
+        raise NotCovered("whether a value is infinite")
+    budget = as_budget(question.value(bound, {}))
+    signs = set()
+    for p, q, _ in question.excesses(budget):
+        over = excess_sign(p, q, budget, delta)
+        signs.add(-1 if over == 0 and sign(q) == 0 else over)
+    order = max(signs, default=-1)
+    order = 0 if order < 0 and budget.sign() == 0 else order
+    return _compared(question, order, word, WORDS[order].format("epsilon"))
 
 
 def _least_delta(question: Question, word: str, epsilon: Tree, bound: Tree) -> Answer:
     """Compare the largest P(S) - e^ε Q(S) with the bound."""
-    if question.is_sample and word not in ("<", "<="):
-        raise NotCovered("a value of which a sample of inputs says too little")
     budget, delta = as_budget(question.value(epsilon, {})), number(question.value(bound, {}))
     found = {excess_sign(p, q, budget, delta) for p, q, _ in question.excesses(budget)}
     order = max(found, default=-sign(delta))
-    why = {-1: "delta is less", 0: "delta is equal", 1: "delta is larger"}[order]
-    return Answer(order in TESTS[word], why, question.covered)
+    growth = budget.exp()
+    if growth is None:
+        return _compared(question, order, word, WORDS[order].format("delta"))
+    gaps = [p - growth * q for p, q, _ in question.excesses(budget)]
+    largest = max(gaps, default=Fraction(0))
+    return _compared(question, order, word, f"delta = {number_text(largest)}")
 
 
-def _shown(p: Number) -> str:
-    return str(p) if isinstance(p, Fraction) else "a number with e"
+def _compared(question: Question, order: int, word: str, why: str) -> Answer:
+    """Return the answer to a comparison; of a sample, a value may be larger than was seen."""
+    if not question.is_sample:
+        return Answer(order in TESTS[word], why, question.covered)
+    if order > 0:
+        return Answer(word in (">", ">=", "!="), why, question.covered)
+    if word in ("<", "<=", "="):
+        return Answer(order in (*TESTS[word], -1), f"at least: {why}", question.covered)
+    raise NotCovered("a value of which a sample of inputs says too little")
 
 
 __all__ = ["Answer", "Question", "Subject", "answer", "as_text"]

@@ -10,18 +10,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import comb
 
-from dpcheck.reference.expressions import Env, Scope, chosen_from, evaluate
-from dpcheck.reference.numbers import Number, sign
+from dpcheck.reference.expressions import Env, Scope, chosen_from, evaluate, holds
+from dpcheck.reference.numbers import Number, quotient, sign
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import (
     FALSE,
     TRUE,
+    Dist,
     NotCovered,
     Value,
     WrongProgram,
     elements,
     integer,
-    is_true,
     number,
 )
 
@@ -42,7 +42,9 @@ def weighted(pairs: list[tuple[Value, Number]], *, is_normalized: bool) -> Law:
         raise WrongProgram("weights sum to 0, or one is negative")
     found: Law = {}
     for value, weight in pairs:
-        found[value] = found.get(value, Fraction(0)) + (weight / total if is_normalized else weight)
+        found[value] = found.get(value, Fraction(0)) + (
+            quotient(weight, total) if is_normalized else weight
+        )
     return only_possible(found)
 
 
@@ -54,43 +56,41 @@ def distribution(tree: Tree, env: Env, scope: Scope) -> Law:
 
     match tree:
         case ("if", condition, a, b):
-            return distribution(a if is_true(value(condition)) else b, env, scope)
+            return distribution(a if holds(condition, env, scope) else b, env, scope)
         case ("branches", branches, is_normalized):
             pairs = [(value(v), number(value(w))) for v, w in branches]
             return weighted(pairs, is_normalized=is_normalized)
         case ("weights", element, weight, variable, domain, where, is_normalized):
-            chosen = [{variable: e} for e in chosen_from(value(domain), variable, where, value)]
+            chosen = [{variable: e} for e in chosen_from(env, scope, variable, domain, where)]
             pairs = [(value(element, each), number(value(weight, each))) for each in chosen]
             return weighted(pairs, is_normalized=is_normalized)
         case ("policy", policy, ("call", name, arguments), (_, low, high)):
             values = [value(a) for _, a in arguments]
             return noise(name, values, policy, integer(value(low)), integer(value(high)))
+        case ("policy", *_):
+            raise NotCovered("noise without bounds")
         case ("name", name, False):
             return declared(name, [], env, scope)
         case ("call", name, arguments):
-            values = [value(a) for _, a in arguments]
-            match name:
-                case "bernoulli" if scope.of("dist", name) is None:
-                    p = number(values[0])
-                    return only_possible({TRUE: p, FALSE: 1 - p})
-                case "uniform":
-                    items = elements(values[0])
-                    return only_possible({item: Fraction(1, len(items)) for item in items})
-                case "binomial":
-                    return binomial(integer(values[0]), number(values[1]))
-            return declared(name, values, env, scope)
+            return declared(name, [value(a) for _, a in arguments], env, scope)
     raise NotCovered(f"the distribution `{tree[0]}`")
 
 
 def declared(name: str, values: list[Value], env: Env, scope: Scope) -> Law:
-    """Return a distribution of the file, which a parameter may stand for."""
+    """Return a distribution of the file, which a parameter may stand for, or a built-in one."""
     meant = env.get(name)
-    while type(meant) is tuple and meant[0] == "dist":
-        name, meant = meant[1], None
-    item = scope.of("dist", name)
-    if item is None:
-        raise NotCovered(f"the distribution {name}")
-    return distribution(item[3], dict(zip(item[2], values, strict=True)), scope)
+    item = scope.of("dist", meant if isinstance(meant, Dist) else name)
+    if item is not None:
+        return distribution(item[3], dict(zip(item[2], values, strict=True)), scope)
+    match name, values:
+        case "bernoulli", [p]:
+            return only_possible({TRUE: number(p), FALSE: 1 - number(p)})
+        case "uniform", [of]:
+            items = elements(of)
+            return only_possible({item: Fraction(1, len(items)) for item in items})
+        case "binomial", [n, p]:
+            return binomial(integer(n), number(p))
+    raise NotCovered(f"the distribution {name}")
 
 
 def binomial(n: int, p: Number) -> Law:
@@ -100,7 +100,7 @@ def binomial(n: int, p: Number) -> Law:
     powers: list[tuple[Number, Number]] = [(Fraction(1), Fraction(1))]
     for _ in range(n):
         powers.append((powers[-1][0] * p, powers[-1][1] * (1 - p)))
-    law = {Fraction(k): comb(n, k) * powers[k][0] * powers[n - k][1] for k in range(n + 1)}
+    law = {k: comb(n, k) * powers[k][0] * powers[n - k][1] for k in range(n + 1)}
     return only_possible(law)
 
 
@@ -118,7 +118,7 @@ def noise(name: str, values: list[Value], policy: str, low: int, high: int) -> L
             return one_sided(base, policy, low, high)
         case "gaussian" if policy == "conditioned":
             center = integer(values[0])
-            pairs = [(Fraction(z), base ** ((z - center) ** 2)) for z in range(low, high + 1)]
+            pairs = [(z, base ** ((z - center) ** 2)) for z in range(low, high + 1)]
             return weighted(pairs, is_normalized=True)
     raise NotCovered(f"{name} {policy}")
 
@@ -172,7 +172,7 @@ def under_policy(
             law[low] = 1 - at_least(low + 1)
             law[high] = at_least(high) if low < high else Fraction(1)
         case "conditioned":
-            return weighted([(Fraction(z), mass(z)) for z in inside], is_normalized=True)
+            return weighted([(z, mass(z)) for z in inside], is_normalized=True)
         case "wrapped":
             law = {z: in_class(z, high - low + 1) for z in inside}
         case _:
@@ -182,4 +182,4 @@ def under_policy(
             for z in inside:
                 images = {z % period, (2 * low - z) % period}
                 law[z] = sum((in_class(image, period) for image in images), Fraction(0))
-    return only_possible({Fraction(z): p for z, p in law.items()})
+    return only_possible(law)

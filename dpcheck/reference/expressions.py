@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, floor, prod
-from typing import Any
+from math import floor, prod
 
-from dpcheck.reference.numbers import Budget, Exp, Number, sign
+from dpcheck.reference.numbers import Budget, Exp, Number, quotient, sign
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import (
-    FALSE,
-    TRUE,
     Arr,
+    Dist,
     FiniteSet,
     NotCovered,
     Sym,
@@ -30,6 +28,8 @@ from dpcheck.reference.values import (
 )
 
 Env = dict[str, Value]
+Meaning = Callable[..., Value]
+"""Takes names, declarations and the parts of an expression."""
 MOST = 100_000
 """A range, or a power, with more elements or digits is not covered."""
 
@@ -52,67 +52,117 @@ class Scope:
     def constant(self, name: str) -> Value:
         """Return the value of a constant."""
         if name not in self.constants:
-            tree = self.definitions.get(name, self.of("const", name)[3])
+            tree = self.definitions.get(name) or self.of("const", name)[3]
             self.constants[name] = evaluate(tree, {}, self)
         return self.constants[name]
 
 
 def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
     """Return the value of an expression; unknown names are symbols."""
-
-    def value(inner: Tree, more: Env | None = None) -> Value:
-        return evaluate(inner, {**env, **more} if more else env, scope)
-
-    match tree:
-        case ("number", constant):
-            return constant
-        case ("boolean", truth):
-            return boolean(truth)
-        case ("name", name, quoted):
-            return named(name, quoted, env, scope)
-        case ("negative", a):
-            return negative(value(a))
-        case ("ln", a):
-            return Budget(Fraction(0), ((positive(value(a)), Fraction(1)),))
-        case ("+" | "-" | "*" | "/" | "div" | "mod" | "^" as sign_, a, b):
-            return arithmetic(sign_, value(a), value(b))
-        case ("..", a, b):
-            low, high = integer(value(a)), integer(value(b))
-            if high - low > MOST:
-                raise NotCovered("a very long range")
-            return FiniteSet(tuple(Fraction(k) for k in range(low, high + 1)))
-        case ("compare", signs, parts):
-            values = [value(part) for part in parts]
-            steps = zip(signs, pairwise(values), strict=True)
-            return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
-        case ("!", a):
-            return boolean(not is_true(value(a)))
-        case ("&", parts):
-            return boolean(all(is_true(value(part)) for part in parts))
-        case ("|", parts):
-            return boolean(any(is_true(value(part)) for part in parts))
-        case ("=>", a, b):
-            return boolean(not is_true(value(a)) or is_true(value(b)))
-        case ("if", condition, a, b):
-            return value(a if is_true(value(condition)) else b)
-        case ("tuple", parts):
-            return tuple(value(part) for part in parts)
-        case ("set", parts):
-            return finite_set(value(part) for part in parts)
-        case ("comprehension", element, variable, domain, where):
-            chosen = chosen_from(value(domain), variable, where, value)
-            return finite_set(value(element, {variable: e}) for e in chosen)
-        case ("binder", name, variable, domain, where, body):
-            chosen = chosen_from(value(domain), variable, where, value)
-            return bound(name, chosen, lambda e: value(body, {variable: e}))
-        case ("index", base, indices):
-            return indexed(value(base), [value(index) for index in indices])
-        case ("call", name, arguments):
-            return called(name, [value(a) for _, a in arguments], scope)
-    raise NotCovered(f"the expression `{tree[0]}`")
+    meaning = MEANINGS.get(tree[0])
+    if meaning is None:
+        raise NotCovered(f"the expression `{tree[0]}`")
+    return meaning(env, scope, *tree[1:])
 
 
-def named(name: str, quoted: bool, env: Env, scope: Scope) -> Value:
+def holds(tree: Tree, env: Env, scope: Scope) -> bool:
+    """Return whether a condition is true; one that is left out is."""
+    return tree is None or is_true(evaluate(tree, env, scope))
+
+
+def conditional(env: Env, scope: Scope, condition: Tree, a: Tree, b: Tree) -> Value:
+    """Return the value of `if condition then a else b`."""
+    return evaluate(a if holds(condition, env, scope) else b, env, scope)
+
+
+def logarithm(env: Env, scope: Scope, a: Tree) -> Value:
+    """Return the value of `ln a`."""
+    of = rational(evaluate(a, env, scope))
+    if of <= 0:
+        raise WrongProgram(f"ln of {of}")
+    return Budget(Fraction(0), ((of, Fraction(1)),))
+
+
+def range_of(env: Env, scope: Scope, a: Tree, b: Tree) -> Value:
+    """Return the value of `a..b`."""
+    if b is None:
+        raise NotCovered("a range without an end")
+    low, high = (integer(evaluate(end, env, scope)) for end in (a, b))
+    if high - low > MOST:
+        raise NotCovered("a very long range")
+    return FiniteSet(tuple(range(low, high + 1)))
+
+
+def compared(env: Env, scope: Scope, signs: list[str], parts: list[Tree]) -> Value:
+    """Return the value of `a < b <= c`, in which every part has one."""
+    steps = zip(signs, pairwise([evaluate(part, env, scope) for part in parts]), strict=True)
+    return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
+
+
+def connective(decides: Callable[[Iterable[bool]], bool]) -> Meaning:
+    """Return the meaning of a conjunction (`all`) or disjunction (`any`)."""
+    return lambda env, scope, parts: boolean(decides(holds(part, env, scope) for part in parts))
+
+
+def implication(env: Env, scope: Scope, a: Tree, b: Tree) -> Value:
+    """Return the value of `a => b`."""
+    return boolean(not holds(a, env, scope) or holds(b, env, scope))
+
+
+def operator(word: str) -> Meaning:
+    """Return the meaning of an operator of two numbers, budgets or sets."""
+    return lambda env, scope, a, b: arithmetic(
+        word, evaluate(a, env, scope), evaluate(b, env, scope)
+    )
+
+
+def comprehension(
+    env: Env, scope: Scope, element: Tree, variable: str, domain: Tree, where: Tree
+) -> Value:
+    """Return the value of `{element for variable in domain where condition}`."""
+    chosen = chosen_from(env, scope, variable, domain, where)
+    return finite_set(evaluate(element, {**env, variable: e}, scope) for e in chosen)
+
+
+def binder(
+    env: Env, scope: Scope, name: str, variable: str, domain: Tree, where: Tree, body: Tree
+) -> Value:
+    """Return the value of `name(variable in domain where condition : body)`."""
+    chosen = chosen_from(env, scope, variable, domain, where)
+    bodies = (evaluate(body, {**env, variable: e}, scope) for e in chosen)
+    match name:
+        case "forall":
+            return boolean(all(map(is_true, bodies)))
+        case "exists":
+            return boolean(any(map(is_true, bodies)))
+        case "argmax" | "argmin":
+            found = list(bodies)
+            return chosen[found.index(extreme(name[-3:], found))]
+        case "product":
+            return prod(map(number, bodies))
+    return BUILT_IN[name](tuple(bodies))
+
+
+def chosen_from(env: Env, scope: Scope, variable: str, domain: Tree, where: Tree) -> list[Value]:
+    """Return the elements of a set that satisfy a condition."""
+    items = elements(evaluate(domain, env, scope))
+    return [e for e in items if where is None or holds(where, {**env, variable: e}, scope)]
+
+
+def indexed(env: Env, scope: Scope, base: Tree, indices: list[Tree]) -> Value:
+    """Return an array element, or a tuple component (counted from 1)."""
+    found = evaluate(base, env, scope)
+    for index in indices:
+        items = Arr(1, found) if isinstance(found, tuple) else found
+        if not isinstance(items, Arr):
+            raise WrongProgram(f"{as_text(found)} has no elements")
+        found = items.items[items.place(evaluate(index, env, scope))]
+        if found is None:
+            raise WrongProgram("an element is unassigned")
+    return found
+
+
+def named(env: Env, scope: Scope, name: str, quoted: bool) -> Value:
     """Return what a name stands for: variables before constants before symbols."""
     if name in env and (not quoted or "output" in env):  # quoted, only formulas read variables
         if env[name] is None:
@@ -121,20 +171,19 @@ def named(name: str, quoted: bool, env: Env, scope: Scope) -> Value:
     if scope.of("const", name) is not None and (not quoted or "output" in env):
         return scope.constant(name)
     if scope.of("dist", name) is not None and not quoted:
-        return ("dist", name)
+        return Dist(name)
+    if scope.of("param", name) is not None and name in scope.definitions:
+        return scope.constant(name)
+    if scope.of("param", name) is not None:
+        raise NotCovered(f"the parameter {name}, which has no value")
+    if name == "integers" and not quoted:
+        raise NotCovered("all integers")
     return Sym(name)
 
 
 def negative(a: Value) -> Value:
     """Return -a, of a number or a budget."""
     return a.times(Fraction(-1)) if isinstance(a, Budget) else -number(a)
-
-
-def positive(a: Value) -> Fraction:
-    """Return what a logarithm may be taken of."""
-    if rational(a) <= 0:
-        raise WrongProgram(f"ln of {a}")
-    return rational(a)
 
 
 def as_budget(a: Value) -> Budget:
@@ -162,11 +211,11 @@ def arithmetic(sign_: str, a: Value, b: Value) -> Value:
         raise WrongProgram("division by zero")
     match sign_:
         case "/":
-            return x / y
+            return quotient(x, y)
         case "div":
-            return Fraction(floor_of(x / y))
+            return floor_of(quotient(x, y))
         case _:
-            return x - y * floor_of(x / y)
+            return x - y * floor_of(quotient(x, y))
 
 
 def power(x: Number, n: int) -> Number:
@@ -175,7 +224,7 @@ def power(x: Number, n: int) -> Number:
         raise WrongProgram("division by zero")
     if abs(n) > MOST:
         raise NotCovered("a very large power")
-    return Fraction(x) ** n if isinstance(x, int | Fraction) else x**n
+    return quotient(1, x) ** -n if n < 0 else x**n
 
 
 def budget_arithmetic(sign_: str, a: Value, b: Value) -> Value:
@@ -192,7 +241,7 @@ def budget_arithmetic(sign_: str, a: Value, b: Value) -> Value:
         case "/":
             return ("quotient", as_budget(a), as_budget(b))
         case "div":
-            return Fraction(floor_of(("quotient", as_budget(a), as_budget(b))))
+            return floor_of(("quotient", as_budget(a), as_budget(b)))
     raise NotCovered(f"`{sign_}` of budgets")
 
 
@@ -203,7 +252,7 @@ def floor_of(x: Value) -> int:
 
     def is_at_most(k: int) -> bool:
         if isinstance(x, Exp):
-            return sign(x - Fraction(k)) >= 0
+            return sign(x - k) >= 0
         _, over, under = x
         return bool(over.plus(under.times(Fraction(-k))).sign() * under.sign() >= 0)
 
@@ -244,43 +293,15 @@ def is_equal(a: Value, b: Value) -> bool:
     return bool(a == b)
 
 
-def chosen_from(
-    domain: Value, variable: str, where: Tree, value: Callable[[Tree, Env], Value]
-) -> list[Value]:
-    """Return the elements of a set that satisfy a condition."""
-    return [e for e in elements(domain) if where is None or is_true(value(where, {variable: e}))]
-
-
-def bound(name: str, chosen: list[Value], body: Callable[[Value], Value]) -> Value:
-    """Return the value of `name(variable in domain where condition : body)`."""
-    bodies = (body(e) for e in chosen)
-    match name:
-        case "forall":
-            return boolean(all(is_true(each) for each in bodies))
-        case "exists":
-            return boolean(any(is_true(each) for each in bodies))
-        case "sum":
-            return total(bodies)
-        case "product":
-            return prod((number(each) for each in bodies), start=Fraction(1))
-        case "count":
-            return Fraction(sum(is_true(each) for each in bodies))
-        case "max" | "min" | "argmax" | "argmin":
-            found = list(bodies)
-            best = extreme(name[-3:], found)
-            return best if name in ("max", "min") else chosen[found.index(best)]
-    raise NotCovered(f"the binder {name}")
-
-
 def total(values: Iterable[Value]) -> Value:
     """Return the sum of numbers, or of budgets."""
-    found: Value = Fraction(0)
+    found: Value = 0
     for value in values:
         found = arithmetic("+", found, value)
     return found
 
 
-def extreme(name: str, values: list[Value]) -> Value:
+def extreme(name: str, values: Sequence[Value]) -> Value:
     """Return the first largest (`max`) or least value."""
     if not values:
         raise WrongProgram(f"{name} of nothing")
@@ -288,18 +309,6 @@ def extreme(name: str, values: list[Value]) -> Value:
     for value in values[1:]:
         best = value if order(value, best) == (1 if name == "max" else -1) else best
     return best
-
-
-def indexed(base: Value, indices: list[Value]) -> Value:
-    """Return an array element, or a tuple component (counted from 1)."""
-    for index in indices:
-        items = Arr(1, base) if isinstance(base, tuple) else base
-        if not isinstance(items, Arr):
-            raise WrongProgram(f"{as_text(base)} has no elements")
-        base = items.items[items.place(index)]
-        if base is None:
-            raise WrongProgram("an element is unassigned")
-    return base
 
 
 def items_of(arguments: list[Value]) -> tuple[Value, ...]:
@@ -311,55 +320,105 @@ def items_of(arguments: list[Value]) -> tuple[Value, ...]:
     )
 
 
-def called(name: str, arguments: list[Value], scope: Scope) -> Value:
+def called(env: Env, scope: Scope, name: str, arguments: list[Tree]) -> Value:
     """Return the value of a function of the file, or of one that is built in."""
+    values = [evaluate(a, env, scope) for _, a in arguments]
     function = scope.of("fun", name)
     if function is not None:
-        return evaluate(function[3], dict(zip(function[2], arguments, strict=True)), scope)
-    items = items_of(arguments)
-    match name:
-        case "abs":
-            a = arguments[0]
-            return negative(a) if order(a, Fraction(0)) < 0 else a
-        case "floor":
-            return Fraction(floor_of(arguments[0]))
-        case "ceil":
-            a = arguments[0]
-            flipped = (
-                ("quotient", a[1].times(Fraction(-1)), a[2]) if type(a) is tuple else negative(a)
-            )
-            return Fraction(ceil(-floor_of(flipped)))
-        case "exp":
-            found = as_budget(arguments[0]).exp()
-            if found is None:
-                raise WrongProgram("this power of e is no number here")
-            return found
-        case "clamp":
-            return extreme("max", [arguments[1], extreme("min", [arguments[2], arguments[0]])])
-        case "len":
-            return Fraction(len(items))
-        case "sum":
-            return total(items)
-        case "count":
-            return Fraction(sum(is_true(item) for item in items))
-        case "max" | "min":
-            return extreme(name, list(items))
-        case "argmax" | "argmin":
-            first = arguments[0].lo if isinstance(arguments[0], Arr) else 1
-            return Fraction(first + items.index(extreme(name[-3:], list(items))))
-        case "hamming" | "l1" | "linf":
-            return distance(name, items_of(arguments[:1]), items_of(arguments[1:]))
+        return evaluate(function[3], dict(zip(function[2], values, strict=True)), scope)
+    if name in BUILT_IN:
+        return BUILT_IN[name](items_of(values))
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](*values)
     raise NotCovered(f"the function {name}")
 
 
-def distance(name: str, left: tuple[Value, ...], right: tuple[Value, ...]) -> Number:
-    """Return the distance of two sequences of equal length."""
-    if len(left) != len(right):
-        raise WrongProgram("lengths differ")
-    if name == "hamming":
-        return Fraction(sum(a != b for a, b in zip(left, right, strict=True)))
-    gaps: list[Any] = [abs(number(a) - number(b)) for a, b in zip(left, right, strict=True)]
-    return sum(gaps, Fraction(0)) if name == "l1" else max(gaps, default=Fraction(0))
+def absolute(a: Value) -> Value:
+    """Return abs(a)."""
+    return negative(a) if order(a, 0) < 0 else a
 
 
-__all__ = ["FALSE", "TRUE", "Env", "Scope", "evaluate", "is_equal"]
+def ceil_of(a: Value) -> int:
+    """Return the least integer above or at a number or a quotient of budgets."""
+    if type(a) is tuple:
+        return -floor_of(("quotient", negative(a[1]), a[2]))
+    return -floor_of(negative(a))
+
+
+def exponential(a: Value) -> Number:
+    """Return exp(a)."""
+    found = as_budget(a).exp()
+    if found is None:
+        raise WrongProgram("this power of e is no number here")
+    return found
+
+
+def clamped(x: Value, low: Value, high: Value) -> Value:
+    """Return the nearest number to x in low..high."""
+    return extreme("max", (low, extreme("min", (high, x))))
+
+
+def place_of(name: str) -> Callable[[Value], Value]:
+    """Return what finds the first index with the largest or least item."""
+
+    def place(a: Value) -> Value:
+        items = items_of([a])
+        return (a.lo if isinstance(a, Arr) else 1) + items.index(extreme(name, items))
+
+    return place
+
+
+def distance(name: str) -> Callable[[Value, Value], Number]:
+    """Return what finds the distance of two sequences of equal length."""
+
+    def found(a: Value, b: Value) -> Number:
+        left, right = items_of([a]), items_of([b])
+        if len(left) != len(right):
+            raise WrongProgram("lengths differ")
+        if name == "hamming":
+            return sum(x != y for x, y in zip(left, right, strict=True))
+        gaps = [abs(number(x) - number(y)) for x, y in zip(left, right, strict=True)]
+        return sum(gaps) if name == "l1" else max(gaps, default=0)
+
+    return found
+
+
+MEANINGS: dict[str, Meaning] = {
+    "number": lambda _env, _scope, constant: constant,
+    "boolean": lambda _env, _scope, truth: boolean(truth),
+    "name": named,
+    "negative": lambda env, scope, a: negative(evaluate(a, env, scope)),
+    "ln": logarithm,
+    **{word: operator(word) for word in ("+", "-", "*", "/", "div", "mod", "^")},
+    "..": range_of,
+    "compare": compared,
+    "!": lambda env, scope, a: boolean(not holds(a, env, scope)),
+    "&": connective(all),
+    "|": connective(any),
+    "=>": implication,
+    "if": conditional,
+    "tuple": lambda env, scope, parts: tuple(evaluate(part, env, scope) for part in parts),
+    "set": lambda env, scope, parts: finite_set(evaluate(part, env, scope) for part in parts),
+    "comprehension": comprehension,
+    "binder": binder,
+    "index": indexed,
+    "call": called,
+}
+BUILT_IN: dict[str, Callable[[tuple[Value, ...]], Value]] = {
+    "len": len,
+    "sum": total,
+    "count": lambda items: sum(map(is_true, items)),
+    "max": lambda items: extreme("max", items),
+    "min": lambda items: extreme("min", items),
+}
+"""Of one collection, or of the arguments; also binders."""
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "abs": absolute,
+    "floor": floor_of,
+    "ceil": ceil_of,
+    "exp": exponential,
+    "clamp": clamped,
+    "argmax": place_of("max"),
+    "argmin": place_of("min"),
+    **{name: distance(name) for name in ("hamming", "l1", "linf")},
+}

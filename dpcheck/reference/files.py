@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os.path import relpath
 from pathlib import Path
+from typing import Any
 
 from dpcheck.reference.expressions import Scope
 from dpcheck.reference.syntax import Tree, parsed, parsed_claim
@@ -17,10 +18,14 @@ STANDARD = Path(__file__).resolve().parent.parent / "std"
 
 @dataclass(frozen=True)
 class Loaded:
-    """The declarations of a file and its imports; SHA-256 of each file, by its place."""
+    """The declarations of a file and its imports; SHA-256 of each file, by its place.
+
+    subjects: mechanisms and chains that were asked about, with what is known of them.
+    """
 
     scope: Scope
     hashes: dict[str, str]
+    subjects: dict[str, Any] = field(default_factory=dict)
 
 
 def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:

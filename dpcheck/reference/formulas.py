@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpcheck.reference.expressions import Env, Scope, evaluate
+from dpcheck.reference.expressions import Env, Scope, chosen_from, evaluate
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import NotCovered, elements, integer, is_true
+from dpcheck.reference.values import NotCovered, integer
 
 Formula = Any
 """True, False, ("!", f), ("&" or "|", set), ("X", f), ("U", f, g, bound), ("atom", tree, Env)."""
@@ -46,9 +46,8 @@ def formula(tree: Tree, env: Env, scope: Scope) -> Formula:
         case ("R", a, b, _):
             return negation(("U", negation(inner(a)), negation(inner(b)), None))
         case ("binder", "forall" | "exists" as name, variable, domain, where, body):
-            chosen = [{**env, variable: e} for e in elements(evaluate(domain, env, scope))]
-            kept = [e for e in chosen if where is None or is_true(evaluate(where, e, scope))]
-            parts = [formula(body, e, scope) for e in kept]
+            chosen = chosen_from(env, scope, variable, domain, where)
+            parts = [formula(body, {**env, variable: e}, scope) for e in chosen]
             return junction("&" if name == "forall" else "|", parts)
         case ("P" | "D" | "P=?", *_):
             raise NotCovered("P or D inside of a path")

@@ -151,7 +151,12 @@ class Exp:
 
 
 Number: TypeAlias = Any
-"""A `Fraction` or an `Exp`: no `int`, whose quotients would be floats."""
+"""An `int`, a `Fraction` or an `Exp`; `quotient` divides, as that of two `int` is a float."""
+
+
+def quotient(x: Number, y: Number) -> Number:
+    """Return x / y."""
+    return (Fraction(x) if isinstance(x, int) else x) / y
 
 
 def as_exp(value: Number) -> Exp:
@@ -178,6 +183,17 @@ def sign(value: Number) -> int:
     if isinstance(value, Exp):
         return sign_of_terms(value.over) * sign_of_terms(value.under)
     return int(value > 0) - int(value < 0)
+
+
+def number_text(value: Number) -> str:
+    """Write a number as the language does: `3/4 + 1/4*exp(1/2)`."""
+    if not isinstance(value, Exp):
+        return str(value)
+    over, under = (
+        " + ".join(f"{c}*exp({r})" if r else str(c) for r, c in sorted(terms.items()))
+        for terms in (value.over, value.under)
+    )
+    return over if under == "1" else f"({over})/({under})"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """All runs of a mechanism with their exact probabilities, by recursion on its text.
 
-A result of a block is (outputs, environment, status), where the status says how it goes on:
+A result of a statement is (outputs, environment, status), where the status says how it goes on:
 
-    on        the block is done and what follows runs
+    on        the statement is done and what follows runs
     stopped   the run has ended
     diverged  the run goes on forever without showing anything more
     broken    the innermost loop is left
@@ -16,7 +16,7 @@ diverge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -29,22 +29,25 @@ from dpcheck.reference.values import (
     Arr,
     NotCovered,
     Value,
+    Work,
     WrongProgram,
     as_text,
     elements,
     integer,
     is_true,
-    kept,
 )
 
 ON, STOPPED, DIVERGED, CUT, BROKEN = "on", "stopped", "diverged", "cut", "broken"
 ONE = Fraction(1)
 
+Outputs = tuple[str, ...]
 Frozen = tuple[tuple[str, Value], ...]
-Results = dict[tuple[tuple[str, ...], Frozen, str], Number]
-Row = dict[tuple[tuple[str, ...], str], Number]
+Results = dict[tuple[Outputs, Frozen, str], Number]
+Row = dict[tuple[Outputs, str], Number]
 """How likely it is to show these outputs and then be stopped, diverged or cut."""
-Prefixes = frozenset[tuple[str, ...]]
+Rest = int | frozenset[Outputs]
+"""How many more outputs are followed, or which sequences: a run that shows others is cut."""
+Names = frozenset[str]
 
 
 class Mechanism:
@@ -115,115 +118,117 @@ class Mechanism:
 
 
 class Runs:
-    """The runs that begin as asked, and how much work may still be done.
+    """The runs of a program, and how much work may still be done.
 
-    most: so many outputs of a run are followed. wanted: with it, only runs whose outputs begin one
-    of these sequences are; all others are cut. seen: the values of outputs by their texts.
+    seen: the values of outputs by their texts. Statements that are met again in an environment that
+    is equal, as far as they and what follows read it, are not run again.
     """
 
-    def __init__(
-        self, scope: Scope, work: int, most: int = 10**6, wanted: Iterable[tuple[str, ...]] = ()
-    ) -> None:
-        """Know every beginning of what is wanted."""
-        self.scope = scope
-        self.work = work
-        self.most = most
-        begun = frozenset(each[:k] for each in wanted for k in range(len(each) + 1))
-        self.wanted: Prefixes | None = begun or None
+    def __init__(self, scope: Scope, work: Work) -> None:
+        """Know nothing yet."""
+        self.scope, self.work = scope, work
         self.seen: dict[str, Value] = {}
-        self._called: dict[Any, tuple[Mechanism, Env]] = {}
-        self._names: dict[int, tuple[Any, frozenset[str]]] = {}
+        self._known: dict[Any, Any] = {}
+        self._names: dict[int, tuple[Tree, Names]] = {}
 
-    def row(self, mechanism: Mechanism, inputs: Env) -> Row:
+    def row(self, mechanism: Mechanism, inputs: Env, rest: Rest) -> Row:
         """Return what a run of one input shows; a body that is done has stopped."""
         row: Row = {}
         env = {**mechanism.parameters, **inputs}
-        for (outputs, _, status), p in self.block(mechanism.body, env, (), frozenset()).items():
+        for (outputs, _, status), p in self.block(mechanism.body, env, Names(), rest).items():
             add(row, (outputs, STOPPED if status == ON else status), p)
         return row
 
-    def block(
-        self, block: list[Tree], env: Env, shown: tuple[str, ...], after: frozenset[str]
-    ) -> Results:
-        """Return the results of statements behind `shown`; `after` are names read behind them."""
-        results: Results = {(shown, self.frozen(env, self.names(block) | after), ON): ONE}
-        for k, statement in enumerate(block):
-            later = self.names(block[k + 1 :]) | after
-            following: Results = {}
-            for (outputs, now, status), p in results.items():
-                if status != ON:
-                    add(following, (outputs, now, status), p)
-                    continue
-                found = self.statement(statement, dict(now), outputs, later)
-                for (more, then, goes), q in found.items():
-                    add(following, (more, self.frozen(dict(then), later), goes), p * q)
-            results = following
+    def block(self, block: list[Tree], env: Env, after: Names, rest: Rest) -> Results:
+        """Return the results of statements; `after` are names that are read behind them."""
+        needed = [after]
+        for statement in reversed(block):
+            needed.append(needed[-1] | self.names(statement))
+        results: Results = {((), frozen(env, needed.pop()), ON): ONE}
+        for statement in block:
+            results = self.then(results, self.step, statement, needed.pop(), rest)
         return results
 
-    def names(self, tree: Tree) -> frozenset[str]:
+    def then(
+        self, results: Results, step: Callable[..., Results], tree: Tree, after: Names, rest: Rest
+    ) -> Results:
+        """Return what becomes of results of which those that go on take one more step."""
+        found: Results = {}
+        for (outputs, env, status), p in results.items():
+            if status != ON:
+                add(found, (outputs, env, status), p)
+                continue
+            following = step(tree, env, after, behind(rest, outputs))
+            self.work.spend(len(following))
+            for (more, now, goes), q in following.items():
+                add(found, (outputs + more, now, goes), p * q)
+        return found
+
+    def step(self, tree: Tree, env: Frozen, after: Names, rest: Rest) -> Results:
+        """Return the results of a statement, with what is read behind it."""
+        key = id(tree), env, after, rest if self.names(tree) & {"output", "run"} else 0
+        if key not in self._known:
+            self.work.spend(10)
+            found: Results = {}
+            for (outputs, now, goes), p in self.statement(tree, dict(env), after, rest).items():
+                add(found, (outputs, frozen(dict(now), after), goes), p)
+            self._known[key] = found
+        known: Results = self._known[key]
+        return known
+
+    def names(self, tree: Tree) -> Names:
         """Return the words that occur in a tree."""
         if isinstance(tree, str):
             return frozenset((tree,))
         if not isinstance(tree, list | tuple):
-            return frozenset()
+            return Names()
         known = self._names.get(id(tree))
         if known is None:
-            found = frozenset[str]().union(*map(self.names, tree))
+            found = Names().union(*map(self.names, tree))
             known = self._names[id(tree)] = tree, found  # the tree is kept, and so is its id
         return known[1]
 
-    def frozen(self, env: Env, needed: frozenset[str]) -> Frozen:
-        """Return an environment as something hashable, without what nobody reads any more."""
-        read = ((name, kept(env[name])) for name in env if name.split()[0] in needed)
-        return tuple(sorted(read, key=lambda item: item[0]))
+    # --- statements ------------------------------------------------------------------------
 
-    def statement(
-        self, tree: Tree, env: Env, shown: tuple[str, ...], after: frozenset[str]
-    ) -> Results:
+    def statement(self, tree: Tree, env: Env, after: Names, rest: Rest) -> Results:
         """Return the results of one statement."""
-        self.work -= 1
-        if self.work < 0:
-            raise NotCovered("it takes too long")
-
-        def on(then: Env) -> Results:
-            return {(shown, tuple(then.items()), ON): ONE}
-
         match tree:
             case ("output", value):
-                found = evaluate(value, env, self.scope)
-                longer = (*shown, as_text(found))
-                known = self.seen.setdefault(longer[-1], found)
-                assert is_equal(known, found), "different values are written differently"
-                is_cut = len(shown) == self.most
-                if is_cut or (self.wanted is not None and longer not in self.wanted):
-                    return {(shown, (), CUT): ONE}
-                return {(longer, tuple(env.items()), ON): ONE}
+                return self.output(evaluate(value, env, self.scope), env, rest)
             case ("stop",):
-                return {(shown, (), STOPPED): ONE}
+                return {((), (), STOPPED): ONE}
             case ("break",):
-                return {(shown, tuple(env.items()), BROKEN): ONE}
+                return {((), tuple(env.items()), BROKEN): ONE}
             case (":=", place, value):
                 return on(self.assigned(place, evaluate(value, env, self.scope), env))
             case ("~", place, drawn):
-                return self.sample(place, drawn, env, shown)
+                return self.sample(place, drawn, env)
             case ("var", name, indices, domain, value):
                 return on(self.declared(name, indices, domain, value, env))
             case ("if", branches, otherwise):
-                for condition, block in branches:
-                    if is_true(evaluate(condition, env, self.scope)):
-                        return self.block(block, env, shown, after)
-                return self.block(otherwise, env, shown, after)
+                truths = (block for c, block in branches if is_true(evaluate(c, env, self.scope)))
+                return self.block(next(truths, otherwise), env, after, rest)
             case ("repeat", times, block):
-                n = integer(evaluate(times, env, self.scope))
-                return behind_loop(self.block(block * n, env, shown, after))
+                return self.repeat(
+                    integer(evaluate(times, env, self.scope)), block, env, after, rest
+                )
             case ("for", indices, where, block):
-                return behind_loop(self.loop(tree, indices, where, block, env, shown, after))
-            case ("while", condition, block):
-                inner = after | self.names(tree)
-                return self.repeated(condition, block, env, shown, inner)
+                needed = after | self.names(tree)
+                return behind_loop(self.loop((indices, where, block), env, needed, rest))
+            case ("while", *_):
+                needed = after | self.names(tree)
+                return self.repeated(tree, frozen(env, needed), needed, rest)
             case ("run", target):
-                return self.ran(target, env, shown)
+                return self.ran(target, env, rest)
         raise NotCovered(f"the statement `{tree[0]}`")
+
+    def output(self, value: Value, env: Env, rest: Rest) -> Results:
+        """Return the result of showing a value."""
+        text = as_text(value)
+        known = self.seen.setdefault(text, value)
+        assert is_equal(known, value), "different values are written differently"
+        is_cut = rest == 0 or (not isinstance(rest, int) and not behind(rest, (text,)))
+        return {((), (), CUT): ONE} if is_cut else {((text,), tuple(env.items()), ON): ONE}
 
     def assigned(self, place: Tree, value: Value, env: Env) -> Env:
         """Return the environment after an assignment, declared ranges checked."""
@@ -256,55 +261,45 @@ class Runs:
         places = elements(evaluate(indices, env, self.scope))
         return {**env, name: Arr(integer(places[0]) if places else 1, (first,) * len(places))}
 
-    def loop(
-        self,
-        tree: Tree,
-        indices: list[tuple[str, Tree]],
-        where: Tree,
-        block: list[Tree],
-        env: Env,
-        shown: tuple[str, ...],
-        after: frozenset[str],
-    ) -> Results:
+    def repeat(self, n: int, block: list[Tree], env: Env, after: Names, rest: Rest) -> Results:
+        """Return the results of so many rounds."""
+        needed = after | self.names(block)
+        results = on(env)
+        for _ in range(n):
+            results = self.then(results, self.round, block, needed, rest)
+        return behind_loop(results)
+
+    def round(self, block: list[Tree], env: Frozen, after: Names, rest: Rest) -> Results:
+        """Return the results of a block."""
+        return self.block(block, dict(env), after, rest)
+
+    def loop(self, tree: Tree, env: Env, needed: Names, rest: Rest) -> Results:
         """Return the results of the rounds over the indices that are left; some are broken off."""
+        indices, where, block = tree
         if not indices:
             if where is not None and not is_true(evaluate(where, env, self.scope)):
-                return {(shown, tuple(env.items()), ON): ONE}
-            return self.block(block, env, shown, after)
-        (name, domain), *rest = indices
-        needed = after | self.names(tree)
-        results: Results = {(shown, tuple(env.items()), ON): ONE}
+                return on(env)
+            return self.block(block, env, needed, rest)
+        (name, domain), *inner = indices
+
+        def turn(element: Value, now: Frozen, after: Names, rest: Rest) -> Results:
+            return self.loop((inner, where, block), {**dict(now), name: element}, after, rest)
+
+        results = on(env)
         for element in elements(evaluate(domain, env, self.scope)):
-            following: Results = {}
-            for (outputs, now, status), p in results.items():
-                if status != ON:
-                    add(following, (outputs, now, status), p)
-                    continue
-                inner = {**dict(now), name: element}
-                found = self.loop(tree, rest, where, block, inner, outputs, needed)
-                for (more, then, goes), q in found.items():
-                    add(following, (more, self.frozen(dict(then), needed), goes), p * q)
-            results = following
+            results = self.then(results, turn, element, needed, rest)
+        outer = {name: env[name]} if name in env else {}
         restored: Results = {}
         for (outputs, now, status), p in results.items():
-            then_env = {key: value for key, value in now if key != name}
-            if name in env:
-                then_env[name] = env[name]
-            add(restored, (outputs, tuple(then_env.items()), status), p)
+            kept = {key: value for key, value in now if key != name}
+            add(restored, (outputs, tuple({**kept, **outer}.items()), status), p)
         return restored
 
-    def repeated(
-        self,
-        condition: Tree,
-        block: list[Tree],
-        env: Env,
-        shown: tuple[str, ...],
-        after: frozenset[str],
-    ) -> Results:
+    def repeated(self, tree: Tree, start: Frozen, after: Names, rest: Rest) -> Results:
         """Return the results of a `while` by linear equations over what stands at its head."""
+        _, condition, block = tree
         silent: dict[Frozen, dict[Frozen, Number]] = {}
         constant: dict[Frozen, Results] = {}
-        start = self.frozen(env, after)
         pending = [start]
         while pending:
             head = pending.pop()
@@ -312,99 +307,95 @@ class Runs:
                 continue
             silent[head], constant[head] = {}, {}
             if not is_true(evaluate(condition, dict(head), self.scope)):
-                add(constant[head], (shown, head, ON), ONE)
+                add(constant[head], ((), head, ON), ONE)
                 continue
-            for (outputs, then, status), p in self.block(block, dict(head), shown, after).items():
-                if status == BROKEN:
-                    add(constant[head], (outputs, then, ON), p)
-                elif status != ON:
-                    add(constant[head], (outputs, then, status), p)
-                elif outputs == shown:
+            for (outputs, then, status), p in self.block(block, dict(head), after, rest).items():
+                if status != ON:
+                    goes = ON if status == BROKEN else status
+                    add(constant[head], (outputs, then, goes), p)
+                elif not outputs:
                     add(silent[head], then, p)
                     pending.append(then)
                 else:
-                    rest = self.repeated(condition, block, dict(then), outputs, after)
-                    for key, q in rest.items():
-                        add(constant[head], key, p * q)
-        return solved(silent, constant, shown)[start]
+                    found = {(outputs, then, ON): p}
+                    further = self.then(found, self.step, tree, after, rest)
+                    for key, q in further.items():
+                        add(constant[head], key, q)
+        return solved(silent, constant, self.work)[start]
+
+    # --- draws and calls -------------------------------------------------------------------
 
     def law(self, drawn: Tree, env: Env) -> Law:
         """Return what may be drawn next."""
         return distribution(drawn, env, self.scope)
 
-    def called(self, target: Tree, env: Env) -> tuple[Mechanism, Env]:
-        """Return a mechanism that is called, and its inputs, which must lie in their sets."""
-        _, name, arguments = target
-        tree = self.scope.of("mechanism", name)
-        if tree is None:
-            raise NotCovered(f"running {name}")
-        given = {key: kept(evaluate(value, env, self.scope)) for key, value in arguments}
-        key = name, tuple(given.items())
-        if key not in self._called:
-            self._called[key] = self._instance(tree, given)
-        return self._called[key]
-
-    def _instance(self, tree: Tree, given: Env) -> tuple[Mechanism, Env]:
-        """Return a mechanism with these parameters and inputs."""
-        names = [part[1] for part in tree[3] if part[0] in ("input", "public")]
-        parameters = {key: value for key, value in given.items() if key not in names}
-        mechanism = Mechanism(tree, parameters, self.scope)
-        inputs = {name: given[name] for name in names}
-        if inputs not in mechanism.universe():
-            raise WrongProgram(f"{mechanism.text_of(inputs)} is no input of {mechanism.name}")
-        return mechanism, inputs
-
-    def ran(self, target: Tree, env: Env, shown: tuple[str, ...]) -> Results:
-        """Return the results of `run other(...)`: its outputs, and the caller's environment."""
-        mechanism, inputs = self.called(target, env)
-        inner = {**mechanism.parameters, **inputs}
+    def sample(self, place: Tree, drawn: Tree, env: Env) -> Results:
+        """Return the results of `place ~ distribution`, a called mechanism included."""
         found: Results = {}
-        for (outputs, _, status), p in self.block(
-            mechanism.body, inner, shown, frozenset()
-        ).items():
+        is_call = drawn[0] in ("call", "name") and self.scope.of("mechanism", drawn[1]) is not None
+        law = self.shown_by(drawn, env) if is_call else self.law(drawn, env)
+        for value, p in law.items():
+            if value is None:
+                add(found, ((), (), DIVERGED), p)
+            else:
+                add(found, ((), tuple(self.assigned(place, value, env).items()), ON), p)
+        return found
+
+    def shown_by(self, target: Tree, env: Env) -> Law:
+        """Return what a mechanism that outputs once shows to its caller alone; None if nothing."""
+        mechanism, inner = self.called(target, env)
+        found: Law = {}
+        for (outputs, _, status), p in self.block(mechanism.body, inner, Names(), 1).items():
+            if status == CUT or (len(outputs) != 1 and status != DIVERGED):
+                raise WrongProgram(f"{mechanism.name} does not output exactly once")
+            add(found, None if status == DIVERGED else self.seen[outputs[0]], p)
+        return found
+
+    def ran(self, target: Tree, env: Env, rest: Rest) -> Results:
+        """Return the results of `run other(...)`: its outputs, and the caller's environment."""
+        mechanism, inner = self.called(target, env)
+        found: Results = {}
+        for (outputs, _, status), p in self.block(mechanism.body, inner, Names(), rest).items():
             goes = ON if status == STOPPED else status
             add(found, (outputs, tuple(env.items()), goes), p)
         return found
 
-    def sample(self, place: Tree, drawn: Tree, env: Env, shown: tuple[str, ...]) -> Results:
-        """Return the results of `place ~ distribution`, a called mechanism included."""
-        found: Results = {}
-        is_call = drawn[0] in ("call", "name") and self.scope.of("mechanism", drawn[1]) is not None
-        if not is_call:
-            for value, p in self.law(drawn, env).items():
-                add(found, (shown, tuple(self.assigned(place, value, env).items()), ON), p)
-            return found
-        mechanism, inputs = self.called(
-            ("call", drawn[1], drawn[2] if drawn[0] == "call" else []), env
-        )
-        for (value, status), p in Drawing(self).values(mechanism, inputs).items():
-            if status == DIVERGED:
-                add(found, (shown, (), DIVERGED), p)
-            else:
-                add(found, (shown, tuple(self.assigned(place, value, env).items()), ON), p)
-        return found
+    def called(self, target: Tree, env: Env) -> tuple[Mechanism, Env]:
+        """Return a mechanism that is called, with its parameters and inputs, which must be some."""
+        name, arguments = target[1], target[2] if target[0] == "call" else []
+        given = {key: evaluate(value, env, self.scope) for key, value in arguments}
+        key = name, tuple(given.items())
+        if key not in self._known:
+            tree = self.scope.of("mechanism", name)
+            if tree is None:
+                raise NotCovered(f"running {name}")
+            names = [part[1] for part in tree[3] if part[0] in ("input", "public")]
+            parameters = {key: value for key, value in given.items() if key not in names}
+            mechanism = Mechanism(tree, parameters, self.scope)
+            inputs = {name: given[name] for name in names}
+            if inputs not in mechanism.universe():
+                raise WrongProgram(f"{mechanism.text_of(inputs)} is no input of {mechanism.name}")
+            self._known[key] = mechanism, {**mechanism.parameters, **inputs}
+        mechanism, inner = self._known[key]
+        return mechanism, inner
 
 
-class Drawing(Runs):
-    """Runs of a mechanism that is sampled: it outputs one value, which nobody else sees."""
+def on(env: Env) -> Results:
+    """Return the result of a statement that shows nothing and draws nothing."""
+    return {((), tuple(env.items()), ON): ONE}
 
-    def __init__(self, caller: Runs) -> None:
-        """Share the caller's work."""
-        super().__init__(caller.scope, caller.work, 1)
-        self.caller = caller
 
-    def values(self, mechanism: Mechanism, inputs: Env) -> dict[tuple[Value, str], Number]:
-        """Return how likely each value is drawn."""
-        found: dict[tuple[Value, str], Number] = {}
-        for (outputs, status), p in self.row(mechanism, inputs).items():
-            if status == DIVERGED:
-                add(found, (None, DIVERGED), p)
-            elif status == CUT or len(outputs) != 1:
-                raise WrongProgram(f"{mechanism.name} does not output exactly once")
-            else:
-                add(found, (self.seen[outputs[0]], ON), p)
-        self.caller.work = self.work
-        return found
+def behind(rest: Rest, outputs: Outputs) -> Rest:
+    """Return what is still followed after some outputs."""
+    if isinstance(rest, int):
+        return rest - len(outputs)
+    n = len(outputs)
+    return frozenset(each[n:] for each in rest if each[:n] == outputs) if n else rest
+
+
+def frozen(env: Env, needed: Names) -> Frozen:
+    """Return an environment as something hashable, without what nobody reads any more."""
+    return tuple((name, env[name]) for name in sorted(env) if name.split()[0] in needed)
 
 
 def check_range(name: str, value: Value, env: Env) -> None:
@@ -416,8 +407,9 @@ def check_range(name: str, value: Value, env: Env) -> None:
 
 def add(results: dict[Any, Number], key: object, p: Number) -> None:
     """Add a probability to an entry."""
-    if p != 0:
-        results[key] = results.get(key, Fraction(0)) + p
+    if p:
+        known = results.get(key)
+        results[key] = p if known is None else known + p
 
 
 def behind_loop(results: Results) -> Results:
@@ -431,7 +423,7 @@ def behind_loop(results: Results) -> Results:
 def solved(
     silent: dict[Any, dict[Any, Number]],
     constant: dict[Any, dict[Any, Number]],
-    shown: tuple[str, ...],
+    work: Work,
 ) -> dict[Any, dict[Any, Number]]:
     """Return f with f(e) = constant(e) + Σ silent(e, e') f(e'), by elimination."""
     leaves = {head for head, results in constant.items() if results}
@@ -444,9 +436,10 @@ def solved(
     rows = {head: dict(row) for head, row in silent.items()}
     for head in silent:
         if head not in leaves:
-            f[head], rows[head] = {(shown, (), DIVERGED): ONE}, {}
+            f[head], rows[head] = {((), (), DIVERGED): ONE}, {}
     # Eliminate one head after another from all rows: e = c + q e + ... gives (c + ...)/(1 - q).
     for head in silent:
+        work.spend(len(silent))
         stays = 1 - rows[head].pop(head, Fraction(0))
         if sign(stays - 1):
             f[head] = {key: p / stays for key, p in f[head].items()}

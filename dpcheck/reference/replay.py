@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcheck.reference.claims import Point, Question, Subject
 from dpcheck.reference.distributions import Law, distribution
-from dpcheck.reference.expressions import Env, Scope, as_budget, evaluate
+from dpcheck.reference.expressions import Env, Scope, as_budget, evaluate, holds
 from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import forever, formula, progress
 from dpcheck.reference.numbers import Budget, Exp, Number, sign
@@ -19,15 +19,20 @@ from dpcheck.reference.programs import (
     ON,
     ONE,
     STOPPED,
+    Frozen,
+    Names,
+    Outputs,
+    Rest,
     Results,
     Runs,
+    frozen,
 )
 from dpcheck.reference.syntax import Tree, parsed_claim, parsed_target
-from dpcheck.reference.values import NotCovered, is_true, number
+from dpcheck.reference.values import NotCovered, Work, number
 
 MOST_ROUNDS = 10_000
 """A drawn run that takes more rounds of a loop without an output counts as one that goes on."""
-WORK = 2_000_000
+STEPS = 2_000_000
 
 ENDS = ((None,), (DIVERGED,))
 Begun = tuple[str | None, ...]
@@ -64,7 +69,7 @@ class Replay:
         """
         if self.fields["proof"] == "sum":
             return self._of_composition()
-        subject = Subject(self.loaded, _single(parsed_target(self.claim["target"])), WORK)
+        subject = Subject(self.loaded, _single(parsed_target(self.claim["target"])), Work(STEPS))
         points = [_point(subject, side["input"]) for side in self.fields["sides"]]
         question = self._question(subject, points)
         if self.fields["proof"] == "event":
@@ -90,7 +95,7 @@ class Replay:
 
     def _check_neighbors(self, subject: Subject, s: Point, t: Point) -> None:
         """Look for t at the distance of a `group`, which is 1 without one."""
-        everything, reached = subject.points(), [s]
+        everything, reached = subject.points, [s]
         for _ in range(_distance(self.claim["target"]) - 1):
             more = [u for u in everything if any(subject.are_neighbors(v, u) for v in reached)]
             reached += [u for u in more if u not in reached]
@@ -128,7 +133,9 @@ class Replay:
         outputs = [each[:-1] if each[-1:] in ENDS else each for each in event]
         if subject.mechanism is not None:
             # A run that has shown a beginning that is asked for is cut where it shows more.
-            row = Runs(subject.scope, WORK, 10**6, outputs).row(subject.mechanism, point)
+            row = Runs(subject.scope, subject.work).row(
+                subject.mechanism, point, frozenset(outputs)
+            )
         else:
             row = subject.row(point, max(map(len, outputs)))
         return sum(
@@ -149,7 +156,7 @@ class Replay:
         parts: list[tuple[Subject, int]] = []
         for _, tree in arguments:
             if tree[0] == "name" or (tree[0] == "call" and _is_target(tree, self.loaded.scope)):
-                parts.append((Subject(self.loaded, tree, WORK), 1))
+                parts.append((Subject(self.loaded, tree, Work(STEPS)), 1))
             else:
                 times = evaluate(tree, {}, self.loaded.scope)
                 parts[-1] = (parts[-1][0], int(number(times)))
@@ -191,7 +198,7 @@ class Replay:
         """Return in how many of n drawn runs of each side the event happens."""
         if self.fields["proof"] == "sum":
             raise NotCovered("drawing the runs of compositions")
-        subject = Subject(self.loaded, _single(parsed_target(self.claim["target"])), WORK)
+        subject = Subject(self.loaded, _single(parsed_target(self.claim["target"])), Work(STEPS))
         if subject.mechanism is None:
             raise NotCovered("drawing the runs of an explicit chain")
         points = [_point(subject, side["input"]) for side in self.fields["sides"]]
@@ -204,7 +211,7 @@ class Replay:
             hits = 0
             for _ in range(n):
                 ((outputs, _, status),) = drawing.block(
-                    subject.mechanism.body, env, (), frozenset()
+                    subject.mechanism.body, env, Names(), MOST_ROUNDS
                 )
                 hits += happens(point, outputs, STOPPED if status == ON else status)
             found.append(hits)
@@ -236,35 +243,32 @@ class Drawn(Runs):
 
     def __init__(self, scope: Scope, generator: random.Random) -> None:
         """Draw from a seeded generator."""
-        super().__init__(scope, 10**15)
+        super().__init__(scope, Work(10**15))
         self.generator = generator
         self._laws: dict[tuple[int, Any], tuple[list[Any], list[float]]] = {}
 
     def law(self, drawn: Tree, env: Env) -> Law:
         """Return what is drawn next, with certainty."""
-        names = self.names(drawn)
-        key = id(drawn), self.frozen(env, names)
+        key = id(drawn), frozen(env, self.names(drawn))
         if key not in self._laws:
             exact = distribution(drawn, env, self.scope)
-            weights = [float(p) if isinstance(p, Fraction) else p.decimal() for p in exact.values()]
+            weights = [p.decimal() if isinstance(p, Exp) else float(p) for p in exact.values()]
             self._laws[key] = list(exact), weights
         values, weights = self._laws[key]
         return {self.generator.choices(values, weights)[0]: ONE}
 
-    def repeated(
-        self,
-        condition: Tree,
-        block: list[Tree],
-        env: Env,
-        shown: tuple[str, ...],
-        after: frozenset[str],
-    ) -> Results:
+    def step(self, tree: Tree, env: Frozen, after: Names, rest: Rest) -> Results:
+        """Return the result of a statement, which is another one the next time."""
+        return self.statement(tree, dict(env), after, rest)
+
+    def repeated(self, tree: Tree, start: Frozen, after: Names, rest: Rest) -> Results:
         """Return the result of a `while`, round by round."""
-        rounds = 0
-        while is_true(evaluate(condition, env, self.scope)):
-            ((outputs, then, status),) = self.block(block, env, shown, after)
-            rounds = rounds + 1 if outputs == shown else 0
-            env, shown = dict(then), outputs
+        _, condition, block = tree
+        shown, env, rounds = Outputs(), dict(start), 0
+        while holds(condition, env, self.scope):
+            ((outputs, then, status),) = self.block(block, env, after, rest)
+            rounds = 0 if outputs else rounds + 1
+            env, shown = dict(then), shown + outputs
             if status == BROKEN:
                 break
             if status != ON or rounds > MOST_ROUNDS:
@@ -282,7 +286,7 @@ def _begins(begun: Begun, seen: tuple[str, ...], status: str) -> bool:
 
 def _point(subject: Subject, text: str) -> Point:
     """Return the input or state that is written so."""
-    for point in [*subject.points(), *(subject.chain.states if subject.chain else ())]:
+    for point in [*subject.points, *(subject.chain.states if subject.chain else ())]:
         if subject.text_of(point) == text:
             return point
     raise Contradicted(f"the model has no input {text}")

@@ -97,7 +97,7 @@ class Parser:
 
     def item(self) -> Tree:
         """Take a declaration, an import, a question or questions."""
-        word = self.takes("import", "const", "fun", "dist", "mechanism", "chain")
+        word = self.takes("import", "const", "fun", "dist", "mechanism", "chain", "param")
         if word == "import" and self.kind() == "quoted":
             self.at += 1
             return ("import", self.tokens[self.at - 1][1])
@@ -105,6 +105,8 @@ class Parser:
             self.need("std")
             self.need(".")
             return ("import std", self.name())
+        if word == "param":
+            return ("param", self.name(), self.interval())
         if word in ("const", "fun", "dist"):
             name = self.name()
             names = self.many(self.name, ")") if self.takes("(") else []
@@ -130,10 +132,22 @@ class Parser:
         if self.kind() == "quoted":
             self.at += 1
         target, self.in_formula = self.target(), True
+        if self.takes("for"):
+            self.name()
+            self.interval()
         condition = self.expression() if self.takes("at") else None
         self.need(":")
         claim, self.in_formula = self.expression(), False
         return ("question", kind, target, condition, claim, line)
+
+    def interval(self) -> list[Tree]:
+        """Take `in (0, 1]`, or `> 0`."""
+        if self.takes(">"):
+            return [self.sum()]
+        self.need("in")
+        _ = self.takes("(") or self.taken("[")
+        ends = [self.sum(), self.taken(","), self.sum()]
+        return [*ends, self.takes(")") or self.taken("]")]
 
     def target(self) -> Tree:
         """Take a mechanism or chain with its arguments."""
@@ -205,7 +219,7 @@ class Parser:
         if self.sees("break") and not self.sees(":=", "~", "[", ahead=1):
             self.at += 1
             return ("break",)
-        word = self.takes("var", "if", "for", "while", "repeat", "output", "stop", "run")
+        word = self.takes("var", "if", "for", "while", "repeat", "output", "stop", "run", "query")
         match word:
             case "var":
                 name, indices = self.name(), self.bracketed()
@@ -230,6 +244,8 @@ class Parser:
                 return ("stop",)
             case "run":
                 return ("run", self.target())
+            case "query":
+                return ("query", *self.state_index(), self.takes("fixed"))
         place = self.place()
         return (self.takes(":=") or self.taken("~"), place, self.expression())
 
@@ -345,6 +361,8 @@ class Parser:
             self.need("else")
             return ("if", condition, then, self.expression())
         found = self.implication()
+        if self.takes("unbounded"):
+            return ("policy", "unbounded", found, ())
         policy = self.takes(*POLICIES)
         if policy is None:
             return found
@@ -395,7 +413,7 @@ class Parser:
         """Take a number or a name."""
         kind, text, _ = self.tokens[self.at]
         self.at += 1
-        return ("number", Fraction(text)) if kind == "number" else ("name", text, False)
+        return ("number", exact(text)) if kind == "number" else ("name", text, False)
 
     def comparison(self) -> Tree:
         """Take `a < b <= c`."""
@@ -408,7 +426,9 @@ class Parser:
     def range(self) -> Tree:
         """Take `lo..hi`."""
         left = self.sum()
-        return ("..", left, self.sum()) if self.takes("..") else left
+        if not self.takes(".."):
+            return left
+        return ("..", left, None if self.sees("]", "{") else self.sum())
 
     def sum(self) -> Tree:
         """Take sums and differences."""
@@ -452,7 +472,7 @@ class Parser:
         kind, text, _ = self.tokens[self.at]
         if kind == "number":
             self.at += 1
-            return ("number", Fraction(text))
+            return ("number", exact(text))
         if kind == "quoted":
             self.at += 1
             return ("name", text, True)
@@ -466,7 +486,7 @@ class Parser:
             return self.braces()
         if self.takes("true", "false"):
             return ("boolean", text == "true")
-        if self.in_formula and self.sees("P", "D"):
+        if self.in_formula and self.sees("P", "D", "E"):
             return self.probability()
         if self.takes("forall", "exists"):
             self.need("(")
@@ -531,20 +551,20 @@ class Parser:
         return ("branches", branches, self.takes("normalized") is not None)
 
     def probability(self) -> Tree:
-        """Take a P or a D."""
+        """Take a P, a D or an E."""
         if self.takes("D"):
             self.need("{")
             budget = self.many(self.expression, "}")
             return ("D", budget[0], budget[1] if len(budget) > 1 else None, self.path())
-        self.need("P")
+        of = self.takes("P", "E")
         if self.takes("in"):
             self.need("[")
             low, high = self.many(self.expression, "]")
-            return ("P", [(">=", low), ("<=", high)], self.path())
+            return (of, [(">=", low), ("<=", high)], self.path())
         word = self.takes(">=", ">", "<=", "<") or self.taken("=")
         if word == "=" and self.takes("?"):
-            return ("P=?", self.path())
-        return ("P", [(word, self.bound())], self.path())
+            return (f"{of}=?", self.path())
+        return (of, [(word, self.bound())], self.path())
 
     def path(self) -> Tree:
         """Take a path formula in brackets."""
@@ -552,6 +572,12 @@ class Parser:
         found = self.expression()
         self.need("]")
         return found
+
+
+def exact(text: str) -> int | Fraction:
+    """Return a number as it is written."""
+    found = Fraction(text)
+    return int(found) if found.denominator == 1 else found
 
 
 def parsed(text: str) -> list[Tree]:

@@ -1,12 +1,13 @@
 """Values: plain Python data in which equality is the language's equality.
 
-Numbers are fractions, `int` (see `kept`) and `Exp`; `true` and `false` are symbols of their own, as
+Numbers are `int`, fractions and `Exp`; `true` and `false` are symbols of their own, as
 Python's `bool` would equal a number; arrays and sets carry their items in order.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,11 +26,34 @@ class NotCovered(Exception):
     """The interpreter has no meaning for this; the text says what it is."""
 
 
-@dataclass(frozen=True)
-class Sym:
-    """A symbol."""
+class TooLong(NotCovered):
+    """It takes more steps, or time, than there is."""
 
-    name: str
+
+class Work:
+    """How many steps may still be done, and until when: a value of `time.monotonic()`."""
+
+    def __init__(self, steps: int, deadline: float | None = None) -> None:
+        """Keep both."""
+        self.steps, self.deadline = steps, deadline
+
+    def spend(self, steps: int = 1) -> None:
+        """Count some steps; raises `TooLong` behind the last one."""
+        self.steps -= steps
+        if self.steps < 0 or (self.deadline is not None and time.monotonic() > self.deadline):
+            raise TooLong("it takes too long")
+
+
+class Sym(str):
+    """A symbol, by its name."""
+
+    __slots__ = ()
+
+
+class Dist(str):
+    """The name of a distribution of the file, which a parameter may stand for."""
+
+    __slots__ = ()
 
 
 TRUE, FALSE = Sym("true"), Sym("false")
@@ -82,18 +106,6 @@ def elements(value: Value) -> tuple[Value, ...]:
     return value.items
 
 
-def kept(value: Value) -> Value:
-    """Return an equal value whose hash is found fast: whole numbers as `int`."""
-    match value:
-        case Fraction():
-            return int(value) if value.denominator == 1 else value
-        case Arr():
-            return Arr(value.lo, tuple(map(kept, value.items)))
-        case tuple():
-            return tuple(map(kept, value))
-    return value
-
-
 def boolean(value: bool) -> Sym:
     """Return the language's `true` or `false`."""
     return TRUE if value else FALSE
@@ -110,7 +122,7 @@ def number(value: Value) -> Number:
     """Return the value if it is a number."""
     if not isinstance(value, int | Fraction | Exp):
         raise WrongProgram(f"{as_text(value)} is no number")
-    return Fraction(value) if isinstance(value, int) else value
+    return value
 
 
 def rational(value: Value) -> Fraction:
@@ -144,9 +156,9 @@ def as_text(value: Value) -> str:
     match value:
         case int() | Fraction():
             return str(value)
-        case Sym(name=name):
-            is_plain = re.fullmatch(r"[^\W\d]\w*", name) and name not in QUOTED
-            return name if is_plain or value in (TRUE, FALSE) else f'"{name}"'
+        case Sym():
+            is_plain = re.fullmatch(r"[^\W\d]\w*", value) and value not in QUOTED
+            return str(value) if is_plain or value in (TRUE, FALSE) else f'"{value}"'
         case tuple():
             return "(" + ", ".join(map(as_text, value)) + ")"
         case Arr():

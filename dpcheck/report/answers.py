@@ -85,11 +85,22 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the reference interpreter says of an answer: `text` has what was covered.
+
+    Of one that is not covered it says why, of one that differs both numbers.
+    """
+
+    word: Literal["agrees", "differs", "not covered"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer(Asked):
     """One claim and its outcome, explained if it is violated and should not be.
 
     States and transitions leave the sinks out; they are None where no chain was finished. `witness`
-    is there where evidence was asked for.
+    and `opinion` are there where evidence, or a second opinion, was asked for.
     """
 
     outcome: Outcome
@@ -98,6 +109,7 @@ class Answer(Asked):
     seconds: float
     explanation: Explanation | None = None
     witness: Witness | None = field(default=None, kw_only=True)
+    opinion: Opinion | None = field(default=None, kw_only=True)
 
     @property
     def is_ok(self) -> bool:

@@ -96,6 +96,8 @@ def _result(answer: Answer) -> dict[str, Any]:
     }
     if answer.witness is not None:
         result["witness"] = answer.witness.name
+    if answer.opinion is not None:
+        result["second_opinion"] = {"says": answer.opinion.word, "text": answer.opinion.text}
     if outcome.vacuity:
         result["vacuity"] = [{"kind": v.kind, "text": v.text} for v in outcome.vacuity]
     match outcome.verdict:

@@ -10,6 +10,7 @@ survey.dpm
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -88,7 +89,8 @@ def answer_text(answer: Answer) -> str:
 
 
 def _is_worth_saying(answer: Answer) -> bool:
-    return not answer.is_ok or answer.kind == "compute"
+    differs = answer.opinion is not None and answer.opinion.word == "differs"
+    return not answer.is_ok or answer.kind == "compute" or differs
 
 
 def _heading(first: Answer) -> Line:
@@ -148,6 +150,10 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
     for reason in answer.outcome.vacuity:
         tone: Role = "bad" if answer.is_strict else "unsure"
         yield line("        ", Piece("vacuous: ", tone), visible(reason.text), hang=8 + 9)
+    if (opinion := answer.opinion) is not None:
+        tone = "bad" if opinion.word == "differs" else "faint"
+        told = Piece(f"{opinion.word}: {shortened(visible(opinion.text))}", tone)
+        yield line("        ", Piece("second opinion  ", "faint"), told, hang=8 + 16)
 
 
 def _symbol(answer: Answer) -> tuple[str, Role]:
@@ -351,6 +357,10 @@ def closing_lines(summary: Summary, seconds: float | None = None) -> Iterator[Li
         said += [", ", part] if i else [part]
     took = "" if seconds is None else f" ({seconds:.2f} s)"
     yield line(*said, Piece(took, "faint"), hang=4)
+    words = Counter(each.opinion.word for each in answers if each.opinion is not None)
+    if words:
+        opinions = ", ".join(f"{n} {word}" for word, n in sorted(words.items()))
+        yield line("second opinion: ", opinions)
 
 
 def _came_out(answer: Answer, kind: str) -> bool:

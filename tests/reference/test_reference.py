@@ -17,7 +17,7 @@ from dpcheck.reference.expressions import Scope
 from dpcheck.reference.numbers import Budget, Exp, excess_sign, sign
 from dpcheck.reference.programs import Mechanism, Runs
 from dpcheck.reference.syntax import parsed
-from dpcheck.reference.values import WrongProgram
+from dpcheck.reference.values import Work, WrongProgram
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.oracle.programs import Writer, program
 from tests.witness.test_witness import CLAIMS, MODEL
@@ -33,7 +33,7 @@ def test_rows_and_neighbors_of_random_programs_are_those_of_the_chain(seed):
     mechanism = Mechanism(scope.of("mechanism", "m"), {}, scope)
     inputs = mechanism.universe()
     try:
-        rows = [Runs(scope, 20_000, MOST).row(mechanism, each) for each in inputs]
+        rows = [Runs(scope, Work(200_000)).row(mechanism, each, MOST) for each in inputs]
     except (NotCovered, WrongProgram):
         pytest.skip("a mistake in the program, or too long")
     chain = built_chain(text, "m")

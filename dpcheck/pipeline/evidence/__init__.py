@@ -1,0 +1,1 @@
+"""Answers come in; witnesses, and what the reference interpreter says of them, go out."""

@@ -1,0 +1,100 @@
+"""The second opinion: every answer beside that of the reference interpreter."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpcheck.cli import run
+from dpcheck.pipeline.evidence import second_opinion
+from tests.witness.test_witness import CLAIMS, MODEL
+
+MORE = """
+mechanism wide { input x[1..3] in 0..6 adjacent hamming(x, x') <= 1
+  y ~ geometric(x[1], 1/2) clamped 0..9 output y }
+mechanism slow { input x in 0..1 adjacent all
+  for i in 1..60 { output i } }
+check wide: dp(ln 2)
+refute wide: dp(ln(3/2))
+compute wide: epsilon
+compute noise: epsilon
+compute survey: epsilon(1/100)
+check survey: delta(ln 2) = 1/4
+compute noise: delta(1/3)
+compute survey at x = pos: P=? [ X Y ]
+compute survey: renyi(2)
+check slow: dp(ln 1)
+"""
+
+
+@pytest.fixture
+def opinions(tmp_path, monkeypatch, capsys):
+    """Return a function from the text of a model to the exit status and the opinions of a check."""
+    monkeypatch.chdir(tmp_path)
+
+    def asked(text, *options):
+        (tmp_path / "m.dpm").write_text(text, "utf-8")
+        capsys.readouterr()
+        call = ["check", "m.dpm", "--second-opinion", "--format", "json", *options]
+        status = run(call)
+        found = json.loads(capsys.readouterr().out)
+        return status, [each["second_opinion"] for each in found["results"]], found
+
+    return asked
+
+
+def test_every_answer_says_what_was_covered_or_why_not(opinions):
+    asked = [claim for claim in CLAIMS if claim.startswith(("survey", "silent", "c:", "group"))]
+    claims = "".join(f"check {claim}\n" for claim in asked)
+    _, found, _ = opinions(MODEL + claims + MORE)
+    assert {each["says"] for each in found} == {"agrees", "not covered"}
+    texts = dict(zip([*asked, *MORE.splitlines()[-10:]], found, strict=True))
+    assert texts["survey: dp(ln 2)"]["text"] == "all 2 inputs, 1 pair of neighbors"
+    assert texts["check slow: dp(ln 1)"]["text"] == "runs of more than 40 outputs"
+    assert texts["compute survey: renyi(2)"]["says"] == "not covered"
+    uncovered = [claim for claim, each in texts.items() if each["says"] != "agrees"]
+    assert len(uncovered) == 4, uncovered
+
+
+def test_of_many_inputs_a_sample_is_asked_with_the_pair_that_violates(opinions):
+    _, found, _ = opinions(MODEL + MORE)
+    assert [each["says"] for each in found[:3]] == ["agrees"] * 3
+    assert all(" of 343 inputs" in each["text"] for each in found[:3])
+
+
+@pytest.mark.parametrize(
+    ("claim", "planted", "engine", "reference"),
+    [
+        ("compute survey: epsilon", (2, 3), "ln(3)", "ln(2)"),
+        ("check survey: delta(ln 2) = 1/4", (4, 5), "1/4", "delta = 2/5"),
+        ("compute survey at x = pos: P=? [ X Y ]", (2, 3), "3/4", "P = 2/3"),
+        ("refute survey: dp(ln 2)", (2, 3), "3/4 from x = pos", "no event exceeds the budget"),
+        ("check survey: D{ln 3} [ X Y ]", (4, 5), "holds", "4/5 from x = pos, 1/5 from x = neg"),
+    ],
+)
+def test_a_difference_ends_with_70_and_both_numbers(
+    opinions, monkeypatch, claim, planted, engine, reference
+):
+    """The interpreter is given another number, as if the engine's were wrong."""
+    honest = second_opinion.load
+
+    def load(*arguments):
+        found = honest(*arguments)
+        kind, name, _, parts = found.scope.items["mechanism"]["survey"]
+        over, under = (("number", n) for n in planted)
+        found.scope.items["mechanism"]["survey"] = (
+            kind,
+            name,
+            [("truth", ("/", over, under))],
+            parts,
+        )
+        return found
+
+    monkeypatch.setattr(second_opinion, "load", load)
+    status, (opinion,), found = opinions(MODEL + claim)
+    assert status == 70
+    assert opinion["says"] == "differs"
+    assert engine in opinion["text"].split("reference:")[0]
+    assert reference in opinion["text"].split("reference:")[1]
+    assert "second opinion on" in found["crashes"][0]["traceback"]
