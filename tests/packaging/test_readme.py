@@ -80,10 +80,12 @@ def test_python_examples_run(text, tmp_path, monkeypatch):
     exec(compile(text, "README.md", "exec"), {})  # the example asserts what it shows
 
 
-REFERENCE = (ROOT / "docs" / "language.md").read_text("utf-8")
+PAGES = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("text", blocks("dpm", REFERENCE) + blocks("dpm"))
+@pytest.mark.parametrize(
+    "text", [block for page in (README, *PAGES) for block in blocks("dpm", page)]
+)
 def test_models_in_the_documents_come_out_as_written(text):
     report = check_text(text)
     assert "errors" not in report, report
