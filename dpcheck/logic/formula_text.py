@@ -6,34 +6,13 @@ import re
 from typing import assert_never
 
 from dpcheck.exact import ExpNumber, exact_text
-from dpcheck.logic.formulas import (
-    And,
-    Atom,
-    Finally,
-    Globally,
-    Holds,
-    Next,
-    Not,
-    Or,
-    PathAnd,
-    PathFormula,
-    PathNot,
-    PathOr,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    Release,
-    StateFormula,
-    Truth,
-    Until,
-    WeakUntil,
-)
+from dpcheck.logic import formulas as f
 
 _OR, _AND, _UNTIL, _UNARY, _TIGHT = range(5)
 _PLAIN = re.compile(r"(\w+|\"[^\"]*\")(\[[^\[\]]*\])?")
 
 
-def formula_text(formula: StateFormula | PathFormula) -> str:
+def formula_text(formula: f.StateFormula | f.PathFormula) -> str:
     """Return a formula as text, with as few parentheses as its operators need.
 
     >>> from dpcheck.source import SourceText, Span
@@ -47,41 +26,41 @@ def formula_text(formula: StateFormula | PathFormula) -> str:
     return _text(formula)[0]
 
 
-def _text(formula: StateFormula | PathFormula) -> tuple[str, int]:
+def _text(formula: f.StateFormula | f.PathFormula) -> tuple[str, int]:
     """Return the text and how tightly its outermost operator binds."""
     match formula:
-        case Truth(value=value):
+        case f.Truth(value=value):
             return "true" if value else "false", _TIGHT
-        case Atom(key=key):
+        case f.Atom(key=key):
             return key, _TIGHT if _PLAIN.fullmatch(key) else _UNARY
-        case Holds(state=state):
+        case f.Holds(state=state):
             return _text(state)
-        case Not(argument=argument) | PathNot(argument=argument):
+        case f.Not(argument=argument) | f.PathNot(argument=argument):
             return _negation(argument), _UNARY
-        case And(arguments=arguments) | PathAnd(arguments=arguments):
+        case f.And(arguments=arguments) | f.PathAnd(arguments=arguments):
             return _joined_texts(arguments, "&", _AND)
-        case Or(arguments=arguments) | PathOr(arguments=arguments):
+        case f.Or(arguments=arguments) | f.PathOr(arguments=arguments):
             return _joined_texts(arguments, "|", _OR)
-        case ProbabilityIs() | ProbabilityIn() | Private():
+        case f.ProbabilityIs() | f.ProbabilityIn() | f.Private():
             return _operator_text(formula), _TIGHT
-        case Next(argument=argument):
+        case f.Next(argument=argument):
             return f"X {_within(argument, _UNARY)}", _UNARY
-        case Finally(argument=argument, bound=bound):
+        case f.Finally(argument=argument, bound=bound):
             return f"F{_bound(bound)} {_within(argument, _UNARY)}", _UNARY
-        case Globally(argument=argument, bound=bound):
+        case f.Globally(argument=argument, bound=bound):
             return f"G{_bound(bound)} {_within(argument, _UNARY)}", _UNARY
-        case Until(left=left, right=right, bound=bound):
+        case f.Until(left=left, right=right, bound=bound):
             return _binary(left, f"U{_bound(bound)}", right), _UNTIL
-        case WeakUntil(left=left, right=right):
+        case f.WeakUntil(left=left, right=right):
             return _binary(left, "W", right), _UNTIL
-        case Release(left=left, right=right):
+        case f.Release(left=left, right=right):
             return _binary(left, "R", right), _UNTIL
         case _:
             assert_never(formula)
 
 
 def _joined_texts(
-    arguments: tuple[StateFormula, ...] | tuple[PathFormula, ...], operator: str, binding: int
+    arguments: tuple[f.StateFormula, ...] | tuple[f.PathFormula, ...], operator: str, binding: int
 ) -> tuple[str, int]:
     """Return a conjunction or disjunction; one without arguments is a truth value."""
     if not arguments:
@@ -91,37 +70,37 @@ def _joined_texts(
     return f" {operator} ".join(_within(each, binding + 1) for each in arguments), binding
 
 
-def _operator_text(formula: ProbabilityIs | ProbabilityIn | Private) -> str:
+def _operator_text(formula: f.ProbabilityIs | f.ProbabilityIn | f.Private) -> str:
     """Return P or D with its bound and path."""
     path = f"[ {formula_text(formula.path)} ]"
     match formula:
-        case ProbabilityIs(comparison=comparison, bound=bound):
+        case f.ProbabilityIs(comparison=comparison, bound=bound):
             text = exact_text(bound)
             return f"P{comparison}{f'({text})' if isinstance(bound, ExpNumber) else text} {path}"
-        case ProbabilityIn(low=low, high=high):
+        case f.ProbabilityIn(low=low, high=high):
             return f"P in [{exact_text(low)}, {exact_text(high)}] {path}"
-        case Private(epsilon=epsilon, delta=delta):
+        case f.Private(epsilon=epsilon, delta=delta):
             plus = "" if delta == 0 else f", {exact_text(delta)}"
             return f"D{{{exact_text(epsilon)}{plus}}} {path}"
         case _:
             assert_never(formula)
 
 
-def _within(formula: StateFormula | PathFormula, least: int) -> str:
+def _within(formula: f.StateFormula | f.PathFormula, least: int) -> str:
     """Return the text, in parentheses if its operator binds less tightly than `least`."""
     text, binding = _text(formula)
     return text if binding >= least else f"({text})"
 
 
-def _negation(argument: StateFormula | PathFormula) -> str:
+def _negation(argument: f.StateFormula | f.PathFormula) -> str:
     """Return `!argument`; an atom that is a comparison needs parentheses."""
-    while isinstance(argument, Holds):
+    while isinstance(argument, f.Holds):
         argument = argument.state
-    is_loose_atom = isinstance(argument, Atom) and not _PLAIN.fullmatch(argument.key)
+    is_loose_atom = isinstance(argument, f.Atom) and not _PLAIN.fullmatch(argument.key)
     return f"!({formula_text(argument)})" if is_loose_atom else f"!{_within(argument, _UNARY)}"
 
 
-def _binary(left: PathFormula, operator: str, right: PathFormula) -> str:
+def _binary(left: f.PathFormula, operator: str, right: f.PathFormula) -> str:
     """Return a binary temporal operator between arguments that bind more tightly."""
     return f"{_within(left, _UNTIL + 1)} {operator} {_within(right, _UNTIL + 1)}"
 

@@ -22,18 +22,7 @@ from dpcheck.exact import (
     Rational,
     parametric,
 )
-from dpcheck.model.expressions import (
-    Apply,
-    ArrayVar,
-    Binder,
-    Const,
-    Expr,
-    If,
-    Let,
-    Logic,
-    Operator,
-    Var,
-)
+from dpcheck.model import expressions
 from dpcheck.model.values import (
     ArrayValue,
     Number,
@@ -98,7 +87,7 @@ class Fault(Exception):
         return self if self.span is not None else Fault(self.kind, self.title, self.values, span)
 
 
-def apply(op: Operator, args: Sequence[Value]) -> Value:
+def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
     """Return the value of a strict operator or built-in function.
 
     Raises `Fault`; the resolver guarantees the number of arguments.
@@ -118,39 +107,39 @@ def apply(op: Operator, args: Sequence[Value]) -> Value:
         raise Fault("parameter", str(error), args) from None
 
 
-def _no_value(op: Operator, value: ParamNumber | ParamBudget) -> Fault:
+def _no_value(op: expressions.Operator, value: ParamNumber | ParamBudget) -> Fault:
     """Return the fault of an operation that needs a value where nobody has chosen one."""
     name, text = value.param.name, value_text(value)
     what = f"`{name}`" if text == name else f"`{text}`, which depends on `{name}`,"
     return Fault("parameter", f"`{op}` needs a value, and {what} has none before it is chosen", ())
 
 
-def evaluate(expr: Expr, environment: Mapping[str, Value]) -> Value:
+def evaluate(expr: expressions.Expr, environment: Mapping[str, Value]) -> Value:
     """Return the value of an expression; every variable it reads must be in the environment.
 
     Raises `Fault` with the place of the innermost operation that has no result.
     """
     match expr:
-        case Const(value=value):
+        case expressions.Const(value=value):
             return value
-        case Var(name=name):
+        case expressions.Var(name=name):
             return environment[name]
-        case ArrayVar(lo=lo, cells=cells):
+        case expressions.ArrayVar(lo=lo, cells=cells):
             return ArrayValue(lo, tuple(environment[cell] for cell in cells))
-        case Apply(op=op, args=args, span=span):
+        case expressions.Apply(op=op, args=args, span=span):
             values = [evaluate(arg, environment) for arg in args]
             try:
                 return apply(op, values)
             except Fault as fault:
                 raise fault.at(span) from None
-        case Logic():
+        case expressions.Logic():
             return _logic(expr, environment)
-        case If(condition=condition, then=then, orelse=orelse):
+        case expressions.If(condition=condition, then=then, orelse=orelse):
             chosen = then if truth(condition, environment) else orelse
             return evaluate(chosen, environment)
-        case Let(name=name, value=bound, body=body):
+        case expressions.Let(name=name, value=bound, body=body):
             return evaluate(body, {**environment, name: evaluate(bound, environment)})
-        case Binder():
+        case expressions.Binder():
             try:
                 return _binder(expr, environment)
             except Fault as fault:
@@ -158,7 +147,7 @@ def evaluate(expr: Expr, environment: Mapping[str, Value]) -> Value:
     assert_never(expr)
 
 
-def truth(condition: Expr, environment: Mapping[str, Value]) -> bool:
+def truth(condition: expressions.Expr, environment: Mapping[str, Value]) -> bool:
     """Return the Boolean an expression yields; another kind of value is a fault."""
     value = evaluate(condition, environment)
     if not isinstance(value, bool):
@@ -167,7 +156,7 @@ def truth(condition: Expr, environment: Mapping[str, Value]) -> bool:
     return value
 
 
-def _logic(expr: Logic, environment: Mapping[str, Value]) -> bool:
+def _logic(expr: expressions.Logic, environment: Mapping[str, Value]) -> bool:
     """Evaluate from left to right, no further than needed."""
     match expr.op:
         case "and":
@@ -180,7 +169,7 @@ def _logic(expr: Logic, environment: Mapping[str, Value]) -> bool:
     assert_never(expr.op)
 
 
-def _binder(expr: Binder, environment: Mapping[str, Value]) -> Value:
+def _binder(expr: expressions.Binder, environment: Mapping[str, Value]) -> Value:
     """Evaluate a binder over the elements of its domain that satisfy its condition."""
     bodies = _bodies(expr, environment)
     match expr.kind:
@@ -205,7 +194,9 @@ def _binder(expr: Binder, environment: Mapping[str, Value]) -> Value:
     assert_never(expr.kind)
 
 
-def _bodies(expr: Binder, environment: Mapping[str, Value]) -> Iterator[tuple[Value, Value]]:
+def _bodies(
+    expr: expressions.Binder, environment: Mapping[str, Value]
+) -> Iterator[tuple[Value, Value]]:
     """Yield each element that satisfies the condition, with the value of the body."""
     domain = elements_of(evaluate(expr.domain, environment), expr.domain.span)
     if domain.size > MAX_ELEMENTS:
@@ -712,7 +703,7 @@ def _linf(left: Value, right: Value) -> Value:
     return _best("max", distances) if distances else 0
 
 
-_OPERATIONS: Mapping[Operator, Callable[[Sequence[Value]], Value]] = {
+_OPERATIONS: Mapping[expressions.Operator, Callable[[Sequence[Value]], Value]] = {
     "+": lambda args: _arithmetic("+", args[0], args[1]),
     "-": lambda args: _arithmetic("-", args[0], args[1]),
     "*": lambda args: _product(args[0], args[1]),

@@ -8,16 +8,7 @@ from math import inf
 from dpcheck.check.values.verdicts import Amount, Undecided
 from dpcheck.exact import exact_text
 from dpcheck.limits import RunLimits
-from dpcheck.logic.claims import (
-    LeastError,
-    LossQuantity,
-    PrivacyClaim,
-    Quantity,
-    QuantityClaim,
-    QuantityValue,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.records import replace
 from dpcheck.report import Answer
@@ -59,40 +50,40 @@ def _questions(checks: Sequence[ResolvedCheck]) -> dict[str, ResolvedCheck]:
     """Return what to ask of a target, by the text of the quantity."""
     first = checks[0]
     plain = replace(first, atoms={}, kept_inputs=(), needs_later_neighbors=False)
-    found: dict[str, tuple[ResolvedCheck, Quantity]] = {}
+    found: dict[str, tuple[ResolvedCheck, claims.Quantity]] = {}
 
-    def ask(check: ResolvedCheck, quantity: Quantity) -> None:
+    def ask(check: ResolvedCheck, quantity: claims.Quantity) -> None:
         found[quantity_name(quantity)] = check, quantity
 
-    ask(plain, TightEpsilon(0, first.span))
+    ask(plain, claims.TightEpsilon(0, first.span))
     for check in checks:
         match check.claim:
-            case PrivacyClaim(epsilon=epsilon, delta=delta) if check.kind == "check":
-                ask(plain, TightDelta(epsilon, check.span))
-                ask(plain, TightEpsilon(delta, check.span))
+            case claims.PrivacyClaim(epsilon=epsilon, delta=delta) if check.kind == "check":
+                ask(plain, claims.TightDelta(epsilon, check.span))
+                ask(plain, claims.TightEpsilon(delta, check.span))
             case (
-                QuantityClaim(quantity=LeastError() as error)
-                | QuantityValue(quantity=LeastError() as error)
+                claims.QuantityClaim(quantity=claims.LeastError() as error)
+                | claims.QuantityValue(quantity=claims.LeastError() as error)
             ):
                 ask(check, error)
     return {
         name: replace(
-            check, kind="compute", claim=QuantityValue(quantity, check.span), claim_text=name
+            check, kind="compute", claim=claims.QuantityValue(quantity, check.span), claim_text=name
         )
         for name, (check, quantity) in found.items()
     }
 
 
-def quantity_name(quantity: Quantity) -> str:
+def quantity_name(quantity: claims.Quantity) -> str:
     """Return a quantity with the exact numbers it depends on: `delta(ln(2))`."""
     match quantity:
-        case TightEpsilon(delta=delta):
+        case claims.TightEpsilon(delta=delta):
             return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
-        case TightDelta(epsilon=epsilon):
+        case claims.TightDelta(epsilon=epsilon):
             return f"delta({exact_text(epsilon)})"
-        case LossQuantity(word=word, arguments=arguments):
+        case claims.LossQuantity(word=word, arguments=arguments):
             return f"{word}({', '.join(map(exact_text, arguments))})" if arguments else word
-        case LeastError(text=text):
+        case claims.LeastError(text=text):
             return text
         case _:
             return ""
@@ -115,9 +106,11 @@ def _amount(
 def _bounds(check: ResolvedCheck) -> Mapping[str, str]:
     """Return what a check bounds from above, and by what."""
     match check.claim:
-        case PrivacyClaim(epsilon=epsilon, delta=delta):
+        case claims.PrivacyClaim(epsilon=epsilon, delta=delta):
             return {"epsilon": exact_text(epsilon), "delta": exact_text(delta)}
-        case QuantityClaim(quantity=quantity, comparison="<=" | "<" as comparison, bound=bound):
+        case claims.QuantityClaim(
+            quantity=quantity, comparison="<=" | "<" as comparison, bound=bound
+        ):
             name = quantity_name(quantity)
             exact = str(inf) if bound is None else exact_text(bound)
             return {f"{name} {comparison}": exact} if name else {}

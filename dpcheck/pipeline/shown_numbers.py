@@ -17,36 +17,27 @@ from dpcheck.check.values.verdicts import Holds, Outcome, Undecided, Value
 from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
 from dpcheck.limits import LimitReached, too_large
-from dpcheck.logic.claims import (
-    Claim,
-    FormulaClaim,
-    LossQuantity,
-    PathProbability,
-    PrivacyClaim,
-    QuantityClaim,
-    QuantityValue,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 
 MAX_ROUNDS = 6
 """How often the window is made three times as wide before a claim is left undecided."""
 
-Decide = Callable[[Chain, Claim], Outcome]
+Decide = Callable[[Chain, claims.Claim], Outcome]
 
 
-def is_told_in_kinds(explored: Explored, claim: Claim) -> bool:
+def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
     """Return whether a claim's outcome may depend on how much is told of shown numbers."""
     match claim:
-        case FormulaClaim() | QuantityClaim(quantity=PathProbability()):
+        case claims.FormulaClaim() | claims.QuantityClaim(quantity=claims.PathProbability()):
             return False
-        case QuantityValue(quantity=PathProbability()):
+        case claims.QuantityValue(quantity=claims.PathProbability()):
             return False
         case _:
             return explored.window is not None and len(explored.window.ratios) > 1
 
 
 def decided_between(
-    explored: Explored, chain: Chain, claim: Claim, decide: Decide, *, is_last: bool
+    explored: Explored, chain: Chain, claim: claims.Claim, decide: Decide, *, is_last: bool
 ) -> Outcome | None:
     """Return the outcome of a claim; None if more depends on a wider window.
 
@@ -57,16 +48,16 @@ def decided_between(
     outcome = decide(chain, claim)
     if isinstance(outcome.verdict, Undecided):
         return outcome
-    if isinstance(claim, PrivacyClaim) and isinstance(outcome.verdict, Holds):
+    if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, Holds):
         return outcome
     less = decide(with_less_told(explored, chain, keeps_far=False), claim)
     if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
         return less
-    if not _is_pure(claim) or (isinstance(claim, PrivacyClaim) and not is_last):
+    if not _is_pure(claim) or (isinstance(claim, claims.PrivacyClaim) and not is_last):
         return None
     if len(explored.window.ratios) == 2:
         return outcome
-    asked = QuantityValue(TightEpsilon(0, claim.span), claim.span)
+    asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
     less = decide(with_less_told(explored, chain, keeps_far=True), asked)
     return outcome if _are_alike(decide(chain, asked), less) else None
 
@@ -81,24 +72,24 @@ def undecided_beyond(explored: Explored) -> LimitReached:
     )
 
 
-def _is_pure(claim: Claim) -> bool:
+def _is_pure(claim: claims.Claim) -> bool:
     match claim:
-        case PrivacyClaim(delta=delta):
+        case claims.PrivacyClaim(delta=delta):
             return delta == 0
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
-            return isinstance(quantity, TightEpsilon) and quantity.delta == 0
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
+            return isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0
         case _:
             return False
 
 
-def _may_rise_and_fall(claim: Claim) -> bool:
+def _may_rise_and_fall(claim: claims.Claim) -> bool:
     """Return whether more that is told may let a quantity rise as well as fall.
 
     Then it may lie outside of what it is where less, and where more, is told.
     """
     match claim:
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
-            return isinstance(quantity, LossQuantity) and quantity.word == "loss_tail"
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
+            return isinstance(quantity, claims.LossQuantity) and quantity.word == "loss_tail"
         case _:
             return False
 

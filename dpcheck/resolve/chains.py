@@ -8,23 +8,10 @@ from typing import assert_never
 from dpcheck.diagnostics.names import HiddenName, NameTaken, UnknownState
 from dpcheck.diagnostics.runs import NowhereToStart, OutsideFamily, TwoRowsForOneState
 from dpcheck.diagnostics.structure import ComputedWithUnbounded, NotAState, WrongNumberOfIndices
-from dpcheck.model import surface
+from dpcheck.model import program, surface
 from dpcheck.model.atoms import Label
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Apply, Const, Expr, Logic, Var
-from dpcheck.model.program import (
-    AdjacentStates,
-    ExplicitChain,
-    Family,
-    Row,
-    RowBranch,
-    RowDraw,
-    RowsFor,
-    RowsIf,
-    RowStatement,
-    StateReference,
-    unbounded_span,
-)
 from dpcheck.model.values import SetValue, Value
 from dpcheck.resolve.expressions.expressions import constant, expression
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds_of_rows
@@ -35,7 +22,7 @@ from dpcheck.resolve.programs.loops import report_second_variables
 from dpcheck.source import Span
 
 
-def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> ExplicitChain | None:
+def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> program.ExplicitChain | None:
     """Return the core chain; None if its states have a mistake.
 
     `scope` is the file's, with the parameters bound. Other mistakes are only reported: what is
@@ -57,7 +44,7 @@ def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> ExplicitCh
         scope.report(NowhereToStart(chain.name.span, chain.name.name))
     observed = _observed(chain, states, scope)
     place = chain.name.span
-    core = ExplicitChain(title, families, rows, adjacency, initial, observed, place)
+    core = program.ExplicitChain(title, families, rows, adjacency, initial, observed, place)
     report_wrong_kinds_of_rows(core, scope)
     return core
 
@@ -68,7 +55,7 @@ def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> ExplicitCh
 class States:
     """The states and labels of a chain by name."""
 
-    def __init__(self, chain: str, families: Sequence[Family]) -> None:
+    def __init__(self, chain: str, families: Sequence[program.Family]) -> None:
         """Collect the names of families and labels."""
         self.chain = chain
         self.families = {family.name: family for family in families}
@@ -78,7 +65,7 @@ class States:
         """Return every name of a state, family or label."""
         return (*self.families, *self.labels)
 
-    def family(self, name: surface.Identifier, scope: Scope) -> Family | None:
+    def family(self, name: surface.Identifier, scope: Scope) -> program.Family | None:
         """Return the family, or single state, of a name; else report what the name is."""
         family = self.families.get(name.name)
         if family is None:
@@ -90,7 +77,7 @@ class States:
         return family
 
 
-def domain_of(family: Family, position: int) -> SetValue:
+def domain_of(family: program.Family, position: int) -> SetValue:
     """Return the set that one index of a family ranges over."""
     _, domain = family.indices[position]
     assert isinstance(domain, Const), "sets of indices are known"
@@ -98,8 +85,8 @@ def domain_of(family: Family, position: int) -> SetValue:
     return domain.value
 
 
-def _families(chain: surface.Chain, scope: Scope) -> tuple[Family, ...] | None:
-    families: dict[str, Family] = {}
+def _families(chain: surface.Chain, scope: Scope) -> tuple[program.Family, ...] | None:
+    families: dict[str, program.Family] = {}
     is_sound = True
     for declared in chain.families:
         name = declared.name.name
@@ -116,7 +103,7 @@ def _families(chain: surface.Chain, scope: Scope) -> tuple[Family, ...] | None:
             if domain is not None:
                 indices.append((index.variable.name, Const(domain, index.domain.span)))
         labels = tuple(label.name for label in declared.labels)
-        families[name] = Family(name, tuple(indices), labels, declared.name.span)
+        families[name] = program.Family(name, tuple(indices), labels, declared.name.span)
     return tuple(families.values()) if is_sound else None
 
 
@@ -125,12 +112,14 @@ def _families(chain: surface.Chain, scope: Scope) -> tuple[Family, ...] | None:
 
 def _rows(
     rows: Sequence[surface.RowStatement], states: States, scope: Scope
-) -> tuple[RowStatement, ...]:
+) -> tuple[program.RowStatement, ...]:
     resolved = (_row_statement(row, states, scope) for row in rows)
     return tuple(row for row in resolved if row is not None)
 
 
-def _row_statement(row: surface.RowStatement, states: States, scope: Scope) -> RowStatement | None:
+def _row_statement(
+    row: surface.RowStatement, states: States, scope: Scope
+) -> program.RowStatement | None:
     match row:
         case surface.Row(origin=origin, branches=branches, span=span):
             source = _member(origin, states, scope)
@@ -143,7 +132,7 @@ def _row_statement(row: surface.RowStatement, states: States, scope: Scope) -> R
             known = tuple(target for target in targets if target is not None)
             if source is None or len(known) != len(targets):
                 return None
-            return Row(source, known, span)
+            return program.Row(source, known, span)
         case surface.RowsFor():
             report_second_variables(row.indices, scope)
             (statement,) = _loop(row, row.indices, states, scope)
@@ -155,7 +144,7 @@ def _row_statement(row: surface.RowStatement, states: States, scope: Scope) -> R
 
 def _loop(
     loop: surface.RowsFor, indices: Sequence[surface.LoopIndex], states: States, scope: Scope
-) -> tuple[RowStatement, ...]:
+) -> tuple[program.RowStatement, ...]:
     """Return a loop over the indices that are left, one inside of the other."""
     if not indices:
         if loop.where is None:
@@ -164,7 +153,7 @@ def _loop(
     index, *rest = indices
     domain = expression(index.domain, scope)
     inner, name = _with_variable(index.variable, _in_loop(domain, scope))
-    return (RowsFor(name, domain, _loop(loop, rest, states, inner), loop.span),)
+    return (program.RowsFor(name, domain, _loop(loop, rest, states, inner), loop.span),)
 
 
 def _choice(
@@ -172,7 +161,7 @@ def _choice(
     otherwise: Sequence[surface.RowStatement],
     states: States,
     scope: Scope,
-) -> RowsIf:
+) -> program.RowsIf:
     """Return `if ... else if ... else` as nested choices."""
     (tree, body), *rest = branches
     condition = expression(tree, scope)
@@ -180,7 +169,7 @@ def _choice(
     then = _rows(body, states, scope)
     nested = (_choice(rest, otherwise, states, scope),) if rest else None
     orelse = _rows(otherwise, states, scope) if nested is None else nested
-    return RowsIf(condition, then, orelse, tree.span)
+    return program.RowsIf(condition, then, orelse, tree.span)
 
 
 def _with_variable(variable: surface.Identifier, scope: Scope) -> tuple[Scope, str]:
@@ -190,11 +179,11 @@ def _with_variable(variable: surface.Identifier, scope: Scope) -> tuple[Scope, s
     return scope.bound(variable.name, held), name
 
 
-def _report_second_rows(rows: Sequence[RowStatement], scope: Scope) -> None:
+def _report_second_rows(rows: Sequence[program.RowStatement], scope: Scope) -> None:
     """Report states with two rows as far as no loop has to be run for it."""
     first: dict[str, Span] = {}
     for row in rows:
-        if not isinstance(row, Row):
+        if not isinstance(row, program.Row):
             continue
         indices = [index.value for index in row.source.indices if isinstance(index, Const)]
         if len(indices) != len(row.source.indices):
@@ -223,29 +212,29 @@ def _weight(branch: surface.RowBranch | surface.RowDraw, scope: Scope) -> Expr:
 
 def _branch(
     branch: surface.RowBranch | surface.RowDraw, weight: Expr, states: States, scope: Scope
-) -> RowBranch | RowDraw | None:
+) -> program.RowBranch | program.RowDraw | None:
     match branch:
         case surface.RowBranch(target=tree, span=span):
             target = _member(tree, states, scope)
-            return None if target is None else RowBranch(weight, target, span)
+            return None if target is None else program.RowBranch(weight, target, span)
         case surface.RowDraw(variable=variable, distribution=tree, target=target_tree, span=span):
             drawn = distribution(tree, scope)
             inner, name = _with_variable(variable, scope)
             target = _member(target_tree, states, inner)
             if drawn is None or target is None:
                 return None
-            policy = unbounded_span(drawn)
+            policy = program.unbounded_span(drawn)
             if policy is not None:
                 name, place = variable.name, target_tree.span
                 scope.report(ComputedWithUnbounded(place, "the target of a row", name, policy))
                 return None
-            return RowDraw(name, drawn, target, span)
+            return program.RowDraw(name, drawn, target, span)
     assert_never(branch)
 
 
 def _member(
     tree: surface.StateReference, states: States, scope: Scope, *, whole: bool = False
-) -> StateReference | None:
+) -> program.StateReference | None:
     """Return a reference to one state; with `whole`, a family's bare name stands for all of it."""
     family = states.family(tree.name, scope)
     indices = tuple(expression(index, scope) for index in tree.indices)
@@ -254,10 +243,10 @@ def _member(
     if not (whole and not indices) and not _fits(family, len(indices), tree, scope):
         return None
     _check_known_member(family, indices, tree, scope)
-    return StateReference(tree.name.name, indices, tree.span)
+    return program.StateReference(tree.name.name, indices, tree.span)
 
 
-def _fits(family: Family, given: int, tree: surface.StateReference, scope: Scope) -> bool:
+def _fits(family: program.Family, given: int, tree: surface.StateReference, scope: Scope) -> bool:
     needed = len(family.indices)
     if needed == given:
         return True
@@ -269,7 +258,7 @@ def _fits(family: Family, given: int, tree: surface.StateReference, scope: Scope
 
 
 def _check_known_member(
-    family: Family, indices: Sequence[Expr], tree: surface.StateReference, scope: Scope
+    family: program.Family, indices: Sequence[Expr], tree: surface.StateReference, scope: Scope
 ) -> None:
     """Report a member that is known before any row is built and does not exist."""
     values = [index.value for index in indices if isinstance(index, Const)]
@@ -280,7 +269,7 @@ def _check_known_member(
         scope.report(OutsideFamily(tree.span, (), reference.text))
 
 
-def is_member(family: Family, indices: Sequence[Value]) -> bool:
+def is_member(family: program.Family, indices: Sequence[Value]) -> bool:
     """Return whether a family has a member with these indices."""
     return len(indices) == len(family.indices) and all(
         apply("in", (value, domain_of(family, position))) is True
@@ -293,7 +282,7 @@ def is_member(family: Family, indices: Sequence[Value]) -> bool:
 
 def _adjacent(
     clause: surface.AdjacentStates, states: States, scope: Scope
-) -> AdjacentStates | None:
+) -> program.AdjacentStates | None:
     """Return a clause with its fresh index names.
 
     A bare name between brackets ranges over the set of that position; where it stands at several
@@ -329,7 +318,7 @@ def _adjacent(
         where = Logic("and", tuple(conditions), clause.span)
     elif conditions:
         where = conditions[0]
-    return AdjacentStates(left, right, tuple(names.values()), where, clause.span)
+    return program.AdjacentStates(left, right, tuple(names.values()), where, clause.span)
 
 
 def _warn_of_hidden_name(index: surface.Name, scope: Scope) -> None:
@@ -344,7 +333,7 @@ def _warn_of_hidden_name(index: surface.Name, scope: Scope) -> None:
 
 def _initial(
     chain: surface.Chain, states: States, scope: Scope
-) -> tuple[StateReference, ...] | None:
+) -> tuple[program.StateReference, ...] | None:
     if not chain.inits:
         return None
     references = [

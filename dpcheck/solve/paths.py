@@ -34,20 +34,7 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import graph_of, reachable
 from dpcheck.exact import Number
 from dpcheck.limits import Limits
-from dpcheck.logic.formulas import (
-    Finally,
-    Globally,
-    Holds,
-    Next,
-    PathAnd,
-    PathFormula,
-    PathNot,
-    PathOr,
-    Release,
-    StateFormula,
-    Until,
-    WeakUntil,
-)
+from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
 from dpcheck.solve.formulas import terms as term_kinds
 from dpcheck.solve.formulas.almost_sure import decided, interpretation, progression_by_class
@@ -71,12 +58,12 @@ from dpcheck.solve.reachability.reach import (
 )
 from dpcheck.solve.reachability.rounding import FloatBounds
 
-Satisfying = Callable[[StateFormula], BoolArray]
+Satisfying = Callable[[f.StateFormula], BoolArray]
 
 
 def path_probabilities(
     chain: Chain,
-    path: PathFormula,
+    path: f.PathFormula,
     *,
     satisfying: Satisfying,
     states: IntArray,
@@ -92,7 +79,7 @@ def path_probabilities(
 
 def path_bounds(
     chain: Chain,
-    path: PathFormula,
+    path: f.PathFormula,
     *,
     satisfying: Satisfying,
     states: IntArray,
@@ -108,7 +95,7 @@ def path_bounds(
 
 
 def path_estimates(
-    chain: Chain, path: PathFormula, *, satisfying: Satisfying, limits: Limits
+    chain: Chain, path: f.PathFormula, *, satisfying: Satisfying, limits: Limits
 ) -> FloatBounds | None:
     """Return floats below and above the probability from every state, each [n_states].
 
@@ -135,7 +122,7 @@ def path_estimates(
 def _path_answers(
     answers: Answers[Answer],
     chain: Chain,
-    path: PathFormula,
+    path: f.PathFormula,
     satisfying: Satisfying,
     states: IntArray,
     limits: Limits,
@@ -199,38 +186,38 @@ class Literals:
             self.arrays.append(base)
         return self.terms.literal(state, positive)
 
-    def translated(self, path: PathFormula, satisfying: Satisfying) -> BoolArray | int:
+    def translated(self, path: f.PathFormula, satisfying: Satisfying) -> BoolArray | int:
         """Return a path formula as an array if it is a state formula, else as a term."""
         terms = self.terms
 
-        def inner(argument: PathFormula) -> int:
+        def inner(argument: f.PathFormula) -> int:
             return self.term(self.translated(argument, satisfying))
 
         match path:
-            case Holds(state):
+            case f.Holds(state):
                 return satisfying(state)
-            case PathNot(argument):
+            case f.PathNot(argument):
                 part = self.translated(argument, satisfying)
                 return terms.negation(part) if isinstance(part, int) else ~part
-            case PathAnd(arguments):
+            case f.PathAnd(arguments):
                 return self._joined_parts(
                     [self.translated(a, satisfying) for a in arguments], all_=True
                 )
-            case PathOr(arguments):
+            case f.PathOr(arguments):
                 return self._joined_parts(
                     [self.translated(a, satisfying) for a in arguments], all_=False
                 )
-            case Next(argument):
+            case f.Next(argument):
                 return terms.after(inner(argument))
-            case Finally(argument, bound):
+            case f.Finally(argument, bound):
                 return terms.until(TRUE, inner(argument), bound)
-            case Globally(argument, bound):
+            case f.Globally(argument, bound):
                 return terms.weak(inner(argument), FALSE, bound)
-            case Until(left, right, bound):
+            case f.Until(left, right, bound):
                 return terms.until(inner(left), inner(right), bound)
-            case WeakUntil(left, right):
+            case f.WeakUntil(left, right):
                 return terms.weak(inner(left), inner(right))
-            case Release(left, right):
+            case f.Release(left, right):
                 second = inner(right)
                 return terms.weak(second, terms.both(inner(left), second))
             case _:
@@ -319,7 +306,7 @@ def _progression(
 
 
 def path_product(
-    chain: Chain, path: PathFormula, *, satisfying: Satisfying, states: IntArray, limits: Limits
+    chain: Chain, path: f.PathFormula, *, satisfying: Satisfying, states: IntArray, limits: Limits
 ) -> Product:
     """Return the product of a chain with a path formula, from different states [n_given].
 

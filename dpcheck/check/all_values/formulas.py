@@ -24,17 +24,7 @@ from dpcheck.exact import (
     power,
     subtract,
 )
-from dpcheck.logic.formulas import (
-    And,
-    Atom,
-    Not,
-    Or,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    StateFormula,
-    Truth,
-)
+from dpcheck.logic import formulas as f
 
 SIGNS: dict[str, tuple[int, ...]] = {
     ">=": (0, 1), ">": (1,), "<=": (0, -1), "<": (-1,), "=": (0,), "!=": (-1, 1),
@@ -52,28 +42,28 @@ def either(left: bool, right: bool) -> bool:
     return left or right
 
 
-def where_true(formula: StateFormula, state: int, truths: Truths, line: Line) -> Region:
+def where_true(formula: f.StateFormula, state: int, truths: Truths, line: Line) -> Region:
     """Return for which values a formula is true at a state."""
     match formula:
-        case Truth(value=value):
+        case f.Truth(value=value):
             return everywhere(value, line.low, line.high)
-        case Atom(key=key):
+        case f.Atom(key=key):
             return everywhere(bool(truths.chain.labelling[key][state]), line.low, line.high)
-        case Not(argument=argument):
+        case f.Not(argument=argument):
             return complement(where_true(argument, state, truths, line))
-        case And(arguments=arguments):
+        case f.And(arguments=arguments):
             parts = [where_true(each, state, truths, line) for each in arguments]
             return joined(both, [everywhere(True, line.low, line.high), *parts])
-        case Or(arguments=arguments):
+        case f.Or(arguments=arguments):
             parts = [where_true(each, state, truths, line) for each in arguments]
             return joined(either, [everywhere(False, line.low, line.high), *parts])
-        case ProbabilityIs(comparison=comparison, bound=bound, path=path):
+        case f.ProbabilityIs(comparison=comparison, bound=bound, path=path):
             (p,) = truths.probabilities(path, np.array([state]))
             return compared(p, comparison, bound, line)
-        case ProbabilityIn(low=low, high=high, path=path):
+        case f.ProbabilityIn(low=low, high=high, path=path):
             (p,) = truths.probabilities(path, np.array([state]))
             return joined(both, [compared(p, ">=", low, line), compared(p, "<=", high, line)])
-        case Private():
+        case f.Private():
             return complement(_where_violated(formula, state, truths, line))
         case _:
             assert_never(formula)
@@ -84,7 +74,7 @@ def compared(value: Number, comparison: Comparison, bound: Number, line: Line) -
     return line.where(subtract(value, bound), SIGNS[comparison])
 
 
-def _where_violated(formula: Private, state: int, truths: Truths, line: Line) -> Region:
+def _where_violated(formula: f.Private, state: int, truths: Truths, line: Line) -> Region:
     """Return for which values some neighbor of a state violates D{ε, δ}."""
     pairs = truths.pairs_at(np.array([state]))
     ends = truths.probabilities(formula.path, pairs.T.ravel())
@@ -99,7 +89,7 @@ def _where_violated(formula: Private, state: int, truths: Truths, line: Line) ->
     return joined(either, found)
 
 
-def where_above(p: Number, q: Number, formula: Private, line: Line) -> Region:
+def where_above(p: Number, q: Number, formula: f.Private, line: Line) -> Region:
     """Return where p > e^ε q + δ."""
     factor, n = growth_of(formula.epsilon)
     rest = subtract(p, formula.delta)

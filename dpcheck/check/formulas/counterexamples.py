@@ -13,23 +13,12 @@ from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
 from dpcheck.exact import Number, compare, divide, excess, multiply, subtract
 from dpcheck.limits import LimitReached
+from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.logic.formulas import (
-    And,
-    Atom,
-    Not,
-    Or,
-    PathFormula,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    StateFormula,
-    Truth,
-)
 from dpcheck.records import replace
 
 
-def counterexample(formula: StateFormula, states: IntArray, truths: Truths) -> Counterexample:
+def counterexample(formula: f.StateFormula, states: IntArray, truths: Truths) -> Counterexample:
     """Return why a formula is false at the given states, at all of which it is.
 
     Of a conjunction a false part is shown, of a disjunction the most telling part; of a D formula
@@ -40,20 +29,20 @@ def counterexample(formula: StateFormula, states: IntArray, truths: Truths) -> C
 
 
 def _example(
-    formula: StateFormula, states: IntArray, truths: Truths, *, is_true: bool
+    formula: f.StateFormula, states: IntArray, truths: Truths, *, is_true: bool
 ) -> Counterexample:
     """Return why a formula is true, or false, at the given states."""
     match formula:
-        case Not(argument=argument):
+        case f.Not(argument=argument):
             return _example(argument, states, truths, is_true=not is_true)
-        case And(arguments=arguments) | Or(arguments=arguments):
+        case f.And(arguments=arguments) | f.Or(arguments=arguments):
             part, where = _telling_part(arguments, states, truths, is_true=is_true)
             return _example(part, where, truths, is_true=is_true)
-        case ProbabilityIs() | ProbabilityIn():
+        case f.ProbabilityIs() | f.ProbabilityIn():
             return _probability_example(formula, states, truths, is_true=is_true)
-        case Private():
+        case f.Private():
             return _pair_example(formula, states, truths, is_true=is_true)
-        case Truth() | Atom():
+        case f.Truth() | f.Atom():
             name = truths.chain.state_text(int(states[0]))
             text = formula_text(formula)
             requirement = Phrase.of(f"{'not ' if is_true else ''}{text}")
@@ -63,8 +52,8 @@ def _example(
 
 
 def _telling_part(
-    arguments: tuple[StateFormula, ...], states: IntArray, truths: Truths, *, is_true: bool
-) -> tuple[StateFormula, IntArray]:
+    arguments: tuple[f.StateFormula, ...], states: IntArray, truths: Truths, *, is_true: bool
+) -> tuple[f.StateFormula, IntArray]:
     """Return an argument with the wanted truth at some of the states, and those states.
 
     Formulas about pairs come first, then those about probabilities.
@@ -77,25 +66,25 @@ def _telling_part(
     return argument, where
 
 
-def _rank(formula: StateFormula) -> int:
+def _rank(formula: f.StateFormula) -> int:
     """Return how little a formula tells: 0 for pairs of neighbors, 1 for probabilities, 2 else."""
     match formula:
-        case Private():
+        case f.Private():
             return 0
-        case ProbabilityIs() | ProbabilityIn():
+        case f.ProbabilityIs() | f.ProbabilityIn():
             return 1
-        case Not(argument=argument):
+        case f.Not(argument=argument):
             return _rank(argument)
-        case And(arguments=arguments) | Or(arguments=arguments):
+        case f.And(arguments=arguments) | f.Or(arguments=arguments):
             return min(_rank(argument) for argument in arguments)
-        case Truth() | Atom():
+        case f.Truth() | f.Atom():
             return 2
         case _:
             assert_never(formula)
 
 
 def _pair_example(
-    formula: Private, states: IntArray, truths: Truths, *, is_true: bool
+    formula: f.Private, states: IntArray, truths: Truths, *, is_true: bool
 ) -> Counterexample:
     """Return the pair furthest beyond the budget of a D formula (or closest to it, if it holds)."""
     pairs = truths.pairs_at(states)
@@ -127,7 +116,7 @@ def _pair_example(
     )
 
 
-def _shown(path: PathFormula, states: IntArray, truths: Truths) -> list[Bounds]:
+def _shown(path: f.PathFormula, states: IntArray, truths: Truths) -> list[Bounds]:
     """Return the exact probabilities of a counterexample, as bounds that are equal.
 
     The verdict is known by now: where exact numbers reach a limit, its certified bounds are shown.
@@ -142,7 +131,7 @@ def _is_exact(bounds: Bounds) -> bool:
     return compare(*bounds) == 0
 
 
-def _inequality(p: Bounds, q: Bounds, formula: Private) -> tuple[Phrase, Sides | None]:
+def _inequality(p: Bounds, q: Bounds, formula: f.Private) -> tuple[Phrase, Sides | None]:
     """Return p <= e^ε q + δ with the numbers filled in, and the values of its sides.
 
     Of numbers known by bounds it has the names, and then says where they lie.
@@ -167,7 +156,7 @@ def _ratio(p: Bounds, q: Bounds) -> Amount | None:
     return None if q[0] == 0 else between_amount(divide(p[0], q[1]), divide(p[1], q[0]))
 
 
-def _worst(formula: Private, pairs: IntArray, truths: Truths) -> int:
+def _worst(formula: f.Private, pairs: IntArray, truths: Truths) -> int:
     """Return the index of the pair with the largest gap; with δ = 0, with the largest ratio.
 
     Pairs are ranked by lower bounds of their probabilities, which are exact where exact values are
@@ -194,13 +183,13 @@ def _is_worse(gap: EventGap, other: EventGap, factor: ExpFactor, *, is_ratio: bo
 
 
 def _probability_example(
-    formula: ProbabilityIs | ProbabilityIn, states: IntArray, truths: Truths, *, is_true: bool
+    formula: f.ProbabilityIs | f.ProbabilityIn, states: IntArray, truths: Truths, *, is_true: bool
 ) -> Counterexample:
     """Return the state whose probability is furthest from what a P formula asks."""
     lower = [low for low, _ in truths.bounds(formula.path, states)]
-    wants_less = isinstance(formula, ProbabilityIs) and formula.comparison in ("<=", "<")
+    wants_less = isinstance(formula, f.ProbabilityIs) and formula.comparison in ("<=", "<")
     k = _extreme(lower, is_largest=wants_less != is_true)
-    if isinstance(formula, ProbabilityIn) and compare(lower[k], formula.low) >= 0:
+    if isinstance(formula, f.ProbabilityIn) and compare(lower[k], formula.low) >= 0:
         k = _extreme(lower, is_largest=True)
     (p,), s = _shown(formula.path, states[k : k + 1], truths), int(states[k])
     requirement = _comparison(p, formula)
@@ -225,28 +214,28 @@ def _extreme(values: list[Number], *, is_largest: bool) -> int:
     return best
 
 
-def _comparison(p: Bounds, formula: ProbabilityIs | ProbabilityIn) -> Phrase:
+def _comparison(p: Bounds, formula: f.ProbabilityIs | f.ProbabilityIn) -> Phrase:
     """Return the comparison that a P formula makes of a probability."""
     name = between_amount(*p) if _is_exact(p) else "p"
     where = () if _is_exact(p) else (", where ", *_known("p", p))
     match formula:
-        case ProbabilityIs(comparison=comparison, bound=bound):
+        case f.ProbabilityIs(comparison=comparison, bound=bound):
             return Phrase.of(name, f" {comparison} ", number_amount(bound), *where)
-        case ProbabilityIn(low=low, high=high):
+        case f.ProbabilityIn(low=low, high=high):
             ends = number_amount(low), number_amount(high)
             return Phrase.of(ends[0], " <= ", name, " <= ", ends[1], *where)
         case _:
             assert_never(formula)
 
 
-def _compared(p: Number, formula: ProbabilityIs | ProbabilityIn) -> Sides:
+def _compared(p: Number, formula: f.ProbabilityIs | f.ProbabilityIn) -> Sides:
     """Return the values that a P formula compares; of an interval the end that p is beyond."""
     match formula:
-        case ProbabilityIs(comparison=comparison, bound=bound):
+        case f.ProbabilityIs(comparison=comparison, bound=bound):
             return Sides(number_amount(p), comparison, number_amount(bound))
-        case ProbabilityIn(low=low) if compare(p, low) < 0:
+        case f.ProbabilityIn(low=low) if compare(p, low) < 0:
             return Sides(number_amount(p), ">=", number_amount(low))
-        case ProbabilityIn(high=high):
+        case f.ProbabilityIn(high=high):
             return Sides(number_amount(p), "<=", number_amount(high))
         case _:
             assert_never(formula)
@@ -258,7 +247,7 @@ def _opposite(sides: Sides | None) -> Sides | None:
 
 
 def _runs(
-    path: PathFormula, states: tuple[int, ...], truths: Truths, *, is_satisfying: bool
+    path: f.PathFormula, states: tuple[int, ...], truths: Truths, *, is_satisfying: bool
 ) -> tuple[Run, ...]:
     """Return the runs that carry most of the difference, or of one state's probability."""
     found = heavy_runs(

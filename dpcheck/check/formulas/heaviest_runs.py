@@ -19,20 +19,7 @@ from dpcheck.chain.chain import BoolArray, Chain
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, output_sequence
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import ExpPolynomial, Number, add, compare, multiply, number, subtract
-from dpcheck.logic.formulas import (
-    Finally,
-    Globally,
-    Holds,
-    Next,
-    PathAnd,
-    PathFormula,
-    PathNot,
-    PathOr,
-    Release,
-    StateFormula,
-    Until,
-    WeakUntil,
-)
+from dpcheck.logic import formulas as f
 
 _MAX_GROUPS = 400
 _MAX_EDGES = 50_000
@@ -51,10 +38,10 @@ _FALSE: Rest = ("false",)
 
 def heavy_runs(
     chain: Chain,
-    path: PathFormula,
+    path: f.PathFormula,
     states: tuple[int, ...],
     *,
-    satisfying: Callable[[StateFormula], BoolArray],
+    satisfying: Callable[[f.StateFormula], BoolArray],
     is_satisfying: bool,
 ) -> list[HeavyRun]:
     """Return up to three groups of runs that satisfy the path formula (or do not).
@@ -70,35 +57,35 @@ def heavy_runs(
 class _Search:
     """The truth of the literals, and the groups found."""
 
-    def __init__(self, chain: Chain, satisfying: Callable[[StateFormula], BoolArray]) -> None:
+    def __init__(self, chain: Chain, satisfying: Callable[[f.StateFormula], BoolArray]) -> None:
         self.chain = chain
         self.satisfying = satisfying
         self.literals: list[BoolArray] = []
         self.n_edges = 0
 
-    def rest(self, path: PathFormula) -> Rest:
+    def rest(self, path: f.PathFormula) -> Rest:
         """Return a path formula in X, U, W and Booleans over numbered literals."""
         match path:
-            case Holds(state=state):
+            case f.Holds(state=state):
                 self.literals.append(self.satisfying(state))
                 return ("literal", len(self.literals) - 1)
-            case PathNot(argument=argument):
+            case f.PathNot(argument=argument):
                 return _not(self.rest(argument))
-            case PathAnd(arguments=arguments):
+            case f.PathAnd(arguments=arguments):
                 return _and([self.rest(each) for each in arguments])
-            case PathOr(arguments=arguments):
+            case f.PathOr(arguments=arguments):
                 return _or([self.rest(each) for each in arguments])
-            case Next(argument=argument):
+            case f.Next(argument=argument):
                 return ("next", self.rest(argument))
-            case Finally(argument=argument, bound=bound):
+            case f.Finally(argument=argument, bound=bound):
                 return ("until", _TRUE, self.rest(argument), bound)
-            case Globally(argument=argument, bound=bound):
+            case f.Globally(argument=argument, bound=bound):
                 return _not(("until", _TRUE, _not(self.rest(argument)), bound))
-            case Until(left=left, right=right, bound=bound):
+            case f.Until(left=left, right=right, bound=bound):
                 return ("until", self.rest(left), self.rest(right), bound)
-            case WeakUntil(left=left, right=right):
+            case f.WeakUntil(left=left, right=right):
                 return ("weak", self.rest(left), self.rest(right))
-            case Release(left=left, right=right):
+            case f.Release(left=left, right=right):
                 return _not(("until", _not(self.rest(left)), _not(self.rest(right)), None))
             case _:
                 assert_never(path)

@@ -21,18 +21,7 @@ from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
 from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
 from dpcheck.limits import Limits
-from dpcheck.logic.formulas import (
-    And,
-    Atom,
-    Not,
-    Or,
-    PathFormula,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    StateFormula,
-    Truth,
-)
+from dpcheck.logic import formulas as f
 
 if TYPE_CHECKING:
     from dpcheck.solve.reachability.rounding import FloatBounds
@@ -55,37 +44,39 @@ class Truths:
         self.chain = chain
         self.limits = limits
         self.pairs: IntArray = np.concatenate([chain.neighbors.pairs, chain.neighbors.later])
-        self._everywhere: dict[int, tuple[StateFormula, BoolArray]] = {}
-        self._known: dict[int, tuple[PathFormula, dict[int, Number]]] = {}
-        self._bounded: dict[int, tuple[PathFormula, dict[int, Bounds]]] = {}
-        self._estimated: dict[int, tuple[PathFormula, FloatBounds | None]] = {}
+        self._everywhere: dict[int, tuple[f.StateFormula, BoolArray]] = {}
+        self._known: dict[int, tuple[f.PathFormula, dict[int, Number]]] = {}
+        self._bounded: dict[int, tuple[f.PathFormula, dict[int, Bounds]]] = {}
+        self._estimated: dict[int, tuple[f.PathFormula, FloatBounds | None]] = {}
 
-    def at(self, formula: StateFormula, states: IntArray) -> BoolArray:
+    def at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
         """Return where a formula holds among some states, [n_given]."""
         match formula:
-            case Truth(value=value):
+            case f.Truth(value=value):
                 return np.full(len(states), value)
-            case Atom(key=key):
+            case f.Atom(key=key):
                 return self.chain.labelling[key][states]
-            case Not(argument=argument):
+            case f.Not(argument=argument):
                 return ~self.at(argument, states)
-            case And(arguments=arguments):
+            case f.And(arguments=arguments):
                 truth: BoolArray = np.all([self.at(each, states) for each in arguments], axis=0)
                 return truth
-            case Or(arguments=arguments):
-                return ~self.at(And(tuple(Not(a, a.span) for a in arguments), formula.span), states)
-            case ProbabilityIs() | ProbabilityIn():
+            case f.Or(arguments=arguments):
+                return ~self.at(
+                    f.And(tuple(f.Not(a, a.span) for a in arguments), formula.span), states
+                )
+            case f.ProbabilityIs() | f.ProbabilityIn():
                 return self._satisfying(formula, states)
-            case Private():
+            case f.Private():
                 failing = np.zeros(self.chain.n_states, np.bool_)
                 failing[self.violating(formula, self.pairs_at(states))] = True
                 return ~failing[states]
             case _:
                 assert_never(formula)
 
-    def everywhere(self, formula: StateFormula) -> BoolArray:
+    def everywhere(self, formula: f.StateFormula) -> BoolArray:
         """Return where a formula holds among all states, [n_states]."""
-        if isinstance(formula, Atom):
+        if isinstance(formula, f.Atom):
             return self.chain.labelling[formula.key]
         known = self._everywhere.get(id(formula))
         if known is None:
@@ -93,7 +84,7 @@ class Truths:
             known = self._everywhere[id(formula)] = formula, self.at(formula, states)
         return known[1]
 
-    def probabilities(self, path: PathFormula, states: IntArray) -> list[Number]:
+    def probabilities(self, path: f.PathFormula, states: IntArray) -> list[Number]:
         """Return the probability of a path formula from each of some states."""
         known = self._known.setdefault(id(path), (path, {}))[1]
         bounded = self._bounded.get(id(path), (path, {}))[1]
@@ -119,7 +110,7 @@ class Truths:
         chosen[states] = True
         return self.pairs[chosen[self.pairs].any(axis=1)]
 
-    def bounds(self, path: PathFormula, states: IntArray) -> list[Bounds]:
+    def bounds(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
         """Return certified bounds of the probabilities: equal ones where exact values are short."""
         known = self._bounded.setdefault(id(path), (path, {}))[1]
         wanted = states.tolist()
@@ -139,7 +130,7 @@ class Truths:
         return [known[s] for s in wanted]
 
     def paired_bounds(
-        self, path: PathFormula, pairs: IntArray
+        self, path: f.PathFormula, pairs: IntArray
     ) -> tuple[list[tuple[Bounds, Bounds]], IntArray]:
         """Return the different pairs of bounds at pairs of states, and which each has, [n_pairs].
 
@@ -159,7 +150,7 @@ class Truths:
         found = [divmod(key, len(different)) for key in keys.tolist()]
         return [(different[p], different[q]) for p, q in found], which
 
-    def estimates(self, path: PathFormula, pairs: IntArray) -> FloatBounds | None:
+    def estimates(self, path: f.PathFormula, pairs: IntArray) -> FloatBounds | None:
         """Return floats below and above the probabilities at pairs, each [n_pairs, 2].
 
         None where there are none, or the pairs are few and the chain is small.
@@ -174,7 +165,7 @@ class Truths:
         found = self._estimated[id(path)][1]
         return None if found is None else (found[0][pairs], found[1][pairs])
 
-    def sure_ends(self, path: PathFormula, pairs: IntArray) -> set[int] | None:
+    def sure_ends(self, path: f.PathFormula, pairs: IntArray) -> set[int] | None:
         """Return which of 0 and 1 the pairs have on both sides; None where some has neither."""
         estimated = self.estimates(path, pairs)
         if estimated is not None:
@@ -186,7 +177,7 @@ class Truths:
         are_alike = all(low == high == ends[0][0] for ends in seen for low, high in ends)
         return {int(p == 1) for p in values} if are_alike and values <= {0, 1} else None
 
-    def violating(self, formula: Private, pairs: IntArray) -> IntArray:
+    def violating(self, formula: f.Private, pairs: IntArray) -> IntArray:
         """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2].
 
         Floats with a proved error decide what is clear, bounds or exact numbers the rest.
@@ -204,7 +195,7 @@ class Truths:
         found: IntArray = pairs[violates]
         return found
 
-    def _are_violating(self, formula: Private, pairs: IntArray) -> BoolArray:
+    def _are_violating(self, formula: f.Private, pairs: IntArray) -> BoolArray:
         """Return which of some pairs violate a formula D, [n_pairs], by bounds or exact numbers."""
         different, which = self.paired_bounds(formula.path, pairs)
         verdicts = [_is_violated(formula, *both) for both in different]
@@ -218,7 +209,9 @@ class Truths:
                 violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
         return violates
 
-    def _satisfying(self, formula: ProbabilityIs | ProbabilityIn, states: IntArray) -> BoolArray:
+    def _satisfying(
+        self, formula: f.ProbabilityIs | f.ProbabilityIn, states: IntArray
+    ) -> BoolArray:
         """Return where the probability is as a P formula asks, among some states."""
         bounds = self.bounds(formula.path, states)
         decided = {each: _satisfies_surely(each, formula) for each in set(bounds)}
@@ -241,7 +234,7 @@ def _is_exact(bounds: Bounds) -> bool:
     return bounds[0] == bounds[1]
 
 
-def _is_violated(formula: Private, first: Bounds, second: Bounds) -> bool | None:
+def _is_violated(formula: f.Private, first: Bounds, second: Bounds) -> bool | None:
     """Return whether p <= E q + δ fails in some direction; None where the bounds do not tell."""
     is_open = False
     is_exact = first[0] is first[1] and second[0] is second[1]
@@ -253,7 +246,7 @@ def _is_violated(formula: Private, first: Bounds, second: Bounds) -> bool | None
     return None if is_open else False
 
 
-def _satisfies_surely(bounds: Bounds, formula: ProbabilityIs | ProbabilityIn) -> bool | None:
+def _satisfies_surely(bounds: Bounds, formula: f.ProbabilityIs | f.ProbabilityIn) -> bool | None:
     """Return whether every probability within the bounds is as a P formula asks; None if some are.
 
     What is asked is an interval, so it holds between the ends if it holds at both; and if it holds
@@ -268,27 +261,27 @@ def _satisfies_surely(bounds: Bounds, formula: ProbabilityIs | ProbabilityIn) ->
     return None if compare(bounds[0], least) <= 0 <= compare(bounds[1], greatest) else False
 
 
-def _asked(formula: ProbabilityIs | ProbabilityIn) -> tuple[Number, Number]:
+def _asked(formula: f.ProbabilityIs | f.ProbabilityIn) -> tuple[Number, Number]:
     """Return the ends of the interval a P formula asks for."""
     match formula:
-        case ProbabilityIn(low=low, high=high):
+        case f.ProbabilityIn(low=low, high=high):
             return low, high
-        case ProbabilityIs(comparison=">=" | ">", bound=bound):
+        case f.ProbabilityIs(comparison=">=" | ">", bound=bound):
             return bound, 1
-        case ProbabilityIs(comparison="<=" | "<", bound=bound):
+        case f.ProbabilityIs(comparison="<=" | "<", bound=bound):
             return 0, bound
-        case ProbabilityIs(bound=bound):
+        case f.ProbabilityIs(bound=bound):
             return bound, bound
         case _:
             assert_never(formula)
 
 
-def satisfies(p: Number, formula: ProbabilityIs | ProbabilityIn) -> bool:
+def satisfies(p: Number, formula: f.ProbabilityIs | f.ProbabilityIn) -> bool:
     """Return whether a probability is as a P formula asks."""
     match formula:
-        case ProbabilityIs(comparison=comparison, bound=bound):
+        case f.ProbabilityIs(comparison=comparison, bound=bound):
             return holds(comparison, compare(p, bound))
-        case ProbabilityIn(low=low, high=high):
+        case f.ProbabilityIn(low=low, high=high):
             return compare(low, p) <= 0 <= compare(high, p)
         case _:
             assert_never(formula)

@@ -13,29 +13,8 @@ from dpcheck.chain.graph import graph_of, reachable
 from dpcheck.chain.sets import distinct, union
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.verdicts import Vacuity
+from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.logic.formulas import (
-    And,
-    Atom,
-    Finally,
-    Globally,
-    Holds,
-    Next,
-    Not,
-    Or,
-    PathAnd,
-    PathFormula,
-    PathNot,
-    PathOr,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    Release,
-    StateFormula,
-    Truth,
-    Until,
-    WeakUntil,
-)
 from dpcheck.records import dataclass
 
 NO_NEIGHBORS = Vacuity("no neighbors", "no state considered has a neighbor")
@@ -45,19 +24,19 @@ NO_NEIGHBORS = Vacuity("no neighbors", "no state considered has a neighbor")
 class _Use:
     """A state formula inside a claim, and whether it is looked at only after some steps."""
 
-    formula: StateFormula
+    formula: f.StateFormula
     is_nested: bool
     is_later: bool
 
 
 def formula_vacuity(
-    formula: StateFormula, selected: IntArray, truths: Truths
+    formula: f.StateFormula, selected: IntArray, truths: Truths
 ) -> tuple[Vacuity, ...]:
     """Return the reasons why a state formula at the selected states says little."""
     return _vacuity(list(_uses(formula, _Use(formula, False, False))), selected, truths)
 
 
-def path_vacuity(path: PathFormula, selected: IntArray, truths: Truths) -> tuple[Vacuity, ...]:
+def path_vacuity(path: f.PathFormula, selected: IntArray, truths: Truths) -> tuple[Vacuity, ...]:
     """Return the reasons why a path formula says little about the selected states."""
     return _vacuity(list(_path_uses(path, is_later=False)), selected, truths)
 
@@ -67,18 +46,18 @@ def _vacuity(uses: list[_Use], selected: IntArray, truths: Truths) -> tuple[Vacu
     found: dict[Vacuity, None] = {}
     for use in uses:
         match use.formula:
-            case Atom(key=key):
+            case f.Atom(key=key):
                 if not _is_met(truths.chain.labelling[key], selected, truths):
                     text = f"no reachable state satisfies `{key}`"
                     found[Vacuity("unsatisfied atom", text)] = None
-            case Private():
+            case f.Private():
                 for reason in _private_vacuity(use.formula, use, selected, truths):
                     found[reason] = None
     return tuple(found)
 
 
 def _private_vacuity(
-    formula: Private, use: _Use, selected: IntArray, truths: Truths
+    formula: f.Private, use: _Use, selected: IntArray, truths: Truths
 ) -> Iterator[Vacuity]:
     """Yield why a D formula says little where it is looked at."""
     states = selected
@@ -121,45 +100,45 @@ def _visited(selected: IntArray, truths: Truths, *, is_later: bool) -> BoolArray
     return reachable(graph, start, np.ones(truths.chain.n_states, np.bool_))
 
 
-def _uses(formula: StateFormula, use: _Use) -> Iterator[_Use]:
+def _uses(formula: f.StateFormula, use: _Use) -> Iterator[_Use]:
     """Yield the atoms and D formulas of a state formula, nested ones included."""
     match formula:
-        case Truth():
+        case f.Truth():
             return
-        case Atom():
+        case f.Atom():
             yield _Use(formula, use.is_nested, use.is_later)
-        case Not(argument=argument):
+        case f.Not(argument=argument):
             yield from _uses(argument, use)
-        case And(arguments=arguments) | Or(arguments=arguments):
+        case f.And(arguments=arguments) | f.Or(arguments=arguments):
             for argument in arguments:
                 yield from _uses(argument, use)
-        case ProbabilityIs(path=path) | ProbabilityIn(path=path):
+        case f.ProbabilityIs(path=path) | f.ProbabilityIn(path=path):
             yield from _path_uses(path, is_later=use.is_later)
-        case Private(path=path):
+        case f.Private(path=path):
             yield _Use(formula, use.is_nested, use.is_later)
             yield from _path_uses(path, is_later=use.is_later)
         case _:
             assert_never(formula)
 
 
-def _path_uses(path: PathFormula, *, is_later: bool) -> Iterator[_Use]:
+def _path_uses(path: f.PathFormula, *, is_later: bool) -> Iterator[_Use]:
     """Yield the atoms and D formulas inside a path formula."""
     match path:
-        case Holds(state=state):
+        case f.Holds(state=state):
             yield from _uses(state, _Use(state, True, is_later))
-        case PathNot(argument=argument):
+        case f.PathNot(argument=argument):
             yield from _path_uses(argument, is_later=is_later)
-        case Finally(argument=argument) | Globally(argument=argument):
+        case f.Finally(argument=argument) | f.Globally(argument=argument):
             yield from _path_uses(argument, is_later=is_later)
-        case Next(argument=argument):
+        case f.Next(argument=argument):
             yield from _path_uses(argument, is_later=True)
-        case PathAnd(arguments=arguments) | PathOr(arguments=arguments):
+        case f.PathAnd(arguments=arguments) | f.PathOr(arguments=arguments):
             for argument in arguments:
                 yield from _path_uses(argument, is_later=is_later)
         case (
-            Until(left=left, right=right)
-            | WeakUntil(left=left, right=right)
-            | Release(left=left, right=right)
+            f.Until(left=left, right=right)
+            | f.WeakUntil(left=left, right=right)
+            | f.Release(left=left, right=right)
         ):
             yield from _path_uses(left, is_later=is_later)
             yield from _path_uses(right, is_later=is_later)

@@ -26,20 +26,7 @@ from dpcheck.exact import (
     line_of,
     subtract,
 )
-from dpcheck.logic.claims import (
-    At,
-    AtCondition,
-    Claim,
-    ExpectationClaim,
-    ForAll,
-    FormulaClaim,
-    PathProbability,
-    PrivacyClaim,
-    QuantityClaim,
-    QuantityValue,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
@@ -61,7 +48,7 @@ class Quantified:
     `is_sound` is false where a mistake was reported.
     """
 
-    for_all: ForAll | None = None
+    for_all: claims.ForAll | None = None
     is_sound: bool = True
 
 
@@ -70,8 +57,8 @@ WRONG = Quantified(is_sound=False)
 
 def quantified(
     question: surface.Question,
-    claim: Claim,
-    at: At | None,
+    claim: claims.Claim,
+    at: claims.At | None,
     targets: Sequence[Target],
     arrangement: Sequence[Part],
     scope: Scope,
@@ -160,11 +147,13 @@ def _is_within(
     )
 
 
-def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> ForAll | None:
+def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:
     """Return the values that are asked about, of those the parameter has."""
     param, is_exponential, part = value.param, value.is_exponential, question.part
     if part is None:
-        return ForAll(param, is_exponential, question.span, (), param.has_low, param.has_high)
+        return claims.ForAll(
+            param, is_exponential, question.span, (), param.has_low, param.has_high
+        )
     ends = _ends(part, scope)
     if ends is None:
         return None
@@ -185,7 +174,9 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> For
             conditions.append((difference, signs))
     has_low = param.has_low and _is_within(param.low, low, high, interval)
     has_high = param.has_high and _is_within(param.high, low, high, interval)
-    known = ForAll(param, is_exponential, question.span, tuple(conditions), has_low, has_high)
+    known = claims.ForAll(
+        param, is_exponential, question.span, tuple(conditions), has_low, has_high
+    )
     line = line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
     if known.asked(line).is_empty and not has_low and not has_high:
         why = f"here are none of {param.text}"
@@ -230,34 +221,36 @@ def _difference(param: Param, end: Value, *, is_exponential: bool) -> ExpNumber 
 # --- what may be asked ---------------------------------------------------------------------
 
 
-def _undecided_for_all(claim: Claim, at: At | None, arrangement: Sequence[Part]) -> str | None:
+def _undecided_for_all(
+    claim: claims.Claim, at: claims.At | None, arrangement: Sequence[Part]
+) -> str | None:
     """Return what of a claim is decided for single values only; None if nothing is."""
     if len(arrangement) > 1 or any(part.times > 1 for part in arrangement):
         return "a composition"
-    if isinstance(at, AtCondition) and any(True for _ in _probabilities(at.condition)):
+    if isinstance(at, claims.AtCondition) and any(True for _ in _probabilities(at.condition)):
         return "P or D in the condition of `at`"
     match claim:
-        case FormulaClaim(formula=formula):
+        case claims.FormulaClaim(formula=formula):
             outer = list(_probabilities(formula))
             if any(True for each in outer for _ in _probabilities(each.path)):
                 return "a P or D inside of the brackets of another"
-        case PrivacyClaim():
+        case claims.PrivacyClaim():
             pass
         case (
-            QuantityClaim(quantity=PathProbability(path=path))
-            | QuantityValue(quantity=PathProbability(path=path))
+            claims.QuantityClaim(quantity=claims.PathProbability(path=path))
+            | claims.QuantityValue(quantity=claims.PathProbability(path=path))
         ):
             if any(True for _ in _probabilities(path)):
                 return "a P or D inside of the brackets of another"
-        case QuantityClaim(quantity=TightDelta() | TightEpsilon(delta=0)):
+        case claims.QuantityClaim(quantity=claims.TightDelta() | claims.TightEpsilon(delta=0)):
             pass
-        case QuantityValue(quantity=TightDelta() | TightEpsilon(delta=0)):
+        case claims.QuantityValue(quantity=claims.TightDelta() | claims.TightEpsilon(delta=0)):
             pass
-        case QuantityClaim(quantity=TightEpsilon(), comparison="<=" | ">"):
+        case claims.QuantityClaim(quantity=claims.TightEpsilon(), comparison="<=" | ">"):
             pass
-        case QuantityClaim() | QuantityValue():
+        case claims.QuantityClaim() | claims.QuantityValue():
             return "this quantity"
-        case ExpectationClaim():
+        case claims.ExpectationClaim():
             return "an expected value"
         case _:
             return "a comparison of two quantities"
@@ -276,7 +269,7 @@ def _probabilities(node: object) -> Iterator[Private | ProbabilityIs | Probabili
             yield from _probabilities(getattr(node, each.name))
 
 
-def _bounds_fit(known: ForAll, asked: Sequence[Asked], scope: Scope) -> bool:
+def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> bool:
     """Return whether every bound is one for all values that are asked about; else report it."""
     is_sound = True
     for each in asked:

@@ -17,23 +17,7 @@ from dpcheck.diagnostics.composition import FixedInComparison, NestedOverFixed, 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
 from dpcheck.exact import exact_text
-from dpcheck.logic.claims import (
-    Claim,
-    Expectation,
-    ExpectationClaim,
-    FormulaClaim,
-    LeastError,
-    LossQuantity,
-    LossTable,
-    PathProbability,
-    PrivacyClaim,
-    Quantity,
-    QuantityClaim,
-    QuantityComparison,
-    QuantityValue,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
 from dpcheck.model.program import ExplicitChain, Mechanism, Part
@@ -44,7 +28,7 @@ from dpcheck.resolve.names.scopes import Scope
 from dpcheck.source import Span
 
 WORDS = ("compose", "group")
-OF_LOSSES: Final = (TightEpsilon, TightDelta, LossQuantity, LossTable)
+OF_LOSSES: Final = (claims.TightEpsilon, claims.TightDelta, claims.LossQuantity, claims.LossTable)
 """Quantities that are computed from privacy losses."""
 
 
@@ -190,7 +174,7 @@ def arranged_text(tree: Arranged, leaf_texts: Sequence[str]) -> str:
 
 
 def is_askable(
-    claim: Claim, parts: Sequence[Part], reader: Reader, question: surface.Question
+    claim: claims.Claim, parts: Sequence[Part], reader: Reader, question: surface.Question
 ) -> bool:
     """Return whether a claim makes sense for a target or an arrangement; else report why not."""
     span = question.claim.span
@@ -223,58 +207,65 @@ def is_askable(
     return True
 
 
-def _without_strategy(claim: Claim, parts: Sequence[Part]) -> str | None:
+def _without_strategy(claim: claims.Claim, parts: Sequence[Part]) -> str | None:
     """Return what of a claim means nothing where an analyst adapts; None if nothing."""
     if len(parts) > 1 or any(part.times > 1 for part in parts):
         return "a composition"
     match claim:
-        case PrivacyClaim() | FormulaClaim(formula=Truth()):
+        case claims.PrivacyClaim() | claims.FormulaClaim(formula=Truth()):
             return None
         case (
-            QuantityClaim(quantity=TightEpsilon() | TightDelta())
-            | QuantityValue(quantity=TightEpsilon() | TightDelta())
-            | QuantityComparison(
-                left=TightEpsilon() | TightDelta(), right=TightEpsilon() | TightDelta()
+            claims.QuantityClaim(quantity=claims.TightEpsilon() | claims.TightDelta())
+            | claims.QuantityValue(quantity=claims.TightEpsilon() | claims.TightDelta())
+            | claims.QuantityComparison(
+                left=claims.TightEpsilon() | claims.TightDelta(),
+                right=claims.TightEpsilon() | claims.TightDelta(),
             )
         ):
             return None
-        case FormulaClaim():
+        case claims.FormulaClaim():
             return "a formula"
         case _:
             return "this quantity"
 
 
-def _not_over_fixed(claim: Claim, reader: Reader, span: Span) -> Mistake | None:
+def _not_over_fixed(claim: claims.Claim, reader: Reader, span: Span) -> Mistake | None:
     """Return why a claim is not decided for an analyst who has fixed the queries, if it is not."""
     if reader.collected.is_nested:
         return NestedOverFixed(span)
     match claim:
-        case QuantityComparison(left=left, right=right) if is_about_outputs(
+        case claims.QuantityComparison(left=left, right=right) if is_about_outputs(
             left
         ) != is_about_outputs(right):
             return FixedInComparison(span)
     return None
 
 
-def is_about_outputs(claim: Claim | Quantity) -> bool:
+def is_about_outputs(claim: claims.Claim | claims.Quantity) -> bool:
     """Return whether a claim counts or reads outputs, among which no query is."""
     match claim:
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
             return is_about_outputs(quantity)
-        case QuantityComparison(left=left, right=right):
+        case claims.QuantityComparison(left=left, right=right):
             return is_about_outputs(left) or is_about_outputs(right)
-        case FormulaClaim() | ExpectationClaim() | PathProbability() | LeastError() | Expectation():
+        case (
+            claims.FormulaClaim()
+            | claims.ExpectationClaim()
+            | claims.PathProbability()
+            | claims.LeastError()
+            | claims.Expectation()
+        ):
             return True
     return False
 
 
-def _is_about_losses(claim: Claim) -> bool:
+def _is_about_losses(claim: claims.Claim) -> bool:
     match claim:
-        case PrivacyClaim():
+        case claims.PrivacyClaim():
             return True
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
             return isinstance(quantity, OF_LOSSES)
-        case QuantityComparison(left=left, right=right):
+        case claims.QuantityComparison(left=left, right=right):
             return isinstance(left, OF_LOSSES) and isinstance(right, OF_LOSSES)
         case _:
             return False

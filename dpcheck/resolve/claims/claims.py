@@ -16,22 +16,7 @@ from dpcheck.diagnostics.claims import (
 from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.diagnostics.quantities import BudgetAgainstNumber, TableInComparison
 from dpcheck.exact import Budget, ParamNumber, compare, exact_text
-from dpcheck.logic.claims import (
-    At,
-    AtCondition,
-    AtState,
-    Claim,
-    ExpectationClaim,
-    FormulaClaim,
-    LossTable,
-    PathProbability,
-    PrivacyClaim,
-    Quantity,
-    QuantityClaim,
-    QuantityComparison,
-    QuantityValue,
-    Relation,
-)
+from dpcheck.logic import claims
 from dpcheck.logic.quantities import EXPECTATION, PATH_PROBABILITY, QUANTITIES, QuantityWord
 from dpcheck.model import surface
 from dpcheck.model.atoms import Label
@@ -68,7 +53,7 @@ FLIPPED: Final[dict[str, Literal["=", "!=", "<", "<=", ">", ">="]]] = {
 """`a op b` is `b FLIPPED[op] a`."""
 
 
-def claim(question: surface.Question, reader: Reader) -> Claim | None:
+def claim(question: surface.Question, reader: Reader) -> claims.Claim | None:
     """Return what a question claims or asks; None, with a mistake, if that is nothing."""
     tree = question.claim
     foreign = elsewhere(tree, question.kind, lambda name: _is_declared(name, reader))
@@ -83,7 +68,7 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
             reader.scope.report(NothingToCompute(tree.span))
             return None
         found = _quantity(tree, word, reader)
-        return None if found is None else QuantityValue(found, tree.span)
+        return None if found is None else claims.QuantityValue(found, tree.span)
     if word is not None and word.value == "truth":
         return _privacy(tree, word, reader)
     if word is not None:
@@ -100,7 +85,7 @@ def claim(question: surface.Question, reader: Reader) -> Claim | None:
     if formula is None:
         return None
     report_outputs_at_start(formula, reader)
-    return FormulaClaim(formula, tree.span)
+    return claims.FormulaClaim(formula, tree.span)
 
 
 def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
@@ -139,7 +124,7 @@ def _labels(reader: Reader) -> set[str]:
     return words
 
 
-def at_condition(tree: surface.Expression, reader: Reader) -> At | None:
+def at_condition(tree: surface.Expression, reader: Reader) -> claims.At | None:
     """Return where a claim is asked: one state of a chain, or the states of a condition."""
     if isinstance(reader.target, ExplicitChain):
         states = States(reader.target.title, reader.target.families)
@@ -154,14 +139,14 @@ def at_condition(tree: surface.Expression, reader: Reader) -> At | None:
                 member = known_member(identifier, indices, span, states, reader.scope)
                 return None if member is None else _at_state(member, span, reader)
     formula = state_formula(tree, reader)
-    return None if formula is None else AtCondition(formula, tree.span)
+    return None if formula is None else claims.AtCondition(formula, tree.span)
 
 
-def _at_state(state: Label, span: Span, reader: Reader) -> AtState:
+def _at_state(state: Label, span: Span, reader: Reader) -> claims.AtState:
     """Return the choice of one state, which is not the label of its name: others may have that."""
     key = f"at {state.text}"
     reader.collected.atoms[key] = state
-    return AtState(key, span)
+    return claims.AtState(key, span)
 
 
 def quantity_names(tree: surface.Expression) -> frozenset[str]:
@@ -213,7 +198,7 @@ def _arguments(
     return [argument.value for argument in given]
 
 
-def _privacy(tree: surface.Expression, word: QuantityWord, reader: Reader) -> Claim | None:
+def _privacy(tree: surface.Expression, word: QuantityWord, reader: Reader) -> claims.Claim | None:
     arguments = _arguments(tree, word, reader)
     is_observed = _is_observed(tree.span, word, reader)
     if arguments is None:
@@ -222,15 +207,17 @@ def _privacy(tree: surface.Expression, word: QuantityWord, reader: Reader) -> Cl
     epsilon, delta = epsilon_and_delta(*given, "dp({}, {})", reader.scope)
     if epsilon is None or delta is None or not is_observed:
         return None
-    return PrivacyClaim(epsilon, delta, tree.span)
+    return claims.PrivacyClaim(epsilon, delta, tree.span)
 
 
-def _quantity(tree: surface.Expression, word: QuantityWord, reader: Reader) -> Quantity | None:
+def _quantity(
+    tree: surface.Expression, word: QuantityWord, reader: Reader
+) -> claims.Quantity | None:
     """Return the quantity a tree is."""
     if isinstance(tree, surface.ProbabilityOf):
         on_run = Reader(reader.target, reader.scope, reader.collected, reader.filled_in, True)
         path = path_formula(tree.path, on_run)
-        return None if path is None else PathProbability(path, tree.span)
+        return None if path is None else claims.PathProbability(path, tree.span)
     if isinstance(tree, surface.Expectation):
         return expectation(tree.value, tree.span, reader)
     arguments = _arguments(tree, word, reader)
@@ -241,10 +228,10 @@ def _quantity(tree: surface.Expression, word: QuantityWord, reader: Reader) -> Q
     return found if is_observed else None
 
 
-def _expectations(tree: surface.Expectation, reader: Reader) -> Claim | None:
+def _expectations(tree: surface.Expectation, reader: Reader) -> claims.Claim | None:
     """Return `E` compared with bounds from every initial state."""
     found = expectation(tree.value, tree.span, reader)
-    relations: list[Relation] = []
+    relations: list[claims.Relation] = []
     for comparison, side in tree.relations:
         bound, is_sound = _bound(side, EXPECTATION, reader)
         if bound is None or isinstance(bound, Budget):
@@ -256,7 +243,7 @@ def _expectations(tree: surface.Expectation, reader: Reader) -> Claim | None:
         span = tree.relations[0][1].span.to(tree.relations[1][1].span)
         reader.scope.report(EmptyInterval(span, *(exact_text(bound) for _, bound in relations)))
         return None
-    return None if found is None else ExpectationClaim(found, tuple(relations), tree.span)
+    return None if found is None else claims.ExpectationClaim(found, tuple(relations), tree.span)
 
 
 def _is_observed(span: Span, word: QuantityWord, reader: Reader) -> bool:
@@ -270,7 +257,7 @@ def _is_observed(span: Span, word: QuantityWord, reader: Reader) -> bool:
 
 def _comparison(
     tree: surface.Comparison, words: list[QuantityWord | None], reader: Reader
-) -> Claim | None:
+) -> claims.Claim | None:
     """Return a quantity compared with one bound, on either side, or with another quantity."""
     position = next(i for i, word in enumerate(words) if word is not None)
     word = words[position]
@@ -287,7 +274,7 @@ def _comparison(
     bound, is_sound = _bound(tree.operands[1 - position], word, reader)
     if compared is None or not is_sound:
         return None
-    return QuantityClaim(compared, comparison, bound, tree.span)
+    return claims.QuantityClaim(compared, comparison, bound, tree.span)
 
 
 def _is_declared(word: str, reader: Reader) -> bool:
@@ -299,10 +286,10 @@ def _is_declared(word: str, reader: Reader) -> bool:
 
 def _compared_quantity(
     tree: surface.Expression, word: QuantityWord, reader: Reader
-) -> Quantity | None:
+) -> claims.Quantity | None:
     """Return the quantity that a side of a comparison is: one value, no table."""
     found = _quantity(tree, word, reader)
-    if isinstance(found, LossTable):
+    if isinstance(found, claims.LossTable):
         reader.scope.report(TableInComparison(found.span, word.word, word.one_value))
         return None
     return found
@@ -310,7 +297,7 @@ def _compared_quantity(
 
 def _comparison_of_quantities(
     tree: surface.Comparison, left_word: QuantityWord, right_word: QuantityWord, reader: Reader
-) -> Claim | None:
+) -> claims.Claim | None:
     """Return a comparison of two quantities of the target, both budgets or both numbers."""
     if right_word.value == "truth":
         reader.scope.report(QuantityInFormula(tree.operands[1].span, right_word.word))
@@ -325,7 +312,7 @@ def _comparison_of_quantities(
     if left is None or right is None:
         return None
     comparison = FLIPPED[FLIPPED[tree.operators[0]]]
-    return QuantityComparison(left, comparison, right, tree.span)
+    return claims.QuantityComparison(left, comparison, right, tree.span)
 
 
 def _bound(

@@ -27,28 +27,7 @@ from dpcheck.exact import (
     Rational,
     parametric,
 )
-from dpcheck.logic.formulas import (
-    And,
-    Atom,
-    Finally,
-    Globally,
-    Holds,
-    Next,
-    Not,
-    Or,
-    PathAnd,
-    PathFormula,
-    PathNot,
-    PathOr,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    Release,
-    StateFormula,
-    Truth,
-    Until,
-    WeakUntil,
-)
+from dpcheck.logic import formulas as f
 from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES
 from dpcheck.model import surface
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
@@ -112,26 +91,28 @@ class Reader:
 # --- state formulas ------------------------------------------------------------------------
 
 
-def state_formula(tree: surface.Expression, reader: Reader) -> StateFormula | None:
+def state_formula(tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
     """Return a state formula; None, with a mistake, if a part of it is none."""
     match tree:
         case surface.Boolean(value=value, span=span):
-            return Truth(value, span)
+            return f.Truth(value, span)
         case surface.Not(operand=operand, span=span):
             argument = state_formula(operand, reader)
-            return None if argument is None else Not(argument, span)
+            return None if argument is None else f.Not(argument, span)
         case surface.Junction(operator=operator, operands=operands, span=span):
             known = _states(operands, reader)
             return None if known is None else _junction(operator, known, span)
         case surface.Implication(left=left, right=right, span=span):
             known = _states((left, right), reader)
-            return None if known is None else Or((Not(known[0], left.span), known[1]), span)
+            return None if known is None else f.Or((f.Not(known[0], left.span), known[1]), span)
         case surface.Conditional(condition=condition, then=then, otherwise=otherwise, span=span):
             known = _states((condition, then, otherwise), reader)
             if known is None:
                 return None
             test, first, second = known
-            return Or((And((test, first), span), And((Not(test, span), second), span)), span)
+            return f.Or(
+                (f.And((test, first), span), f.And((f.Not(test, span), second), span)), span
+            )
         case surface.Binder(kind="forall" | "exists") if _expands(tree, reader):
             return _expanded_state(tree, reader)
         case surface.ProbabilityIs() | surface.ProbabilityIn():
@@ -152,38 +133,38 @@ def state_formula(tree: surface.Expression, reader: Reader) -> StateFormula | No
 
 def _states(
     trees: tuple[surface.Expression, ...], reader: Reader
-) -> tuple[StateFormula, ...] | None:
+) -> tuple[f.StateFormula, ...] | None:
     """Return the formulas of all trees, so that every mistake is seen."""
     formulas = [state_formula(tree, reader) for tree in trees]
     known = tuple(formula for formula in formulas if formula is not None)
     return known if len(known) == len(formulas) else None
 
 
-def _junction(operator: str, known: tuple[StateFormula, ...], span: Span) -> StateFormula:
+def _junction(operator: str, known: tuple[f.StateFormula, ...], span: Span) -> f.StateFormula:
     """Return a conjunction or disjunction; of nothing, it is a truth value."""
     match known:
         case ():
-            return Truth(operator == "&", span)
+            return f.Truth(operator == "&", span)
         case (single,):
             return single
-    return And(known, span) if operator == "&" else Or(known, span)
+    return f.And(known, span) if operator == "&" else f.Or(known, span)
 
 
-def _path_not(path: PathFormula) -> PathFormula:
+def _path_not(path: f.PathFormula) -> f.PathFormula:
     """Return the negation; that of a state formula is one."""
     match path:
-        case Holds(state=state, span=span):
-            return Holds(Not(state, span), span)
-    return PathNot(path, path.span)
+        case f.Holds(state=state, span=span):
+            return f.Holds(f.Not(state, span), span)
+    return f.PathNot(path, path.span)
 
 
-def _path_junction(operator: str, known: tuple[PathFormula, ...], span: Span) -> PathFormula:
+def _path_junction(operator: str, known: tuple[f.PathFormula, ...], span: Span) -> f.PathFormula:
     match known:
         case ():
-            return Holds(Truth(operator == "&", span), span)
+            return f.Holds(f.Truth(operator == "&", span), span)
         case (single,):
             return single
-    return PathAnd(known, span) if operator == "&" else PathOr(known, span)
+    return f.PathAnd(known, span) if operator == "&" else f.PathOr(known, span)
 
 
 def _expands(tree: surface.Binder, reader: Reader) -> bool:
@@ -193,7 +174,7 @@ def _expands(tree: surface.Binder, reader: Reader) -> bool:
     return next(reads(expression(tree.domain, reader.scope)), None) is None
 
 
-def _expanded_state(tree: surface.Binder, reader: Reader) -> StateFormula | None:
+def _expanded_state(tree: surface.Binder, reader: Reader) -> f.StateFormula | None:
     readers = _instances(tree, reader)
     if readers is None:
         return None
@@ -237,14 +218,14 @@ def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
 
 def _probability(
     tree: surface.ProbabilityIs | surface.ProbabilityIn, reader: Reader
-) -> StateFormula | None:
+) -> f.StateFormula | None:
     reader.collected.is_nested |= reader.on_run
     path = path_formula(tree.path, replace(reader, on_run=True))
     if isinstance(tree, surface.ProbabilityIs):
         bound = probability(tree.bound, "the bound of P", reader.scope)
         if bound is None or path is None:
             return None
-        return ProbabilityIs(tree.comparison, bound, path, tree.span)
+        return f.ProbabilityIs(tree.comparison, bound, path, tree.span)
     low = probability(tree.low, "the bound of P", reader.scope)
     high = probability(tree.high, "the bound of P", reader.scope)
     if low is None or high is None or path is None:
@@ -253,17 +234,17 @@ def _probability(
         span = Span(tree.span.source, tree.low.span.start, tree.high.span.end)
         reader.scope.report(EmptyInterval(span, value_text(low), value_text(high)))
         return None
-    return ProbabilityIn(low, high, path, tree.span)
+    return f.ProbabilityIn(low, high, path, tree.span)
 
 
-def _private(tree: surface.Private, reader: Reader) -> StateFormula | None:
+def _private(tree: surface.Private, reader: Reader) -> f.StateFormula | None:
     if reader.on_run:
         reader.collected.is_nested = reader.collected.needs_later_neighbors = True
     path = path_formula(tree.path, replace(reader, on_run=True))
     epsilon, delta = epsilon_and_delta(tree.epsilon, tree.delta, "D{{{}, {}}}", reader.scope)
     if path is None or epsilon is None or delta is None:
         return None
-    return Private(epsilon, delta, path, tree.span)
+    return f.Private(epsilon, delta, path, tree.span)
 
 
 def epsilon_and_delta(
@@ -360,7 +341,7 @@ def as_budget(value: Value) -> Budget | None:
 # --- path formulas -------------------------------------------------------------------------
 
 
-def path_formula(tree: surface.Expression, reader: Reader) -> PathFormula | None:
+def path_formula(tree: surface.Expression, reader: Reader) -> f.PathFormula | None:
     """Return a path formula; a state formula speaks of the path's first state."""
     match tree:
         case surface.TemporalPrefix():
@@ -369,10 +350,10 @@ def path_formula(tree: surface.Expression, reader: Reader) -> PathFormula | None
             return _infix(tree, reader)
         case _ if not _speaks_of_run(tree):
             state = state_formula(tree, reader)
-            return None if state is None else Holds(state, state.span)
+            return None if state is None else f.Holds(state, state.span)
         case surface.Not(operand=operand, span=span):
             argument = path_formula(operand, reader)
-            return None if argument is None else PathNot(argument, span)
+            return None if argument is None else f.PathNot(argument, span)
         case surface.Junction(operator=operator, operands=operands, span=span):
             known = _paths(operands, reader)
             if known is None:
@@ -380,15 +361,15 @@ def path_formula(tree: surface.Expression, reader: Reader) -> PathFormula | None
             return _path_junction(operator, known, span)
         case surface.Implication(left=left, right=right, span=span):
             known = _paths((left, right), reader)
-            return None if known is None else PathOr((_path_not(known[0]), known[1]), span)
+            return None if known is None else f.PathOr((_path_not(known[0]), known[1]), span)
         case surface.Conditional(condition=condition, then=then, otherwise=otherwise, span=span):
             known = _paths((condition, then, otherwise), reader)
             if known is None:
                 return None
             test, first, second = known
-            chosen = PathAnd((test, first), span)
-            other = PathAnd((_path_not(test), second), span)
-            return PathOr((chosen, other), span)
+            chosen = f.PathAnd((test, first), span)
+            other = f.PathAnd((_path_not(test), second), span)
+            return f.PathOr((chosen, other), span)
         case surface.Binder(kind="forall" | "exists", body=body, span=span):
             readers = _instances(tree, reader)
             if readers is None:
@@ -421,39 +402,41 @@ def _speaks_of_run(tree: surface.Expression) -> bool:
             return False
 
 
-def _paths(trees: tuple[surface.Expression, ...], reader: Reader) -> tuple[PathFormula, ...] | None:
+def _paths(
+    trees: tuple[surface.Expression, ...], reader: Reader
+) -> tuple[f.PathFormula, ...] | None:
     formulas = [path_formula(tree, reader) for tree in trees]
     known = tuple(formula for formula in formulas if formula is not None)
     return known if len(known) == len(formulas) else None
 
 
-def _prefix(tree: surface.TemporalPrefix, reader: Reader) -> PathFormula | None:
+def _prefix(tree: surface.TemporalPrefix, reader: Reader) -> f.PathFormula | None:
     argument = path_formula(tree.operand, reader)
     bound, is_sound = _steps(tree.bound, reader.scope)
     if argument is None or not is_sound:
         return None
     match tree.operator:
         case "X":
-            return Next(argument, tree.span)
+            return f.Next(argument, tree.span)
         case "F":
-            return Finally(argument, bound, tree.span)
+            return f.Finally(argument, bound, tree.span)
         case "G":
-            return Globally(argument, bound, tree.span)
+            return f.Globally(argument, bound, tree.span)
     assert_never(tree.operator)
 
 
-def _infix(tree: surface.TemporalInfix, reader: Reader) -> PathFormula | None:
+def _infix(tree: surface.TemporalInfix, reader: Reader) -> f.PathFormula | None:
     left, right = path_formula(tree.left, reader), path_formula(tree.right, reader)
     bound, is_sound = _steps(tree.bound, reader.scope)
     if left is None or right is None or not is_sound:
         return None
     match tree.operator:
         case "U":
-            return Until(left, right, bound, tree.span)
+            return f.Until(left, right, bound, tree.span)
         case "W":
-            return WeakUntil(left, right, tree.span)
+            return f.WeakUntil(left, right, tree.span)
         case "R":
-            return Release(left, right, tree.span)
+            return f.Release(left, right, tree.span)
     assert_never(tree.operator)
 
 
@@ -473,7 +456,7 @@ def _steps(tree: surface.Expression | None, scope: Scope) -> tuple[int | None, b
 # --- atoms ---------------------------------------------------------------------------------
 
 
-def _atom(tree: surface.Expression, reader: Reader) -> StateFormula | None:
+def _atom(tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
     """Return an atom, or its truth value where that is known."""
     quantity = _quantity_word(tree, reader)
     if quantity is not None:
@@ -511,15 +494,15 @@ def _quantity_word(tree: surface.Expression, reader: Reader) -> str | None:
     return name if is_quantity and not is_known else None
 
 
-def _collected(key: str, meaning: AtomMeaning, span: Span, reader: Reader) -> Atom:
+def _collected(key: str, meaning: AtomMeaning, span: Span, reader: Reader) -> f.Atom:
     """Return the atom with this key; what it needs is noted."""
     reader.collected.atoms[key] = meaning
     if isinstance(meaning, Condition) and reader.on_run:
         reader.collected.kept_inputs.update(dict.fromkeys(meaning.inputs))
-    return Atom(key, span)
+    return f.Atom(key, span)
 
 
-def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> StateFormula | None:
+def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> f.StateFormula | None:
     """Return an atom of a chain: a label, a state, a family or a member of one."""
     states = States(chain.title, chain.families)
     scope = reader.scope
@@ -547,7 +530,7 @@ def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> St
 
 def _condition(
     tree: surface.Expression, mechanism: Mechanism, reader: Reader
-) -> StateFormula | None:
+) -> f.StateFormula | None:
     """Return an atom of a mechanism: a condition over `output` and inputs."""
     expr = whole_value(tree, reader.scope)
     match expr:
@@ -588,7 +571,7 @@ def _symbol_text(symbol: Symbol, tree: surface.Expression, reader: Reader) -> st
     return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
 
 
-def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> StateFormula | None:
+def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
     """Return the truth value of a part that reads nothing."""
     value = known_value(expr, reader.scope, "this part of a formula")
     if value is None:
@@ -596,7 +579,7 @@ def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> StateFormula
     if not isinstance(value, bool):
         reader.scope.report(NotAClaim(tree.span, described(value)))
         return None
-    return Truth(value, tree.span)
+    return f.Truth(value, tree.span)
 
 
 def _text(tree: surface.Expression, reader: Reader) -> str:

@@ -8,15 +8,7 @@ from typing import Final, assert_never
 from dpcheck.diagnostics.claims import WordTaken
 from dpcheck.diagnostics.quantities import QuantityArgument
 from dpcheck.exact import Budget, Number, Rational
-from dpcheck.logic.claims import (
-    ChannelQuantity,
-    LeastError,
-    LossQuantity,
-    LossTable,
-    Quantity,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.logic.quantities import EPSILON, Parameter, QuantityWord
 from dpcheck.model import surface
 from dpcheck.model.atoms import Measure
@@ -35,12 +27,12 @@ LAST_OUTPUT: Final = 10_000
 
 def quantity(
     row: QuantityWord, arguments: Sequence[surface.Expression], span: Span, reader: Reader
-) -> Quantity | None:
+) -> claims.Quantity | None:
     """Return what a word with as many arguments as it takes is; None, with a mistake in them."""
     if row.of == "errors":
         return _accuracy(row, arguments, span, reader)
     if row.one_value and not arguments:
-        return LossTable(row.word, span)
+        return claims.LossTable(row.word, span)
     pairs = zip(row.parameters, arguments, strict=False)
     read = {parameter.kind: _argument(parameter, tree, reader) for parameter, tree in pairs}
     known = {kind: value for kind, value in read.items() if value is not None}
@@ -49,16 +41,16 @@ def quantity(
     digits = known.pop("digits", DIGITS)
     assert isinstance(digits, int), "a number of digits is an integer"
     if row.of == "channel":
-        return ChannelQuantity(row.word, span)
+        return claims.ChannelQuantity(row.word, span)
     if row.of == "losses":
-        return LossQuantity(row.word, tuple(known.values()), digits, span)
+        return claims.LossQuantity(row.word, tuple(known.values()), digits, span)
     if row.parameters == (EPSILON,):
         epsilon = known["budget"]
         assert isinstance(epsilon, Budget), "an argument of the kind `budget`"
-        return TightDelta(epsilon, span)
+        return claims.TightDelta(epsilon, span)
     delta = known.get("probability", 0)
     assert not isinstance(delta, Budget), "an argument of the kind `probability`"
-    return TightEpsilon(delta, span)
+    return claims.TightEpsilon(delta, span)
 
 
 def _argument(
@@ -107,7 +99,7 @@ def integer_argument(
 
 def _accuracy(
     row: QuantityWord, arguments: Sequence[surface.Expression], span: Span, reader: Reader
-) -> LeastError | None:
+) -> claims.LeastError | None:
     """Return the least α for the distances of some outputs from some values."""
     *shown, goal, failure = arguments
     if not shown and _is_output(goal):
@@ -127,7 +119,7 @@ def _accuracy(
         return None
     texts = filled_in_texts(reader)
     written = ", ".join(written_text(argument, texts) for argument in arguments)
-    return LeastError(tuple(found), beta, f"{row.word}({written})", span)
+    return claims.LeastError(tuple(found), beta, f"{row.word}({written})", span)
 
 
 def _outputs_and_goals(

@@ -12,22 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final, assert_never
 
 from dpcheck.diagnostics.kinds import WrongKind
-from dpcheck.model import program
+from dpcheck.model import expressions, program
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import Kind, kind_of
-from dpcheck.model.expressions import (
-    Apply,
-    ArrayVar,
-    Binder,
-    Const,
-    Expr,
-    If,
-    Let,
-    Logic,
-    Operator,
-    Var,
-    primed_name,
-)
 from dpcheck.model.program import Distribution, ExplicitChain, Mechanism, Node
 from dpcheck.model.values import ArrayValue, SetValue, Value
 from dpcheck.records import dataclass
@@ -82,7 +69,7 @@ def report_wrong_kinds(mechanism: Mechanism, scope: Scope) -> None:
         cell: Kinds(_items(given.domain, {})) for given in mechanism.inputs for cell in given.cells
     }
     checker = KindChecker(scope, _variable_kinds(mechanism, inputs))
-    neighbors = {primed_name(name): kinds for name, kinds in inputs.items()}
+    neighbors = {expressions.primed_name(name): kinds for name, kinds in inputs.items()}
     both = KindChecker(scope, {**inputs, **neighbors})
     for given in mechanism.inputs:
         if given.where is not None:
@@ -160,7 +147,7 @@ def _targets(node: Node) -> tuple[str, ...]:
             return ()
 
 
-def _items(domain: Expr, environment: Environment) -> frozenset[Kind]:
+def _items(domain: expressions.Expr, environment: Environment) -> frozenset[Kind]:
     """Return the kinds of the elements of a set."""
     return KindChecker(None, environment).kinds(domain).items
 
@@ -192,7 +179,7 @@ def shown(kinds: Iterable[Kind]) -> str:
     return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
-_NEEDS: Final[Mapping[Operator, frozenset[Kind]]] = {
+_NEEDS: Final[Mapping[expressions.Operator, frozenset[Kind]]] = {
     **dict.fromkeys(("+", "-", "neg", "abs", "<", "<=", ">", ">=", "clamp", "exp"), QUANTITY),
     **dict.fromkeys(("div", "floor", "ceil"), QUANTITY),
     **dict.fromkeys(("mod", "^", "ln", "range"), NUMBER),
@@ -202,7 +189,7 @@ _NEEDS: Final[Mapping[Operator, frozenset[Kind]]] = {
 }
 """What every operand of an operator must be; operators with unlike operands are in `_check`."""
 
-_YIELDS: Final[Mapping[Operator, frozenset[Kind]]] = {
+_YIELDS: Final[Mapping[expressions.Operator, frozenset[Kind]]] = {
     **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "in", "not"), BOOLEAN),
     **dict.fromkeys(("div", "mod", "^", "floor", "ceil", "count", "len", "hamming"), NUMBER),
     "exp": NUMBER,
@@ -246,7 +233,7 @@ class KindChecker:
             case program.Forget() | program.Stop() | program.Fail():
                 pass
 
-    def within(self, domain: Expr | None) -> None:
+    def within(self, domain: expressions.Expr | None) -> None:
         """Check the set a variable is declared in."""
         if domain is not None:
             self.needs(domain, SET)
@@ -263,7 +250,9 @@ class KindChecker:
             case _:
                 return NOTHING
 
-    def needs(self, expr: Expr, needed: frozenset[Kind], *others: Expr) -> Kinds:
+    def needs(
+        self, expr: expressions.Expr, needed: frozenset[Kind], *others: expressions.Expr
+    ) -> Kinds:
         """Return the kinds of an operand; report it if none of them fits.
 
         `others` are operands whose kinds explain what is needed.
@@ -280,30 +269,30 @@ class KindChecker:
             self.scope.report(mistake)
         return found
 
-    def kinds(self, expr: Expr) -> Kinds:
+    def kinds(self, expr: expressions.Expr) -> Kinds:
         """Return the kinds an expression may have, checking its parts."""
         match expr:
-            case Const(value=value):
+            case expressions.Const(value=value):
                 return of_value(value)
-            case Var(name=name):
+            case expressions.Var(name=name):
                 return self.environment.get(name, ANY)
-            case ArrayVar(cells=cells):
+            case expressions.ArrayVar(cells=cells):
                 items: frozenset[Kind] = frozenset()
                 for cell in cells:
                     items |= self.environment.get(cell, ANY).possible
                 return Kinds(frozenset({"array"}), items)
-            case Logic(args=args):
+            case expressions.Logic(args=args):
                 for arg in args:
                     self.needs(arg, BOOLEAN)
                 return Kinds(BOOLEAN)
-            case If(condition=condition, then=then, orelse=orelse):
+            case expressions.If(condition=condition, then=then, orelse=orelse):
                 self.needs(condition, BOOLEAN)
                 return self.kinds(then).either(self.kinds(orelse))
-            case Let(name=name, value=value, body=body):
+            case expressions.Let(name=name, value=value, body=body):
                 return self.inside(name, self.kinds(value)).kinds(body)
-            case Binder():
+            case expressions.Binder():
                 return self.binder(expr)
-            case Apply():
+            case expressions.Apply():
                 return self.operation(expr)
         assert_never(expr)
 
@@ -311,7 +300,7 @@ class KindChecker:
         """Return the checker with one more variable."""
         return KindChecker(self.scope, {**self.environment, name: kinds})
 
-    def binder(self, expr: Binder) -> Kinds:
+    def binder(self, expr: expressions.Binder) -> Kinds:
         """Return the kinds of a binder's result."""
         domain = self.needs(expr.domain, SET)
         inner = self.inside(expr.name, Kinds(domain.items))
@@ -336,7 +325,7 @@ class KindChecker:
                 return Kinds(domain.items)
         assert_never(expr.kind)
 
-    def operation(self, expr: Apply) -> Kinds:
+    def operation(self, expr: expressions.Apply) -> Kinds:
         """Return the kinds of an operation's result, its operands checked."""
         op, args = expr.op, expr.args
         needed = _NEEDS.get(op)
@@ -369,7 +358,7 @@ class KindChecker:
             case _:
                 return Kinds(_YIELDS.get(op, EVERY))
 
-    def unlike_operands(self, expr: Apply) -> list[Kinds]:
+    def unlike_operands(self, expr: expressions.Apply) -> list[Kinds]:
         """Check the operands of an operator that needs different kinds at its places."""
         args = expr.args
         match expr.op:
@@ -393,7 +382,7 @@ class KindChecker:
             case _:
                 return [self.kinds(arg) for arg in args]
 
-    def product_operands(self, left: Expr, right: Expr) -> list[Kinds]:
+    def product_operands(self, left: expressions.Expr, right: expressions.Expr) -> list[Kinds]:
         """Check `left * right`: two sets, or two numbers of which one may be a budget."""
         kinds = self.kinds(left), self.kinds(right)
         needed = QUANTITY | SET
@@ -404,7 +393,7 @@ class KindChecker:
         silent = KindChecker(self.scope, self.environment)
         return [silent.needs(left, QUANTITY | SET, right), silent.needs(right, needed, left)]
 
-    def collected(self, expr: Apply) -> list[Kinds]:
+    def collected(self, expr: expressions.Apply) -> list[Kinds]:
         """Check the operands of a function over one collection or over several values."""
         item = BOOLEAN if expr.op == "count" else QUANTITY
         if len(expr.args) > 1:

@@ -24,20 +24,10 @@ from dpcheck.diagnostics.runs import (
 )
 from dpcheck.diagnostics.structure import MissingPolicy, PolicyNotAllowed, PolicyWithoutValues
 from dpcheck.exact import ExpNumber, Rational
-from dpcheck.model import surface
+from dpcheck.model import program, surface
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, apply, described
 from dpcheck.model.expressions import Const, Expr, Var
-from dpcheck.model.program import (
-    Branches,
-    ChooseDistribution,
-    Distribution,
-    LetDistribution,
-    Parametric,
-    Policy,
-    Unbounded,
-    Weighted,
-)
 from dpcheck.model.values import DistributionName, Number, Value, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.expressions.expressions import (
@@ -52,7 +42,7 @@ from dpcheck.resolve.names.scopes import File, Held, Known, Scope
 from dpcheck.source import Span
 
 
-def distribution(tree: surface.Expression, scope: Scope) -> Distribution | None:
+def distribution(tree: surface.Expression, scope: Scope) -> program.Distribution | None:
     """Return the distribution a tree describes; None, with a mistake, if it describes none."""
     match tree:
         case surface.Branches():
@@ -76,7 +66,7 @@ def distribution(tree: surface.Expression, scope: Scope) -> Distribution | None:
     return None
 
 
-def _choice(tree: surface.Conditional, scope: Scope) -> Distribution | None:
+def _choice(tree: surface.Conditional, scope: Scope) -> program.Distribution | None:
     condition = expression(tree.condition, scope)
     if isinstance(condition, Const) and isinstance(condition.value, bool):
         return distribution(tree.then if condition.value else tree.otherwise, scope)
@@ -84,13 +74,13 @@ def _choice(tree: surface.Conditional, scope: Scope) -> Distribution | None:
     orelse = distribution(tree.otherwise, scope.uncertain())
     if then is None or orelse is None:
         return None
-    return ChooseDistribution(condition, then, orelse, tree.span)
+    return program.ChooseDistribution(condition, then, orelse, tree.span)
 
 
 # --- literals ------------------------------------------------------------------------------
 
 
-def _branches(tree: surface.Branches, scope: Scope) -> Distribution:
+def _branches(tree: surface.Branches, scope: Scope) -> program.Distribution:
     branches = tuple(
         (expression(branch.value, scope), expression(branch.weight, scope))
         for branch in tree.branches
@@ -101,7 +91,7 @@ def _branches(tree: surface.Branches, scope: Scope) -> Distribution:
         for weight in weights:
             _check_probability(weight, scope)
         _check_sum(tree, known, scope)
-    return Branches(branches, tree.normalized, tree.span)
+    return program.Branches(branches, tree.normalized, tree.span)
 
 
 def _check_sum(tree: surface.Branches, known: list[Number | None], scope: Scope) -> None:
@@ -117,14 +107,14 @@ def _check_sum(tree: surface.Branches, known: list[Number | None], scope: Scope)
         scope.report(WeightsDoNotSumToOne(tree.span, (), total, weights))
 
 
-def _weighted(tree: surface.WeightedBranches, scope: Scope) -> Distribution:
+def _weighted(tree: surface.WeightedBranches, scope: Scope) -> program.Distribution:
     domain = expression(tree.domain, scope)
     name = scope.names.fresh(tree.variable.name)
     held = Held(Var(name, tree.variable.span), "argument", tree.variable.span)
     inner = scope.uncertain().bound(tree.variable.name, held)
     where = None if tree.where is None else expression(tree.where, inner)
     value, weight = expression(tree.value, inner), expression(tree.weight, inner)
-    return Weighted(name, domain, where, value, weight, tree.normalized, tree.span)
+    return program.Weighted(name, domain, where, value, weight, tree.normalized, tree.span)
 
 
 # --- calls ---------------------------------------------------------------------------------
@@ -143,7 +133,7 @@ def _declared(name: str, scope: Scope) -> tuple[File, surface.DistributionFuncti
     return file, declaration
 
 
-def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
+def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
     """Return a `dist`, applied, or a built-in distribution without a policy."""
     name = tree.function.name
     declared = _declared(name, scope)
@@ -157,7 +147,7 @@ def _call(tree: surface.Call, scope: Scope) -> Distribution | None:
         return None
     if row is not None:
         args = _arguments(tree, row, scope)
-        return None if args is None else Parametric(name, args, None, tree.span)
+        return None if args is None else program.Parametric(name, args, None, tree.span)
     binding = scope.bindings.get(name)
     if not is_visible and isinstance(binding, Known) and binding.role == "parameter":
         if binding.value is not None:
@@ -185,7 +175,7 @@ def _callable_names(scope: Scope) -> list[str]:
 
 def _applied(
     tree: surface.Call, file: File, declaration: surface.DistributionFunction, scope: Scope
-) -> Distribution | None:
+) -> program.Distribution | None:
     """Return a `dist` applied; mistakes call it by the name it was declared with."""
     function = surface.Identifier(declaration.name.name, span=tree.function.span)
     tree = replace(tree, function=function)
@@ -201,7 +191,7 @@ def _applied(
         inner,
         lambda inside: distribution(declaration.body, inside),
         lambda name, value, body: (
-            None if body is None else LetDistribution(name, value, body, tree.span)
+            None if body is None else program.LetDistribution(name, value, body, tree.span)
         ),
     )
 
@@ -221,10 +211,10 @@ def _arguments(tree: surface.Call, row: BuiltIn, scope: Scope) -> tuple[Expr, ..
     return tuple(args)
 
 
-def _with_policy(tree: surface.WithPolicy, scope: Scope) -> Distribution | None:
+def _with_policy(tree: surface.WithPolicy, scope: Scope) -> program.Distribution | None:
     """Return a distribution of infinite support under the policy that makes it finite."""
     inner = tree.distribution
-    policy = Policy(
+    policy = program.Policy(
         tree.policy, expression(tree.low, scope), expression(tree.high, scope), tree.policy_span
     )
     row = DISTRIBUTIONS.get(inner.function.name) if isinstance(inner, surface.Call) else None
@@ -240,10 +230,10 @@ def _with_policy(tree: surface.WithPolicy, scope: Scope) -> Distribution | None:
         mistake = PolicyWithoutValues(tree.policy_span, row.word, policy.kind, row.policies)
         scope.report(mistake)
         return None
-    return Parametric(row.word, args, policy, tree.span)
+    return program.Parametric(row.word, args, policy, tree.span)
 
 
-def _unbounded(tree: surface.Unbounded, scope: Scope) -> Distribution | None:
+def _unbounded(tree: surface.Unbounded, scope: Scope) -> program.Distribution | None:
     """Return a distribution of infinite support as it is."""
     inner, word = tree.distribution, tree.policy_span.text
     row = DISTRIBUTIONS.get(inner.function.name) if isinstance(inner, surface.Call) else None
@@ -257,7 +247,7 @@ def _unbounded(tree: surface.Unbounded, scope: Scope) -> Distribution | None:
     if not row.may_be_unbounded:
         scope.report(PolicyWithoutValues(tree.policy_span, row.word, word, row.policies))
         return None
-    return Parametric(row.word, args, Unbounded(tree.policy_span), tree.span)
+    return program.Parametric(row.word, args, program.Unbounded(tree.policy_span), tree.span)
 
 
 # --- what is known before any run ----------------------------------------------------------
@@ -316,7 +306,7 @@ def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
         scope.report(BadParameter(expr.span, (), what, edit))
 
 
-def _check_bounds(policy: Policy, scope: Scope) -> None:
+def _check_bounds(policy: program.Policy, scope: Scope) -> None:
     """Report bounds without room between them; `folded` needs two different ones."""
     if not isinstance(policy.lo, Const) or not isinstance(policy.hi, Const) or not scope.certain:
         return
