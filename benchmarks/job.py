@@ -51,7 +51,8 @@ class Tool:
 def dpcheck_answers(path: Path) -> str:
     """Return what the command's own path, from the file to the verdicts, comes to."""
     from dpcheck.check.values.verdicts import Value
-    from dpcheck.pipeline import Options, check_paths
+    from dpcheck.pipeline.options import Options
+    from dpcheck.pipeline.run import check_paths
     from dpcheck.report import Answer
 
     answers = [e for e in check_paths([str(path)], Options()) if isinstance(e, Answer)]

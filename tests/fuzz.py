@@ -32,7 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcheck.limits import RunLimits
-from dpcheck.pipeline import Options, check_paths
+from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.run import check_paths
 from dpcheck.report import Collector, TextReport, closing_lines, writer
 from dpcheck.report.json_output import json_text
 

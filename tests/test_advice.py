@@ -8,7 +8,8 @@ import shutil
 import pytest
 
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.pipeline import Options, check_paths
+from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.run import check_paths
 from tests.advice import after_advice
 from tests.test_golden import CASES, GOLDEN
 

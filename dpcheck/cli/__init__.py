@@ -43,7 +43,7 @@ def _checked(paths: Sequence[str]) -> int:
     """Check files as `check` does without options; to import click takes 40 ms of some 290."""
     from dpcheck.cli.memory import available_memory
     from dpcheck.limits import run_limits
-    from dpcheck.pipeline import Options
+    from dpcheck.pipeline.options import Options
 
     limits = run_limits(max_memory=available_memory())
     return checked(paths, Options(limits=limits, cache=trusted_cache(paths, None)), Report())

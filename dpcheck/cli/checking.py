@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -16,7 +16,7 @@ from dpcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
-    from dpcheck.pipeline import Options
+    from dpcheck.pipeline.options import Options
     from dpcheck.report.answers import Event, Summary
     from dpcheck.report.formats.findings import Checkout
 
@@ -340,10 +340,34 @@ def _collected(events: Generator[Event, None, None], hear: Callable[[Event], Non
 def _events(
     paths: Sequence[str], options: Options, tell: Callable[[str], None] | None
 ) -> Generator[Event, None, None]:
-    """Return what is found in model files, as it is found; `tell` what takes long."""
+    """Yield what is found in model files, as it is found; `tell` what takes long.
+
+    What is known of all files takes no part of dpcheck that decides anything.
+    """
+    from dpcheck.pipeline.cache import known_run
+
+    known = known_run(paths, options)
+    if known is not None:
+        yield from _shortened(known, options)
+        return
     from dpcheck.cli.work import check_events
 
-    return check_events(paths, options, tell)
+    with closing(check_events(paths, options, tell)) as found:
+        yield from _shortened(found, options)
+
+
+def _shortened(events: Iterable[Event], options: Options) -> Iterator[Event]:
+    """Yield events with explanations in short after the first few."""
+    from dpcheck.report.answers import Answer
+
+    n_explained = 0
+    for event in events:
+        if isinstance(event, Answer) and event.explanation is not None:
+            n_explained += 1
+            if options.n_explained is not None and n_explained > options.n_explained:
+                yield replace(event, explanation=event.explanation.in_short)
+                continue
+        yield event
 
 
 def _ended(summary: Summary) -> int:

@@ -238,8 +238,8 @@ def check(
 
     `-` is standard input.
     """
-    from dpcheck.pipeline import Options
     from dpcheck.pipeline.files import STANDARD_INPUT
+    from dpcheck.pipeline.options import Options
 
     text = _standard_input() if STANDARD_INPUT in paths else None
     vacuity = strict_vacuity, allow_empty
@@ -494,7 +494,7 @@ def _overviews(
 ) -> tuple[list[Overview], int]:
     """Return what is found about targets, and the exit status; complain about what went wrong."""
     from dpcheck.cli.work import overviews
-    from dpcheck.pipeline import Options
+    from dpcheck.pipeline.options import Options
     from dpcheck.report import Collector, crash_lines, writer
     from dpcheck.report.overview import Overview
 

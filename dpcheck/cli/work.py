@@ -10,7 +10,8 @@ from dpcheck.check.values.verdicts import Phrase, Undecided
 from dpcheck.cli.workers import Stopped, Work, supervised
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import LimitReached, RunLimits
-from dpcheck.pipeline import Options, check_paths
+from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.run import check_paths
 from dpcheck.pipeline.stopped import after_crash, after_limit, run_stopped
 from dpcheck.records import replace
 from dpcheck.report import Answer, Crash, Event, Reading, Started, visible, work_text

@@ -12,7 +12,7 @@ from dpcheck.exact.comparison import (
 )
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
 from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, exp_float_bounds, float_bounds
-from dpcheck.exact.line import Line, ParamEnd, ParamInterval, line_of
+from dpcheck.exact.line import Line, line_of
 from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.exact.matrices import convolution, integer_product
 from dpcheck.exact.number import (
@@ -62,9 +62,7 @@ __all__ = [
     "Number",
     "Param",
     "ParamBudget",
-    "ParamEnd",
     "ParamError",
-    "ParamInterval",
     "ParamNumber",
     "Rational",
     "Region",

@@ -7,7 +7,6 @@ is a set of values of the parameter, with ends to be shown, and with the simples
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Context
 from functools import reduce
 
 from flint import arb, ctx, fmpq, fmpz_poly
@@ -26,50 +25,10 @@ from dpcheck.exact.roots import (
     where_sign,
 )
 from dpcheck.exact.text import decimal, exact_text
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.records import dataclass
 
 ONE = fmpq(1)
-SHORT = 6
-
-
-@dataclass(frozen=True, slots=True)
-class ParamEnd:
-    """An end of an interval of values.
-
-    `exact` is its text where it is rational (or the logarithm of a rational number), else None, and
-    `equation` is what is 0 there. `decimal` is correctly rounded; `is_open`: the end is left out.
-    """
-
-    exact: str | None
-    equation: str | None
-    decimal: str
-    is_open: bool
-
-    @property
-    def text(self) -> str:
-        """The end in short."""
-        if self.exact is not None:
-            return self.exact
-        return str(Context(prec=SHORT).create_decimal(self.decimal).normalize())
-
-
-@dataclass(frozen=True, slots=True)
-class ParamInterval:
-    """An interval of values of a parameter; both ends are one if it is a single value."""
-
-    low: ParamEnd
-    high: ParamEnd
-
-    @property
-    def text(self) -> str:
-        """The interval in short: `(0, 1/2]`, `{1/2}`.
-
-        Irrational ends are rounded to six digits.
-        """
-        if self.low.text == self.high.text and not self.low.is_open:
-            return f"{{{self.low.text}}}"
-        first = "(" if self.low.is_open else "["
-        return f"{first}{self.low.text}, {self.high.text}{')' if self.high.is_open else ']'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, ShownEvent, Sides
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +251,21 @@ class Explanation:
     others: Others | None = None
     omitted: tuple[Omission, ...] = ()
     faulty: tuple[Omission, ...] = ()
+
+    @property
+    def in_short(self) -> Explanation:
+        """What stays where many claims are violated: neighbors, event, numbers, what is tight."""
+        return replace(
+            self,
+            rule=None if self.event else self.rule,
+            by_output=(),
+            by_input=(),
+            run=None,
+            runs=(),
+            inner=None,
+            attacker=None,
+            others=None,
+        )
 
     @property
     def is_empty(self) -> bool:

@@ -35,6 +35,8 @@ TABLE_SUFFIXES = (".json", ".csv")
 MAX_BYTES = 32 * 2**20
 """A file of more bytes is not read: the longest model anybody wrote has a thousandth of them."""
 
+ORDER_MARK = b"\xef\xbb\xbf"
+
 STANDARD_INPUT = "-"
 """The argument that stands for the text of standard input, where a command reads it."""
 
@@ -162,6 +164,12 @@ def read_source(shown: str, real: Path) -> SourceText | Mistake:
 
     A byte order mark at the beginning is not part of the text.
     """
+    content = read_content(shown, real)
+    return content if isinstance(content, Mistake) else decoded(shown, content)
+
+
+def read_content(shown: str, real: Path) -> bytes | Mistake:
+    """Return what stands in a file, or why it is not read."""
     try:
         found = real.stat()
         is_made_up = any(real.is_relative_to(place) for place in _OF_THE_KERNEL)
@@ -171,17 +179,16 @@ def read_source(shown: str, real: Path) -> SourceText | Mistake:
         if found.st_size > MAX_BYTES:
             reason = f"it has {found.st_size:,} bytes; a model has at most {MAX_BYTES:,}"
             return CannotRead(None, shown, reason)
-        content = real.read_bytes()
+        return real.read_bytes()
     except (OSError, ValueError, RuntimeError) as error:
         return CannotRead(None, shown, os_reason(error))
-    return decoded(shown, content)
 
 
 def decoded(shown: str, content: bytes) -> SourceText | Mistake:
     """Return the content of a file as text, or the mistake that keeps it from being text."""
     if len(content) > MAX_BYTES:
         return CannotRead(None, shown, f"it has more than {MAX_BYTES:,} bytes")
-    text = content.removeprefix(b"\xef\xbb\xbf")
+    text = content.removeprefix(ORDER_MARK)
     try:
         source = SourceText(shown, text.decode("utf-8"))
     except UnicodeDecodeError as error:

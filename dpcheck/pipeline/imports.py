@@ -31,7 +31,7 @@ from dpcheck.pipeline.files import (
     read_source,
     similar_path,
 )
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass, field, replace
 from dpcheck.source import SourceText
 
 STANDARD = Path(__file__).resolve().parent.parent / "std"
@@ -44,13 +44,15 @@ Import = surface.ImportFile | surface.ImportStandard
 class ParsedFile:
     """A file as parsed; without a model if it could not be read at all.
 
-    `lost_words` are the words of items with syntax errors, any of which they may introduce.
+    `lost_words` are the words of items with syntax errors, any of which they may introduce. `text`
+    is that of the file: where it is a table, not the model made of it.
     """
 
     path: ModelPath
     model: surface.SurfaceModel | None
     mistakes: tuple[Mistake, ...]
     lost_words: frozenset[str] = frozenset()
+    text: str = ""
 
     @property
     def is_sound(self) -> bool:
@@ -69,13 +71,28 @@ class ParsedFile:
 class Closure:
     """A file, the models it imports (directly or not, dependencies first), and all mistakes.
 
-    `paths` are where the file and what it imports were read.
+    `files` are all that were read; `links` are the paths that imports name, before links are
+    followed, with where they lead.
     """
 
     file: ParsedFile
     imported: tuple[surface.SurfaceModel, ...]
     mistakes: tuple[Mistake, ...]
-    paths: tuple[ModelPath, ...]
+    files: tuple[ParsedFile, ...]
+    links: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def paths(self) -> tuple[ModelPath, ...]:
+        """Where the file and what it imports were read."""
+        return tuple(file.path for file in self.files)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The names that `-D` may give another value."""
+        models = [*self.imported, self.file.model]
+        items = [item for model in models if model is not None for item in model.items]
+        named = [item.name.name for item in items if isinstance(item, surface.Constant)]
+        return tuple(dict.fromkeys(named))
 
     @property
     def is_sound(self) -> bool:
@@ -137,20 +154,22 @@ class Library:
         walk = _Walk(self)
         file = walk.visit(path)
         imported = tuple(model for model in walk.models if model is not file.model)
-        return Closure(file, imported, tuple(walk.mistakes), tuple(walk.paths))
+        links = tuple(walk.links.items())
+        return Closure(file, imported, tuple(walk.mistakes), tuple(walk.files), links)
 
 
 def _parse(path: ModelPath) -> ParsedFile:
     source = read_source(path.shown, path.real)
     if isinstance(source, Mistake):
         return ParsedFile(path, None, (source,))
+    text = source.text
     if path.real.suffix in TABLE_SUFFIXES:
         from dpcheck.pipeline.tables import table_model
 
         source = table_model(source)
         if isinstance(source, Mistake):
             return ParsedFile(path, None, (source,))
-    return _parsed(path, source)
+    return replace(_parsed(path, source), text=text)
 
 
 def _parsed(path: ModelPath, source: SourceText) -> ParsedFile:
@@ -184,7 +203,8 @@ class _Walk:
     library: Library
     models: list[surface.SurfaceModel] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
-    paths: list[ModelPath] = field(default_factory=list)
+    files: list[ParsedFile] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
     trail: dict[Path, _Step] = field(default_factory=dict)
     done: dict[Path, bool] = field(default_factory=dict)
 
@@ -204,7 +224,7 @@ class _Walk:
         """Go on with a file, whose imports come first."""
         file = self.library.parsed(path)
         self.mistakes.extend(file.mistakes)
-        self.paths.append(path)
+        self.files.append(file)
         step = _Step(path, file, item, iter(file.imports), file.is_sound)
         self.trail[path.real] = step
         return step
@@ -221,6 +241,8 @@ class _Walk:
     def _follow(self, importer: _Step, item: Import) -> None:
         """Go to the file that an import names, if it may and nobody was there."""
         path = self.library.place_of(importer.path, item)
+        if isinstance(path, ModelPath) and isinstance(item, surface.ImportFile):
+            self.links[str(importer.path.real.parent / item.path)] = str(path.real)
         if isinstance(path, Mistake):
             self.mistakes.append(path)
             importer.is_sound = False

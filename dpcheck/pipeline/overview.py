@@ -10,11 +10,11 @@ from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.files import model_paths
 from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.portraits import stated_budgets
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.pipeline.run import (
     Definitions,
-    Options,
     read_definitions,
     resolved,
     resolved_questions,

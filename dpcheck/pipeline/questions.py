@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check import ClaimRejected, decide, decide_arranged, nothing_asked
+from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.measures import EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated

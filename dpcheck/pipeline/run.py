@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import compress, islice
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeGuard
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -17,12 +16,13 @@ from dpcheck.diagnostics.files import (
 )
 from dpcheck.diagnostics.limits import RunStopped
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.limits import Limit, RunLimits
+from dpcheck.limits import Limit
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.evidence.witnesses import Heading, headings
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
+from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.questions import (
     Explorations,
     answered,
@@ -30,59 +30,12 @@ from dpcheck.pipeline.questions import (
     is_selected,
     seconds_left,
 )
-from dpcheck.records import dataclass
 from dpcheck.report import Answer, Crash, Decided, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
 
-if TYPE_CHECKING:
-    from dpcheck.explain import Detail
-
-EXPLAINED_IN_FULL = 5
-"""So many violated claims are explained in full for people: whoever reads more runs a selection."""
-
 Definitions = Mapping[str, surface.Expression]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to check: `definitions` are texts `NAME=VALUE`; `limits` are those of the run.
-
-    With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
-    `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
-    Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
-    With `has_portraits`, every target is told with its pictures; with `has_witnesses`, answers come
-    with evidence, with `has_opinions` with what the reference interpreter says; with `measures`,
-    every target with what it costs, the quantities among it that are named for a file, by where it
-    really is, and a target. `cache` is the directory of results.
-    """
-
-    definitions: tuple[str, ...] = ()
-    select: str | None = None
-    limits: RunLimits = RunLimits()
-    strict_vacuity: bool = False
-    allow_empty: bool = False
-    standard_input: bytes | None = None
-    explain: Detail = "full"
-    n_explained: int | None = EXPLAINED_IN_FULL
-    has_portraits: bool = False
-    has_witnesses: bool = False
-    has_opinions: bool = False
-    measures: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
-    cache: Path | None = None
-
-    def shaping(self, path: ModelPath, n_explained: int) -> str:
-        """Return the options that the results of a file depend on, after so many explanations."""
-        measures = None if self.measures is None else self.measures.get(str(path.real), {})
-        late = None if self.n_explained is None else max(0, self.n_explained - n_explained)
-        chosen = self.definitions, self.select, self.strict_vacuity
-        return repr((*chosen, self.explain, late, self.has_portraits, measures))
-
-    def detail(self, n_explained: int) -> Detail:
-        """Return in which detail to explain a claim after so many others."""
-        is_late = self.n_explained is not None and n_explained >= self.n_explained
-        return "short" if self.explain == "full" and is_late else self.explain
 
 
 def check_paths(
@@ -111,18 +64,15 @@ def check_paths(
     if any(mistake.severity == "error" for mistake in mistakes):
         return
     read = [event for event in after if isinstance(event, FileRead) and event.file in done]
-    n_explained = sum(isinstance(e, Answer) and e.explanation is not None for e in after)
     for path in paths:
         if path.shown in done:
             continue
         if seconds_left(options.limits.deadline) < 0:
             yield _not_read([path.shown for path in paths if path.shown not in done], options)
             return
-        begun = _n_started(after), n_explained
-        for event in _known_events(path, library, definitions, options, *begun):
+        for event in _known_events(path, library, definitions, options, after):
             if isinstance(event, FileRead):
                 read.append(event)
-            n_explained += isinstance(event, Answer) and event.explanation is not None
             is_sound &= not _is_error(event)
             yield event
         done.add(path.shown)
@@ -149,12 +99,10 @@ def _first_target(closure: Closure) -> str | None:
     return None
 
 
-def _n_started(events: Sequence[Event]) -> int:
-    """Return how many claims were begun of the file that was not done."""
-    n_started = 0
-    for event in events:
-        n_started = 0 if isinstance(event, FileDone) else n_started + isinstance(event, Started)
-    return n_started
+def _of_open_file(events: Sequence[Event]) -> Sequence[Event]:
+    """Return what was told of the file that was not done."""
+    done = [k for k, event in enumerate(events) if isinstance(event, FileDone)]
+    return events[done[-1] + 1 :] if done else events
 
 
 def _not_read(files: Sequence[str], options: Options) -> RunStopped:
@@ -167,30 +115,29 @@ def _known_events(
     library: Library,
     definitions: Definitions,
     options: Options,
-    n_answered: int,
-    n_explained: int,
+    after: Sequence[Event],
 ) -> Iterator[Event]:
     """Yield what is found in one file, or was found in it by an earlier run."""
-    begun = n_answered, n_explained
+    told = _of_open_file(after)
     is_kept = options.cache is not None and path.shown != input_path().shown
     is_kept = is_kept and not options.has_witnesses and not options.has_opinions
-    if not is_kept or n_answered or options.cache is None:
-        yield from _file_events(path, library, definitions, options, *begun)
+    if not is_kept or told or options.cache is None:
+        yield from _file_events(path, library, definitions, options, told)
         return
-    from dpcheck.pipeline.cache import Cache
+    from dpcheck.pipeline.cache import Cache, is_final
 
-    cache = Cache(options.cache, options.shaping(path, n_explained))
-    known = cache.events(path)
+    cache = Cache(options.cache, options)
+    known = cache.entry(path)
     if known is not None:
-        yield from known
+        yield from known.events
         return
     found: list[Event] = []
-    for event in _file_events(path, library, definitions, options, *begun):
+    for event in _file_events(path, library, definitions, options, ()):
         if not isinstance(event, Decided):
             found.append(event)
         yield event
-    with suppress(Exception):  # a file that cannot be read was told before
-        cache.keep(path, library.closure(path).paths, found)
+    if is_final(found):
+        cache.keep(path, library.closure(path), found)
 
 
 def _file_events(
@@ -198,10 +145,9 @@ def _file_events(
     library: Library,
     definitions: Definitions,
     options: Options,
-    n_answered: int,
-    n_explained: int,
+    told: Sequence[Event],
 ) -> Iterator[Event]:
-    """Yield what is found in one file, whose first claims may have been answered before."""
+    """Yield what is found in one file, of which some may have been told before."""
     yield Reading(path.shown)
     checks, found = _checks_of(path, library, definitions)
     yield from found
@@ -218,11 +164,13 @@ def _file_events(
 
         opinions = SecondOpinions(path, options.definitions, options.limits)
     explorations = Explorations()
+    n_started = sum(isinstance(event, Started) for event in told)
+    n_explained = Counter(event.target for event in told if _is_explained(event))
     questions = zip(selected, asked, compress(witnesses, is_chosen), strict=True)
-    for check, shown, heading in islice(questions, n_answered, None):
-        detail = options.detail(n_explained)
+    for check, shown, heading in islice(questions, n_started, None):
+        detail = options.detail(n_explained[shown.target])
         for event in answered(check, shown, explorations, options.limits, detail, heading):
-            n_explained += isinstance(event, Answer) and event.explanation is not None
+            n_explained[shown.target] += _is_explained(event)
             if opinions is not None and isinstance(event, Answer):
                 yield Decided(event)
                 yield from opinions.beside(event)
@@ -242,6 +190,10 @@ def _file_events(
 
         yield from portraits(selected, explorations, options.limits)
     yield FileDone(path.shown)
+
+
+def _is_explained(event: Event) -> TypeGuard[Answer]:
+    return isinstance(event, Answer) and event.explanation is not None
 
 
 def _checks_of(
@@ -311,12 +263,7 @@ def undeclared(definitions: Definitions, closures: Sequence[Closure]) -> tuple[M
     """Return a mistake for every name that no file, given or imported, declares as a constant."""
     from difflib import get_close_matches
 
-    declared: dict[str, None] = {}
-    for closure in closures:
-        models = [*closure.imported, closure.file.model]
-        items = [item for model in models if model is not None for item in model.items]
-        constants = [item for item in items if isinstance(item, surface.Constant)]
-        declared.update(dict.fromkeys(item.name.name for item in constants))
+    declared = [name for closure in closures for name in closure.constants]
     mistakes = []
     by_letters = {name.lower(): name for name in declared}
     for name in definitions:

@@ -24,7 +24,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.exact import ParamEnd
+from dpcheck.intervals import ParamEnd
 from dpcheck.records import fields
 from dpcheck.report.answers import OPTIONS, Answer, Change, Summary
 from dpcheck.report.explained.json_object import explanation_object

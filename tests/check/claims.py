@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.check import Holds, Value, Violated, decide
+from dpcheck.check.decide import decide
+from dpcheck.check.values.verdicts import Holds, Value, Violated
 from dpcheck.exact import Budget, Rational, rational
 from dpcheck.limits import Limits
 from dpcheck.logic import claims as c

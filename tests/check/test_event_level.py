@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.check import Holds, Undecided, Violated
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixes
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import sequence_table
@@ -18,6 +17,7 @@ from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
 from dpcheck.check.quantities.privacy import tight_epsilon
 from dpcheck.check.values.exp_factor import ExpFactor
+from dpcheck.check.values.verdicts import Holds, Undecided, Violated
 from dpcheck.exact import Budget, Rational, divide, excess, exponential, multiply, subtract
 from dpcheck.limits import Limits
 from tests.check.building import (

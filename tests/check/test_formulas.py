@@ -9,7 +9,8 @@ import pytest
 
 from dpcheck import solve
 from dpcheck.chain.chain import Chain, NeighborRelation
-from dpcheck.check import ClaimRejected, Undecided, Violated, decide
+from dpcheck.check.decide import ClaimRejected, decide
+from dpcheck.check.values.verdicts import Undecided, Violated
 from dpcheck.exact import Budget
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims as c

@@ -13,7 +13,8 @@ from dpcheck.check.values.verdicts import Coverage, Holds, Outcome
 from dpcheck.cli import run
 from dpcheck.cli.checking import trusted_cache
 from dpcheck.pipeline.cache import _decoded, _encoded
-from dpcheck.pipeline.run import Options, check_paths
+from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.run import check_paths
 from dpcheck.report import Answer
 
 PART = """\
@@ -52,7 +53,7 @@ def test_a_second_run_says_the_same_and_takes_nothing_but_reading(
     cache = tmp_path / "cache"
     first = verdicts(cache, capsys)
     assert first[0] == ["holds", "violated", "value"]
-    monkeypatch.setattr("dpcheck.pipeline.run._file_events", None)
+    monkeypatch.setattr("dpcheck.cli.work.check_events", None)
     assert verdicts(cache, capsys) == first
 
 
@@ -85,6 +86,77 @@ def test_options_that_shape_results_are_seen(models, tmp_path, capsys):
     assert verdicts(cache, capsys, "-D", "p = 2/3")[0] == ["holds", "holds", "value"]
     assert len(verdicts(cache, capsys, "--select", "dp*")[0]) == 2
     assert "explanation" not in verdicts(cache, capsys, "--explain", "none")[1]["results"][1]
+
+
+def test_an_import_that_leads_elsewhere_now_is_seen(models, tmp_path, capsys):
+    (models / "part.dpm").rename(models / "three.dpm")
+    (models / "two.dpm").write_text(PART.replace("3/4", "2/3"), "utf-8")
+    (models / "part.dpm").symlink_to("three.dpm")
+    cache = tmp_path / "cache"
+    assert verdicts(cache, capsys)[0] == ["holds", "violated", "value"]
+    (models / "part.dpm").unlink()
+    (models / "part.dpm").symlink_to("two.dpm")
+    assert verdicts(cache, capsys)[0] == ["holds", "holds", "value"]
+
+
+def test_a_file_that_changes_while_it_is_checked_is_read_again(models, tmp_path, capsys):
+    options = Options(cache=tmp_path / "cache")
+    for event in check_paths(["main.dpm"], options):
+        if isinstance(event, Answer):
+            (models / "part.dpm").write_text(PART.replace("3/4", "1/2"), "utf-8")
+    assert verdicts(tmp_path / "cache", capsys)[0] == ["holds", "holds", "value"]
+
+
+def test_a_table_that_is_imported_is_seen(models, tmp_path, capsys):
+    (models / "t.csv").write_text("row,a,Y,3/4\nrow,a,N,1/4\nrow,b,Y,1/4\nrow,b,N,3/4\npair,a,b\n")
+    (models / "main.dpm").write_text('import "t.csv"\ncheck t: dp(ln 2)\n', "utf-8")
+    cache = tmp_path / "cache"
+    assert verdicts(cache, capsys)[0] == ["violated"]
+    text = (models / "t.csv").read_text("utf-8")
+    (models / "t.csv").write_text(text.replace("3/4", "2/3").replace("1/4", "1/3"), "utf-8")
+    assert verdicts(cache, capsys)[0] == ["holds"]
+
+
+def test_constants_of_the_call_are_looked_for_without_reading_models(models, tmp_path, capsys):
+    cache = tmp_path / "cache"
+    verdicts(cache, capsys)
+    assert run(["check", "main.dpm", "--cache-dir", str(cache), "-D", "q=1/2"]) == 2
+    assert "DP007" in capsys.readouterr().err
+
+
+PARAM = """\
+param p in (1/2, 1)
+mechanism survey {
+  input x in {yes, no}
+  adjacent all
+  y ~ bernoulli(if x = yes then p else 1 - p)
+  output y
+}
+check survey: dp(ln 2)
+compute survey: epsilon
+"""
+
+
+def test_claims_for_all_values_are_kept(models, tmp_path, capsys):
+    (models / "main.dpm").write_text(PARAM, "utf-8")
+    cache = tmp_path / "cache"
+    first = verdicts(cache, capsys)
+    assert first[0] == ["violated", "value"]
+    assert len(list(cache.glob("results/*/*.json"))) == 1
+    assert verdicts(cache, capsys) == first
+
+
+def test_what_is_known_does_not_depend_on_the_files_before_it(models, tmp_path, capsys):
+    """Only the first few violated claims of a run are shown in full, known or not."""
+    wrong = "check survey: dp(ln 2)\n"
+    (models / "part.dpm").write_text(f"{PART}{wrong * 3}", "utf-8")
+    (models / "main.dpm").write_text(f"{PART}{wrong * 4}", "utf-8")
+    printed = []
+    for files in (["main.dpm"], ["part.dpm", "main.dpm"], ["part.dpm", "main.dpm"]):
+        run(["check", *files, "--cache-dir", str(tmp_path / "cache")])
+        printed.append(capsys.readouterr().out.rsplit("(", 1)[0])
+    assert printed[1] == printed[2]
+    assert printed[1].count("attacker") == 5
 
 
 def test_what_a_limit_left_undecided_is_not_kept(models, tmp_path, capsys):

@@ -376,13 +376,14 @@ def test_a_terminal_gets_color_unless_the_user_says_no(folder, no_color):
 
 
 def test_a_bug_ends_with_70_and_loses_no_result(folder, monkeypatch, capsys):
-    from dpcheck import cli, pipeline
+    from dpcheck import cli
+    from dpcheck.pipeline import questions
 
     def broken(*arguments, **options):
         raise AssertionError("an invariant is broken")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(pipeline.questions, "decide", broken)
+    monkeypatch.setattr(questions, "decide", broken)
     status = cli.run(["check", "good.dpm", "broken.dpm"])
     _, err = capsys.readouterr()
     assert status == 70
@@ -395,11 +396,12 @@ def test_a_bug_ends_with_70_and_loses_no_result(folder, monkeypatch, capsys):
 def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
     folder, monkeypatch, capsys, way
 ):
-    from dpcheck import cli, pipeline
+    from dpcheck import cli
     from dpcheck.cli import checking
     from dpcheck.cli.checking import trusted_cache
     from dpcheck.cli.memory import available_memory
     from dpcheck.limits import run_limits
+    from dpcheck.pipeline.options import Options
 
     seen = []
 
@@ -412,7 +414,7 @@ def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
     assert cli.run(["check", *way]) == 0
     defaults = run_limits(max_memory=available_memory())
     kept = trusted_cache(["good.dpm"], None)
-    assert seen == [(["good.dpm"], pipeline.Options(limits=defaults, cache=kept))]
+    assert seen == [(["good.dpm"], Options(limits=defaults, cache=kept))]
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["check", "--", "-a.dpm"]])

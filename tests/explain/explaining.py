@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from dpcheck.pipeline import Options, check_paths
+from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.run import check_paths
 from dpcheck.report import Answer, Crash
 
 

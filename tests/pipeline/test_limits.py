@@ -12,7 +12,9 @@ import pytest
 import dpcheck
 from dpcheck.chain.chain import Chain
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits
-from dpcheck.pipeline import Options, check_paths, questions
+from dpcheck.pipeline import questions
+from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.run import check_paths
 from dpcheck.report import Answer
 
 MODEL = """mechanism m {

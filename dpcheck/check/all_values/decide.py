@@ -48,8 +48,6 @@ from dpcheck.exact import (
     Budget,
     Line,
     Number,
-    ParamEnd,
-    ParamInterval,
     ParamNumber,
     Region,
     Root,
@@ -63,6 +61,7 @@ from dpcheck.exact import (
     param_text,
     subtract,
 )
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limits, too_large
 from dpcheck.logic.claims import (
     At,

@@ -12,15 +12,14 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Literal, assert_never
 
-from flint import fmpz
-
-from dpcheck.exact import Budget, ParamInterval, Rational, exact_text
+from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
     import sympy
 
+    from dpcheck.exact import Budget, Rational
     from dpcheck.privacy.enclosed import Measure
 
 
@@ -66,6 +65,8 @@ class Amount:
         """Return whether this is the same amount, or the same number as one of another kind."""
         if isinstance(other, Amount):
             return self._fields() == other._fields()
+        from dpcheck.exact import Budget
+
         if not isinstance(other, Budget | Fraction | int | float | str):
             return NotImplemented
         try:
@@ -125,6 +126,7 @@ class Amount:
         log(3)/2 + exp(-1/2)
         """
         import sympy
+        from flint import fmpz
 
         if self.exact.startswith("in ["):
             raise ValueError(f"no exact form is known: the number lies {self.exact}")
@@ -145,6 +147,8 @@ def as_amount(value: Amount | Budget | Fraction | float | str) -> Amount:
     """Return a number, a budget or the text of one as an amount; its decimal is left out."""
     if isinstance(value, Amount):
         return value
+    from dpcheck.exact import Budget, exact_text
+
     if isinstance(value, Budget):
         return Amount(exact_text(value), "")
     if isinstance(value, float):
