@@ -28,6 +28,7 @@ from dpcheck.exact.polynomial import (
     aligned,
     as_polynomial,
     as_whole,
+    is_term,
     precisions,
 )
 from dpcheck.records import dataclass
@@ -77,7 +78,7 @@ class ExpNumber:
 
     def monomial(self) -> tuple[int | fmpq, fmpq] | None:
         """Return (c, s) when the number is c·e^s with rational c and s, else None."""
-        if _is_term(self.numerator) and _is_term(self.denominator):
+        if is_term(self.numerator) and is_term(self.denominator):
             above, below = self.numerator.degree(), self.denominator.degree()
             factor = fmpq(self.numerator[above], self.denominator[below])
             return _normal(factor), self.unit * (above - below)
@@ -137,12 +138,6 @@ class ExpNumber:
 
 
 Number = int | Rational | ExpNumber
-
-
-def _is_term(polynomial: fmpz_poly) -> bool:
-    """Return whether a non-zero polynomial is c·t^k."""
-    degree = polynomial.degree()
-    return degree == 0 or not polynomial.truncate(degree)
 
 
 def _normal(value: fmpq) -> int | fmpq:

@@ -119,7 +119,7 @@ class ExpPolynomial:
     def __pow__(self, exponent: int) -> ExpPolynomial:
         """Return a power with an exponent >= 0."""
         degree = self.coefficients.degree()
-        if not any(self.coefficients[i] for i in range(degree)):  # one term, or 0
+        if degree >= 0 and is_term(self.coefficients):
             term = self.coefficients[degree] ** exponent
             return ExpPolynomial(fmpz_poly([0] * (degree * exponent) + [term]), self.unit)
         return ExpPolynomial(self.coefficients**exponent, self.unit)
@@ -177,9 +177,11 @@ class ExpPolynomial:
         return ExpPolynomial(coefficients, self.unit * step)
 
     def sign(self) -> int:
-        """Return -1, 0 or 1, decided: zero by coefficients, else by enclosures that shrink."""
+        """Return -1, 0 or 1, decided: a term's is its coefficient's, else enclosures shrink."""
         if not self.coefficients:
             return 0
+        if is_term(self.coefficients):
+            return 1 if self.coefficients[self.coefficients.degree()] > 0 else -1
         for bits in precisions():
             ball = self.ball(bits)
             if ball > 0:
@@ -202,6 +204,12 @@ Whole = int | ExpPolynomial
 
 _INTEGERS = (int, fmpz, Integral)
 _ONE = fmpq(1)
+
+
+def is_term(polynomial: fmpz_poly) -> bool:
+    """Return whether a non-zero polynomial is c·t^k."""
+    degree = polynomial.degree()
+    return degree == 0 or not polynomial.truncate(degree)
 
 
 def _plain(value: object) -> int | fmpz:

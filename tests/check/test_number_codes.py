@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from dpcheck.chain.weights.denominators import multiplied, weight_array
+from dpcheck.chain.weights.denominators import multiplied, summed, weight_array
 from dpcheck.check.evidence.number_codes import number_codes
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import SequenceTable
@@ -109,3 +109,24 @@ def test_a_number_whose_digits_cancel_has_no_float():
     found = number_codes(table, [1], np.zeros(1, np.int64))
     assert math.isnan(found.chances[found.codes[0]])
     assert found.chances[found.codes[1]] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_segments_of_equal_numbers_share_one_sum(seed):
+    drawn = Random(seed)
+    numbers = [T, T**3, 2 * T + 1, HUGE, 0]
+    lengths = [drawn.choice([1, 2, 3, 300]) for _ in range(40)]
+    drawn_numbers = [drawn.choice(numbers) for _ in range(sum(lengths))]
+    # Equal numbers are not one object.
+    weights = weight_array([n + T - T if drawn.random() < 0.5 else n for n in drawn_numbers])
+    starts = np.cumsum([0, *lengths[:-1]])
+    found = summed(weights, starts, None)
+    expected = np.add.reduceat(weights, starts)
+    assert all(one == other for one, other in zip(found, expected, strict=True))
+    chosen = [k for k, length in enumerate(lengths) if length == 2]
+    segments = {tuple(sorted(map(hash, weights[starts[k] : starts[k] + 2]))) for k in chosen}
+    assert len({id(found[k]) for k in chosen}) == len(segments)
+    left, right = weights[:60], weights[60:120]
+    products = multiplied(left, right, None)
+    assert all(p == a * b for p, a, b in zip(products, left, right, strict=True))
+    assert len({id(p) for p in products}) <= len(numbers) ** 2

@@ -109,3 +109,20 @@ def test_what_is_drawn_adds_up_where_outputs_do_not_tell_it_apart(seed):
         expected[max(y + 2 * z, least)] += ys[y] * zs[z]
     assert distribution_of(f"max(y + 2 * z, {least})", draws) == expected
     assert sum(ys.values()) == sum(zs.values()) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_weights_with_powers_of_e_count_in_proportion(seed):
+    drawn = random.Random(seed)
+    names, factors = "abcd", ["1", "2/3", "0", "5"]
+    powers = ["1", "exp(-1/2)", "exp(1/3)", "exp(-7/6)", "exp(2)"]
+    weights = [f"{drawn.choice(factors)} * {drawn.choice(powers)}" for _ in names[1:]]
+    weights.append(drawn.choice(powers) + (" + 1" if seed % 2 else ""))
+    branches = ", ".join(f"{n}: {w}" for n, w in zip(names, weights, strict=True))
+    text = (
+        f"mechanism m {{ input x in 0..1 adjacent all y ~ {{{branches}}} normalized output y }}\n"
+    )
+    total = " + ".join(weights)
+    for name, weight in zip(names, weights, strict=True):
+        text += f"check m at x = 0 : P=? [ X {name} ] = ({weight}) / ({total})\n"
+    assert [result["verdict"] for result in check_text(text)["results"]] == ["holds"] * 4

@@ -15,8 +15,8 @@ import numpy as np
 
 from dpcheck.chain.arrays import are_first, differences, marked, ranked
 from dpcheck.chain.chain import IntArray, WeightArray
-from dpcheck.chain.sets import distinct
-from dpcheck.exact import Whole, exact_quotient, whole_lcm
+from dpcheck.chain.sets import distinct, distinct_rows
+from dpcheck.exact import ExpPolynomial, Whole, exact_quotient, whole_lcm
 
 INT64_LIMIT = 2**62
 MAX_BITS = 62
@@ -272,20 +272,42 @@ def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> Weig
 def _shared_products(left: WeightArray, right: WeightArray) -> WeightArray:
     """Return the elementwise products [n] of elements of ℤ[e^r], one object for equal factors.
 
-    Weights come from few distributions, so the same two objects meet again and again, and a
-    product takes fifty times as long as finding it again.
+    Weights come from few distributions, so the same two numbers meet again and again, and a product
+    takes fifty times as long as finding it again.
     """
-    first, second = (np.fromiter(map(id, side), np.int64, len(side)) for side in (left, right))
-    order = np.lexsort((second, first))
-    is_new = np.ones(len(order), np.bool_)
-    a, b = first[order], second[order]
-    is_new[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
-    chosen = order[is_new]
-    group = np.empty(len(order), np.int64)
-    group[order] = np.cumsum(is_new) - 1
-    products: WeightArray = left[chosen] * right[chosen]
-    found: WeightArray = products[group]
+    (first, left_values), (second, right_values) = interned(left), interned(right)
+    kinds, which = np.unique(first * len(right_values) + second, return_inverse=True)
+    pairs = [divmod(kind, len(right_values)) for kind in kinds.tolist()]
+    products = np.empty(len(pairs), np.object_)
+    products[:] = [left_values[i] * right_values[j] for i, j in pairs]
+    found: WeightArray = products[which]
     return found
+
+
+_POINT = 1_000_003
+"""Polynomials with different values here differ; those with one value are compared."""
+
+
+def interned(weights: WeightArray) -> tuple[IntArray, list[Whole]]:
+    """Return codes [n] of elements of ℤ[e^r], and the element of each code.
+
+    Equal codes are equal elements. (Not the other way: one over two units has two.)
+    """
+    addresses = np.fromiter(map(id, weights), np.int64, len(weights))
+    _, first, which = np.unique(addresses, return_index=True, return_inverse=True)
+    values: list[Whole] = []
+    alike: dict[object, list[int]] = {}
+    codes = np.empty(len(first), np.int64)
+    for k, value in enumerate(weights[first].tolist()):
+        at_point = int(value.coefficients(_POINT)) if isinstance(value, ExpPolynomial) else value
+        known = alike.setdefault(at_point, [])
+        code = next((c for c in known if values[c] == value), None)
+        if code is None:
+            code = len(values)
+            known.append(code)
+            values.append(value)
+        codes[k] = code
+    return codes[which], values
 
 
 def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightArray:
@@ -296,7 +318,33 @@ def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightA
         return weights
     if weights.dtype == np.int64 and not fits(bound):
         weights = weights.astype(object)
+    if weights.dtype == object and ExpPolynomial in set(map(type, weights)):
+        return shared_sums(weights, starts, interned(weights)[0])
     sums: WeightArray = np.add.reduceat(weights, starts)
+    return sums
+
+
+MAX_SHARED = 256
+"""Segments up to so long are compared with each other before they are added up."""
+
+
+def shared_sums(weights: WeightArray, starts: IntArray, codes: IntArray) -> WeightArray:
+    """Return the sums [n_starts] of segments of elements of ℤ[e^r]; equal segments share one.
+
+    codes [n]: equal ones stand for equal weights. A segment is the multiset of its codes. Numbers
+    of a table are few, and a sum takes fifty times as long as finding it again.
+    """
+    lengths = np.diff(np.append(starts, len(weights)))
+    sums = np.empty(len(starts), np.object_)
+    for length in np.unique(lengths).tolist():
+        segments = marked(lengths == length)
+        places = starts[segments][:, None] + np.arange(length)
+        group: IntArray | slice = slice(None)
+        if length <= MAX_SHARED:
+            first, group = distinct_rows(list(np.sort(codes[places], axis=1).T))
+            places = places[first]
+        found = np.add.reduceat(weights[places.reshape(-1)], np.arange(0, places.size, length))
+        sums[segments] = found[group]
     return sums
 
 

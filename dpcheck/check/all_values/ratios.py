@@ -18,6 +18,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.rows import PolynomialRows, positive_fraction
 from dpcheck.exact import Line, Number, Region, everywhere, joined, where_sign
+from dpcheck.exact.polynomial import is_term
 from dpcheck.exact.roots import on_half_line
 from dpcheck.limits import Limits
 
@@ -87,7 +88,7 @@ def _undecided(
     both_ways = np.concatenate([codes, codes[:, ::-1]])
     keys = distinct(both_ways[:, 0] * len(members) + both_ways[:, 1])
     wanted = np.stack(np.divmod(keys[keys != 0], len(members)), axis=1)  # 0 is 0 against 0
-    if root == 1 and _is_term(above) and _is_term(below):  # as at F = 1/alpha: before the shift
+    if root == 1 and is_term(above) and is_term(below):  # as at F = 1/alpha: before the shift
         plain = _coefficients(members, max(p.degree() for p in members))
         sides = _of_one_width(_times_term(plain, below), _times_term(plain, above))
         small, large = (_sums_from(side) for side in sides)
@@ -132,11 +133,6 @@ def _not_clear(
         left.append(block[~is_clear])
     found: IntArray = np.concatenate(left)
     return found
-
-
-def _is_term(polynomial: fmpz_poly) -> bool:
-    """Return whether a polynomial is c·t^k."""
-    return not polynomial.truncate(polynomial.degree())
 
 
 def _times_term(rows: Rows, term: fmpz_poly) -> Rows:

@@ -30,7 +30,10 @@ _CERTAIN_BITS = 60
 
 @dataclass(frozen=True, eq=False)
 class NumberCodes:
-    """codes [n_entries] of the table's entries; chances [n_codes], their probabilities rounded."""
+    """The codes of the table's entries, and their probabilities rounded.
+
+    codes [n_entries]: from 1 on, 0 for the number 0. chances [n_codes] begins with that.
+    """
 
     codes: IntArray
     chances: FloatArray
@@ -59,7 +62,7 @@ def number_codes(
     below = scale_of[first].tolist()
     chances = _rounded(numbers, scales, below)
     codes, representatives = _interned(numbers, below, chances)
-    return NumberCodes(codes[which], np.array(chances)[representatives])
+    return NumberCodes(codes[which], np.array([0.0, *(chances[k] for k in representatives)]))
 
 
 def _rounded(numbers: list[Whole], scales: Sequence[Whole], below: list[int]) -> list[float]:
@@ -81,20 +84,22 @@ def _ball(value: Whole) -> arb:
 def _interned(
     numbers: list[Whole], below: list[int], chances: list[float]
 ) -> tuple[IntArray, list[int]]:
-    """Return the code of each number over its scale, and the first number of each code.
+    """Return the code of each number over its scale, and the first number of each but 0.
 
     Equal numbers have equal floats, as these are made in the same way: only such are compared.
     """
     representatives: list[int] = []
     alike: dict[tuple[float, int], list[int]] = {}
-    codes = np.empty(len(numbers), np.int64)
+    codes = np.zeros(len(numbers), np.int64)
     for k, (number, scale, chance) in enumerate(zip(numbers, below, chances, strict=True)):
+        if isnan(chance) and number == 0:
+            continue
         # What has no float is told apart by its hash.
         known = alike.setdefault((hash(number) if isnan(chance) else chance, scale), [])
-        code = next((c for c in known if numbers[representatives[c]] == number), None)
+        code = next((c for c in known if numbers[representatives[c - 1]] == number), None)
         if code is None:
+            representatives.append(k)
             code = len(representatives)
             known.append(code)
-            representatives.append(k)
         codes[k] = code
     return codes, representatives

@@ -31,7 +31,12 @@ import numpy as np
 from dpcheck.chain.arrays import are_first, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import distinct, distinct_rows
-from dpcheck.chain.weights.denominators import as_objects, distinct_pairs, weight_array
+from dpcheck.chain.weights.denominators import (
+    as_objects,
+    distinct_pairs,
+    shared_sums,
+    weight_array,
+)
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.check.evidence.equal_rows import classes_by_limbs
 from dpcheck.check.evidence.float_probabilities import FloatArray, rounded_chances
@@ -290,7 +295,8 @@ class PairedRows:
         if len(widths) != 1 or widths[0] == 0:
             return False
         grid = self.table.sequences.reshape(-1, int(widths[0]))
-        return bool((grid == grid[0]).all() and (self.table.weights != 0).all())
+        entries = self.table.weights if self._numbers is None else self._numbers.codes
+        return bool((grid == grid[0]).all() and (entries != 0).all())
 
     def _aligned_block(self, chosen: IntArray) -> Block:
         """Return rows side by side where all have one support: nothing has to be merged."""
@@ -305,7 +311,7 @@ class PairedRows:
 
         numbers = None
         if self._numbers is not None:
-            places = self._numbers.codes.reshape(-1, width) + 1
+            places = self._numbers.codes.reshape(-1, width)
             numbers = places[left].reshape(-1), places[right].reshape(-1)
         segments = np.arange(len(chosen))
         return Block(
@@ -345,7 +351,7 @@ class PairedRows:
 
         numbers = None
         if self._numbers is not None:
-            places = self._numbers.codes + 1
+            places = self._numbers.codes
             numbers = _placed(places[at_p], where_p, n), _placed(places[at_q], where_q, n)
         segment = keys // self.table.n_sequences
         return Block(
@@ -456,8 +462,12 @@ class Block:
             are_equal = self._signs(value, chosen) == 0
         else:
             are_equal = np.asarray(products[0] == products[1], np.bool_)
-        found: IntArray = chosen[are_equal & np.asarray(self.p[chosen] != 0, np.bool_)]
+        found: IntArray = chosen[are_equal & (self._zeros_of(0)[chosen] != 0)]
         return found
+
+    def _zeros_of(self, side: int) -> WeightArray:
+        """Return what is 0 where p (side 0) or q (side 1) is 0, [n_entries]: codes or weights."""
+        return (self.p, self.q)[side] if self.numbers is None else self.numbers[side]
 
     def _signs(self, value: Number, entries: IntArray) -> IntArray:
         """Return the signs of p - value · q for some entries, exactly.
@@ -569,15 +579,23 @@ class Block:
     ) -> tuple[IntArray, WeightArray, WeightArray]:
         """Return the chosen segments with some masked entry, and their sums of p and of q.
 
-        chosen: [n_segments].
+        chosen: [n_segments]. Over ℤ[e^r], of segments with the same sums the first.
         """
         entries = marked(mask & chosen[self.segment])
         if not len(entries):
             return entries, self.p[entries], self.q[entries]
         segments = self.segment[entries]
         starts = marked(np.diff(segments, prepend=-1) != 0)
-        p, q = self.p[entries], self.q[entries]
-        return segments[starts], np.add.reduceat(p, starts), np.add.reduceat(q, starts)
+        p, q, found = self.p[entries], self.q[entries], segments[starts]
+        if self.numbers is None:
+            return found, np.add.reduceat(p, starts), np.add.reduceat(q, starts)
+        p = shared_sums(p, starts, self.numbers[0][entries])
+        q = shared_sums(q, starts, self.numbers[1][entries])
+        scales = zip(self.p_scales[found].tolist(), self.q_scales[found].tolist(), strict=True)
+        keys = zip(map(id, p), map(id, q), scales, strict=True)
+        first = {key: k for k, key in reversed(list(enumerate(keys)))}
+        kept = np.sort(np.fromiter(first.values(), np.int64, len(first)))
+        return found[kept], p[kept], q[kept]
 
     def segments_with(self, mask: BoolArray) -> list[int]:
         """Return the segments with some masked entry."""
@@ -615,7 +633,7 @@ class Block:
 
     def without_counterpart(self) -> BoolArray:
         """Return where q is 0 and p is not, [n_entries]."""
-        return np.asarray((self.q == 0) & (self.p != 0), np.bool_)
+        return np.asarray((self._zeros_of(1) == 0) & (self._zeros_of(0) != 0), np.bool_)
 
     def largest_ratio(self, least: Number) -> tuple[Number, int] | None:
         """Return the largest p/q above `least` where q is not 0, and its segment; None without.
@@ -624,7 +642,7 @@ class Block:
         """
         best: tuple[Number, int] | None = None
         above = np.flatnonzero(self._exceeding_at(least, None))
-        above = above[np.asarray(self.q[above] != 0, np.bool_)]
+        above = above[np.asarray(self._zeros_of(1)[above] != 0, np.bool_)]
         while len(above):
             j = int(above[len(above) // 2])
             p, q = self.probabilities(j)

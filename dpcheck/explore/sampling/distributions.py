@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, assert_never
 
 import numpy as np
@@ -25,6 +25,7 @@ from dpcheck.diagnostics.runs import (
 )
 from dpcheck.exact import (
     ExpNumber,
+    ExpPolynomial,
     Number,
     Rational,
     Whole,
@@ -33,6 +34,7 @@ from dpcheck.exact import (
     compare,
     exact_quotient,
     multiply,
+    sign,
     whole_lcm,
 )
 from dpcheck.exact import number as quotient
@@ -484,7 +486,7 @@ def _literal(
     ]
     numbers = [_number(w, "this weight", p) for w, p in zip(proved, places, strict=True)]
     for number, place in zip(numbers, places, strict=True):
-        if compare(number, 0) < 0:
+        if sign(number) < 0:
             raise MistakeFault(NegativeWeight(place, (), value_text(number)))
     if normalized and all(number == 0 for number in numbers):
         raise MistakeFault(NoPositiveWeight(span, ()))
@@ -509,7 +511,7 @@ def whole_weights(
     codes: list[int], numbers: Sequence[Number], span: Span, table: ValueTable
 ) -> Weights:
     """Return positive numbers as whole weights over their sum, equal values added up."""
-    parts = [as_fraction_parts(number) for number in numbers]
+    parts = _relative_terms(numbers) or [as_fraction_parts(number) for number in numbers]
     common: Whole = 1
     for denominator in {denominator for _, denominator in parts}:
         table.check_time()
@@ -526,3 +528,33 @@ def whole_weights(
         merged[code] = merged.get(code, 0) + weight
         total = total + weight
     return positive(list(merged), list(merged.values()), total)
+
+
+_ZERO = Rational(0)
+_MAX_TERM = 1_000
+"""Terms of so high a degree are worth writing down over one unit."""
+
+
+def _relative_terms(numbers: Sequence[Number]) -> list[tuple[Whole, Whole]] | None:
+    """Return numerators and denominators of weights c e^s, all times one power of e.
+
+    Only their proportions count, so the least power becomes 1, and denominators are integers. None
+    where some weight is no such term, or none has a power of e.
+    """
+    terms = [n.monomial() if isinstance(n, ExpNumber) else (n, _ZERO) for n in numbers]
+    known = [term for term in terms if term is not None]
+    exponents = [exponent for factor, exponent in known if factor != 0]
+    if len(known) < len(terms) or all(exponent == 0 for exponent in exponents):
+        return None
+    least = min(exponents)
+    unit = reduce(Rational.gcd, (exponent - least for exponent in exponents), _ZERO)
+    found: list[tuple[Whole, Whole]] = []
+    for factor, exponent in known:
+        degree = int(((exponent - least) / unit).p) if unit and factor != 0 else 0
+        if degree > _MAX_TERM:
+            return None
+        exact = Rational(factor)
+        above, below = int(exact.p), int(exact.q)
+        term = ExpPolynomial.exp(unit) ** degree * above if degree else above
+        found.append((term, below))
+    return found
