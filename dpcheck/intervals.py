@@ -44,7 +44,7 @@ class ParamInterval:
 
         Irrational ends are rounded to six digits.
         """
-        if self.low.text == self.high.text and not self.low.is_open:
+        if self.low == self.high and not self.low.is_open:
             return f"{{{self.low.text}}}"
         first = "(" if self.low.is_open else "["
         return f"{first}{self.low.text}, {self.high.text}{')' if self.high.is_open else ']'}"

@@ -45,7 +45,16 @@ from dpcheck.exact.polynomial import (
     whole_gcd,
     whole_lcm,
 )
-from dpcheck.exact.roots import Region, Root, complement, everywhere, joined, where_sign
+from dpcheck.exact.roots import (
+    Growth,
+    Region,
+    Root,
+    complement,
+    everywhere,
+    joined,
+    where_above,
+    where_sign,
+)
 from dpcheck.exact.text import decimal, enclosure, exact_text, exp_text
 
 __all__ = [
@@ -56,6 +65,7 @@ __all__ = [
     "Excess",
     "ExpNumber",
     "ExpPolynomial",
+    "Growth",
     "IrrationalExponential",
     "Line",
     "LogOf",
@@ -110,6 +120,7 @@ __all__ = [
     "sign",
     "solve_linear",
     "subtract",
+    "where_above",
     "where_sign",
     "whole_gcd",
     "whole_lcm",

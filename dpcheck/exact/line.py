@@ -30,6 +30,9 @@ from dpcheck.records import dataclass
 
 ONE = fmpq(1)
 
+Chosen = int | fmpq | Budget
+"""A value of a parameter: a rational number, or a logarithm where `exp` of it is used."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -91,7 +94,7 @@ class Line:
             return fmpq(high) + 1 - t
         return fmpq(low) - 1 + t if high is None else low + (fmpq(high) - low) / t
 
-    def t_of(self, value: int | fmpq | Budget) -> Bound:
+    def t_of(self, value: Chosen) -> Bound:
         """Return the t of a value of the parameter, None for an infinite or irrational one."""
         if isinstance(value, Budget) or self.is_exponential:
             budget = value if isinstance(value, Budget) else Budget.of(value)
@@ -200,9 +203,7 @@ class Line:
         name = self.param.name
         if not self.is_exponential:
             return name if k == 1 else f"{name}^{k}"
-        q = self.unit * k
-        above = name if q.p == 1 else f"{q.p}*{name}"
-        return f"exp({above})" if q.q == 1 else f"exp({above}/{q.q})"
+        return f"exp({_multiple_text(self.unit * k, name)})"
 
     def function(self, above: fmpz_poly, below: fmpz_poly) -> tuple[fmpz_poly, fmpz_poly]:
         """Return coprime polynomials in the parameter, or exp(unit·eps), with the same quotient."""
@@ -229,25 +230,35 @@ class Line:
         if d.is_one():
             return over
         under = self.polynomial_text(d)
-        under = f"({under})" if any(c in under for c in " *^/") else under
+        is_one = " " not in under and (under.isdigit() or not under[0].isdigit())
+        under = under if is_one else f"({under})"
         return f"({over})/{under}" if " " in over else f"{over}/{under}"
+
+    def logarithm_text(self, above: fmpz_poly, below: fmpz_poly) -> str:
+        """Return ln of a quotient of polynomials in t; that of a power of exp(eps) is q*eps.
+
+        >>> line = Line(Param("eps", 0, None), ONE / 2, is_exponential=True)
+        >>> line.logarithm_text(fmpz_poly([0, 0, 0, 1]), fmpz_poly([1]))
+        '3*eps/2'
+        """
+        n, d = self.function(above, below)
+        if self.is_exponential and d.is_one() and n == fmpz_poly([0, 1]) ** n.degree():
+            return _multiple_text(self.unit * n.degree(), self.param.name)
+        return f"ln({self.fraction_text(above, below)})"
 
     # --- one value ---------------------------------------------------------------------------
 
-    def simplest(self, region: Region) -> fmpq | Budget | None:
+    def simplest(self, region: Region) -> Chosen | None:
         """Return the value with the smallest denominator in a set, None if all are irrational.
 
         With an exponential a single value may be a logarithm.
         """
-        found = [value for bound in self._bounds(region) if (value := self._within(*bound))]
-        rational = [value for value in found if not isinstance(value, Budget)]
-        if rational:
-            return min(rational, key=lambda x: (int(x.q), abs(int(x.p))))
-        return found[0] if found else None
+        every = [self._within(*bound) for bound in self._bounds(region)]
+        return simplest([value for value in every if value is not None])
 
     def _within(
         self, low: Root | None, has_low: bool, high: Root | None, has_high: bool
-    ) -> fmpq | Budget | None:
+    ) -> Chosen | None:
         """Return the simplest value in an interval."""
         if low is not None and low is high:
             return self._single(self.of_param(low))
@@ -259,20 +270,22 @@ class Line:
         inside = _simplest_between(first, last)
         ends = [end for end, has in ((first, has_low), (last, has_high)) if end is not None and has]
         known = [end.rational for end in ends if end.rational is not None]
-        return min([inside, *known], key=lambda x: (int(x.q), abs(int(x.p))))
+        return simplest([inside, *known])
 
-    def value_of(self, t: Root) -> fmpq | Budget | None:
+    def value_of(self, t: Root) -> Chosen | None:
         """Return the value of the parameter for a t, None for one that is not asked by itself."""
         return self._single(self.of_param(t))
 
-    def end_at(self, value: int | fmpq | Budget) -> ParamEnd:
+    def end_at(self, value: Chosen) -> ParamEnd:
         """Return a value as an end that belongs to its interval."""
         exact = value if isinstance(value, Budget) else fmpq(value)
         return ParamEnd(exact_text(exact), None, decimal(exact), is_open=False)
 
-    def _single(self, root: Root) -> fmpq | Budget | None:
+    def _single(self, root: Root) -> Chosen | None:
         x = root.rational
-        return x if x is None or not self.is_exponential else Budget.ln(x) / self.unit
+        if x is None:
+            return None
+        return Budget.ln(x) / self.unit if self.is_exponential else simplest([x])
 
     def _exponent_between(self, first: Root, last: Root | None) -> fmpq:
         """Return the simplest rational between ln(first)/unit and ln(last)/unit.
@@ -313,6 +326,23 @@ def line_of(param: Param, values: Iterable[Number | Whole], *, is_exponential: b
     return Line(param, reduce(lambda a, b: a.gcd(b), units, fmpq(0)) or ONE, is_exponential=True)
 
 
+def simplest(values: Sequence[Chosen]) -> Chosen | None:
+    """Return the value with the smallest denominator and size; a logarithm only if all are."""
+    rational = [fmpq(value) for value in values if not isinstance(value, Budget)]
+    if rational:
+        best = min(rational, key=lambda x: (int(x.q), abs(int(x.p))))
+        return int(best.p) if best.q == 1 else best
+    return next((value for value in values if isinstance(value, Budget)), None)
+
+
+def _multiple_text(factor: fmpq, name: str) -> str:
+    """Return a multiple of a parameter as the language writes it: 3*eps/2."""
+    if factor == 0:
+        return "0"
+    above = name if factor.p == 1 else f"{factor.p}*{name}"
+    return above if factor.q == 1 else f"{above}/{factor.q}"
+
+
 def primitive(polynomial: fmpz_poly) -> fmpz_poly:
     """Return the primitive multiple with a positive leading coefficient."""
     content = polynomial.content()
@@ -338,11 +368,13 @@ def _simplest_between(first: Root | None, last: Root | None) -> fmpq:
     while True:
         if first is None:
             assert last is not None, "a parameter is bounded on one side"
-            return -rational_between(-last.low, None)
-        x = rational_between(first.low, None if last is None else last.high)
+            x = -rational_between(-last.high, None)
+        else:
+            x = rational_between(first.low, None if last is None else last.high)
         here = Root.of(x)
-        if first.compare(here) < 0 and (last is None or here.compare(last) < 0):
+        is_above = first is None or first.compare(here) < 0
+        if is_above and (last is None or here.compare(last) < 0):
             return x
-        first.narrow()
-        if last is not None:
-            last.narrow()
+        for end in (first, last):
+            if end is not None:
+                end.narrow()

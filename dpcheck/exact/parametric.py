@@ -77,7 +77,11 @@ class ParamBudget(Budget):
         return multiply(root, exponential(exponent * self.exponent))
 
     def growth(self) -> tuple[Number, int]:
-        """Return (F, n) with e^budget = F^(1/n), F at the stand-in."""
+        """Return (F, n) with e^budget = F^(1/n), F at the stand-in; n is 1 where it can be."""
+        try:
+            return self.exp(), 1
+        except IrrationalExponential:
+            pass
         return power(self.argument, int(self.exponent.p)), int(self.exponent.q)
 
     def __eq__(self, other: object) -> bool:

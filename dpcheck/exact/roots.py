@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
+from operator import and_, or_
 
 from flint import fmpq, fmpz, fmpz_poly
 
@@ -26,6 +27,9 @@ from dpcheck.records import dataclass
 
 Bound = fmpq | None
 """An end of an interval; None is infinite."""
+
+Growth = tuple[fmpz_poly, fmpz_poly, int]
+"""(f, g, n) for the function (f/g)^(1/n), both polynomials positive on an interval."""
 
 SHIFT = fmpz_poly([1, 1])
 
@@ -259,6 +263,39 @@ def where_sign(polynomial: fmpz_poly, signs: Sequence[int], low: fmpq, high: Bou
         return everywhere(sign in signs, low, high)
     roots = roots_between(polynomial, low, high)
     return region_of(roots, lambda x: sign_at(polynomial, x) in signs, 0 in signs, low, high)
+
+
+def where_above(
+    left: fmpz_poly, right: fmpz_poly, growth: Growth, low: fmpq, high: Bound, *, or_equal: bool
+) -> Region:
+    """Return where left - φ right > 0 (with `or_equal`, >= 0) for φ = (f/g)^(1/n), on (low, high).
+
+    The sign is that of g left^n - f right^n where both are positive, or n is odd. Else it is
+    the opposite one where both are negative; and if only one is, it decides.
+    """
+    f, g, n = growth
+    excess = g * left**n - f * right**n
+    if n % 2:
+        return where_sign(excess, (1, 0) if or_equal else (1,), low, high)
+    if not or_equal:
+        return complement(where_above(-left, -right, growth, low, high, or_equal=True))
+    is_left, is_right = where_sign(left, (1, 0), low, high), where_sign(right, (-1, 0), low, high)
+    cases = (
+        (is_left, is_right),
+        (is_left, where_sign(excess, (1, 0), low, high)),
+        (is_right, where_sign(excess, (-1, 0), low, high)),
+    )
+    return joined(or_, [joined(and_, case) for case in cases])
+
+
+def sign_above(left: fmpz_poly, right: fmpz_poly, growth: Growth, x: fmpq) -> int:
+    """Return the sign of left - φ right at x: see `where_above`."""
+    f, g, n = growth
+    signs = sign_at(left, x), sign_at(right, x)
+    if n % 2 == 0 and signs[0] != signs[1]:
+        return 1 if signs[0] > signs[1] else -1
+    sign = sign_at(g * left**n - f * right**n, x)
+    return -sign if n % 2 == 0 and signs[0] < 0 else sign
 
 
 def region_of(

@@ -24,7 +24,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.intervals import ParamEnd
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.records import fields
 from dpcheck.report.answers import OPTIONS, Answer, Change, Summary
 from dpcheck.report.explained.json_object import explanation_object
@@ -136,19 +136,23 @@ def _all_values(known: AllValues, verdict: Verdict) -> dict[str, Any]:
     """Return for which values of a parameter a claim fails, or the pieces of a quantity."""
     values: dict[str, Any] = {"param": known.param, "in": known.asked}
     if isinstance(verdict, Value):
-        pieces = [{"in": each.interval.text, "exact": each.exact} for each in known.pieces]
+        pieces = [
+            {"in": each.interval.text, **_param_interval(each.interval), "exact": each.exact}
+            for each in known.pieces
+        ]
         return {"values": values, "pieces": pieces}
-    values["fails_for"] = [
-        {
-            "from": _param_end(interval.low),
-            "to": _param_end(interval.high),
-            "open": [interval.low.is_open, interval.high.is_open],
-        }
-        for interval in known.fails_for
-    ]
+    values["fails_for"] = [_param_interval(interval) for interval in known.fails_for]
     if known.sample is not None:
         values["sample"] = known.sample
     return {"values": values}
+
+
+def _param_interval(interval: ParamInterval) -> dict[str, Any]:
+    return {
+        "from": _param_end(interval.low),
+        "to": _param_end(interval.high),
+        "open": [interval.low.is_open, interval.high.is_open],
+    }
 
 
 def _param_end(end: ParamEnd) -> dict[str, str]:

@@ -108,7 +108,8 @@ def beside_ends(result):
 
 
 def test_the_failing_sets_are_those_of_the_ordinary_engine():
-    results = dict(zip(CLAIMS, check_text(asked("param alpha in (0, 1)"))["results"], strict=True))
+    every = check_text(asked("param alpha in (0, 1)"), "--explain", "none")["results"]
+    results = dict(zip(CLAIMS, every, strict=True))
     draw = random.Random(1)
     wanted = {claim: beside_ends(result) for claim, result in results.items()}
     values = draw.sample(sorted(set().union(*wanted.values())), 12)
@@ -116,7 +117,8 @@ def test_the_failing_sets_are_those_of_the_ordinary_engine():
     seen = []
     for value in values:
         claims = [claim for claim in CLAIMS if value in wanted[claim]] + draw.sample(CLAIMS, 4)
-        ordinary = verdicts(check_text(asked(f"const alpha = {value}", claims)))
+        text = asked(f"const alpha = {value}", claims)
+        ordinary = verdicts(check_text(text, "--explain", "none"))
         for claim, verdict in zip(claims, ordinary, strict=True):
             assert fails_at(results[claim], value) == (verdict == "violated"), (claim, value)
             seen.append(verdict)
@@ -169,6 +171,9 @@ def expression_at(result, value):
     raise AssertionError(f"{value} lies in no piece")
 
 
+DELTA = "check m: delta(eps/4) <= 1/10"
+
+
 def test_budgets_of_a_parameter_that_stands_in_exp():
     text = """
     param eps > 0
@@ -182,19 +187,16 @@ def test_budgets_of_a_parameter_that_stands_in_exp():
     check m: dp(eps/3)
     check m for eps in (0, ln 9]: dp(ln 3)
     check m: dp(ln 3)
-    check m: delta(eps/4) <= 1/10
     """
-    first, second, third, fourth, fifth = check_text(text)["results"]
+    first, second, third, fourth, fifth = check_text(text + DELTA)["results"]
     assert first["verdict"] == "holds"
     assert second["values"]["fails_for"][0]["to"]["exact"] == "inf"
     assert second["values"]["sample"] == "1"
     assert third["verdict"] == "holds"
     assert third["values"]["in"] == "(0, ln(9)]"
     assert fourth["values"]["fails_for"][0]["from"]["exact"] == "ln(9)"
-    end = fifth["values"]["fails_for"][0]["from"]
-    for factor, verdict in (("999999/1000000", "holds"), ("1000001/1000000", "violated")):
-        at = f"const eps = {factor} * {end['decimal']}"
-        ordinary = check_text(
-            text.replace("param eps > 0", at).replace(" for eps in (0, ln 9]", "")
-        )
-        assert verdicts(ordinary)[4] == verdict
+    end = Fraction(fifth["values"]["fails_for"][0]["from"]["decimal"])
+    for step, verdict in ((-1, "holds"), (1, "violated")):
+        at = f"const eps = {(end + Fraction(step, 500)).limit_denominator(1000)}"
+        chosen = text[: text.index("check m")].replace("param eps > 0", at)
+        assert verdicts(check_text(chosen + DELTA, "--explain", "none")) == [verdict]

@@ -9,18 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from operator import and_, or_
 from typing import assert_never
 
 import numpy as np
-from flint import fmpq, fmpz_poly
+from flint import fmpq
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, worst_sets
-from dpcheck.check.all_values.formulas import both, compared, either, where_true
-from dpcheck.check.all_values.pieces import Fraction, envelope
+from dpcheck.check.all_values.formulas import compared, where_true
+from dpcheck.check.all_values.pieces import Function, envelope
 from dpcheck.check.all_values.ratios import where_exceeded
-from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, polynomial_rows, units_of
+from dpcheck.check.all_values.rows import (
+    ONE,
+    ZERO,
+    PolynomialRows,
+    growth_on,
+    polynomial_rows,
+    units_of,
+)
 from dpcheck.check.decide import ClaimRejected, selected_states
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
@@ -46,6 +54,7 @@ from dpcheck.diagnostics.params import IrrationalChange
 from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import (
     Budget,
+    Growth,
     Line,
     Number,
     ParamNumber,
@@ -61,6 +70,7 @@ from dpcheck.exact import (
     param_text,
     subtract,
 )
+from dpcheck.exact.line import Chosen, simplest
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limits, too_large
 from dpcheck.logic.claims import (
@@ -81,9 +91,6 @@ from dpcheck.logic.claims import (
 from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs
 from dpcheck.records import dataclass, fields, replace
 from dpcheck.source import Span
-
-Chosen = int | fmpq | Budget
-"""A value of a parameter that is asked by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +172,7 @@ def _truth(claim: FormulaClaim | PrivacyClaim | QuantityClaim, setting: Setting)
             failing = events.failing(complement(_where_holds(claim, events)))
     line = failing.line
     asked = setting.for_all.asked(line)
-    region = joined(both, [failing.region, asked])
+    region = joined(and_, [failing.region, asked])
     single = _single_values(setting, line, asked)
     outcomes = {value: setting.at(value) for value in single}
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
@@ -225,7 +232,7 @@ def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
             break
     coverage = Coverage(len(selected), len(pairs))
     vacuity = formula_vacuity(claim.formula, selected, truths)
-    return _Failing(line, joined(either, regions), coverage, vacuity)
+    return _Failing(line, joined(or_, regions), coverage, vacuity)
 
 
 def _outermost(node: object) -> Iterable[Private | ProbabilityIs | ProbabilityIn]:
@@ -309,9 +316,9 @@ class _Events:
         """Return the worst sets of all pairs."""
         return worst_sets(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
 
-    def ratios(self) -> tuple[list[Fraction], bool]:
+    def ratios(self) -> tuple[list[Function], bool]:
         """Return all p/q that are not 0/0, and 1; and whether some q is 0 where p is not."""
-        found: dict[object, Fraction] = {(): (ONE, ONE)}
+        found: dict[object, Function] = {(): (ONE, ZERO, ONE)}
         for s, members in enumerate(self.rows.members):
             self.limits.check_time(f"the ratios of {s} sequences")
             codes = self.rows.index[s][self.seen.pairs]
@@ -325,7 +332,7 @@ class _Events:
                     return [], True
                 divisor = p.gcd(q)
                 p, q = p // divisor, q // divisor
-                found.setdefault((tuple(p.coeffs()), tuple(q.coeffs())), (p, q))
+                found.setdefault((tuple(p.coeffs()), tuple(q.coeffs())), (p, ZERO, q))
         return list(found.values()), False
 
 
@@ -351,9 +358,9 @@ def _where_holds(claim: QuantityClaim, events: _Events) -> Region:
         case ">=":
             return reached
         case "=":
-            return joined(both, [reached, complement(above)])
+            return joined(and_, [reached, complement(above)])
         case "!=":
-            return joined(either, [complement(reached), above])
+            return joined(or_, [complement(reached), above])
         case _:
             assert_never(claim.comparison)
 
@@ -374,7 +381,7 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
         return above, above
     reached = where_exceeded(events.rows, pairs, growth, events.limits, or_equal=True)
     at_zero = line.where(subtract(growth[0], 1), (0, -1))  # ε is at least 0
-    return above, joined(either, [reached, at_zero])
+    return above, joined(or_, [reached, at_zero])
 
 
 def _claimed_numbers(claim: PrivacyClaim | QuantityClaim | QuantityValue) -> list[Number]:
@@ -419,7 +426,7 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
         events = _Events(setting, claim)
         line = events.line
-        parts = [(region, _shown(quantity, *f, line)) for region, f in _functions(quantity, events)]
+        parts = _parts(quantity, events)
         coverage, vacuity = events.failing(everywhere(True, line.low, line.high)).seen
     asked = setting.for_all.asked(line)
     single = {value: setting.at(value) for value in _single_values(setting, line, asked)}
@@ -430,13 +437,13 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
     pieces = [
         Piece(interval, text)
         for region, text in parts
-        for interval in line.intervals(joined(both, [region, asked]))
+        for interval in line.intervals(joined(and_, [region, asked]))
     ]
     pieces.extend(
         Piece(ParamInterval(line.end_at(value), line.end_at(value)), _amount_text(outcome))
         for value, outcome in single.items()
     )
-    pieces.sort(key=lambda piece: Decimal(piece.interval.low.decimal))
+    pieces.sort(key=lambda piece: (Decimal(piece.interval.low.decimal), piece.interval.low.is_open))
     return _pieces_outcome(quantity, pieces, setting, line, coverage, vacuity)
 
 
@@ -445,31 +452,34 @@ def _amount_text(outcome: Outcome) -> str:
     return outcome.verdict.amount.exact
 
 
-def _functions(
-    quantity: TightEpsilon | TightDelta, events: _Events
-) -> list[tuple[Region, Fraction]]:
-    """Return e^ε or δ as pieces of rational functions; no piece where ε is infinite."""
+def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[tuple[Region, str]]:
+    """Return ε or δ as pieces: where, and the expression."""
+    line, limits = events.line, events.limits
     match quantity:
         case TightEpsilon():
             ratios, is_infinite = events.ratios()
-            fractions = [] if is_infinite else ratios
+            if is_infinite:
+                return [(everywhere(True, line.low, line.high), "inf")]
+            pieces = envelope(ratios, (ONE, ONE, 1), line, limits)
+            return [(region, line.logarithm_text(p, d)) for region, (p, _, d) in pieces]
         case TightDelta(epsilon=epsilon):
-            fractions = events.sets(epsilon).functions()
-    if not fractions:
-        return [(everywhere(True, events.line.low, events.line.high), (ONE, ZERO))]
-    return envelope(fractions, events.line, events.limits)
+            factor, root = growth_of(epsilon)
+            growth = growth_on(line, (factor, root))
+            pieces = envelope(events.sets(epsilon).functions(), growth, line, limits)
+            return [(region, _delta_text(function, growth, line)) for region, function in pieces]
 
 
-def _shown(
-    quantity: TightEpsilon | TightDelta, above: fmpz_poly, below: fmpz_poly, line: Line
-) -> str:
-    """Return a piece as an expression: ε is the logarithm of a ratio."""
-    if below == ZERO:
-        return "inf"
-    text = line.fraction_text(above, below)
-    if isinstance(quantity, TightDelta):
-        return text
-    return "0" if text == "1" else f"ln({text})"
+def _delta_text(function: Function, growth: Growth, line: Line) -> str:
+    """Return p/d - φ q/d as an expression, for φ = (f/g)^(1/n)."""
+    p, q, d = function
+    first, second = line.fraction_text(p, d), line.fraction_text(q, d)
+    if second == "0":
+        return first
+    f, g, n = growth
+    base = line.fraction_text(f, g)
+    power = f"{base}^(1/{n})" if base.isalnum() else f"({base})^(1/{n})"
+    less = "" if second == "1" else f"({second})*" if " " in second else f"{second}*"
+    return f"-{less}{power}" if first == "0" else f"{first} - {less}{power}"
 
 
 def _pieces_outcome(
@@ -514,7 +524,7 @@ def _single_values(setting: Setting, line: Line, asked: Region) -> list[Chosen]:
         found.append(param.high)
     for weight in setting.vanishing:
         for number in (weight.value, subtract(1, weight.value)):
-            zeros = joined(both, [line.where(number, (0,)), asked])
+            zeros = joined(and_, [line.where(number, (0,)), asked])
             for root in zeros.ends:
                 value = line.value_of(root)
                 if value is None:
@@ -535,9 +545,9 @@ def _with_values(region: Region, fails: dict[Chosen, bool], line: Line) -> Regio
         ends, truths = (Root.of(t),), (False, True, False)
         point = Region(line.low, line.high, ends, truths)
         if does_fail:
-            region = joined(either, [region, point])
+            region = joined(or_, [region, point])
         else:
-            region = joined(both, [region, complement(point)])
+            region = joined(and_, [region, complement(point)])
     return region
 
 
@@ -584,8 +594,7 @@ def _asked_text(setting: Setting, line: Line, asked: Region) -> str:
 
 
 def _sample(region: Region, line: Line, fails: dict[Chosen, bool]) -> Chosen | None:
-    """Return a simple value for which a claim fails, None where all are irrational or none is."""
+    """Return the simplest value for which a claim fails, None where none is rational."""
     inside = None if region.is_empty else line.simplest(region)
-    if inside is not None:
-        return inside
-    return next((value for value, does_fail in fails.items() if does_fail), None)
+    failing = [value for value, does_fail in fails.items() if does_fail]
+    return simplest([*failing, *([] if inside is None else [inside])])

@@ -9,14 +9,16 @@ P(S) - e^ε Q(S) <= δ on the *whole* line: no algebraic number is ever put into
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import or_
 
 import numpy as np
 from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
-from dpcheck.check.all_values.rows import ZERO, PolynomialRows, positive_fraction
-from dpcheck.exact import Number, Region, everywhere, joined, where_sign
+from dpcheck.check.all_values.pieces import Function
+from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on, positive_fraction
+from dpcheck.exact import Number, Region, everywhere, joined, where_above, where_sign
 from dpcheck.exact.roots import Root, samples, sign_at
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
@@ -37,38 +39,25 @@ class WorstSets:
 
     def where_above(self, delta: Number, *, or_equal: bool = False) -> Region:
         """Return where some sum is above δ, or equal to it."""
-        line = self.rows.line
-        (f, g), n = positive_fraction(self.growth[0], line), self.growth[1]
+        line, rows = self.rows.line, self.rows
         above, below = positive_fraction(delta, line)
+        growth = growth_on(line, self.growth)
         regions = [everywhere(False, line.low, line.high)]
-        strict = (1,)
         for p, q in self.sides:
-            rest = below * p - above * self.rows.denominator  # against e^ε q, times below
-            signs = (1, 0) if or_equal else strict
-            excess = g * rest**n - f * (below * q) ** n
-            region = where_sign(excess, signs, line.low, line.high)
-            if n % 2 == 0:  # a negative rest is below e^ε q, whatever its even power is
-                least = where_sign(rest, signs, line.low, line.high)
-                region = joined(_both, [region, least])
-            if region.is_everything:
-                return region
-            if not region.is_empty:
-                regions.append(region)
-        return joined(_either, regions)
+            rest = below * p - above * rows.denominator  # against e^ε q, times below
+            ends = line.low, line.high
+            regions.append(where_above(rest, below * q, growth, *ends, or_equal=or_equal))
+            if regions[-1].is_everything:
+                return regions[-1]
+        return joined(or_, regions)
 
-    def functions(self) -> list[Sides]:
-        """Return P(S) - e^ε Q(S) as quotients of polynomials, for a rational e^ε."""
-        (f, g), n = positive_fraction(self.growth[0], self.rows.line), self.growth[1]
-        assert n == 1, "e^ε is a rational function"
-        return [(g * p - f * q, g * self.rows.denominator) for p, q in self.sides]
-
-
-def _both(left: bool, right: bool) -> bool:
-    return left and right
-
-
-def _either(left: bool, right: bool) -> bool:
-    return left or right
+    def functions(self) -> list[Function]:
+        """Return P(S) - e^ε Q(S), as p - 0 e^ε over d where e^ε is a rational function."""
+        f, g, n = growth_on(self.rows.line, self.growth)
+        denominator = self.rows.denominator
+        if n == 1:
+            return [(g * p - f * q, ZERO, g * denominator) for p, q in self.sides]
+        return [(p, q, denominator) for p, q in self.sides]
 
 
 def worst_sets(
@@ -100,7 +89,7 @@ class _Search:
         """Yield P(S) and Q(S) for the worst set of every cell of one pair of rows."""
         members, line = self.rows.members, self.rows.line
         found = [self._where(s, *each) for s, each in enumerate(zip(first, second, strict=True))]
-        ends: list[Root] = list(joined(_either, [_marked(region) for _, region in found]).ends)
+        ends: list[Root] = list(joined(or_, [_marked(region) for _, region in found]).ends)
         for x in samples(ends, line.low, line.high):
             chosen = [s for s, (g, _) in enumerate(found) if sign_at(g, x) > 0]
             p = sum((members[s][first[s]] for s in chosen), ZERO)
@@ -108,8 +97,8 @@ class _Search:
 
     def _where(self, s: int, i: int, j: int) -> tuple[fmpz_poly, Region]:
         if (s, i, j) not in self.known:
-            line, (factor, n) = self.rows.line, self.growth
-            f, g = positive_fraction(factor, line)
+            line = self.rows.line
+            f, g, n = growth_on(line, self.growth)
             p, q = self.rows.members[s][i], self.rows.members[s][j]
             difference = g * p**n - f * q**n
             region = where_sign(difference, (1,), line.low, line.high)

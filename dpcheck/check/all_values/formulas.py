@@ -6,10 +6,12 @@ is one rational function of the parameter.
 
 from __future__ import annotations
 
+from operator import and_, or_
 from typing import assert_never
 
 import numpy as np
 
+from dpcheck.check.all_values.rows import growth_on, positive_fraction
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.verdicts import Comparison
 from dpcheck.exact import (
@@ -20,9 +22,8 @@ from dpcheck.exact import (
     everywhere,
     growth_of,
     joined,
-    multiply,
-    power,
     subtract,
+    where_above,
 )
 from dpcheck.logic import formulas as f
 
@@ -30,16 +31,6 @@ SIGNS: dict[str, tuple[int, ...]] = {
     ">=": (0, 1), ">": (1,), "<=": (0, -1), "<": (-1,), "=": (0,), "!=": (-1, 1),
 }  # fmt: skip
 """The signs of a difference of which a comparison with 0 is true."""
-
-
-def both(left: bool, right: bool) -> bool:
-    """Return whether both are true."""
-    return left and right
-
-
-def either(left: bool, right: bool) -> bool:
-    """Return whether one is true."""
-    return left or right
 
 
 def where_true(formula: f.StateFormula, state: int, truths: Truths, line: Line) -> Region:
@@ -53,16 +44,16 @@ def where_true(formula: f.StateFormula, state: int, truths: Truths, line: Line) 
             return complement(where_true(argument, state, truths, line))
         case f.And(arguments=arguments):
             parts = [where_true(each, state, truths, line) for each in arguments]
-            return joined(both, [everywhere(True, line.low, line.high), *parts])
+            return joined(and_, [everywhere(True, line.low, line.high), *parts])
         case f.Or(arguments=arguments):
             parts = [where_true(each, state, truths, line) for each in arguments]
-            return joined(either, [everywhere(False, line.low, line.high), *parts])
+            return joined(or_, [everywhere(False, line.low, line.high), *parts])
         case f.ProbabilityIs(comparison=comparison, bound=bound, path=path):
             (p,) = truths.probabilities(path, np.array([state]))
             return compared(p, comparison, bound, line)
         case f.ProbabilityIn(low=low, high=high, path=path):
             (p,) = truths.probabilities(path, np.array([state]))
-            return joined(both, [compared(p, ">=", low, line), compared(p, "<=", high, line)])
+            return joined(and_, [compared(p, ">=", low, line), compared(p, "<=", high, line)])
         case f.Private():
             return complement(_where_violated(formula, state, truths, line))
         case _:
@@ -83,18 +74,16 @@ def _where_violated(formula: f.Private, state: int, truths: Truths, line: Line) 
     different |= {(q, p) for p, q in different}
     found = [everywhere(False, line.low, line.high)]
     for p, q in different:
-        found.append(where_above(p, q, formula, line))
+        found.append(_where_exceeded(p, q, formula, line))
         if found[-1].is_everything:
             return found[-1]
-    return joined(either, found)
+    return joined(or_, found)
 
 
-def where_above(p: Number, q: Number, formula: f.Private, line: Line) -> Region:
+def _where_exceeded(p: Number, q: Number, formula: f.Private, line: Line) -> Region:
     """Return where p > e^ε q + δ."""
-    factor, n = growth_of(formula.epsilon)
-    rest = subtract(p, formula.delta)
-    excess = subtract(power(rest, n), multiply(factor, power(q, n)))
-    region = line.where(excess, (1,))
-    if n % 2 == 0:  # where p < δ an even power hides that the rest is negative
-        region = joined(both, [region, line.where(rest, (1,))])
-    return region
+    rest, under = positive_fraction(subtract(p, formula.delta), line)
+    above, below = positive_fraction(q, line)
+    growth = growth_on(line, growth_of(formula.epsilon))
+    sides = rest * below, above * under
+    return where_above(*sides, growth, line.low, line.high, or_equal=False)

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cmp_to_key
+from operator import and_
 
 from flint import fmpq, fmpz_poly
 
-from dpcheck.exact import Line, Region, Root, joined, where_sign
-from dpcheck.exact.roots import rational_between, roots_between, samples, sign_at
+from dpcheck.exact import Growth, Line, Region, Root, joined, where_above
+from dpcheck.exact.roots import rational_between, roots_between, samples, sign_above
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 
-Fraction = tuple[fmpz_poly, fmpz_poly]
-"""Numerator and denominator, the denominator positive on the line."""
+Function = tuple[fmpz_poly, fmpz_poly, fmpz_poly]
+"""(p, q, d) for (p - φ q)/d, where d is positive on the line, and φ is the same for all."""
 
 
 def envelope(
-    fractions: Sequence[Fraction], line: Line, limits: Limits
-) -> list[tuple[Region, Fraction]]:
+    functions: Sequence[Function], growth: Growth, line: Line, limits: Limits
+) -> list[tuple[Region, Function]]:
     """Return where each of the functions that are the largest somewhere is it, in order of t.
 
-    Neighboring pieces both have the value where they meet, which is an end of the first.
+    φ is given by `growth`. Neighboring pieces both have the value where they meet, which is an end
+    of the first.
     """
-    kept = _needed(list(fractions), line, limits)
-    roots: list[Root] = []
-    for k, first in enumerate(kept):
-        for second in kept[:k]:
-            roots += roots_between(_difference(first, second), line.low, line.high)
-    ends: list[Root] = []
-    for root in sorted(roots, key=cmp_to_key(Root.compare)):
-        if not ends or ends[-1].compare(root) != 0:
-            ends.append(root)
-    best = [_best(kept, x) for x in samples(ends, line.low, line.high)]
-    found: list[tuple[Region, Fraction]] = []
+    search = _Search(growth, line, limits)
+    kept = search.needed(list(functions))
+    ends = search.crossings(kept)
+    best = [search.best(kept, x) for x in samples(ends, line.low, line.high)]
+    found: list[tuple[Region, Function]] = []
     start = 0
     for k in range(len(best)):
         if k + 1 == len(best) or best[k + 1] is not best[k]:
@@ -42,27 +39,60 @@ def envelope(
     return found
 
 
-def _both(left: bool, right: bool) -> bool:
-    return left and right
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Comparisons of functions on a line."""
 
+    growth: Growth
+    line: Line
+    limits: Limits
 
-def _needed(live: list[Fraction], line: Line, limits: Limits) -> list[Fraction]:
-    """Return some of the functions that are the largest of all at every value."""
-    kept: list[Fraction] = []
-    x = rational_between(line.low, line.high)
-    while live:
-        limits.check_time(f"{len(kept)} pieces found, {len(live)} functions left")
-        best = _best(live, x)
-        kept.append(best)
-        live = [each for each in live if not _is_below(each, best, line)]
+    def needed(self, live: list[Function]) -> list[Function]:
+        """Return some of the functions that are the largest of all at every value."""
+        kept: list[Function] = []
+        x = rational_between(self.line.low, self.line.high)
         while live:
-            above = [where_sign(_difference(live[0], k), (1,), line.low, line.high) for k in kept]
-            region = joined(_both, above)
-            if not region.is_empty:
-                x = _somewhere(region)
-                break
-            live.pop(0)
-    return kept
+            self.limits.check_time(f"{len(kept)} pieces found, {len(live)} functions left")
+            best = self.best(live, x)
+            kept.append(best)
+            live = [each for each in live if not self._is_below(each, best)]
+            while live:
+                region = joined(and_, [self._where_above(live[0], each) for each in kept])
+                if not region.is_empty:
+                    x = _somewhere(region)
+                    break
+                live.pop(0)
+        return kept
+
+    def crossings(self, kept: Sequence[Function]) -> list[Root]:
+        """Return where one may become larger than another, in order."""
+        f, g, n = self.growth
+        roots: list[Root] = []
+        for k, first in enumerate(kept):
+            for second in kept[:k]:
+                p, q = _difference(first, second)
+                roots += roots_between(g * p**n - f * q**n, self.line.low, self.line.high)
+        ends: list[Root] = []
+        for root in sorted(roots, key=cmp_to_key(Root.compare)):
+            if not ends or ends[-1].compare(root) != 0:
+                ends.append(root)
+        return ends
+
+    def best(self, functions: Sequence[Function], x: fmpq) -> Function:
+        """Return the largest of some functions at x."""
+        best = functions[0]
+        for each in functions[1:]:
+            if sign_above(*_difference(each, best), self.growth, x) > 0:
+                best = each
+        return best
+
+    def _where_above(self, left: Function, right: Function) -> Region:
+        ends = self.line.low, self.line.high
+        return where_above(*_difference(left, right), self.growth, *ends, or_equal=False)
+
+    def _is_below(self, low: Function, high: Function) -> bool:
+        """Return whether a function is nowhere above another."""
+        return low is high or self._where_above(low, high).is_empty
 
 
 def _somewhere(region: Region) -> fmpq:
@@ -71,19 +101,9 @@ def _somewhere(region: Region) -> fmpq:
     return next(x for x, truth in zip(gaps, region.truths[::2], strict=True) if truth)
 
 
-def _difference(left: Fraction, right: Fraction) -> fmpz_poly:
-    """Return a polynomial with the sign of left - right."""
-    return left[0] * right[1] - right[0] * left[1]
-
-
-def _best(fractions: Sequence[Fraction], x: fmpq) -> Fraction:
-    best = fractions[0]
-    for each in fractions[1:]:
-        if sign_at(_difference(each, best), x) > 0:
-            best = each
-    return best
-
-
-def _is_below(low: Fraction, high: Fraction, line: Line) -> bool:
-    """Return whether a function is nowhere above another."""
-    return low is high or where_sign(_difference(low, high), (1,), line.low, line.high).is_empty
+def _difference(left: Function, right: Function) -> tuple[fmpz_poly, fmpz_poly]:
+    """Return p and q for which p - φ q has the sign of left - right."""
+    return (
+        left[0] * right[2] - right[0] * left[2],
+        left[1] * right[2] - right[1] * left[2],
+    )

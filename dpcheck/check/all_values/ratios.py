@@ -9,6 +9,7 @@ the shift. Only what is left has its roots isolated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import or_
 
 import numpy as np
 import numpy.typing as npt
@@ -62,11 +63,7 @@ def where_exceeded(
                 return region
             if not region.is_empty:
                 found.append(region)
-    return joined(_either, [everywhere(False, line.low, line.high), *found])
-
-
-def _either(left: bool, right: bool) -> bool:
-    return left or right
+    return joined(or_, [everywhere(False, line.low, line.high), *found])
 
 
 def _undecided(

@@ -13,7 +13,7 @@ from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import SequenceTable
-from dpcheck.exact import Line, Number, Whole
+from dpcheck.exact import Growth, Line, Number, Whole
 from dpcheck.exact.roots import constant_sign, rational_between, sign_at
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
@@ -100,6 +100,11 @@ def _lcm(polynomials: Iterable[fmpz_poly]) -> fmpz_poly:
             seen.append(each)
             found = found * (each // found.gcd(each))
     return found
+
+
+def growth_on(line: Line, growth: tuple[Number, int]) -> Growth:
+    """Return F^(1/n), for `growth` (F, n), by polynomials on a line."""
+    return (*positive_fraction(growth[0], line), growth[1])
 
 
 def positive_fraction(value: Number, line: Line) -> tuple[fmpz_poly, fmpz_poly]:

@@ -33,7 +33,7 @@ from dpcheck.model.evaluation import apply
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, fields
-from dpcheck.resolve.expressions.expressions import constant
+from dpcheck.resolve.expressions.expressions import interval_ends
 from dpcheck.resolve.expressions.params import ParamValue, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
 from dpcheck.source import Span
@@ -187,17 +187,8 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
 
 def _ends(part: surface.Part, scope: Scope) -> tuple[Value | None, Value | None] | None:
     """Return the ends of a part, None for infinite ones; None, with a mistake, for no part."""
-    ends: list[Value | None] = []
     home = Scope(scope.session, scope.file, FreshNames(), scope.bindings)
-    for tree in (part.interval.low, part.interval.high):
-        if isinstance(tree, surface.Name) and tree.name == "inf":
-            ends.append(None)
-            continue
-        value = constant(tree, home, f"an end of the values of `{part.name.name}`")
-        if value is None:
-            return None
-        ends.append(value)
-    return ends[0], ends[1]
+    return interval_ends(part.name.name, part.interval, home)
 
 
 def _difference(param: Param, end: Value, *, is_exponential: bool) -> ExpNumber | None:

@@ -756,6 +756,14 @@ def _is_within(value: Value, param: Param) -> bool:
 
 def interval(name: str, tree: surface.Interval, scope: Scope) -> Param | None:
     """Return a parameter with the values of an interval."""
+    ends = interval_ends(name, tree, scope)
+    return None if ends is None else param_of(name, *ends, tree, scope)
+
+
+def interval_ends(
+    name: str, tree: surface.Interval, scope: Scope
+) -> tuple[Value | None, Value | None] | None:
+    """Return the ends of an interval, None for infinite ones; None, with a mistake, for none."""
     ends: list[Value | None] = []
     for end in (tree.low, tree.high):
         if _is_infinite(end, is_high=end is tree.high):
@@ -765,7 +773,7 @@ def interval(name: str, tree: surface.Interval, scope: Scope) -> Param | None:
         if value is None:
             return None
         ends.append(value)
-    return param_of(name, ends[0], ends[1], tree, scope)
+    return ends[0], ends[1]
 
 
 def _is_infinite(tree: surface.Expression, *, is_high: bool) -> bool:

@@ -1,0 +1,188 @@
+"""Parameters beside everything else: what is asked for all values, and where no value may leak."""
+
+import json
+from fractions import Fraction
+
+import jsonschema
+import pytest
+
+from tests.check.test_all_values import fails_at
+from tests.checking import called, check_files, check_text, error_codes, verdicts
+from tests.report.test_json import SCHEMA
+
+ANSWER = """
+mechanism answer(yes = YES, no = NO) {
+  input x in {true, false}
+  adjacent all
+  y ~ bernoulli(if x then yes else no)
+  output y
+}
+"""
+
+
+def answers(head, yes, no, *claims):
+    """Return the results of claims about an answer with these probabilities of `true`."""
+    model = ANSWER.replace("YES", yes).replace("NO", no)
+    return check_text("\n".join([head, model, *claims]), "--explain", "none")
+
+
+def failing(result):
+    """Return the intervals for which a claim fails, as texts, and the value that is shown."""
+    values = result["values"]
+    ends = [
+        tuple(end.get("exact", end["decimal"]) for end in (each["from"], each["to"]))
+        for each in values["fails_for"]
+    ]
+    return ends, values.get("sample")
+
+
+def test_a_claim_that_fails_at_0_is_shown_there():
+    report = answers(
+        "param p in (-1, 1)",
+        "(1 + p)/2",
+        "(1 - p)/2",
+        "check answer at x = true: P=? [ X output = true ] != 1/2",
+        "check answer at x = true: P=? [ X output = true ] in_part 1/2".replace("in_part", "<"),
+        "check answer: P<5/8 [ X output = true ]",
+    )
+    assert [failing(result) for result in report["results"]] == [
+        ([("0", "0")], "0"),
+        ([("0", "1")], "0"),
+        ([("-1", "-1/4"), ("1/4", "1")], "-1/2"),
+    ]
+
+
+def test_the_simplest_value_is_an_end_where_that_fails_too():
+    report = answers("param p in [0, 1]", "p", "1 - p", "check answer: dp(ln 4)")
+    (result,) = report["results"]
+    assert failing(result) == ([("0", "1/5"), ("4/5", "1")], "0")
+    assert result["counterexample"]["ratio"] == "inf"
+
+
+def test_a_part_may_begin_at_minus_infinity():
+    report = answers(
+        "param z in (-inf, 0]",
+        "1/(2 - z)",
+        "1 - 1/(3 - z)",
+        "check answer for z in (-inf, -5): dp(ln 2)",
+        "check answer for z in (-inf, 0): epsilon = ln((z^2 - 4*z + 3)/(2 - z))",
+        "check answer for z in (-inf, 0]: dp(ln 2)",
+    )
+    first, second, third = report["results"]
+    assert failing(first) == ([("-inf", "-5")], "-6")
+    assert second["verdict"] == "holds"
+    assert failing(third)[1] == "-1"
+
+
+IRRATIONAL = ["ln(2)/2", "-ln(p)/2", "-ln(p)/3", "ln(2)/3 + ln(3)/5", "ln((1 + p)/p)/4"]
+
+
+def test_delta_has_pieces_where_its_e_to_the_epsilon_is_irrational():
+    computed = [f"compute answer: delta({epsilon})" for epsilon in IRRATIONAL]
+    results = answers("param p in (0, 1)", "p", "1 - p", *computed)["results"]
+    for value in (Fraction(1, 5), Fraction(1, 2), Fraction(4, 5)):
+        ordinary = answers(f"const p = {value}", "p", "1 - p", *computed)["results"]
+        for result, other in zip(results, ordinary, strict=True):
+            expression = piece_at(result, value)
+            shown = eval(expression.replace("^", "**"), {"p": float(value)})
+            assert shown == pytest.approx(float(other["value"]["decimal"]), abs=1e-12)
+    first = {piece["in"]: piece["exact"] for piece in results[0]["pieces"]}
+    assert first["[0.585786, 1)"] == "p - (1 - p)*2^(1/2)"
+
+
+def piece_at(result, value):
+    """Return the expression of the piece in which a value lies."""
+    for piece in result["pieces"]:
+        ends = [Fraction(piece[end]["decimal"]) for end in ("from", "to")]
+        if ends[0] < value < ends[1] or value in ends:
+            return piece["exact"]
+    raise AssertionError(f"{value} lies in no piece")
+
+
+def test_where_delta_stays_below_a_bound_with_an_irrational_e_to_the_epsilon():
+    claims = [f"check answer: delta({epsilon}) <= p/5" for epsilon in IRRATIONAL]
+    claims += [f"check answer: D{{{epsilon}, 1/7}} [ X output = true ]" for epsilon in IRRATIONAL]
+    results = answers("param p in (0, 1)", "p", "1 - p", *claims)["results"]
+    seen = set()
+    for value in (Fraction(k, 23) for k in (2, 6, 8, 9, 11, 13, 15, 16, 21)):
+        ordinary = verdicts(answers(f"const p = {value}", "p", "1 - p", *claims))
+        for claim, result, verdict in zip(claims, results, ordinary, strict=True):
+            assert fails_at(result, value) == (verdict == "violated"), (claim, value)
+            seen.add((claim, verdict))
+    assert len(seen) == 2 * len(claims)
+
+
+def test_budgets_are_told_by_the_parameter_where_they_can_be():
+    report = answers(
+        "param eps > 0",
+        "exp(eps)/(1 + exp(eps))",
+        "1/(1 + exp(eps))",
+        "compute answer: epsilon",
+        "compute answer: delta(eps/2)",
+    )
+    first, second = report["results"]
+    assert first["pieces"][0]["exact"] == "eps"
+    assert second["pieces"][0]["exact"] == "(exp(eps) - exp(eps/2))/(exp(eps) + 1)"
+
+
+FILE = f"""param p in (0, 1)
+{ANSWER.replace("YES", "p").replace("NO", "1 - p")}
+check   answer for p in [1/2, 1): dp(ln(p / (1 - p)))
+check   answer: dp(ln 3)
+compute answer: epsilon
+"""
+
+
+@pytest.fixture(name="model")
+def _model(tmp_path):
+    path = tmp_path / "m.dpm"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+def test_a_baseline_keeps_no_number_of_what_depends_on_a_parameter(model, tmp_path):
+    kept = tmp_path / "baseline.toml"
+    called("check", model, "--baseline", kept, "--update-baseline")
+    text = kept.read_text(encoding="utf-8")
+    assert '{ check = "dp(ln(p / (1 - p)))" }' in text
+    assert "epsilon =" not in text
+    weaker = FILE.replace("dp(ln 3)", "dp(ln 4)")
+    model.write_text(weaker, encoding="utf-8")
+    assert "1 worse than the baseline" in called("check", model, "--baseline", kept).stdout
+
+
+def test_no_table_of_numbers_is_written_where_none_is_chosen(model):
+    refused = called("pmf", model, "answer")
+    assert refused.returncode == 2
+    assert "DP627" in refused.stderr
+    chosen = called("pmf", model, "answer", "-D", "p=1/3")
+    assert json.loads(chosen.stdout)["rows"]["x = true"] == {"true": "1/3", "false": "2/3"}
+
+
+@pytest.mark.parametrize("form", ["html", "sarif", "junit", "github", "markdown", "json"])
+def test_formats_say_for_which_values_and_never_the_stand_in(model, form):
+    shown = called("check", model, "--format", form).stdout
+    assert "exp(" not in shown
+    assert "2.718" not in shown
+    assert "0.3678" not in shown
+    if form == "json":
+        jsonschema.validate(json.loads(shown), SCHEMA)
+    else:
+        assert "violated for p in (0, 1/4) and (3/4, 1)" in shown.replace("%2C", ",")
+
+
+def test_a_sweep_that_chooses_no_value_shows_the_pieces(model):
+    table = called("sweep", model, "--target", "answer(no = q)", "--set", "q=1/3,1/2").stdout
+    assert "ln(3*p) in" in table
+    assert "exp(" not in table
+    values = called("sweep", model, "--target", "answer", "--set", "p=1/3,1/4").stdout
+    assert [row.split() for row in values.splitlines()[1:]] == [["1/3", "ln(2)"], ["1/4", "ln(3)"]]
+
+
+def test_a_table_of_probabilities_reads_no_parameter():
+    rows = "row,x = pos,Y,p\nrow,x = pos,N,1-p\nrow,x = neg,Y,1/2\nrow,x = neg,N,1/2\n"
+    files = {
+        "t.csv": rows + "pair,x = pos,x = neg\n",
+        "main.dpm": 'param p in (0, 1)\nimport "t.csv"\ncheck t: dp(ln 2)\n',
+    }
+    assert error_codes(check_files(files, "main.dpm")) == ["DP301", "DP301"]
