@@ -33,6 +33,7 @@ from dpcheck.check.quantities.output_rows import output_rows
 from dpcheck.check.values.verdicts import Amount, Cell, Table, Undecided, Value
 from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.exact import ExpNumber, as_fraction, exact_text
 from dpcheck.explore import MistakesFound, labelled
 from dpcheck.explore.explored import with_less_told
@@ -370,12 +371,17 @@ class Target:
     def chain(self) -> Chain:
         """Return the Markov chain: CSR arrays, labels, initial states, neighbor pairs.
 
+        Raises `ModelError`, also where a `param` has no value: `load(path, alpha="1/2")` gives one.
+
         >>> import dpcheck
         >>> chain = dpcheck.mechanisms.survey().chain()
         >>> chain.n_reported_states, chain.neighbors.pairs.tolist()
         (4, [[0, 1]])
         """
         check = self.model.resolved_question(f"check {self.text}: true")
+        if check.for_all is not None:
+            name = check.for_all.param.name
+            raise ModelError([NotForAllValues(check.span, "a table of probabilities", name)])
         try:
             explored = self._explorations.explored(
                 replace(check, target=self._core), self._limits()

@@ -8,10 +8,10 @@ from fractions import Fraction
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.check.values.verdicts import Table
-from dpcheck.exact import exact_text
+from dpcheck.exact import ExpNumber, exact_text, line_of
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import LimitReached, RunLimits
-from dpcheck.logic.claims import LossTable, PrivacyClaim, QuantityValue
+from dpcheck.logic.claims import ForAll, LossTable, PrivacyClaim, QuantityValue
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.records import replace
 from dpcheck.report import Answer
@@ -36,7 +36,9 @@ def portraits(
 ) -> Iterator[Portrait]:
     """Yield a portrait of each target that claims of a file are about, in their order."""
     limits = replace(allowed, timeout=min(allowed.timeout or SECONDS, SECONDS))
-    first = {check.target_text: check for check in reversed(checks)}
+    first: dict[str, ResolvedCheck] = {}
+    for check in sorted(checks, key=lambda check: check.for_all is not None):
+        first.setdefault(check.target_text, check)
     for target in list(dict.fromkeys(check.target_text for check in checks))[:MOST_TARGETS]:
         check = replace(first[target], kind="compute", at=None, at_text=None, atoms={})
         table = LossTable("profile", check.span)
@@ -44,7 +46,7 @@ def portraits(
         yield Portrait(
             check.span.source.name,
             target,
-            _profile(check, explorations, limits),
+            None if check.for_all is not None else _profile(check, explorations, limits),
             stated_budgets(checks, target),
             None if check.parts else _graph(check, explorations, limits),
         )
@@ -65,15 +67,18 @@ def _graph(check: ResolvedCheck, explorations: Explorations, limits: RunLimits) 
     except (MistakesFound, LimitReached):
         return None
     is_small = chain.n_reported_states <= MOST_STATES and not chain.offers
-    return graph_of(chain) if is_small else None
+    return graph_of(chain, check.for_all) if is_small else None
 
 
-def graph_of(chain: Chain) -> Graph:
-    """Return a chain as it is drawn: without the loops of its sinks, and what is never reached."""
+def graph_of(chain: Chain, for_all: ForAll | None = None) -> Graph:
+    """Return a chain as it is drawn: without the loops of its sinks, and what is never reached.
+
+    With `for_all` its probabilities are functions of a parameter.
+    """
     graph = chain.to_networkx()
     is_end = [state == chain.stopped or state == chain.diverged for state in graph]
     edges = [
-        (s, t, str(p) if isinstance(p, Fraction) else exact_text(p))
+        (s, t, _probability_text(p, for_all))
         for s, t, p in graph.edges.data("probability")
         if not is_end[s]
     ]
@@ -86,12 +91,21 @@ def graph_of(chain: Chain) -> Graph:
     )
 
 
+def _probability_text(p: Fraction | ExpNumber, for_all: ForAll | None) -> str:
+    if isinstance(p, Fraction):
+        return str(p)
+    if for_all is None:
+        return exact_text(p)
+    return line_of(for_all.param, [p], is_exponential=for_all.is_exponential).text(p)
+
+
 def stated_budgets(checks: Sequence[ResolvedCheck], target: str) -> tuple[StatedBudget, ...]:
     """Return the budgets that checks state for a target."""
     stated = [
         check.claim
         for check in checks
         if check.kind == "check" and check.target_text == target and check.at is None
+        if check.for_all is None
     ]
     return tuple(
         StatedBudget(epsilon_amount(claim.epsilon), number_amount(claim.delta))

@@ -167,6 +167,11 @@ def _symbol(answer: Answer) -> tuple[str, Role]:
 def quantity_text(answer: Answer) -> str:
     """Return what the quantity of a claim is, where there is one to be told."""
     verdict = answer.outcome.verdict
+    known = answer.outcome.all_values
+    if known is not None and isinstance(verdict, Value) and verdict.table is not None:
+        return shortened(
+            ", ".join(f"{each.exact} in {each.interval.text}" for each in known.pieces)
+        )
     if isinstance(verdict, Value):
         return amount_text(verdict.amount) if verdict.table is None else "a table"
     return "".join(piece if isinstance(piece, str) else piece.text for piece in _quantity(answer))
@@ -185,20 +190,19 @@ def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
 
 
 def _values(answer: Answer) -> tuple[Piece, ...]:
-    """Return for which values of a parameter a claim holds, or fails and where that is shown."""
     known = answer.outcome.all_values
     if known is None:
         return ()
-    if not known.fails_for:
-        return (Piece(f" for all {known.param} in {known.asked}", "faint"),)
-    return (Piece(values_text(answer), "plain"),)
+    return (Piece(values_text(answer), "plain" if known.fails_for else "faint"),)
 
 
 def values_text(answer: Answer) -> str:
-    """Return for which values of a parameter a claim fails, and where that is shown."""
+    """Return for which values of a parameter a claim holds, or fails and where that is shown."""
     known = answer.outcome.all_values
-    if known is None or not known.fails_for:
+    if known is None or isinstance(answer.outcome.verdict, Value):
         return ""
+    if not known.fails_for:
+        return f" for all {known.param} in {known.asked}"
     at = "" if known.sample is None else f", at {known.sample}"
     return f" for {known.param} in {_intervals(known)}{at}"
 

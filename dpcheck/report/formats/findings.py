@@ -185,11 +185,12 @@ def sentence(answer: Answer) -> str:
         case Undecided() as verdict:
             return f"{claim} is undecided: {shortened(visible(verdict.reason))}"
         case Holds() if not answer.is_as_claimed:
-            return f"{claim} holds, yet it is to be refuted{quantity_text(answer)}"
+            values = values_text(answer)
+            return f"{claim} holds{values}, yet it is to be refuted{quantity_text(answer)}"
         case Holds() if outcome.vacuity:
             return f"{claim} says nothing: {visible(outcome.vacuity[0].text)}"
         case Holds():
-            return f"{claim} holds{quantity_text(answer)}"
+            return f"{claim} holds{values_text(answer)}{quantity_text(answer)}"
         case Value():
             return f"{claim} is {quantity_text(answer)}"
         case _ as never:

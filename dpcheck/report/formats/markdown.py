@@ -13,7 +13,7 @@ from dpcheck.report.answers import Answer, Summary
 from dpcheck.report.characters import visible
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings
 from dpcheck.report.styled import plain
-from dpcheck.report.text import closing_lines, quantity_text
+from dpcheck.report.text import closing_lines, quantity_text, values_text
 
 MAX_BYTES = 900_000
 """A job summary of GitHub's may have 1 MiB: what does not fit is counted."""
@@ -65,6 +65,8 @@ def _verdict(answer: Answer) -> str:
         return cell(said)
     if answer.kind == "refute" and word != "undecided":
         claimed = (", as claimed" if answer.is_as_claimed else ", yet to be refuted") + claimed
+    values = values_text(answer).strip()
+    claimed = (f" {cell(values)}" if values else "") + claimed
     return f"{word}{claimed}" + (f": {cell(said)}" if said else "")
 
 

@@ -22,7 +22,7 @@ from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findi
 from dpcheck.report.notation import amount_text, event_text, number_text, sequence_text
 from dpcheck.report.plot import Profile, profiles_svg
 from dpcheck.report.styled import plain
-from dpcheck.report.text import answer_text, closing_lines, quantity_text
+from dpcheck.report.text import answer_text, closing_lines, quantity_text, values_text
 
 _CURVES = 8
 """Profiles in one drawing: more could not be told apart."""
@@ -109,7 +109,7 @@ def _look(answer: Answer) -> tuple[str, str]:
 def _came_out(answer: Answer) -> str:
     """Return the verdict with the quantity it is about."""
     said = "" if answer.is_undecided else quantity_text(answer).removeprefix(": it is ")
-    word = "" if answer.verdict_word == "value" else answer.verdict_word
+    word = "" if answer.verdict_word == "value" else answer.verdict_word + values_text(answer)
     return ", ".join(_text(part) for part in (word, said) if part)
 
 

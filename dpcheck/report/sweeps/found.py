@@ -88,9 +88,16 @@ def _cells(row: SweepRow, n_questions: int) -> Iterator[Amount | str]:
         if answer is None:
             yield "failed" if row.failure or row.result is not None else "not asked"
         elif answer["verdict"] == "value":
-            yield _amount(answer["value"])
+            yield _pieces(answer["pieces"]) if "pieces" in answer else _amount(answer["value"])
         else:
             yield answer["verdict"]
+
+
+def _pieces(pieces: Sequence[Mapping[str, Any]]) -> str:
+    """Return a value for all values of a parameter: its expression, or each with its values."""
+    if len({piece["exact"] for piece in pieces}) == 1:
+        return str(pieces[0]["exact"])
+    return ", ".join(f"{piece['exact']} in {piece['in']}" for piece in pieces)
 
 
 def _amount(value: Mapping[str, Any]) -> Amount:
