@@ -140,12 +140,12 @@ def _model(tmp_path):
     return path
 
 
-def test_a_baseline_keeps_no_number_of_what_depends_on_a_parameter(model, tmp_path):
+def test_a_baseline_keeps_pieces_of_what_depends_on_a_parameter(model, tmp_path):
     kept = tmp_path / "baseline.toml"
     called("check", model, "--baseline", kept, "--update-baseline")
     text = kept.read_text(encoding="utf-8")
-    assert '{ check = "dp(ln(p / (1 - p)))" }' in text
-    assert "epsilon =" not in text
+    assert 'epsilon = "for p in (0, 1/2): ln((1 - p)/p)' in text
+    assert 'epsilon = "0"' not in text
     weaker = FILE.replace("dp(ln 3)", "dp(ln 4)")
     model.write_text(weaker, encoding="utf-8")
     assert "1 worse than the baseline" in called("check", model, "--baseline", kept).stdout
