@@ -60,6 +60,9 @@ def test_the_worst_of_all_strategies(seed):
     for budget in ("0", "1/10", "ln 2", "ln 7"):
         assert adaptive.delta(budget).exact == fixed.delta(budget).exact
     assert adaptive.epsilon("1/20").exact == fixed.epsilon("1/20").exact
+    profiles = [each.table("profile").rows for each in (adaptive, fixed)]
+    first, other = ([[cell.exact for cell in row[:3]] for row in rows] for rows in profiles)
+    assert first == other
 
 
 RESPONSES = """

@@ -305,12 +305,13 @@ class NotForStrategies(Mistake):
     code: ClassVar[str] = "DP633"
     title_text: ClassVar[str] = "{self.what} is not decided for an analyst who adapts (`query`)"
     help_text: ClassVar[str] = (
-        "ask for `dp`, `epsilon` or `delta`, or fix the queries: `public c[1..k] in S`"
+        "ask for `dp`, `epsilon`, `delta` or `profile`, or fix the queries: `query c in S fixed`"
     )
     explanation: ClassVar[str] = """\
-For a mechanism with a `query`, `dp`, `epsilon`, `epsilon(delta)` and `delta(epsilon)` are the worst
-over all strategies of the analyst. Probabilities, D and quantities of one distribution of outputs
-need a strategy; where queries are public inputs, they are decided for every fixed sequence.
+For a mechanism with a `query`, `dp`, `epsilon`, `epsilon(delta)`, `delta(epsilon)` and `profile`
+are the worst over all strategies of the analyst. Probabilities, D and quantities of one
+distribution of outputs need a strategy; where queries are fixed, they are decided for every
+sequence of them.
 
 Wrong: check adaptive: P>=1/2 [ X output = top ]
 Right: check adaptive: dp(ln 2)

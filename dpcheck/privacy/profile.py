@@ -9,7 +9,7 @@ envelope of finitely many lines on E >= 1, found by sorting slopes and dropping 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
 
@@ -62,6 +62,28 @@ def profile(pairs: Iterable[tuple[int, LossDistribution]]) -> tuple[Piece, ...]:
         for directed, is_forward in both_directions(losses):
             lines.extend(_lines(pair, directed, is_forward=is_forward))
     return tuple(_pieces(_envelope(lines)))
+
+
+def profile_of_maximum(line_at: Callable[[Number], Line], last: Line) -> tuple[Piece, ...]:
+    """Return the pieces of a maximum of finitely many lines, which is known where it is asked for.
+
+    `line_at` returns a line that is largest at E, `last` is the largest without end. Of two lines
+    of the envelope either none is larger where they cross, and they are neighbors, or that one lies
+    between them (Eisner and Severance, Journal of the ACM 1976): two questions a piece.
+    """
+    hull, waiting = [line_at(1)], [last]
+    while waiting:
+        left, right = hull[-1], waiting[-1]
+        if compare(left.q, right.q) == 0:  # one line
+            waiting.pop()
+            continue
+        crossing = _crossing(left, right)
+        middle = line_at(crossing)
+        if compare(middle.at(crossing), left.at(crossing)) > 0:
+            waiting.append(middle)
+        else:
+            hull.append(waiting.pop())
+    return tuple(piece for piece in _pieces(hull) if piece.end is None or piece.start != piece.end)
 
 
 def _lines(pair: int, losses: LossDistribution, *, is_forward: bool) -> Iterator[Line]:

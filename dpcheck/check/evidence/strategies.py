@@ -32,6 +32,7 @@ from dpcheck.check.evidence.merged_prefixes import (
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import Number, Whole, add, compare, divide, multiply, number
+from dpcheck.privacy.profile import NOTHING, Line, Piece, profile_of_maximum
 from dpcheck.records import dataclass, field, replace
 
 Offers = Mapping[int, tuple[object, int]]
@@ -57,6 +58,14 @@ class StrategyEvidence(MergedEvidence):
         if worst == (1, 1):
             return None
         return self._best(lambda p, q: (p, q) == worst, _likelier)
+
+    def profile(self) -> tuple[Piece, ...]:
+        """Return δ as a function of E = e^ε, for each E that of the worst strategy."""
+
+        def line_at(factor: Number) -> Line:
+            return _line(self.worst_gap(ExpFactor.of_number(factor)))
+
+        return profile_of_maximum(line_at, _line(self._best(without_counterpart, _likelier)))
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words: choices stand among the outputs of its sequences."""
@@ -138,6 +147,10 @@ def _total(
 
 def _likelier(left: EventGap, right: EventGap) -> bool:
     return compare(left.p, right.p) > 0
+
+
+def _line(gap: EventGap | None) -> Line:
+    return NOTHING if gap is None else Line(gap.p, gap.q, gap.pair, gap.is_forward)
 
 
 def _asked(gap: EventGap, factor: ExpFactor | None) -> tuple[Wanted, Better]:

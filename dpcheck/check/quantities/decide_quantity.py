@@ -13,11 +13,13 @@ from dpcheck.chain.graph import graph_of
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
+from dpcheck.check.evidence.strategies import StrategyEvidence
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
 from dpcheck.check.quantities.loss_values import (
     KnownLosses,
     measured,
+    profile_table,
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
@@ -34,6 +36,7 @@ from dpcheck.check.values.verdicts import (
     Outcome,
     Phrase,
     Sides,
+    Table,
     Undecided,
     Value,
     Violated,
@@ -95,7 +98,7 @@ def decide_quantity(
 ) -> Outcome:
     """Return the outcome of a claim about a quantity of a chain, at the selected states."""
     if chain.offers:
-        raise LimitReached(NO_STRATEGY)
+        return _profile_of_strategies(quantity, chain, selected, limits)
     match quantity:
         case LossQuantity() | LossTable():
             known = known_losses(chain, selected, limits)
@@ -109,6 +112,29 @@ def decide_quantity(
             return _decide_least_error(claim, quantity, chain, selected, measures, limits)
         case _:
             assert_never(quantity)
+
+
+def _profile_of_strategies(
+    quantity: OtherQuantity, chain: Chain, selected: IntArray, limits: Limits
+) -> Outcome:
+    """Return the profile for an analyst who adapts, who has one strategy for each ε."""
+    if not isinstance(quantity, LossTable) or quantity.word != "profile":
+        raise LimitReached(NO_STRATEGY)
+    seen = seen_pairs(chain, selected, limits)
+    if not seen.are_finite:
+        return Outcome(UNBOUNDED, Coverage(len(selected), len(seen.pairs)))
+    evidence = complete_evidence(seen)
+    assert isinstance(evidence, StrategyEvidence), "there are choices"
+    known = KnownLosses((), len(seen.pairs), None, seen.names, evidence.event_text)
+    table = profile_table(evidence.profile(), known)
+    return _tabulated(table, known, len(selected))
+
+
+def _tabulated(table: Table, known: KnownLosses, n_initial: int) -> Outcome:
+    coverage = Coverage(n_initial, known.n_pairs, known.n_sequences)
+    vacuity = () if known.n_pairs else (NO_NEIGHBORS,)
+    amount = number_amount(len(table.rows))
+    return Outcome(Value(amount, len(table.rows), table), coverage, vacuity, amount)
 
 
 def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosses | None:
@@ -128,12 +154,10 @@ def decide_on_losses(
     claim: Question, quantity: LossQuantity | LossTable, known: KnownLosses, n_initial: int
 ) -> Outcome:
     """Return the outcome of a claim about a quantity that privacy losses determine."""
+    if isinstance(quantity, LossTable):
+        return _tabulated(table_of(quantity, known), known, n_initial)
     coverage = Coverage(n_initial, known.n_pairs, known.n_sequences)
     vacuity = () if known.n_pairs else (NO_NEIGHBORS,)
-    if isinstance(quantity, LossTable):
-        table = table_of(quantity, known)
-        amount = number_amount(len(table.rows))
-        return Outcome(Value(amount, len(table.rows), table), coverage, vacuity, amount)
     found = measured(quantity, known)
     amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)

@@ -6,7 +6,7 @@ directions; equal loss distributions are looked at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dpcheck.check.quantities.pair_losses import NumberedLosses
 from dpcheck.check.values.amounts import (
@@ -254,7 +254,12 @@ def _least_rho(sides: Sequence[Side]) -> Measured:
 
 @tabulates("profile")
 def _profile_table(known: KnownLosses) -> Table:
-    rows = [_profile_row(piece, known) for piece in profile(known.pairs)]
+    return profile_table(profile(known.pairs), known)
+
+
+def profile_table(pieces: Iterable[Piece], known: KnownLosses) -> Table:
+    """Return the pieces of a profile as a table."""
+    rows = [_profile_row(piece, known) for piece in pieces]
     columns = ("from e^ε", "to e^ε", "δ at the start", "P(S)", "Q(S)", "P from", "Q from")
     return Table("profile", (*columns, "event S"), tuple(rows))
 

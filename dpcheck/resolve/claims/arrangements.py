@@ -216,7 +216,11 @@ def _without_strategy(claim: claims.Claim, parts: Sequence[Part]) -> str | None:
             return None
         case (
             claims.QuantityClaim(quantity=claims.TightEpsilon() | claims.TightDelta())
-            | claims.QuantityValue(quantity=claims.TightEpsilon() | claims.TightDelta())
+            | claims.QuantityValue(
+                quantity=claims.TightEpsilon()
+                | claims.TightDelta()
+                | claims.LossTable(word="profile")
+            )
             | claims.QuantityComparison(
                 left=claims.TightEpsilon() | claims.TightDelta(),
                 right=claims.TightEpsilon() | claims.TightDelta(),
