@@ -33,7 +33,7 @@ from dpcheck.exact.number import (
     power,
     sign,
 )
-from dpcheck.exact.polynomial import precisions
+from dpcheck.exact.polynomial import precisions, refined_sign
 from dpcheck.records import dataclass
 
 LARGE_BITS = 1 << 20
@@ -128,14 +128,7 @@ class Budget:
         """Return -1, 0 or 1 as this is less than, equal to or greater than the other, decided."""
         if self == other:
             return 0
-        for bits in precisions():
-            with ctx.workprec(bits):
-                difference = self.ball(bits) - other.ball(bits)
-            if difference > 0:
-                return 1
-            if difference < 0:
-                return -1
-        raise AssertionError("precisions are unbounded")
+        return refined_sign(lambda bits: self.ball(bits) - other.ball(bits))
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same real number."""
@@ -267,14 +260,7 @@ def compare_epsilon(left: Epsilon, right: Epsilon) -> int:
             return left.compare(right)
         case LogOf(), LogOf():
             return compare(left.argument, right.argument)
-    for bits in precisions():
-        with ctx.workprec(bits):
-            difference = left.ball(bits) - right.ball(bits)
-        if difference > 0:
-            return 1
-        if difference < 0:
-            return -1
-    raise AssertionError("precisions are unbounded")
+    return refined_sign(lambda bits: left.ball(bits) - right.ball(bits))
 
 
 def floor_of_quotient(left: Budget, right: Budget) -> int:

@@ -30,6 +30,7 @@ from dpcheck.exact.polynomial import (
     as_whole,
     is_term,
     precisions,
+    refined_sign,
 )
 from dpcheck.records import dataclass
 
@@ -386,14 +387,7 @@ def compare(left: Number, right: Number) -> int:
         return (left > right) - (left < right)
     if left == right:
         return 0
-    for bits in precisions():
-        with ctx.workprec(bits):
-            difference = ball(left, bits) - ball(right, bits)
-        if difference > 0:
-            return 1
-        if difference < 0:
-            return -1
-    raise AssertionError("precisions are unbounded")
+    return refined_sign(lambda bits: ball(left, bits) - ball(right, bits))
 
 
 def ball(value: Number, bits: int) -> arb:

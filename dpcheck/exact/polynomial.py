@@ -9,7 +9,7 @@ whole numerators over a whole denominator: a transition carries a `Whole = int |
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from numbers import Integral
 
@@ -31,6 +31,18 @@ def precisions(first: int = FIRST_PRECISION) -> Iterator[int]:
     while True:
         yield bits
         bits *= 2
+
+
+def refined_sign(difference: Callable[[int], arb]) -> int:
+    """Return -1 or 1, the sign of a real that is not 0, from enclosures with so many bits."""
+    for bits in precisions():
+        with ctx.workprec(bits):
+            around = difference(bits)
+        if around > 0:
+            return 1
+        if around < 0:
+            return -1
+    raise AssertionError("precisions are unbounded")
 
 
 def exponential_ball(exponent: fmpq, bits: int) -> arb:

@@ -7,10 +7,11 @@ chain's labelling knows. Binary Booleans take any number of arguments.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from dpcheck.exact import Budget, Number
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, fields
 from dpcheck.source import Span
 
 Comparison = Literal[">=", ">", "<=", "<", "="]
@@ -178,3 +179,15 @@ class Release:
 PathFormula = (
     Holds | PathNot | PathAnd | PathOr | Next | Finally | Globally | Until | WeakUntil | Release
 )
+
+
+def outermost_numbers(node: object) -> Iterator[Private | ProbabilityIs | ProbabilityIn]:
+    """Yield the P and D of a formula, or of a tuple of formulas, that stand in no other."""
+    if isinstance(node, Private | ProbabilityIs | ProbabilityIn):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from outermost_numbers(part)
+    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
+        for each in fields(node):  # type: ignore[arg-type]
+            yield from outermost_numbers(getattr(node, each.name))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
@@ -184,19 +184,11 @@ def answered(
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
         yield _with_condition(rejected.mistake, check.target, explored)
-    except LimitReached as limit:
-        yield answer(_undecided(limit, explored))
-    except TooLarge as number:
-        long = too_large(str(number), "use exponents that are small multiples of one number")
-        yield answer(_undecided(long, explored))
-    except RecursionError:
+    except (LimitReached, TooLarge) as limit:
+        yield answer(_undecided(_limit_of(limit, allowed), explored))
+    except (RecursionError, MemoryError) as limit:
         explorations.forget()
-        deep = too_large("a value is nested too deeply", "values of fewer levels")
-        yield answer(_undecided(deep, explored))
-    except MemoryError:
-        explorations.forget()
-        full = LimitReached(Limit("memory", allowed.max_memory or 0))
-        yield answer(_undecided(full, explored))
+        yield answer(_undecided(_limit_of(limit, allowed), explored))
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
         import traceback
 
@@ -407,6 +399,22 @@ def measures_of(explored: Explored, check: ResolvedCheck, n_states: int) -> Meas
                 value = at_end(explored, meaning)
                 at_ends[key] = EndValue(positions, reads_last, degree, value)
     return Measures(at_outputs, at_ends)
+
+
+def _limit_of(
+    reached: LimitReached | TooLarge | RecursionError | MemoryError, allowed: RunLimits
+) -> LimitReached:
+    """Return the limit that an exception says was reached."""
+    match reached:
+        case LimitReached():
+            return reached
+        case TooLarge():
+            return too_large(str(reached), "use exponents that are small multiples of one number")
+        case RecursionError():
+            return too_large("a value is nested too deeply", "values of fewer levels")
+        case MemoryError():
+            return LimitReached(Limit("memory", allowed.max_memory or 0))
+    assert_never(reached)
 
 
 def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:

@@ -408,11 +408,7 @@ class _Expansion:
         scope.session.asked.clear()
         reader = _reader(target, declaration, file, given, scope, loop_values)
         leaves_out = left_out(question.part, scope)
-        asked: Claim | None
-        if leaves_out is None:
-            asked = claim(question, reader)
-        else:  # it says nothing, and need not make sense for that value
-            asked = FormulaClaim(Truth(True, question.span), question.span)
+        asked = _asked(question, reader, is_left_out=leaves_out is not None)
         at = None if question.at is None else at_condition(question.at, reader)
         if asked is None or (question.at is not None and at is None):
             return
@@ -430,21 +426,17 @@ class _Expansion:
         values = quantified(question, asked, at, targets, arrangement, reader.scope)
         if not values.is_sound:
             return
-        texts = filled_in_texts(reader)
-        at_text = None if question.at is None else written_text(question.at, texts)
-        for name in quantity_names(question.claim):
-            texts.pop(name, None)
+        names = [target_text(part[1].name.name, part[2]) for part, _, _ in parts]
+        at_text, claim_text = _texts(question, reader)
         self.checks.append(
             ResolvedCheck(
                 kind=question.kind,
                 name=question.title,
-                target_text=arranged_text(
-                    tree, [target_text(part[1].name.name, part[2]) for part, _, _ in parts]
-                ),
+                target_text=arranged_text(tree, names),
                 target=target,
                 parts=arrangement,
                 claim=asked,
-                claim_text=written_text(question.claim, texts),
+                claim_text=claim_text,
                 at=at,
                 at_text=at_text,
                 atoms=dict(reader.collected.atoms),
@@ -456,6 +448,25 @@ class _Expansion:
                 leaves_out=leaves_out,
             )
         )
+
+
+def _asked(question: surface.Question, reader: Reader, *, is_left_out: bool) -> Claim | None:
+    """Return the claim of a question; None after a mistake.
+
+    One that is left out for the value of its parameter says nothing, and need not make sense there.
+    """
+    if is_left_out:
+        return FormulaClaim(Truth(True, question.span), question.span)
+    return claim(question, reader)
+
+
+def _texts(question: surface.Question, reader: Reader) -> tuple[str | None, str]:
+    """Return the condition on initial states and the claim as written, variables filled in."""
+    texts = filled_in_texts(reader)
+    at_text = None if question.at is None else written_text(question.at, texts)
+    for name in quantity_names(question.claim):
+        texts.pop(name, None)
+    return at_text, written_text(question.claim, texts)
 
 
 def _is_reversed(question: surface.Question, scope: Scope) -> bool:

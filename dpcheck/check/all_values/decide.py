@@ -7,7 +7,7 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from operator import and_, or_
 from typing import assert_never
@@ -88,9 +88,8 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
-from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs
-from dpcheck.records import dataclass, fields, replace
-from dpcheck.source import Span
+from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs, outermost_numbers
+from dpcheck.records import dataclass, replace
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +217,7 @@ def _counterexample(
 def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
     """Return where a state formula is false at some selected state."""
     truths, selected = setting.truths, setting.selected
-    outer = list(_outermost(claim.formula))
+    outer = list(outermost_numbers(claim.formula))
     pairs = truths.pairs_at(selected)
     states = np.unique(np.concatenate([selected, pairs.ravel()]))
     numbers = [p for each in outer for p in truths.probabilities(each.path, states)]
@@ -233,18 +232,6 @@ def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
     coverage = Coverage(len(selected), len(pairs))
     vacuity = formula_vacuity(claim.formula, selected, truths)
     return _Failing(line, joined(or_, regions), coverage, vacuity)
-
-
-def _outermost(node: object) -> Iterable[Private | ProbabilityIs | ProbabilityIn]:
-    """Yield the P and D of a formula."""
-    if isinstance(node, Private | ProbabilityIs | ProbabilityIn):
-        yield node
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from _outermost(part)
-    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
-        for each in fields(node):  # type: ignore[arg-type]
-            yield from _outermost(getattr(node, each.name))
 
 
 def _numbers_of(formula: Private | ProbabilityIs | ProbabilityIn) -> list[Number]:

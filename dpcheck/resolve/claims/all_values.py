@@ -27,16 +27,15 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.logic import claims
-from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs
+from dpcheck.logic.formulas import outermost_numbers
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.values import Value, value_text
-from dpcheck.records import dataclass, fields
+from dpcheck.records import dataclass
 from dpcheck.resolve.expressions.expressions import interval_ends
 from dpcheck.resolve.expressions.params import ParamValue, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
-from dpcheck.source import Span
 
 Condition = tuple[ExpNumber, tuple[int, ...]]
 
@@ -218,12 +217,12 @@ def _undecided_for_all(
     """Return what of a claim is decided for single values only; None if nothing is."""
     if len(arrangement) > 1 or any(part.times > 1 for part in arrangement):
         return "a composition"
-    if isinstance(at, claims.AtCondition) and any(True for _ in _probabilities(at.condition)):
+    if isinstance(at, claims.AtCondition) and any(True for _ in outermost_numbers(at.condition)):
         return "P or D in the condition of `at`"
     match claim:
         case claims.FormulaClaim(formula=formula):
-            outer = list(_probabilities(formula))
-            if any(True for each in outer for _ in _probabilities(each.path)):
+            outer = list(outermost_numbers(formula))
+            if any(True for each in outer for _ in outermost_numbers(each.path)):
                 return "a P or D inside of the brackets of another"
         case claims.PrivacyClaim():
             pass
@@ -231,7 +230,7 @@ def _undecided_for_all(
             claims.QuantityClaim(quantity=claims.PathProbability(path=path))
             | claims.QuantityValue(quantity=claims.PathProbability(path=path))
         ):
-            if any(True for _ in _probabilities(path)):
+            if any(True for _ in outermost_numbers(path)):
                 return "a P or D inside of the brackets of another"
         case claims.QuantityClaim(quantity=claims.TightDelta() | claims.TightEpsilon(delta=0)):
             pass
@@ -246,18 +245,6 @@ def _undecided_for_all(
         case _:
             return "a comparison of two quantities"
     return None
-
-
-def _probabilities(node: object) -> Iterator[Private | ProbabilityIs | ProbabilityIn]:
-    """Yield the outermost P and D of a formula."""
-    if isinstance(node, Private | ProbabilityIs | ProbabilityIn):
-        yield node
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from _probabilities(part)
-    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
-        for each in fields(node):  # type: ignore[arg-type]
-            yield from _probabilities(getattr(node, each.name))
 
 
 def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> bool:

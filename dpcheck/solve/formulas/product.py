@@ -227,62 +227,63 @@ class _ProductSearch:
         return end_to_end(self.states[first:]), end_to_end(self.formulas[first:])
 
     def expand_narrow(self, states: IntArray, formulas: IntArray) -> tuple[IntArray, IntArray]:
-        """Fill rows state by state until the frontier is empty or wide; return the frontier."""
-        indptr, targets, classes = (
-            self.graph.indptr.data,
-            self.graph.targets.data,
-            self.classes.data,
-        )
-        step, settled, numbers = self.step, self.settled, self.numbers
+        """Fill rows state by state until the frontier is empty or wide; return the frontier.
+
+        `states` and `formulas` [n_frontier], as what is returned.
+        """
         frontier = list(zip(states.tolist(), formulas.tolist(), strict=True))
-        all_states: list[int] = []
-        all_formulas: list[int] = []
-        row_lengths: list[int] = []
-        row_targets: list[int] = []
-        row_edges: list[int] = []
-        found = self.n_found
-        following: list[tuple[int, int]]
+        rows: tuple[list[int], ...] = ([], [], [], [], [])
         rounds = 0
         while frontier and len(frontier) < 2 * NARROW and rounds < TIME_CHECK_INTERVAL:
-            following = []
+            frontier = self._narrow_round(frontier, *rows)
             rounds += 1
-            for s, formula in frontier:
-                after = step[formula, classes[s]]
-                start, end = indptr[s], indptr[s + 1]
-                row_lengths.append(end - start)
-                row_edges.extend(range(start, end))
-                for t in targets[start:end]:
-                    arrived = settled[after, classes[t]]
-                    if arrived <= ALWAYS_FORMULA:
-                        row_targets.append(-1 if arrived else -2)
-                        continue
-                    column = numbers.get(arrived)
-                    if column is None:
-                        column = self._column(arrived)
-                    number = int(column[t]) - 1
-                    if number < 0:
-                        number = found
-                        found += 1
-                        column[t] = found
-                        following.append((t, arrived))
-                        all_states.append(t)
-                        all_formulas.append(arrived)
-                    row_targets.append(number)
-            frontier = following
-        self.n_found = found
-        self.limits.check_states(found, PRODUCT)
-        for parts, values in (
-            (self.states, all_states),
-            (self.formulas, all_formulas),
-            (self.row_lengths, row_lengths),
-            (self.row_targets, row_targets),
-            (self.row_edges, row_edges),
-        ):
+        self.limits.check_states(self.n_found, PRODUCT)
+        kept = self.states, self.formulas, self.row_lengths, self.row_targets, self.row_edges
+        for parts, values in zip(kept, rows, strict=True):
             parts.append(np.array(values, np.int64))
         return (
             np.array([s for s, _ in frontier], np.int64),
             np.array([formula for _, formula in frontier], np.int64),
         )
+
+    def _narrow_round(
+        self,
+        frontier: list[tuple[int, int]],
+        all_states: list[int],
+        all_formulas: list[int],
+        row_lengths: list[int],
+        row_targets: list[int],
+        row_edges: list[int],
+    ) -> list[tuple[int, int]]:
+        """Add the rows of a frontier to the lists; return the pairs found new."""
+        indptr, targets = self.graph.indptr.data, self.graph.targets.data
+        classes, step, settled = self.classes.data, self.step, self.settled
+        numbers, found = self.numbers, self.n_found
+        following = []
+        for s, formula in frontier:
+            after = step[formula, classes[s]]
+            start, end = indptr[s], indptr[s + 1]
+            row_lengths.append(end - start)
+            row_edges.extend(range(start, end))
+            for t in targets[start:end]:
+                arrived = settled[after, classes[t]]
+                if arrived <= ALWAYS_FORMULA:
+                    row_targets.append(-1 if arrived else -2)
+                    continue
+                column = numbers.get(arrived)
+                if column is None:
+                    column = self._column(arrived)
+                number = int(column[t]) - 1
+                if number < 0:
+                    number = found
+                    found += 1
+                    column[t] = found
+                    following.append((t, arrived))
+                    all_states.append(t)
+                    all_formulas.append(arrived)
+                row_targets.append(number)
+        self.n_found = found
+        return following
 
     def product(self, starts: IntArray) -> Product:
         """Return the finished product."""
