@@ -16,6 +16,7 @@ from dpcheck.explore.inputs.universe import Columns, universe
 from dpcheck.explore.runs.explorer import explore_runs
 from dpcheck.explore.runs.later_neighbors import later_pairs, with_results_drawn
 from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.runs.moved_centers import with_centers_moved
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, input_text
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
@@ -99,8 +100,12 @@ def revealed(mechanism: Mechanism) -> tuple[Mechanism, Wide]:
     Raises `MistakesFound` where it computes with them.
     """
     wide, mistakes = wide_uses(mechanism.nodes)
-    if mistakes:
-        raise MistakesFound(mistakes)
+    while mistakes:
+        moved = with_centers_moved(mechanism, frozenset().union(*wide.groups))
+        if moved == mechanism:
+            raise MistakesFound(mistakes)
+        mechanism = moved
+        wide, mistakes = wide_uses(mechanism.nodes)
     if wide.showing:
         mechanism = replace(mechanism, nodes=with_numbers_revealed(mechanism.nodes, wide))
         wide, _ = wide_uses(mechanism.nodes)
