@@ -383,15 +383,19 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     ratio = quotient(given[-2], given[-1])
     codes: list[int] = []
     numbers: list[Number] = []
+    beyond: Number = 0
     for code, weight in zip(inner.values.tolist(), inner.numerators.tolist(), strict=True):
         chance = quotient(weight, inner.denominator)
         if low < code < high:
             codes.append(code + shift)
             numbers.append(chance)
             continue
+        beyond = add(beyond, chance)
         for arrival, share in tails.arriving(state, ratio, is_above=code == high):
             codes.append(arrival)
             numbers.append(multiply(chance, share))
+    if compare(beyond, tails.most_beyond) > 0:
+        tails.most_beyond = beyond
     return whole_weights(codes, numbers, span, supports.table)
 
 
