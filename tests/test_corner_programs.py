@@ -6,9 +6,7 @@ import pytest
 
 import dpcheck
 from tests.chains import built_chain, chain_rows, initial_pairs
-from tests.oracle.expressions import File, parsed
-from tests.oracle.runs import neighbor_pairs, output_rows
-from tests.oracle.values import as_text
+from tests.oracle.reference import Program
 
 PROGRAMS = {
     "every statement, in loops and out of them": """
@@ -331,18 +329,10 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_chain_agrees_with_the_runs(name):
     text = PROGRAMS[name]
-    file = File(parsed(text))
-    rows = output_rows(file.mechanisms["m"], {}, file)
-    expected = []
-    for row in rows.values():
-        texts = {}
-        for (outputs, status), p in row.items():
-            key = tuple(as_text(shown) for shown in outputs), status
-            texts[key] = texts.get(key, 0) + p
-        expected.append(texts)
+    program = Program(text)
     chain = built_chain(text, "m")
-    assert chain_rows(chain, 10) == expected
-    assert initial_pairs(chain) == neighbor_pairs(file.mechanisms["m"], {}, file)
+    assert chain_rows(chain, 10) == program.rows()
+    assert initial_pairs(chain) == program.pairs()
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from tests.checking import check_text
-from tests.oracle.expressions import File, parsed
 from tests.oracle.lockstep import first_output_is_private
+from tests.oracle.reference import Program
 
 
 def random_program(seed):
@@ -59,13 +59,11 @@ def random_program(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_a_nested_d_looks_at_the_later_neighbors_and_no_others(seed):
     text = random_program(seed)
-    file = File(parsed(text))
+    program = Program(text)
     claims, expected = [], []
     for e_epsilon, delta in ((1, 0), (1, Fraction(1, 3))):
         for wanted in (0, 1):
-            chances = first_output_is_private(
-                file.mechanisms["m"], {}, file, e_epsilon, delta, Fraction(wanted)
-            )
+            chances = first_output_is_private(program, e_epsilon, delta, wanted)
             for place, chance in enumerate(chances):
                 inner = f"D{{ln {e_epsilon}, {delta}}} [ X output = {wanted} ]"
                 claims.append(

@@ -7,17 +7,15 @@ would have ruled the place out afterwards.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
 
 import dpcheck
 from dpcheck.explore.inputs import adjacency
+from dpcheck.reference.values import WrongProgram
 from tests.checking import check_text, error_codes
-from tests.oracle.expressions import File, parsed
-from tests.oracle.runs import neighbor_pairs, universe
-from tests.oracle.values import Arr, OracleError, as_text
+from tests.oracle.reference import Program
 
 SETS = ["0..2", "0..3", "{0, 2, 5}", "{0, 1/2, 3}", "{a, b}", "{a, 1}", "{(0, 1), (1, 1), (2, 0)}"]
 RAGGED = ["{(0, 1), (1, 2, 0)}", "{(0, a), (1, 2)}"]
@@ -102,20 +100,12 @@ class Inputs:
         return "\n".join(["mechanism m {", *lines, *clauses, symbols, "  output s", "}"])
 
 
-def written(inputs):
-    """Return an input as dpcheck shows it: an array by its items, wherever it begins."""
-    items = {k: replace(v, lo=1) if isinstance(v, Arr) else v for k, v in inputs.items()}
-    return ", ".join(f"{name} = {as_text(value)}" for name, value in items.items())
-
-
 def expected(text):
     """Return all inputs and all pairs of neighbors, or None where a condition has no value."""
-    file = File(parsed(text))
-    mechanism = file.mechanisms["m"]
     try:
-        inputs = [written(each) for each in universe(mechanism, {}, file)]
-        return inputs, neighbor_pairs(mechanism, {}, file)
-    except (OracleError, ZeroDivisionError, IndexError):
+        program = Program(text)
+        return program.texts, program.pairs()
+    except WrongProgram:
         return None
 
 

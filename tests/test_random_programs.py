@@ -8,14 +8,12 @@ from fractions import Fraction
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from dpcheck.reference.values import Arr, as_text
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.checking import check_text
 from tests.oracle import privacy
-from tests.oracle.expressions import File, parsed
 from tests.oracle.programs import programs, programs_with_formulas
-from tests.oracle.runs import neighbor_pairs, output_rows
-from tests.oracle.values import NotCovered, OracleError, as_text
-from tests.oracle.words import path_probability
+from tests.oracle.reference import Program, rows_or_none
 
 random_programs = settings(
     max_examples=25,
@@ -29,53 +27,39 @@ random_programs = settings(
 MOST = 6
 
 
-def oracle_rows(file, most=MOST):
-    """Return the rows of `m` in the order of its inputs; discard what the oracle cannot follow."""
-    try:
-        return list(output_rows(file.mechanisms["m"], {}, file, most).items())
-    except (OracleError, NotCovered):
-        assume(condition=False)
-
-
-def as_texts(row):
-    """Return a row with its outputs written out."""
-    texts = {}
-    for (outputs, status), p in row.items():
-        key = tuple(as_text(shown) for shown in outputs), status
-        texts[key] = texts.get(key, 0) + p
-    return texts
+def followed(text, most=MOST):
+    """Return the program with its rows; discard what has a mistake or takes too long."""
+    program = Program(text)
+    rows = rows_or_none(program, most)
+    assume(rows)
+    return program, rows
 
 
 def is_complete(rows):
     """Return whether every run ends within the outputs that were followed."""
-    return all(status != "cut" for _, row in rows for _, status in row)
+    return all(status != "cut" for row in rows for _, status in row)
 
 
 @random_programs
 @given(programs())
 def test_every_input_has_the_output_distribution_of_its_runs(text):
-    file = File(parsed(text))
-    rows = oracle_rows(file)
-    assume(rows)
+    program, rows = followed(text)
     chain = built_chain(text, "m")
-    expected = [as_texts(row) for _, row in rows]
-    assert chain_rows(chain, MOST) == expected
-    assert initial_pairs(chain) == neighbor_pairs(file.mechanisms["m"], {}, file)
+    assert chain_rows(chain, MOST) == rows
+    assert initial_pairs(chain) == program.pairs()
 
 
 @random_programs
 @given(programs())
 def test_tight_quantities_are_those_of_the_definition(text):
-    file = File(parsed(text))
-    rows = oracle_rows(file)
-    assume(rows and is_complete(rows))
+    program, rows = followed(text)
+    assume(is_complete(rows))
     report = check_text(
         text
         + "compute m: epsilon compute m: delta(0) compute m: delta(ln 2) compute m: delta(ln(5/3))"
     )
     assert not report.get("errors"), report["errors"]
-    by_place = dict(enumerate(row for _, row in rows))
-    pairs = neighbor_pairs(file.mechanisms["m"], {}, file)
+    by_place, pairs = dict(enumerate(rows)), program.pairs()
     values = [result["value"] for result in report["results"]]
     least = privacy.e_epsilon(by_place, pairs)
     if least == privacy.INFINITE:
@@ -91,24 +75,18 @@ def test_tight_quantities_are_those_of_the_definition(text):
 @given(programs_with_formulas())
 def test_path_formulas_have_the_probability_of_the_runs_that_satisfy_them(drawn):
     text, formula = drawn
-    file = File(parsed(text + f"check m: P>=0 [ {formula} ]"))
-    rows = oracle_rows(file)
-    assume(rows and is_complete(rows))
-    model = parsed(text + f"compute m: P=? [ {formula} ]")
-    path = model.items[-1].claim.path
-    expected = [path_probability(path, row, inputs, file) for inputs, row in rows]
+    program, rows = followed(text)
+    assume(is_complete(rows))
+    expected = program.chances(formula)
     claims = [
         f"check m at {same_input(inputs)} : P=? [ {formula} ] = {p}\n"
-        for (inputs, _), p in zip(rows, expected, strict=True)
+        for inputs, p in zip(program.inputs, expected, strict=True)
     ]
     report = check_text(text + "".join(claims))
     assert not report.get("errors"), report["errors"]
     assert [result["verdict"] for result in report["results"]] == ["holds"] * len(claims), report
-    pairs = neighbor_pairs(file.mechanisms["m"], {}, file)
-    excess = max(
-        (max(expected[s] - 2 * expected[t], expected[t] - 2 * expected[s]) for s, t in pairs),
-        default=Fraction(0),
-    )
+    ways = [(expected[s], expected[t]) for s, t in program.pairs()]
+    excess = max((max(p - 2 * q, q - 2 * p) for p, q in ways), default=Fraction(0))
     excess = max(excess, Fraction(0))
     private = f"check m: D{{ln 2, {excess}}} [ {formula} ]\n"
     if excess > 0:
@@ -120,8 +98,8 @@ def test_path_formulas_have_the_probability_of_the_runs_that_satisfy_them(drawn)
 def same_input(inputs):
     """Return the condition that the inputs have these values."""
     conditions = []
-    for name, value in inputs:
-        if hasattr(value, "items"):
+    for name, value in inputs.items():
+        if isinstance(value, Arr):
             conditions += [
                 f"{name}[{value.lo + i}] = {as_text(item)}" for i, item in enumerate(value.items)
             ]
@@ -146,7 +124,7 @@ def measured(chain):
 @random_programs
 @given(programs())
 def test_renaming_locals_changes_nothing(text):
-    oracle_rows(File(parsed(text)), most=1)
+    followed(text, most=1)
     renamed = re.sub(r"\b([vriwab])(\d+)\b", r"another_\1_\2", text)
     assert measured(built_chain(text, "m")) == measured(built_chain(renamed, "m"))
 
@@ -154,7 +132,7 @@ def test_renaming_locals_changes_nothing(text):
 @random_programs
 @given(programs(), st.data())
 def test_dead_code_changes_nothing(text, data):
-    oracle_rows(File(parsed(text)), most=1)
+    followed(text, most=1)
     head, body = text.split("mechanism m(k = 2) {\n")
     lines = body.splitlines()
     start = max(
@@ -185,9 +163,8 @@ def test_dead_code_changes_nothing(text, data):
 @random_programs
 @given(programs())
 def test_showing_less_never_raises_epsilon_or_delta(text):
-    file = File(parsed(text))
-    rows = oracle_rows(file)
-    assume(rows and is_complete(rows))
+    _, rows = followed(text)
+    assume(is_complete(rows))
     # `quiet` is the same program with every output replaced by whether it is an integer at most 1.
     _, body = text.split("mechanism m(k = 2) {\n")
     quiet = "mechanism quiet(k = 2) {\n" + re.sub(
@@ -210,9 +187,8 @@ def test_showing_less_never_raises_epsilon_or_delta(text):
 @random_programs
 @given(programs())
 def test_announcing_every_output_changes_neither_epsilon_nor_delta(text):
-    file = File(parsed(text))
-    rows = oracle_rows(file)
-    assume(rows and is_complete(rows))
+    _, rows = followed(text)
+    assume(is_complete(rows))
     _, body = text.split("mechanism m(k = 2) {\n")
     announced = re.sub(r"^(\s*)output ", r"\1output now; output ", body, flags=re.MULTILINE)
     claims = "".join(
@@ -230,7 +206,7 @@ def test_announcing_every_output_changes_neither_epsilon_nor_delta(text):
 @random_programs
 @given(programs())
 def test_the_order_of_claims_does_not_matter(text):
-    oracle_rows(File(parsed(text)), most=1)
+    followed(text, most=1)
     claims = ["compute m: epsilon", "compute m: delta(0)", "check m: P>=1/2 [ F stopped ]"]
     forward = check_text(text + "\n".join(claims))["results"]
     backward = check_text("\n".join(reversed(claims)) + text)["results"]

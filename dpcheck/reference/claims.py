@@ -17,7 +17,7 @@ from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import Formula, Holds, forever, formula, polarities, progress
 from dpcheck.reference.numbers import Budget, Number, excess_sign, number_text, quotient, sign
 from dpcheck.reference.programs import CUT, DIVERGED, STOPPED, Mechanism, Row, Runs, add, solved
-from dpcheck.reference.syntax import Tree, parsed_claim, parsed_target
+from dpcheck.reference.syntax import Tree, by_place, parsed_claim, parsed_target
 from dpcheck.reference.values import (
     TRUE,
     NotCovered,
@@ -191,7 +191,10 @@ class Question:
             named = condition if condition[0] == "name" else condition[1]
             indices = [] if condition[0] == "name" else condition[2]
             return chain.meant((named[1], indices), chain.env)
-        return [point for point in points if self.truth(condition, point, {})]
+        found = [point for point in points if self.truth(condition, point, {})]
+        if not found:
+            raise WrongProgram("`at` holds nowhere")
+        return found
 
     @property
     def covered(self) -> str:
@@ -409,7 +412,7 @@ def answer(
 def _answer(question: Question, tree: Tree) -> Answer:
     match tree:
         case ("call", "dp", arguments):
-            values = [question.value(value, {}) for _, value in arguments]
+            values = [question.value(value, {}) for value in by_place(arguments)]
             delta = number(values[1]) if len(values) > 1 else Fraction(0)
             return _private(question, as_budget(values[0]), delta)
         case ("compare", [word], [("name", "epsilon", False), bound]):

@@ -12,7 +12,7 @@ from math import comb
 
 from dpcheck.reference.expressions import Env, Scope, chosen_from, evaluate, holds
 from dpcheck.reference.numbers import Number, quotient, sign
-from dpcheck.reference.syntax import Tree
+from dpcheck.reference.syntax import Tree, by_place
 from dpcheck.reference.values import (
     FALSE,
     TRUE,
@@ -65,14 +65,14 @@ def distribution(tree: Tree, env: Env, scope: Scope) -> Law:
             pairs = [(value(element, each), number(value(weight, each))) for each in chosen]
             return weighted(pairs, is_normalized=is_normalized)
         case ("policy", policy, ("call", name, arguments), (_, low, high)):
-            values = [value(a) for _, a in arguments]
+            values = [value(a) for a in by_place(arguments)]
             return noise(name, values, policy, integer(value(low)), integer(value(high)))
         case ("policy", *_):
             raise NotCovered("noise without bounds")
         case ("name", name, False):
             return declared(name, [], env, scope)
         case ("call", name, arguments):
-            return declared(name, [value(a) for _, a in arguments], env, scope)
+            return declared(name, [value(a) for a in by_place(arguments)], env, scope)
     raise NotCovered(f"the distribution `{tree[0]}`")
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import floor, prod
 
 from dpcheck.reference.numbers import Budget, Exp, Number, quotient, sign
-from dpcheck.reference.syntax import Tree
+from dpcheck.reference.syntax import Tree, by_place
 from dpcheck.reference.values import (
     Arr,
     Dist,
@@ -322,7 +322,7 @@ def items_of(arguments: list[Value]) -> tuple[Value, ...]:
 
 def called(env: Env, scope: Scope, name: str, arguments: list[Tree]) -> Value:
     """Return the value of a function of the file, or of one that is built in."""
-    values = [evaluate(a, env, scope) for _, a in arguments]
+    values = [evaluate(a, env, scope) for a in by_place(arguments)]
     function = scope.of("fun", name)
     if function is not None:
         return evaluate(function[3], dict(zip(function[2], values, strict=True)), scope)

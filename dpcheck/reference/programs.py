@@ -56,6 +56,8 @@ class Mechanism:
     def __init__(self, tree: Tree, given: Env, scope: Scope) -> None:
         """Give parameters their defaults in the scope of those before them."""
         _, self.name, parameters, parts = tree
+        if asks(parts):
+            raise NotCovered("an analyst who chooses")
         self.scope = scope
         self.parameters: Env = {}
         for name, default in parameters:
@@ -99,7 +101,8 @@ class Mechanism:
         if s == t or any(s[name] != t[name] for kind, name, *_ in self.inputs if kind == "public"):
             return False
         ways = ((s, t), (t, s))
-        return any(self._relates(clause, *way) for clause in self.adjacency for way in ways)
+        found = [self._relates(clause, *way) for clause in self.adjacency for way in ways]
+        return any(found)  # a mistake is not hidden by another clause
 
     def _relates(self, clause: list[Tree], s: Env, t: Env) -> bool:
         """Return whether one clause relates the input s to the input t, in this order."""
@@ -378,6 +381,13 @@ class Runs:
             self._known[key] = mechanism, {**mechanism.parameters, **inputs}
         mechanism, inner = self._known[key]
         return mechanism, inner
+
+
+def asks(tree: Tree) -> bool:
+    """Return whether there is a `query` among statements."""
+    if not isinstance(tree, list | tuple):
+        return False
+    return tuple(tree[:1]) == ("query",) or any(map(asks, tree))
 
 
 def on(env: Env) -> Results:

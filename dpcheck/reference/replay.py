@@ -27,7 +27,7 @@ from dpcheck.reference.programs import (
     Runs,
     frozen,
 )
-from dpcheck.reference.syntax import Tree, parsed_claim, parsed_target
+from dpcheck.reference.syntax import Tree, by_place, parsed_claim, parsed_target
 from dpcheck.reference.values import NotCovered, Work, number
 
 MOST_ROUNDS = 10_000
@@ -106,7 +106,7 @@ class Replay:
         """Compare ε and δ of the claim with those in the file."""
         match self.tree:
             case ("call", "dp", arguments):
-                values = [question.value(value, {}) for _, value in arguments]
+                values = [question.value(value, {}) for value in by_place(arguments)]
             case _:
                 raise NotCovered("an event of another claim than dp")
         logs = tuple((Fraction(a), Fraction(m)) for m, a in self.fields["ln"])

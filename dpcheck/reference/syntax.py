@@ -26,6 +26,19 @@ POLICIES = ("clamped", "conditioned", "folded", "wrapped")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "in")
 
 
+class Named(str):
+    """The name of an argument `x = 1`, with the comparison that it is elsewhere."""
+
+    __slots__ = ("comparison",)
+
+    comparison: Tree
+
+
+def by_place(arguments: list[tuple[Named | None, Tree]]) -> list[Tree]:
+    """Return the arguments of a function or distribution, which have no names."""
+    return [value if name is None else name.comparison for name, value in arguments]
+
+
 class Parser:
     """The tokens of a text, (kind, text, line), and the place of the next."""
 
@@ -515,13 +528,17 @@ class Parser:
         self.need(",")
         return ("call", name, [first, *self.many(self.argument, ")")])
 
-    def argument(self) -> tuple[str | None, Tree]:
-        """Take an argument, by name or by place."""
-        if self.kind() == "name" and self.sees("=", ahead=1) and not self.sees(*KEYWORDS):
-            name = self.name()
-            self.need("=")
-            return name, self.expression()
-        return None, self.expression()
+    def argument(self) -> tuple[Named | None, Tree]:
+        """Take an argument, by name or by place: only what is called tells which `x = 1` is."""
+        is_named = self.kind() == "name" and self.sees("=", ahead=1) and not self.sees(*KEYWORDS)
+        begin, comparison = self.at, self.expression()
+        if not is_named:
+            return None, comparison
+        self.at = begin
+        name = Named(self.name())
+        name.comparison = comparison
+        self.need("=")
+        return name, self.expression()
 
     def braces(self) -> Tree:
         """Take a set, or a distribution by its branches."""

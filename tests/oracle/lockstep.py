@@ -10,131 +10,99 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcheck.model import surface
-from tests.oracle.expressions import evaluate
-from tests.oracle.runs import assigned, distribution, frozen, neighbor_pairs, universe
-from tests.oracle.values import NotCovered, integer, is_true
-
-Bind = tuple  # ("bind", name, value) stands among the statements where a loop variable is set
+from dpcheck.reference.distributions import distribution
+from dpcheck.reference.expressions import evaluate, holds
+from dpcheck.reference.values import NotCovered, integer
 
 
-def names_read(node):
-    """Return the names that occur in a tree."""
-    if isinstance(node, surface.Name):
-        return {node.name}
-    if isinstance(node, tuple):
-        return set().union(*(names_read(inner) for inner in node))
-    if hasattr(node, "__dataclass_fields__"):
-        return set().union(
-            *(names_read(getattr(node, f)) for f in node.__dataclass_fields__ if "span" not in f)
-        )
-    return set()
-
-
-def live_names(rest, after=frozenset()):
-    """Return the names that the statements may read before they set them."""
+def live_names(rest, names, after=frozenset()):
+    """Return the names that statements may read before they set them; `names` are a tree's."""
     live = set(after)
     for statement in reversed(rest):
         match statement:
             case ("bind", name, _):
                 live -= {name}
-            case surface.Assign(place=surface.Identifier(name=name)):
-                live = (live - {name}) | names_read(statement.value)
-            case surface.Sample(place=surface.Identifier(name=name)):
-                live = (live - {name}) | names_read(statement.distribution)
-            case surface.Output():
-                live |= names_read(statement.value)
-            case surface.If():
-                ways = [live_names(block, live) for _, block in statement.branches]
-                conditions = names_read(tuple(c for c, _ in statement.branches))
-                live = conditions.union(*ways, live_names(statement.otherwise, live))
-            case surface.Stop():
+            case (":=" | "~", ("local", name), value):
+                live = (live - {name}) | names(value)
+            case ("output", value):
+                live |= names(value)
+            case ("if", branches, otherwise):
+                ways = [live_names(block, names, live) for _, block in branches]
+                conditions = names([c for c, _ in branches])
+                live = conditions.union(*ways, live_names(otherwise, names, live))
+            case ("stop",):
                 live = set()
             case _:
-                raise NotCovered(type(statement).__name__)
+                raise NotCovered(statement[0])
     return live
 
 
-def unrolled(block, file):
+def unrolled(block, scope):
     """Return the statements of a block with its loops over constants unrolled."""
     flat = []
     for statement in block:
         match statement:
-            case surface.Repeat():
-                times = integer(evaluate(statement.times, {}, file))
-                flat += list(unrolled(statement.body, file)) * times
-            case surface.For():
-                (index,) = statement.indices
-                assert statement.where is None
-                for element in evaluate(index.domain, {}, file).items:
-                    flat.append(("bind", index.variable.name, element))
-                    flat += unrolled(statement.body, file)
-            case surface.If():
-                branches = tuple((c, unrolled(b, file)) for c, b in statement.branches)
-                otherwise = unrolled(statement.otherwise, file)
-                flat.append(surface.If(branches, otherwise, span=statement.span))
+            case ("repeat", times, body):
+                flat += list(unrolled(body, scope)) * integer(evaluate(times, {}, scope))
+            case ("for", [(name, domain)], None, body):
+                for element in evaluate(domain, {}, scope).items:
+                    flat.append(("bind", name, element))
+                    flat += unrolled(body, scope)
+            case ("if", branches, otherwise):
+                inner = [(c, unrolled(b, scope)) for c, b in branches]
+                flat.append(("if", inner, unrolled(otherwise, scope)))
             case _:
                 flat.append(statement)
     return tuple(flat)
 
 
-def step(rest, env, file):
+def step(rest, env, runs):
     """Run to the next event: a sample with its results, an output with its value, or the end."""
     while rest:
         statement, rest = rest[0], rest[1:]
         match statement:
             case ("bind", name, value):
                 env = {**env, name: value}
-            case surface.Assign():
-                env = assigned(statement.place, evaluate(statement.value, env, file), env, file)
-            case surface.If():
-                for condition, block in statement.branches:
-                    if is_true(evaluate(condition, env, file)):
-                        rest = block + rest
-                        break
-                else:
-                    rest = statement.otherwise + rest
-            case surface.Sample():
-                results = distribution(statement.distribution, env, file).items()
-                return "sample", {
-                    value: (p, (rest, assigned(statement.place, value, env, file)))
-                    for value, p in results
-                }
-            case surface.Output():
-                return "output", evaluate(statement.value, env, file), (rest, env)
-            case surface.Stop():
+            case (":=", place, value):
+                env = runs.assigned(place, evaluate(value, env, runs.scope), env)
+            case ("if", branches, otherwise):
+                ways = (block for c, block in branches if holds(c, env, runs.scope))
+                rest = next(ways, otherwise) + rest
+            case ("~", place, drawn):
+                law = distribution(drawn, env, runs.scope).items()
+                return "sample", {v: (p, (rest, runs.assigned(place, v, env))) for v, p in law}
+            case ("output", value):
+                return "output", evaluate(value, env, runs.scope), (rest, env)
+            case ("stop",):
                 return ("end",)
             case _:
-                raise NotCovered(type(statement).__name__)
+                raise NotCovered(statement[0])
     return ("end",)
 
 
-def later_state(value, rest, env):
+def later_state(value, rest, env, names):
     """Return the state right after an output: loop positions that set nothing more are one."""
-    live = live_names(rest)
-    return value, identity(rest), frozen({k: v for k, v in env.items() if k in live})
+    live = live_names(rest, names)
+    return value, identity(rest), tuple(sorted((k, v) for k, v in env.items() if k in live))
 
 
 def identity(rest):
     """Return what tells program points apart: which statements are still to run."""
-    return tuple(s if isinstance(s, tuple) else id(s) for s in rest)
+    return tuple(s if s[0] == "bind" else id(s) for s in rest)
 
 
-def later_neighbors(mechanism, body, parameters, file):
+def later_neighbors(program, body):
     """Return {state: {state: one (rest, env) of it}} for the later states that are neighbors."""
-    inputs = [{**parameters, **i} for i in universe(mechanism, parameters, file)]
-    partners = {}
-    pending = [
-        ((body, inputs[i]), (body, inputs[j])) for i, j in neighbor_pairs(mechanism, {}, file)
-    ]
+    runs, inputs, partners = program.subject.runs, program.inputs, {}
+    pending = [((body, inputs[i]), (body, inputs[j])) for i, j in program.pairs()]
     met = set()
     while pending:
         left, right = pending.pop()
-        both = later_state(None, *left), later_state(None, *right)
+        both = later_state(None, *left, runs.names), later_state(None, *right, runs.names)
         if both in met:
             continue
         met.add(both)
-        one, other = step(*left, file), step(*right, file)
+        one, other = step(*left, runs), step(*right, runs)
         if one[0] != other[0] or one[0] == "end":
             continue
         if one[0] == "sample":
@@ -143,27 +111,28 @@ def later_neighbors(mechanism, body, parameters, file):
             ]
         elif one[1] == other[1]:
             pending.append((one[2], other[2]))
-            s, t = later_state(one[1], *one[2]), later_state(other[1], *other[2])
+            s, t = (later_state(end[1], *end[2], runs.names) for end in (one, other))
             if s != t and s[1] == t[1]:
                 partners.setdefault(s, {})[t] = other[2]
                 partners.setdefault(t, {})[s] = one[2]
     return partners
 
 
-def first_output_is_private(mechanism, parameters, file, e_epsilon, delta, wanted):
+def first_output_is_private(program, e_epsilon, delta, wanted):
     """Return, for each input, the probability that after the first output D{e, d}[X wanted] holds.
 
     Runs that end without output count as private: † has no neighbor.
     """
-    body = unrolled(mechanism.body, file)
-    partners = later_neighbors(mechanism, body, parameters, file)
+    runs = program.subject.runs
+    body = unrolled(program.subject.mechanism.body, runs.scope)
+    partners = later_neighbors(program, body)
     chances = {}
 
     def chance(rest, env):
         """Return the probability that the next output is wanted, computed once for a state."""
-        key = later_state(None, rest, env)
+        key = later_state(None, rest, env, runs.names)
         if key not in chances:
-            event = step(rest, env, file)
+            event = step(rest, env, runs)
             match event[0]:
                 case "sample":
                     chances[key] = sum(p * chance(*state) for p, state in event[1].values())
@@ -175,14 +144,14 @@ def first_output_is_private(mechanism, parameters, file, e_epsilon, delta, wante
 
     def is_private(value, state):
         p = chance(*state)
-        others = partners.get(later_state(value, *state), {}).values()
+        others = partners.get(later_state(value, *state, runs.names), {}).values()
         return all(
             p <= e_epsilon * q + delta and q <= e_epsilon * p + delta
             for q in (chance(*other) for other in others)
         )
 
     def probability(rest, env):
-        event = step(rest, env, file)
+        event = step(rest, env, runs)
         match event[0]:
             case "sample":
                 return sum(p * probability(*state) for p, state in event[1].values())
@@ -190,7 +159,4 @@ def first_output_is_private(mechanism, parameters, file, e_epsilon, delta, wante
                 return Fraction(is_private(event[1], event[2]))
         return Fraction(1)
 
-    return [
-        probability(body, {**parameters, **inputs})
-        for inputs in universe(mechanism, parameters, file)
-    ]
+    return [probability(body, each) for each in program.inputs]

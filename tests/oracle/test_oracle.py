@@ -1,4 +1,4 @@
-"""The oracle alone: its definitions against sums by hand and against known truths."""
+"""The reference interpreter alone, against sums by hand and known truths."""
 
 from __future__ import annotations
 
@@ -9,24 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle import distributions, privacy
-from tests.oracle.expressions import File, parsed
-from tests.oracle.runs import DIVERGED, STOPPED, neighbor_pairs, output_rows
-from tests.oracle.values import FALSE, TRUE, Sym
+from dpcheck.reference import distributions
+from dpcheck.reference.programs import DIVERGED, STOPPED
+from tests.oracle import privacy
+from tests.oracle.reference import Program
 
 HALF = Fraction(1, 2)
 
 
-def file_of(text):
-    return File(parsed(text))
-
-
-def quantities(text, name="m", **parameters):
+def quantities(text, target="m"):
     """Return the rows in order, and the neighbor pairs."""
-    file = file_of(text)
-    mechanism = file.mechanisms[name]
-    rows = list(output_rows(mechanism, parameters, file).values())
-    return dict(enumerate(rows)), neighbor_pairs(mechanism, parameters, file)
+    program = Program(text, target)
+    return dict(enumerate(program.rows())), program.pairs()
 
 
 def noise_by_brute_force(center, alpha, kind, lo, hi, reach=60):
@@ -77,8 +71,8 @@ def test_the_survey():
       y ~ if x = pos then {Y: 3/4, N: 1/4} else {Y: 1/4, N: 3/4}  output y }"""
     rows, pairs = quantities(text)
     assert rows[0] == {
-        ((Sym("Y"),), STOPPED): Fraction(3, 4),
-        ((Sym("N"),), STOPPED): Fraction(1, 4),
+        (("Y",), STOPPED): Fraction(3, 4),
+        (("N",), STOPPED): Fraction(1, 4),
     }
     assert pairs == [(0, 1)]
     assert privacy.e_epsilon(rows, pairs) == 3
@@ -94,7 +88,7 @@ def test_k_answers(k, delta):
       y ~ if x = pos then {Y: 3/4, N: 1/4} else {Y: 1/4, N: 3/4}  output y }
     mechanism m(k = 2) { input x in {pos, neg} adjacent all repeat k { run survey(x = x) } }
     """
-    rows, pairs = quantities(text, k=Fraction(k))
+    rows, pairs = quantities(text, f"m(k = {k})")
     assert privacy.delta(rows, pairs, 3) == Fraction(delta)
     assert privacy.e_epsilon(rows, pairs) == 3**k
 
@@ -105,12 +99,12 @@ def test_the_truncated_geometric_mechanism():
     rows, pairs = quantities(text)
     table = ["2/3 1/6 1/12 1/24 1/48 1/48", "1/3 1/3 1/6 1/12 1/24 1/24"]
     for x, row in enumerate(table):
-        assert [rows[x][((Fraction(y),), STOPPED)] for y in range(6)] == [
+        assert [rows[x][((str(y),), STOPPED)] for y in range(6)] == [
             Fraction(p) for p in row.split()
         ]
     assert privacy.e_epsilon(rows, pairs) == 2
     assert privacy.delta(rows, pairs, 1) == Fraction(1, 3)
-    assert privacy.e_epsilon(*quantities(text, d=Fraction(5))) == 32
+    assert privacy.e_epsilon(*quantities(text, "m(d = 5)")) == 32
 
 
 def test_clamped_above_threshold_needs_two_to_the_k():
@@ -127,7 +121,7 @@ def test_clamped_above_threshold_needs_two_to_the_k():
       }
     }
     """
-    rows, pairs = quantities(text, k=Fraction(1))
+    rows, pairs = quantities(text, "m(k = 1)")
     assert privacy.e_epsilon(rows, pairs) == 2
     assert privacy.delta(rows, pairs, 1) == Fraction(18139, 61440)
     rows, pairs = quantities(text)
@@ -146,19 +140,16 @@ def test_a_loop_that_may_never_end_diverges_with_the_rest_of_the_probability():
     text = """mechanism m { input x in 0..1 adjacent all
       y := 0  while y != 2 { if y = 0 { y ~ uniform(0..2) } }  output y }"""
     rows, _ = quantities(text)
-    assert rows[0] == {((Fraction(2),), STOPPED): HALF, ((), DIVERGED): HALF}
+    assert rows[0] == {(("2",), STOPPED): HALF, ((), DIVERGED): HALF}
 
 
 def test_outputs_in_a_loop_are_followed_as_far_as_asked():
     text = """mechanism m { input x in 0..1 adjacent all
       go := true  while go { output 1  go ~ bernoulli(1/2) } }"""
-    file = file_of(text)
-    row = output_rows(file.mechanisms["m"], {}, file, most=2)[(("x", Fraction(0)),)]
-    one = Fraction(1)
-    assert row == {
-        ((one,), STOPPED): HALF,
-        ((one, one), STOPPED): HALF**2,
-        ((one, one), "cut"): HALF**2,
+    assert Program(text).rows(most=2)[0] == {
+        (("1",), STOPPED): HALF,
+        (("1", "1"), STOPPED): HALF**2,
+        (("1", "1"), "cut"): HALF**2,
     }
 
 
@@ -178,5 +169,6 @@ def test_neighbors_are_the_symmetric_closure_of_all_clauses():
 def test_booleans_are_no_numbers():
     rows, _ = quantities("mechanism m { input x in {1, true} adjacent all output x = 1 }")
     assert [
-        row[((value,), STOPPED)] for row, value in zip(rows.values(), [TRUE, FALSE], strict=True)
+        row[((value,), STOPPED)]
+        for row, value in zip(rows.values(), ["true", "false"], strict=True)
     ] == [1, 1]

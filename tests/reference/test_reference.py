@@ -20,6 +20,7 @@ from dpcheck.reference.syntax import parsed
 from dpcheck.reference.values import Work, WrongProgram
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.oracle.programs import Writer, program
+from tests.oracle.reference import Program
 from tests.witness.test_witness import CLAIMS, MODEL
 
 ROOT = Path(__file__).parents[2]
@@ -162,3 +163,32 @@ def test_evidence_that_a_claim_holds_is_not_derived_again(tmp_path, monkeypatch,
     run(["check", "m.dpm", "-q", "--witness", "w"])
     assert run(["replay", *map(str, (tmp_path / "w").iterdir())]) == 2
     assert "DP052" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "shown"),
+    [
+        ("fun f(a, b) = if a then b else 0", "output f(x = 0 & true, 2)", ["2", "0"]),
+        ("dist d(c) = if c then {1: 1} else {2: 1}", "y ~ d(x = 1) output y", ["2", "1"]),
+    ],
+)
+def test_an_argument_that_looks_named_is_a_comparison_where_nothing_has_names(
+    declared, body, shown
+):
+    program = Program(f"{declared} mechanism m {{ input x in 0..1 adjacent all {body} }}")
+    assert [output for row in program.rows() for (output,), _ in row] == shown
+
+
+def test_an_analyst_is_not_covered_even_where_a_condition_reads_the_choices(tmp_path):
+    (tmp_path / "m.dpm").write_text(
+        "mechanism m { input x in 0..1 adjacent all\n  query c in {a, b} fixed\n  output x }",
+        "utf-8",
+    )
+    with pytest.raises(NotCovered, match="analyst"):
+        answer(load(tmp_path / "m.dpm", tmp_path), "m", "c[1] = a", "delta(0) = 1")
+
+
+def test_a_mistake_in_one_clause_is_not_hidden_by_another():
+    text = "mechanism m { input x in 0..1 adjacent x = x' - 1 adjacent 1/(x' - 1) > 0 output x }"
+    with pytest.raises(WrongProgram):
+        Program(text).pairs()

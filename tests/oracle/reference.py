@@ -1,0 +1,53 @@
+"""The reference interpreter as tests ask it about a text: inputs, neighbors, rows and chances."""
+
+from __future__ import annotations
+
+from dpcheck.reference.claims import Question, Subject
+from dpcheck.reference.expressions import Scope
+from dpcheck.reference.files import Loaded
+from dpcheck.reference.syntax import parsed, parsed_claim, parsed_target
+from dpcheck.reference.values import NotCovered, Work, WrongProgram
+
+STEPS = 3_000_000
+
+
+class Program:
+    """A mechanism or a chain of a text, with everything that the text declares."""
+
+    def __init__(self, text, target="m"):
+        items = [item for item in parsed(text) if item[0] not in ("question", "for")]
+        loaded = Loaded(Scope(items, {}), {})
+        self.subject = Subject(loaded, parsed_target(target), Work(STEPS))
+        self.inputs = self.subject.points
+
+    @property
+    def texts(self):
+        """The inputs as people see them."""
+        return [self.subject.text_of(each) for each in self.inputs]
+
+    def pairs(self):
+        """Return the neighbors as pairs (i, j), i < j, of places among the inputs."""
+        near = self.subject.are_neighbors
+        n = len(self.inputs)
+        every = [(i, j) for i in range(n) for j in range(i + 1, n)]
+        return [(i, j) for i, j in every if near(self.inputs[i], self.inputs[j])]
+
+    def rows(self, most=10**6):
+        """Return {(outputs, status): probability} of each input."""
+        if self.subject.chain is not None:
+            return [self.subject.row(each, most) for each in self.inputs]
+        row, mechanism = self.subject.runs.row, self.subject.mechanism
+        return [row(mechanism, each, most) for each in self.inputs]
+
+    def chances(self, path):
+        """Return the probability of a path formula from each input."""
+        question = Question(self.subject, self.inputs, [])
+        return [question.chance(parsed_claim(path), each, {}) for each in self.inputs]
+
+
+def rows_or_none(program, most=10**6):
+    """Return the rows, or None where a run meets a mistake or takes too long."""
+    try:
+        return program.rows(most)
+    except (NotCovered, WrongProgram):
+        return None
