@@ -27,9 +27,11 @@ from dpcheck.explain.explanation import (
     Inequality,
     Neighbors,
     Others,
+    Remark,
     Rule,
     Tight,
     TracedRun,
+    WeightedRun,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.minimal import (
@@ -45,9 +47,12 @@ from dpcheck.explain.rules import rules_of
 from dpcheck.explain.subject import Subject
 from dpcheck.explain.traced_run import traced_run
 from dpcheck.limits import Limits
-from dpcheck.logic.claims import PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
+from dpcheck.logic.claims import Claim, PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
 from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
+
+_MAX_NAMED = 10_000
+"""Pairs whose names are compared, in a tenth of a second."""
 
 _LISTED = 4
 """Sequences of the worst pair that are listed where no rule says which they are."""
@@ -64,15 +69,14 @@ def explain_event_claim(
     if budget is None or budget[0].sign() < 0 or not isinstance(evidence, TableEvidence):
         return _from_counterexample(subject, example, (seen, evidence), budget)
     found = violations(evidence, *budget, subject.limits)
-    if not found.n_violating:
+    if not found.n_violating:  # among those that were compared
         return _from_counterexample(subject, example, (seen, evidence), budget)
     cells = input_cells(subject.explored)
     shown = _shown_pair(seen, found, cells, subject)
     certify_violation(shown.event.p, shown.event.q, *budget)
     attributed = {} if is_short else _attributed(shown, cells, subject)
-    tight = None
+    tight, reason = None, _one_sided(attributed.get("run"))
     if isinstance(claim, PrivacyClaim):
-        reason = _one_sided(attributed.get("run"))
         is_complete = seen.are_finite
         tight = subject.part(
             "tight", lambda: _tight(evidence, *budget, reason, is_complete=is_complete)
@@ -81,6 +85,7 @@ def explain_event_claim(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
         inequality=inequality_of(shown.event.p, shown.event.q, *budget),
+        remarks=_why_infinite(claim, example, reason),
         tight=tight,
         **attributed,
     )
@@ -94,10 +99,18 @@ def explain_event_claim(
     return made
 
 
+def _why_infinite(claim: Claim, example: Counterexample, reason: str) -> tuple[Remark, ...]:
+    """Return why an ε that is compared is infinite, if it is: an impossible event shows it."""
+    is_epsilon = isinstance(claim, QuantityClaim) and isinstance(claim.quantity, TightEpsilon)
+    if not is_epsilon or example.ratio is None or example.ratio.exact != "inf":
+        return ()
+    return (Remark("infinite", Phrase.of(reason)),)
+
+
 def _one_sided(run: TracedRun | None) -> str:
     """Return why an ε is infinite."""
     cut = f": the noise is cut at {run.cut}" if run is not None and run.cut else ""
-    return f", outputs possible on one side only{cut}"
+    return f"outputs possible on one side only{cut}"
 
 
 def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[str, Any]:
@@ -173,7 +186,7 @@ def _tight(
     least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
     sign = " = " if is_complete else " >= "
     name = "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
-    why = reason if least_epsilon.exact == "inf" else ""
+    why = f", {reason}" if least_epsilon.exact == "inf" else ""
     name_of_delta = f"{why}; delta({exact_text(epsilon)}){sign}"
     text = Phrase.of(f"{name}{sign}", least_epsilon, name_of_delta, least_delta)
     return Tight(text, least_epsilon, least_delta)
@@ -223,24 +236,52 @@ def _from_counterexample(
     That is so where pairs and events are too many to compare, and where a value is too small, so
     that the pair attains it.
     """
-    names, chances = example.states, example.probabilities
-    inequality = None
-    if len(chances) == 2:
-        p, q = chances
-        inequality = Inequality(p, q, example.ratio, None, None, example.requirement, example.sides)
-    tight = None
+    names, tight = example.states, None
     if isinstance(subject.claim, PrivacyClaim) and budget is not None:
-        if inequality is not None:
-            allowed = growth_amount(budget[0])
-            inequality = replace(inequality, allowed=allowed, slack=number_amount(budget[1]))
         seen, evidence = looked_at
         tight = subject.part(
             "tight",
             lambda: _tight(evidence, *budget, _one_sided(None), is_complete=seen.are_finite),
         )
     return Explanation(
-        neighbors=Neighbors(names[0], names[1]) if len(names) == 2 else None,
+        neighbors=_named(looked_at[0], names, subject) if len(names) == 2 else None,
         event=example.event,
-        inequality=inequality,
+        inequality=known_inequality(subject.claim, example),
+        remarks=_why_infinite(subject.claim, example, _one_sided(None)),
+        runs=known_runs(example),
         tight=tight,
     )
+
+
+def known_inequality(claim: Claim, example: Counterexample) -> Inequality | None:
+    """Return what a counterexample of two neighbors violates, with what a budget allows."""
+    if len(example.probabilities) != 2:
+        return None
+    made = Inequality(
+        *(*example.probabilities, example.ratio, None, None, example.requirement, example.sides)
+    )
+    if not isinstance(claim, PrivacyClaim):
+        return made
+    allowed, slack = growth_amount(claim.epsilon), number_amount(claim.delta)
+    return replace(made, allowed=allowed, slack=slack)
+
+
+def known_runs(example: Counterexample) -> tuple[WeightedRun, ...]:
+    """Return the runs that carry most of the difference, if they say more than the event."""
+    is_told = example.runs and example.event == (example.runs[0].shown,)
+    if is_told or len(example.states) != 2:
+        return ()
+    return tuple(
+        WeightedRun(run.shown, run.probabilities[0], True, run.probabilities[1])
+        for run in example.runs
+    )
+
+
+def _named(seen: SeenPairs, names: tuple[str, ...], subject: Subject) -> Neighbors:
+    """Return two states that are known by their names, and the cells in which they differ."""
+    for k in range(min(len(seen.pairs), _MAX_NAMED)):
+        if set(seen.names(k)) == set(names):
+            left, right = seen.states[k].tolist()
+            ends = (left, right) if seen.names(k) == names else (right, left)
+            return input_cells(subject.explored).neighbors(*ends)
+    return Neighbors(names[0], names[1])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 
+from dpcheck.chain.chain import Chain
+from dpcheck.chain.sets import distinct
 from dpcheck.check.arrangements import at_distance
 from dpcheck.check.values.comparisons import as_number
 from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
 from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import explain_event_claim
-from dpcheck.explain.explanation import Detail, Explanation
-from dpcheck.explain.formulas import explain_formula
+from dpcheck.explain.explanation import Detail, Explanation, Neighbors
+from dpcheck.explain.formulas import as_found, explain_formula
 from dpcheck.explain.quantities import explain_error, explain_losses
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
@@ -23,6 +25,7 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
+from dpcheck.model.program import Mechanism, Sample, Target
 from dpcheck.records import replace
 
 SECONDS = 2
@@ -42,12 +45,29 @@ def explain(subject: Subject, outcome: Outcome, detail: Detail) -> Explanation |
     if not isinstance(outcome.verdict, Violated):
         return None
     example, is_short = outcome.verdict.counterexample, detail == "short"
-    explain_it = _explain_arranged if subject.parts else _explain_one
-    made = subject.part("explanation", lambda: explain_it(subject, example, is_short=is_short))
+    made = subject.part("explanation", lambda: _explained(subject, example, is_short=is_short))
     if made is None and not subject.omitted:
         return None
+    if made is not None and made.neighbors is not None and _are_secrets(subject.target):
+        made = replace(made, neighbors=replace(made.neighbors, kind="secrets"))
     left_out = tuple(dict.fromkeys(subject.omitted))
     return replace(made or Explanation(), omitted=left_out, faulty=tuple(subject.faults))
+
+
+def _are_secrets(target: Target) -> bool:
+    """Return whether data are drawn, so that inputs are secrets."""
+    nodes = target.nodes if isinstance(target, Mechanism) else ()
+    return any(isinstance(node, Sample) and node.is_prior for node in nodes)
+
+
+def _explained(subject: Subject, example: Counterexample, *, is_short: bool) -> Explanation | None:
+    """Return why a claim is violated, by what its target is."""
+    if subject.explored.window is not None:
+        # Beyond the window numbers stand for all others of their kind, in more than one way.
+        return as_found(subject.claim, example)
+    if subject.parts:
+        return _explain_arranged(subject, example, is_short=is_short)
+    return _explain_one(subject, example, is_short=is_short)
 
 
 def _explain_one(
@@ -75,9 +95,28 @@ def _explain_arranged(
     (chain, distance, times), *more = subject.parts
     if times == 1 and not more:
         grouped = at_distance(chain, distance, subject.limits)
-        return _explain_one(replace(subject, chain=grouped, parts=()), example, is_short=is_short)
+        alone = replace(subject, chain=grouped, parts=())
+        made = _explain_one(alone, example, is_short=is_short)
+        if made is None or made.neighbors is None or distance == 1:
+            return made
+        between = subject.part("between", lambda: _between(chain, made.neighbors))
+        return replace(made, neighbors=replace(made.neighbors, between=between or ()))
     match subject.claim:
         case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()) as claim:
             return explain_composition(subject, claim, example, is_short=is_short)
         case _:
             return None
+
+
+def _between(chain: Chain, pair: Neighbors | None) -> tuple[str, ...]:
+    """Return the inputs on a shortest way between the two of a pair, each one's neighbor next."""
+    from networkx import shortest_path
+
+    assert pair is not None, "a group's pair is shown"
+    ends = dict.fromkeys((pair.left, pair.right), -1)
+    for state in distinct(chain.neighbors.pairs).tolist():
+        text = chain.state_text(state)
+        if text in ends:
+            ends[text] = state
+    way = shortest_path(chain.neighbors.to_networkx(), ends[pair.left], ends[pair.right])
+    return tuple(map(chain.state_text, way[1:-1]))

@@ -26,13 +26,17 @@ class Difference:
 class Neighbors:
     """Two neighbors: their inputs (or states) in full, and the cells that differ.
 
-    `note` says what else is so: that all runs are on the same input.
+    `note` says what else is so: that all runs are on the same input. `between` are the inputs on a
+    shortest way from one to the other, each a neighbor of the next, where the two are further apart
+    (a group). Where data are drawn, the inputs are `secrets`.
     """
 
     left: str
     right: str
     differences: tuple[Difference, ...] = ()
     note: str = ""
+    between: tuple[str, ...] = ()
+    kind: Literal["neighbors", "secrets"] = "neighbors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +221,7 @@ Detail = Literal["full", "short", "none"]
 
 Omission = Literal[
     "explanation",
+    "between",
     "others",
     "rule",
     "by_output",

@@ -30,7 +30,7 @@ from dpcheck.exact import (
     log,
     subtract,
 )
-from dpcheck.explain.event_claims import inequality_of
+from dpcheck.explain.event_claims import inequality_of, known_inequality, known_runs
 from dpcheck.explain.explanation import (
     Explanation,
     Inequality,
@@ -43,7 +43,7 @@ from dpcheck.explain.explanation import (
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.claims import FormulaClaim
+from dpcheck.logic.claims import Claim, FormulaClaim
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     And,
@@ -77,7 +77,7 @@ def explain_formula(subject: Subject, example: Counterexample, *, is_short: bool
         case Not(argument=Private() as private):
             made = _negated(subject, private, failing, example)
         case _:
-            return _as_found(example)
+            return as_found(claim, example)
     if more and made.tight is not None:
         text = Phrase.of("all of these: ", *made.tight.text.parts, *more)
         made = replace(made, tight=replace(made.tight, text=text))
@@ -101,15 +101,14 @@ def _false_part(
     return first, (*(f"; {formula_text(each)} is false, too" for each in order[1:]), *more)
 
 
-def _as_found(example: Counterexample) -> Explanation:
-    """Return what the counterexample says of a formula of another shape."""
+def as_found(claim: Claim, example: Counterexample) -> Explanation:
+    """Return what the counterexample to a claim says, and no more."""
     if len(example.states) == len(example.probabilities) == 2:
-        (left, right), (p, q) = example.states, example.probabilities
-        failing = (example.ratio, None, None, example.requirement, example.sides)
         return Explanation(
-            neighbors=Neighbors(left, right),
+            neighbors=Neighbors(*example.states),
             event=example.event,
-            inequality=Inequality(p, q, *failing),
+            inequality=known_inequality(claim, example),
+            runs=known_runs(example),
         )
     chances = [*example.probabilities, *[None] * len(example.states)]
     remarks = [
@@ -237,7 +236,7 @@ def _negated(
     """Return why a formula D holds that should not, at the states failing [n_failing]."""
     truths = subject.truths
     if len(example.states) != 2 or len(example.probabilities) != 2:
-        return _as_found(example)
+        return as_found(subject.claim, example)
     least = [
         least_budget(_gaps(truths, formula.path, truths.pairs_at(each)), formula.delta)
         for each in failing[:, None]

@@ -360,10 +360,6 @@ def _explained(
     check = ready.check
     if check.for_all is not None:
         return None, ()  # no value is rational where it is violated
-    if ready.explored.window is not None:
-        return None, ()  # beyond the window numbers stand for all others of their kind
-    if ready.chain.offers:
-        return None, ()  # the answer shows the strategy
     ready.truths.limits = short_limits(limits)
     subject = Subject(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),

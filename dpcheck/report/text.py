@@ -98,9 +98,17 @@ def _heading(first: Answer) -> Line:
     facts = [shortened(visible(text)) for text in first.covers]
     if first.n_states is not None:
         facts.append(_counted(first.n_states, "state"))
-        facts.append(_counted(first.outcome.neighbor_pairs, "neighbor pair"))
+        facts.append(_pairs(first))
     said = Piece(" · ".join(facts), "faint")
     return line("  ", Piece(visible(first.target), "strong"), "  ", said, hang=_HANG)
+
+
+def _pairs(answer: Answer) -> str:
+    """Return how many pairs are related; where data are drawn, they are pairs of secrets."""
+    n_pairs = answer.outcome.neighbor_pairs
+    if any(fact.startswith("prior ") for fact in answer.covers):
+        return f"{_counted(n_pairs, 'pair')} of secrets"
+    return _counted(n_pairs, "neighbor pair")
 
 
 def _claim_text(answer: Asked) -> str:

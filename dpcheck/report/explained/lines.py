@@ -152,7 +152,8 @@ def _attacker(gain: Attacker) -> str:
 
 
 def _neighbors(pair: Neighbors) -> Iterator[Row]:
-    yield Row("neighbors", shortened(visible(pair.left)))
+    yield Row(pair.kind, shortened(visible(pair.left)))
+    yield from (Row("", f"by way of {shortened(visible(each))}") for each in pair.between)
     names = [difference.name for difference in pair.differences]
     said = [pair.note] if pair.note else []
     if names and not (len(names) == 1 and pair.left.startswith(f"{names[0]} = ")):
