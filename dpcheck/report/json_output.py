@@ -12,6 +12,7 @@ from typing import Any, assert_never
 from dpcheck.check.values.verdicts import (
     AllValues,
     Amount,
+    Bounds,
     Cell,
     Counterexample,
     Holds,
@@ -75,6 +76,13 @@ def json_object(summary: Summary, version: str) -> dict[str, Any]:
     return found
 
 
+def _bounds(bounds: Bounds) -> dict[str, Any]:
+    """Return what is known of a quantity that stayed unknown."""
+    made: dict[str, Any] = {"quantity": bounds.quantity}
+    made |= {"low": amount_object(bounds.low), "high": amount_object(bounds.high)}
+    return {**made, "shown_by": str(bounds.shown_by)} if bounds.shown_by.parts else made
+
+
 def _result(answer: Answer) -> dict[str, Any]:
     outcome = answer.outcome
     result: dict[str, Any] = {
@@ -105,9 +113,11 @@ def _result(answer: Answer) -> dict[str, Any]:
             result["counterexample"] = _counterexample(counterexample)
             if answer.explanation is not None:
                 result["explanation"] = explanation_object(answer.explanation)
-        case Undecided(limit=limit, progress=progress):
+        case Undecided(limit=limit, progress=progress, bounds=bounds):
             option = limit.advice or OPTIONS.get(limit.kind, "")
             result["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
+            if bounds is not None:
+                result["bounds"] = _bounds(bounds)
         case Value(amount=amount, table=table):
             if outcome.all_values is None:
                 result["value"] = amount_object(amount)

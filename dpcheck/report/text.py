@@ -249,13 +249,19 @@ def _compact(text: str) -> str:
 
 def undecided_lines(verdict: Undecided, indent: str) -> Iterator[Line]:
     """Yield what stands below an undecided claim: how far the work got, and what to raise."""
-    hang = len(indent) + 8
-    if progress := phrase_text(verdict.progress):
-        yield line(indent, "so far  ", progress, hang=hang)
     option = OPTIONS.get(verdict.limit.kind)
     advice = verdict.limit.advice or (f"raise `{option}`" if option else "")
-    if advice:
-        yield line(indent, Piece("help    ", "help"), shortened(visible(advice)), hang=hang)
+    shown_by = phrase_text(verdict.bounds.shown_by) if verdict.bounds is not None else ""
+    rows: list[tuple[str, str, Role]] = [
+        ("so far", phrase_text(verdict.progress), "faint"),
+        ("shown by", shown_by, "faint"),
+        ("help", shortened(visible(advice)), "help"),
+    ]
+    rows = [row for row in rows if row[1]]
+    column = max(len("so far"), *(width(label) for label, _, _ in rows), 0) + 2
+    for label, text, role in rows:
+        lead = Piece(label, role)
+        yield line(indent, lead, " " * (column - width(label)), text, hang=len(indent) + column)
 
 
 # --- counterexamples -----------------------------------------------------------------------

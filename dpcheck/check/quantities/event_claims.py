@@ -20,12 +20,15 @@ from dpcheck.check.quantities.privacy import (
     Decision,
     EventClaim,
     Evidence,
+    Found,
     Setting,
     decide_event_claim,
     undecided_sequences,
 )
+from dpcheck.check.values.amounts import number_amount
+from dpcheck.check.values.event_text import event_parts
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Beside, Coverage, Outcome, Vacuity, Violated
+from dpcheck.check.values.verdicts import Beside, Coverage, Outcome, Phrase, Vacuity, Violated
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass, replace
 
@@ -228,14 +231,32 @@ def _merged_evidence(seen: SeenPairs, graph: MergedPrefixes) -> MergedEvidence:
 def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
     """Decide a claim on infinitely many sequences, as far as their first outputs do."""
     coverage = Coverage(n_initial, len(question.seen.pairs))
-    last, depth = Decision(None), 0
-    for depth, evidence in _prefixes(question.seen):  # noqa: B007 (both are used afterwards)
-        last = _decision(question, evidence, is_complete=False)
+    last, depth, shown_by = Decision(None), 0, Phrase(())
+    for depth, evidence in _prefixes(question.seen):  # noqa: B007 (it is used afterwards)
+        before, last = last, _decision(question, evidence, is_complete=False)
         if last.verdict is not None:
             beside = () if last.at_least is None else (Beside("it is at least", last.at_least),)
             return Outcome(last.verdict, coverage, (), last.value, beside)
+        if last.at_least != before.at_least:
+            shown_by = _shown_by(question, evidence, last.shown)
     path = _path_of_outputs(question)
-    return Outcome(undecided_sequences(question.claim, last.at_least, depth, path), coverage)
+    undecided = undecided_sequences(question.claim, last.at_least, depth, path, shown_by)
+    return Outcome(undecided, coverage)
+
+
+def _shown_by(question: _Question, evidence: Evidence, found: Found | None) -> Phrase:
+    """Return the event behind a lower bound, with its probabilities from both sides."""
+    if found is None or found.gap is None:
+        return Phrase(())
+    try:
+        event = evidence.event_text(found.gap, found.factor)
+    except LimitReached:  # which costs the words, and no bound
+        return Phrase(())
+    gap, names = found.gap, question.seen.names(found.gap.pair)
+    left, right = names if gap.is_forward else names[::-1]
+    shown = event_parts(event.event)
+    sides = number_amount(gap.p), f" from {left}, ", number_amount(gap.q), f" from {right}"
+    return Phrase.of(*shown, ": ", *sides)
 
 
 def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:

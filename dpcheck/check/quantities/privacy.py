@@ -23,6 +23,7 @@ from typing import Protocol, assert_never
 
 from dpcheck.certify import certify_violation
 from dpcheck.check.values.amounts import (
+    INFINITE,
     bound_amount,
     number_amount,
     quantity_amount,
@@ -39,6 +40,7 @@ from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import (
     Amount,
+    Bounds,
     Comparison,
     Counterexample,
     Holds,
@@ -152,7 +154,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
             amount = quantity_amount(found.value)
             if setting.is_complete or _is_greatest(found.value, claim.quantity):
                 return Decision(Value(amount, found.value), amount, shown=found)
-            return Decision(None, None, amount)
+            return Decision(None, None, amount, found)
         case QuantityClaim():
             return _decide_comparison(claim, setting)
         case _:
@@ -166,10 +168,25 @@ def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
     gap = evidence.worst_ratio() if factor is None else evidence.worst_gap(factor)
     gap = _at_least_everything(gap, claim.epsilon, setting)
     if gap is None or excess_sign(gap.p, gap.q, claim.epsilon, claim.delta) <= 0:
-        return Decision(Holds()) if setting.is_complete else Decision(None)
+        return Decision(Holds()) if setting.is_complete else _decided_below(claim, evidence)
     example = _counterexample(gap, factor, claim.epsilon, claim.delta, setting)
     certify_violation(gap.p, gap.q, claim.epsilon, claim.delta)
     return Decision(Violated(example), shown=Found(None, gap, factor))
+
+
+def _decided_below(claim: PrivacyClaim, evidence: Evidence) -> Decision:
+    """Return that a claim is undecided, with the ε or δ that the evidence shows."""
+    found = _quantity(quantity_of(claim), evidence)
+    return Decision(None, None, quantity_amount(found.value), found)
+
+
+def quantity_of(claim: EventClaim) -> Quantity:
+    """Return the quantity that a claim bounds: of dp(ε) it is ε, of dp(ε, δ) with δ > 0 it is δ."""
+    if not isinstance(claim, PrivacyClaim):
+        return claim.quantity
+    if claim.delta == 0:
+        return TightEpsilon(0, claim.span)
+    return TightDelta(claim.epsilon, claim.span)
 
 
 def _at_least_everything(
@@ -234,7 +251,7 @@ def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
         is_greatest = _is_greatest(found.value, claim.quantity)
         truth = _bounded_below(claim.comparison, sign, is_greatest=is_greatest)
         if truth is None or (truth and not is_greatest):
-            return Decision(Holds() if truth else None, None, amount)
+            return Decision(Holds() if truth else None, None, amount, found)
     if truth:
         return Decision(Holds(), amount)
     example = _quantity_counterexample(claim, found, setting)
@@ -374,21 +391,25 @@ INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an
 
 
 def undecided_sequences(
-    claim: EventClaim, at_least: Amount | None, depth: int, path: str
+    claim: EventClaim, at_least: Amount | None, depth: int, path: str, shown_by: Phrase
 ) -> Undecided:
     """Return the verdict on a claim about infinitely many sequences that no prefix refutes.
 
-    `path` is a formula about some outputs, to show what can be asked.
+    `path` is a formula about some outputs, to show what can be asked; `shown_by` says in which
+    event the lower bound is seen.
     """
-    seen = f"outputs were followed up to number {depth}"
-    progress = Phrase.of(f"{seen} without finding a violation")
-    if at_least is not None:
-        progress = Phrase.of(f"{seen}; it is at least ", at_least)
     advice = (
         f"ask about some outputs, such as D{{{_budget_text(claim)}}} [ {path} ]; "
         "with more states allowed more are followed"
     )
-    return Undecided(Limit("size", unit=INFINITELY_MANY, advice=advice), progress)
+    limit = Limit("size", unit=INFINITELY_MANY, advice=advice)
+    if at_least is None:
+        return Undecided(limit)
+    quantity = quantity_of(claim)
+    most = number_amount(1) if isinstance(quantity, TightDelta) else INFINITE
+    bounds = Bounds(quantity_text(quantity), at_least, most, shown_by)
+    lead, end = f"{bounds.quantity} is between ", f" ({depth:,} outputs of a run were followed)"
+    return Undecided(limit, Phrase.of(lead, at_least, " and ", most, end), bounds)
 
 
 def _budget_text(claim: EventClaim) -> str:

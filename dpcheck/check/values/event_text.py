@@ -9,7 +9,7 @@ from re import compile as pattern
 
 from dpcheck.check.values.amounts import growth_amount
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Ending, OutputSequence, Phrase, ShownEvent
+from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence, Phrase, ShownEvent
 from dpcheck.exact import Number
 from dpcheck.records import dataclass
 
@@ -18,6 +18,7 @@ STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 
 MAX_LISTED = 4096
 N_RUNS = 3
+_IN_PHRASE = 4
 
 _ENDINGS: dict[int, Ending] = {STOPPED: "stopped", DIVERGED: "diverged", GOES_ON: "goes on"}
 _NUMBER = pattern(r"(-?\d+(?:/\d+)?)")
@@ -48,6 +49,17 @@ def output_sequence(outputs: Iterable[str], end: int) -> OutputSequence:
     ('bot, top', 'bot, ...')
     """
     return OutputSequence(tuple(outputs), _ENDINGS[end])
+
+
+def event_parts(event: ShownEvent) -> list[str | Amount | OutputSequence]:
+    """Return an event as parts of a phrase: a few of its sequences, and how many more there are."""
+    if isinstance(event, Phrase):
+        return list(event.parts)
+    parts: list[str | Amount | OutputSequence] = []
+    for k, shown in enumerate(event[:_IN_PHRASE]):
+        parts += ["; " * (k > 0), shown]
+    more = f"; and {len(event) - _IN_PHRASE:,} more" if len(event) > _IN_PHRASE else ""
+    return [*parts, more] if len(event) == 1 else ["{ ", *parts, more, " }"]
 
 
 def by_value(sequences: Iterable[OutputSequence]) -> tuple[OutputSequence, ...]:

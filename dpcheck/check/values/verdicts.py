@@ -279,11 +279,22 @@ class Violated:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is known of a quantity that stayed unknown, and the event that shows the lower bound."""
+
+    quantity: str
+    low: Amount
+    high: Amount
+    shown_by: Phrase = Phrase(())
+
+
+@dataclass(frozen=True, slots=True)
 class Undecided:
     """A limit was reached: which, with what can be done about it, and how far the work got."""
 
     limit: Limit
     progress: Phrase = Phrase(())
+    bounds: Bounds | None = None
 
     @property
     def reason(self) -> str:

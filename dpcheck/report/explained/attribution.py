@@ -10,7 +10,7 @@ from dpcheck.report.characters import visible, width
 from dpcheck.report.explained.amounts import readable
 from dpcheck.report.notation import number_text, sequence_text, shortened
 
-_CAPS = (60, 40, 32, 24, 16, 10, 6)
+_CAPS = (60, 56, 52, 48, 44, 40, 32, 24, 16, 10, 6)
 """Characters of a cell, from the widest table to the narrowest."""
 
 _GAP = "  "
