@@ -79,7 +79,7 @@ class Answer(answers.Answer):
     >>> answer = dpcheck.mechanisms.survey().check("dp(ln 3)")
     >>> print(answer)
     survey(truth = 3/4)  for x in {pos, neg} · adjacent all · 4 states · 1 neighbor pair
-      ✓ check   dp(ln 3)  holds
+      ✓ check   dp(ln 3)  holds (tightest: x = pos against x = neg, ratio 3 of 3 at output Y)
     """
 
     __slots__ = ()

@@ -18,6 +18,7 @@ from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
 from dpcheck.limits import LimitReached, too_large
 from dpcheck.logic import claims
+from dpcheck.records import replace
 
 MAX_ROUNDS = 6
 """How often the window is made three times as wide before a claim is left undecided."""
@@ -49,7 +50,7 @@ def decided_between(
     if isinstance(outcome.verdict, Undecided):
         return outcome
     if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, Holds):
-        return outcome
+        return replace(outcome, beside=())  # the pair that comes closest if more is told
     less = decide(with_less_told(explored, chain, keeps_far=False), claim)
     if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
         return less

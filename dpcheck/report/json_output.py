@@ -134,7 +134,7 @@ def _result(answer: Answer) -> dict[str, Any]:
     if outcome.beside:
         result["beside"] = [
             {
-                "text": each.text,
+                "text": str(each.text),
                 **({} if each.amount is None else {"value": amount_object(each.amount)}),
             }
             for each in outcome.beside

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table
+from dpcheck.check.values.verdicts import Amount, Beside, Cell, Phrase, Table
 from dpcheck.report.characters import visible, width
-from dpcheck.report.notation import amount_text, event_text, number_text
+from dpcheck.report.notation import amount_text, event_text, number_text, phrase_text
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.source import escaped
 
@@ -62,10 +62,14 @@ def beside_text(beside: Sequence[Beside]) -> str:
     ' (composition promises 1; of two)'
     """
     parts = [
-        visible(each.text) + ("" if each.amount is None else f" {amount_text(each.amount)}")
+        _beside_words(each.text) + ("" if each.amount is None else f" {amount_text(each.amount)}")
         for each in beside
     ]
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _beside_words(text: str | Phrase) -> str:
+    return visible(text) if isinstance(text, str) else phrase_text(text)
 
 
 def table_csv(table: Table) -> str:

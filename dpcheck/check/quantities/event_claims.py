@@ -22,14 +22,24 @@ from dpcheck.check.quantities.privacy import (
     Evidence,
     Found,
     Setting,
+    closest_text,
     decide_event_claim,
     undecided_sequences,
 )
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.event_text import event_parts
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Beside, Coverage, Outcome, Phrase, Vacuity, Violated
+from dpcheck.check.values.verdicts import (
+    Beside,
+    Coverage,
+    Outcome,
+    OutputSequence,
+    Phrase,
+    Vacuity,
+    Violated,
+)
 from dpcheck.limits import LimitReached, Limits
+from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
@@ -153,8 +163,21 @@ def _decided_completely(question: _Question, n_initial: int) -> Outcome:
         Coverage(n_initial, len(question.seen.pairs), evidence.n_sequences),
         _vacuity(evidence, len(question.seen.pairs)),
         decision.value,
-        _strategy(decision, evidence),
+        (*_closest(question, decision, evidence), *_strategy(decision, evidence)),
     )
+
+
+def _closest(question: _Question, decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:
+    """Return the pair that comes closest to the budget of a claim that holds, with an output."""
+    claim, found = question.claim, decision.closest
+    if found is None or found.gap is None or not isinstance(claim, PrivacyClaim):
+        return ()
+    left, right = question.seen.names(found.gap.pair)
+    pair = (left, right) if found.gap.is_forward else (right, left)
+    shown: OutputSequence | None = None
+    if isinstance(evidence, TableEvidence):
+        (shown, _, _), *_ = evidence.event_text(found.gap, found.factor).runs
+    return (Beside(closest_text(claim, found.gap, pair, shown)),)
 
 
 def _strategy(decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:

@@ -25,6 +25,7 @@ from dpcheck.certify import certify_violation
 from dpcheck.check.values.amounts import (
     INFINITE,
     bound_amount,
+    growth_amount,
     number_amount,
     quantity_amount,
     ratio_amount,
@@ -44,6 +45,7 @@ from dpcheck.check.values.verdicts import (
     Comparison,
     Counterexample,
     Holds,
+    OutputSequence,
     Phrase,
     Run,
     Sides,
@@ -125,13 +127,15 @@ class Decision:
     """A verdict (None: this evidence does not decide) and the value found on the way.
 
     `at_least` bounds a value that stayed unknown; `shown` is the event behind a value or a
-    violation, which is certified.
+    violation, which is certified. `closest` is the event that comes closest to the budget of a
+    claim that holds.
     """
 
     verdict: Verdict | None
     value: Amount | None = None
     at_least: Amount | None = None
     shown: Found | None = None
+    closest: Found | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +172,30 @@ def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
     gap = evidence.worst_ratio() if factor is None else evidence.worst_gap(factor)
     gap = _at_least_everything(gap, claim.epsilon, setting)
     if gap is None or excess_sign(gap.p, gap.q, claim.epsilon, claim.delta) <= 0:
-        return Decision(Holds()) if setting.is_complete else _decided_below(claim, evidence)
+        if setting.is_complete:
+            return Decision(Holds(), closest=Found(None, gap, factor))
+        return _decided_below(claim, evidence)
     example = _counterexample(gap, factor, claim.epsilon, claim.delta, setting)
     certify_violation(gap.p, gap.q, claim.epsilon, claim.delta)
     return Decision(Violated(example), shown=Found(None, gap, factor))
+
+
+def closest_text(
+    claim: PrivacyClaim, gap: EventGap, pair: tuple[str, str], shown: OutputSequence | None
+) -> Phrase:
+    """Return how close a gap of a pair comes to the budget of a claim that holds.
+
+    `shown` is a sequence of outputs in its event.
+    """
+    lead = f"tightest: {pair[0]} against {pair[1]}, "
+    at: tuple[str | OutputSequence, ...] = ()
+    if shown is not None:
+        at = " at output " if len(shown.outputs) == 1 else " at ", shown
+    if claim.delta == 0:
+        ratio = number_amount(divide(gap.p, gap.q))
+        return Phrase.of(f"{lead}ratio ", ratio, " of ", growth_amount(claim.epsilon), *at)
+    least = number_amount(excess(gap.p, gap.q, claim.epsilon))
+    return Phrase.of(f"{lead}delta ", least, " of ", number_amount(claim.delta), *at)
 
 
 def _decided_below(claim: PrivacyClaim, evidence: Evidence) -> Decision:

@@ -355,7 +355,7 @@ class Coverage:
 class Beside:
     """What is worth knowing beside a value: the pair it belongs to, what a rule promises."""
 
-    text: str
+    text: str | Phrase
     amount: Amount | None = None
 
 
