@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from dpcheck.check.values.verdicts import Undecided, Violated
+from dpcheck.check.values.verdicts import Amount, Undecided, Violated
 from dpcheck.diagnostics.registry import mistakes_by_code
 from dpcheck.explain.explanation import Neighbors, RunStep, TracedRun
+from dpcheck.records import replace
 from dpcheck.report.answers import Answer, Summary
 from dpcheck.report.characters import visible
 from dpcheck.report.formats.findings import (
@@ -117,31 +118,50 @@ def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
 
 
 def _code_flow(run: TracedRun, pair: Neighbors | None, place: Place) -> dict[str, Any]:
-    """Return the draws and outputs of a run, as they go from either neighbor."""
-    steps = [step for step in run.steps if step.line is not None][:_STEPS]
-    sides = (("left", True), ("right", False))
+    """Return the draws and outputs of the most probable runs from either neighbor."""
+    right = _own_steps(run.elsewhere) if run.elsewhere else _followed(run.steps)
+    sides = (("left", _own_steps(run.steps)), ("right", right))
     return {
         "message": {"text": "The most probable run with these outputs, from both neighbors"},
         "threadFlows": [
             {
                 "id": name,
-                "initialState": {"input": {"text": _of_side(pair, is_left=is_left)}},
+                "initialState": {"input": {"text": _of_side(pair, is_left=name == "left")}},
                 "locations": [
-                    _flow_step(step, order, place, is_left=is_left)
-                    for order, step in enumerate(steps, start=1)
+                    _flow_step(step, amount, order, place, is_left=name == "left")
+                    for order, (step, amount) in enumerate(steps[:_STEPS], start=1)
+                    if step.line is not None
                 ],
             }
-            for name, is_left in sides
+            for name, steps in sides
         ],
     }
+
+
+def _own_steps(steps: Sequence[RunStep]) -> list[tuple[RunStep, Amount | None]]:
+    """Return the steps of a run with their probabilities."""
+    return [(step, step.left) for step in steps]
+
+
+def _followed(steps: Sequence[RunStep]) -> list[tuple[RunStep, Amount | None]]:
+    """Return the steps that the right side takes as well, up to another output."""
+    found: list[tuple[RunStep, Amount | None]] = []
+    for step in steps:
+        if step.right_value:
+            return [*found, (replace(step, value=step.right_value), None)]
+        if step.note or (step.factor is not None and step.factor.exact == "inf"):
+            break
+        found.append((step, step.right))
+    return found
 
 
 def _of_side(pair: Neighbors | None, *, is_left: bool) -> str:
     return "" if pair is None else visible(pair.left if is_left else pair.right)
 
 
-def _flow_step(step: RunStep, order: int, place: Place, *, is_left: bool) -> dict[str, Any]:
-    amount = step.left if is_left else step.right
+def _flow_step(
+    step: RunStep, amount: Amount | None, order: int, place: Place, *, is_left: bool
+) -> dict[str, Any]:
     said = f"{step.variable} = {step.value}" if step.kind == "draw" else f"{step.kind} {step.value}"
     if amount is not None:
         said += f" with probability {amount_text(amount)}"
