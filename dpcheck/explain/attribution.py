@@ -68,10 +68,15 @@ def _after(chain: Chain, vector: Vector, code: int | None, sink: int | None) -> 
         targets = chain.targets[low:high]
         is_next = targets == sink if code is None else chain.observation[targets] == code
         for j in (low + np.flatnonzero(is_next)).tolist():
-            step = number(_whole(chain.numerators[j]), _whole(chain.denominators[state]))
+            step = step_probability(chain, state, j)
             target = int(chain.targets[j])
             found[target] = add(found.get(target, 0), multiply(weight, step))
     return found
+
+
+def step_probability(chain: Chain, state: int, transition: int) -> Number:
+    """Return the probability of a transition from a state."""
+    return number(_whole(chain.numerators[transition]), _whole(chain.denominators[state]))
 
 
 def _whole(weight: Whole) -> Whole:

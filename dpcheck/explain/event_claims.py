@@ -43,6 +43,7 @@ from dpcheck.explain.minimal import (
     worst_pair,
 )
 from dpcheck.explain.pairs import ShownPair
+from dpcheck.explain.passed_states import passed_states
 from dpcheck.explain.rules import rules_of
 from dpcheck.explain.subject import Subject
 from dpcheck.explain.traced_run import traced_run
@@ -119,6 +120,8 @@ def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[s
     run = None
     if isinstance(target, Mechanism):
         run = subject.part("run", lambda: traced_run(shown, cells, target, limits))
+    else:
+        run = subject.part("run", lambda: passed_states(shown, subject))
     if run is not None and run.share.exact == "1" and not run.elsewhere:
         return {"run": run}
     steps = subject.part("by_output", lambda: by_output(shown, cells, limits)) or ()

@@ -1,22 +1,20 @@
 """The most probable run of a program with given outputs, as statements with drawn values.
 
 Runs are followed in the program's own control-flow graph with its own evaluator and distributions.
-A state is (how many outputs were shown, node, live variables); Dijkstra's algorithm finds the most
-probable way to the end, since probabilities only fall along it. Draws and outputs are the steps;
+A state is (how many outputs were shown, node, live variables), and the likeliest way to the end is
+looked for. Draws and outputs are the steps;
 what is computed between them is silent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from heapq import heappop, heappush
-from itertools import count
-from math import inf, log2
 from typing import Literal
 
 import numpy as np
 
-from dpcheck.exact import Number, compare, float_bounds, multiply, number
+from dpcheck.exact import Number, number
+from dpcheck.explain.likeliest import likeliest
 from dpcheck.explore.runs.liveness import flow_of, node_reads
 from dpcheck.explore.sampling.distributions import (
     Supports,
@@ -43,9 +41,6 @@ from dpcheck.model.values import ArrayValue, Value, value_key, value_text
 from dpcheck.records import dataclass
 
 Environment = Mapping[str, Value]
-
-_UNSURE = 1e-9
-"""Costs that differ by less of themselves may be equal: each is a sum of rounded logarithms."""
 
 _MAX_SILENT = 100_000
 """Statements between two draws or outputs; a run that needs more of them is not followed."""
@@ -155,29 +150,26 @@ class ProgramRuns:
 
         None where there is none, but for runs that go on silently. Raises `LimitReached`.
         """
-        first, order = self.begin(inputs), count()
+
+        def following(at: tuple[int, Place]) -> Iterator[tuple[Step, Number, tuple[int, Place]]]:
+            n_shown, place = at
+            for step in self._steps(place, outputs[n_shown:]):
+                after = self.after(place, step.value)
+                if after is not None:
+                    more = n_shown + (self.kind(place) == "output")
+                    yield step, step.probability, (more, after)
+
+        first = self.begin(inputs)
         if first is None:
             return None
-        waiting = [_Way(0.0, next(order), 0, first)]
-        known: set[tuple[object, ...]] = set()
-        while waiting:
-            self.limits.check_time(f"{len(known)} states of runs followed")
-            self.limits.check_states(next(order), "states of runs")
-            way = heappop(waiting)
-            n_shown, place = way.n_shown, way.place
-            key = n_shown, place.node, *self._live_values(place)
-            if key in known:
-                continue
-            known.add(key)
-            if n_shown == len(outputs) and (not ends or self.kind(place) == "end"):
-                return _found(way)
-            for step in self._steps(place, outputs[n_shown:]):
-                following = self.after(place, step.value)
-                if following is not None:
-                    more = n_shown + (self.kind(place) == "output")
-                    cost = way.cost + _bits(step.probability)
-                    heappush(waiting, _Way(cost, next(order), more, following, step, way))
-        return None
+        found = likeliest(
+            (0, first),
+            following,
+            lambda at: (at[0], at[1].node, *self._live_values(at[1])),
+            lambda at: at[0] == len(outputs) and (not ends or self.kind(at[1]) == "end"),
+            self.limits,
+        )
+        return None if found is None else FoundRun(tuple(found[0]), found[1])
 
     def _steps(self, place: Place, wanted: Sequence[str]) -> Iterator[Step]:
         """Yield the draws, or the output if it is the next one wanted."""
@@ -226,62 +218,3 @@ class ProgramRuns:
                         known.pop(name, None)
             node = made.next
         return None
-
-
-def _bits(probability: Number) -> float:
-    """Return -log2 of a probability, rounded: the cost of a step."""
-    bounds = float_bounds(probability)
-    return inf if bounds is None or bounds[1] <= 0 else -log2(bounds[1])
-
-
-def _found(way: _Way) -> FoundRun:
-    steps: list[Step] = []
-    last: _Way | None = way
-    while last is not None and last.step is not None:
-        steps.append(last.step)
-        last = last.before
-    return FoundRun(tuple(reversed(steps)), way.probability)
-
-
-class _Way:
-    """The steps to a place, the last one and those before it; likelier ways come first.
-
-    `cost` is -log2 of the probability, rounded; where that leaves open which is likelier, the
-    probabilities are compared, and of equal ones the order decides.
-    """
-
-    __slots__ = ("before", "cost", "known", "n_shown", "order", "place", "step")
-
-    def __init__(
-        self,
-        cost: float,
-        order: int,
-        n_shown: int,
-        place: Place,
-        step: Step | None = None,
-        before: _Way | None = None,
-    ) -> None:
-        self.cost, self.order, self.n_shown, self.place = cost, order, n_shown, place
-        self.step, self.before = step, before
-        self.known: Number | None = None if before is not None else 1
-
-    @property
-    def probability(self) -> Number:
-        """The product of the probabilities of all steps, computed when it is asked for."""
-        unknown: list[_Way] = []
-        way = self
-        while way.known is None and way.before is not None:
-            unknown.append(way)
-            way = way.before
-        product = way.known
-        assert product is not None, "the empty way has the probability 1"
-        for way in reversed(unknown):
-            assert way.step is not None, "only the empty way has no last step"
-            product = way.known = multiply(product, way.step.probability)
-        return product
-
-    def __lt__(self, other: _Way) -> bool:
-        if abs(self.cost - other.cost) > _UNSURE * (1 + self.cost):
-            return self.cost < other.cost
-        sign = compare(self.probability, other.probability)
-        return sign > 0 or (sign == 0 and self.order < other.order)

@@ -135,3 +135,28 @@ def test_the_output_of_a_composition_is_the_likeliest_of_its_event(tmp_path):
     found = compose("compose(m2, 3)", "dp(ln 2, 1/100)", tmp_path)
     assert found.rule.text == "at least 1 of the 3 outputs are Y"
     assert str(found.remarks[0].text).startswith("Y, N, N: ")
+
+
+def test_a_run_of_a_chain_is_its_most_probable_path(tmp_path):
+    text = """chain walk {
+      state s[x in 0..1]
+      state u[x in 0..1]
+      state good : good
+      state bad : bad
+      for x in 0..1 { s[x] -> 2/3: u[x] + 1/3: bad }
+      for x in 0..1 {
+        u[x] -> (if x = 0 then 3/4 else 1/4): good + (if x = 0 then 1/4 else 3/4): bad
+      }
+      adjacent s[0] ~ s[1]
+      observe good, bad
+    }
+    check walk: dp(ln(6/5))
+    """
+    (found,) = explained(text, tmp_path)
+    assert [step.value for step in found.run.steps] == ["u[0]", "good"]
+    assert [step.line.number for step in found.run.steps] == [6, 8]
+    assert [step.value for step in found.run.elsewhere] == ["u[1]", "good"]
+    product = Fraction(1)
+    for step in found.run.steps:
+        product *= exact(step.left)
+    assert product == exact(found.run.share) * exact(found.inequality.p)

@@ -100,6 +100,9 @@ def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     spans = tuple(block.family.span for block in families.blocks.values())
     sizes = [block.size for block in families.blocks.values()]
     origins = np.repeat(np.arange(len(spans)), sizes)
+    for k, sources in enumerate(layout.sources, len(spans)):
+        origins[sources[sources != NO_STATE]] = k
+    spans = (*spans, *layout.spans)
     return Explored(chain, table, {}, {}, origins, spans, families.labelled)
 
 

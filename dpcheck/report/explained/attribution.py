@@ -93,13 +93,16 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
     """Yield the rows of a run, and whether each is one of a table, which is not folded."""
     if run.share.exact != "1":
         yield f"the most probable one from the left, {readable(run.share)} of this output", False
-    rows = [("line", "draw", "reads", "left", "right", "factor")]
+    is_chain = any(step.kind == "passing" for step in run.steps)
+    rows = [("line", "to state" if is_chain else "draw", "reads", "left", "right", "factor")]
     rows += [_step_cells(step, file) for step in run.steps]
     for row in table_rows(rows, room):
         yield row, True
     if run.same:
         yield f"the same on both sides: {_listed(run.same, file)}", False
-    if run.elsewhere:
+    if run.elsewhere and is_chain:
+        yield f"the most probable one from the right: {_listed(run.elsewhere, file)}", False
+    elif run.elsewhere:
         lead = "these draws do not give this output from the right; there, most probable: "
         yield lead + _listed([each for each in run.elsewhere if each.kind == "draw"], file), False
 
@@ -139,5 +142,7 @@ def _listed(steps: Sequence[RunStep], file: str) -> str:
     for step in steps:
         times = {1: "", 2: ", twice"}.get(step.times, f", {step.times} times")
         at = "" if step.line is None else f" (line {line_text(step.line, file)}{times})"
-        texts.append(f"{step.variable} = {step.value}{at}")
+        draw = f"{step.variable} = " if step.kind == "draw" else ""
+        price = f", {number_text(step.left)}" if step.kind == "passing" and step.left else ""
+        texts.append(f"{draw}{step.value}{at[:-1]}{price})" if price else f"{draw}{step.value}{at}")
     return visible(", ".join(texts))
