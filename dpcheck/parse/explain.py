@@ -378,15 +378,36 @@ def _shown(token: Token) -> str:
 
 
 def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> str | None:
-    """Return the edit for a few well-known slips."""
-    token = tokens[i]
-    before = tokens[i - 1] if i else Token(BAD, "", 0, 0)
-    for near in (token, before):
+    """Return the edit for a few well-known slips: the first of these that knows one."""
+    return (
+        _edit_of_word(tokens, i)
+        or _edit_of_operator(tokens, i, opener, accepts)
+        or _edit_of_bound(tokens, i)
+        or _edit_of_statement(tokens, i, accepts)
+        or _edit_of_path(tokens, i, accepts)
+    )
+
+
+def _before(tokens: list[Token], i: int, distance: int = 1) -> Token:
+    """Return the token so far before token i, a bad one where there is none."""
+    return tokens[i - distance] if i >= distance else Token(BAD, "", 0, 0)
+
+
+def _edit_of_word(tokens: list[Token], i: int) -> str | None:
+    """Return the edit for an operator of claims, or of other logics, among other words."""
+    for near in (tokens[i], _before(tokens, i)):
         if near.type == "NAME" and near.text in OPERATOR_WORDS:
             return f"`{near.text}` is an operator in claims only: after the `:` of a `check`"
         if near.type == "NAME" and near.text in BRANCHING:
             return f"`{near.text}` of CTL is {BRANCHING[near.text]} here"
-    wants_operand = accepts("NUMBER")
+    return None
+
+
+def _edit_of_operator(
+    tokens: list[Token], i: int, opener: int | None, accepts: Accepts
+) -> str | None:
+    """Return the edit for an operator that lacks something, or that needs parentheses."""
+    token, before, wants_operand = tokens[i], _before(tokens, i), accepts("NUMBER")
     opened_after = tokens[opener - 1].type if opener else None
     match before.type, token.type:
         case "DOTS", "CLOSE_BRACKET":
@@ -403,7 +424,7 @@ def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> 
             return "give the bound: `P>=1/2 [ ... ]`, or ask for the value: `P=? [ ... ]`"
         case "D", "OPEN":
             return "write `D{ln 2} [ ... ]`: the budget in braces, the path formula in brackets"
-        case "OPEN_BRACE", "CLOSE_BRACE" if i >= 2 and tokens[i - 2].type == "D":
+        case "OPEN_BRACE", "CLOSE_BRACE" if _before(tokens, i, 2).type == "D":
             return "give the budget: `D{ln 2} [ ... ]`"
         case _ if opened_after == "DOTS":
             return _NO_END
@@ -411,14 +432,30 @@ def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> 
             return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
         case "OPEN_BRACKET", "CLOSE_BRACKET" if wants_operand:
             return "put a path formula between the brackets, such as `F top`"
+        case _:
+            return None
+
+
+def _edit_of_bound(tokens: list[Token], i: int) -> str | None:
+    """Return the edit for a bound of steps."""
+    before = _before(tokens, i)
+    match before.type, tokens[i].type:
         case "X", "LE" | "LT" | "GE" | "GT":
             return "`X` is one step and has no bound; nest it, or use `F<=k`"
         case "W" | "R", "LE" | "LT" | "GE" | "GT":
             return f"`{before.text}` has no bound; `F<=k`, `G<=k` and `U<=k` have"
         case "F" | "G" | "U", "LT" | "GE" | "GT":
             return f"a bound of steps is written `{before.text}<=k`"
-        case "LE", "MINUS" if i >= 2 and tokens[i - 2].type in TEMPORAL:
+        case "LE", "MINUS" if _before(tokens, i, 2).type in TEMPORAL:
             return "a bound of steps is 0, 1, 2, ..."
+        case _:
+            return None
+
+
+def _edit_of_statement(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
+    """Return the edit for a word or sign of statements and declarations."""
+    before, word_before = _before(tokens, i), _before(tokens, i, 2).type
+    match before.type, tokens[i].type:
         case _, "ARROW" if accepts("IMPLIES"):
             return "write `=>` for implication"
         case _, "COLON" if accepts("OPEN_BRACE"):
@@ -427,7 +464,7 @@ def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> 
             return "a statement `if` has a block and no `then`"
         case _, "EQ" if accepts("IN"):
             return "write `in`"
-        case "NAME", "COMMA" if i >= 2 and tokens[i - 2].type == "FOR":
+        case "NAME", "COMMA" if word_before == "FOR":
             return "give each variable its set, as in `for i in S, j in T`"
         case _, "COMMA" if accepts("OPEN_BRACE") and _is_after_where(tokens, i):
             return "`where` comes after the last set"
@@ -435,16 +472,21 @@ def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> 
             return "write `where`"
         case "ADJACENT", "OPEN":
             return "between states write `adjacent s ~ t`"
-        case "NAME", _ if i >= 2 and tokens[i - 2].type == "IMPORT":
+        case "NAME", _ if word_before == "IMPORT":
             return f'import a file by its path: `import "{before.text}.dpm"`'
-        case left, kind if _wants_path(accepts) and (
-            kind in ARITHMETIC or (left == "NAME" and kind == "OPEN" and before.end == token.start)
-        ):
-            return "put the bound in parentheses, as in `P=(1 - q) [ F top ]`"
-        case _ if _wants_path(accepts):
-            return "the path formula stands in brackets, as in `P>=1/2 [ F top ]`"
         case _:
             return None
+
+
+def _edit_of_path(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
+    """Return the edit for what stands in place of the path formula of an operator."""
+    if not _wants_path(accepts):
+        return None
+    token, before = tokens[i], _before(tokens, i)
+    is_call = (before.type, token.type) == ("NAME", "OPEN") and before.end == token.start
+    if token.type in ARITHMETIC or is_call:
+        return "put the bound in parentheses, as in `P=(1 - q) [ F top ]`"
+    return "the path formula stands in brackets, as in `P>=1/2 [ F top ]`"
 
 
 def _is_after_where(tokens: list[Token], i: int) -> bool:
