@@ -6,9 +6,12 @@ Only this room talks to the world. It imports no other room before a command nee
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise, takewhile
+from pathlib import Path
 
 from dpcheck.cli import signals
 from dpcheck.cli.checking import OUTPUTS, Report, checked, refuse_as, say, trusted_cache
@@ -31,12 +34,29 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _only_names_files(arguments: Sequence[str]) -> bool:
-    """Return whether this is `check FILE...` without options: every option begins with a dash."""
-    return (
-        len(arguments) > 1
-        and arguments[0] == "check"
-        and not any(argument.startswith("-") for argument in arguments)
-    )
+    """Return whether this is `check FILE...` without options: every option begins with a dash.
+
+    Settings of a project count as options.
+    """
+    names_files = len(arguments) > 1 and arguments[0] == "check"
+    has_options = any(argument.startswith("-") for argument in arguments)
+    return names_files and not has_options and not _has_settings()
+
+
+_SETTINGS = re.compile(rb"""tool\s*\.\s*["']?dpcheck|\[\s*tool\s*\]""")
+
+
+def _has_settings() -> bool:
+    """Return whether a project around here may have settings, as far as a glance tells."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        file = folder / "pyproject.toml"
+        with suppress(OSError):
+            if file.is_file() and _SETTINGS.search(file.read_bytes()):
+                return True
+        if (folder / ".git").exists():
+            break
+    return False
 
 
 def _checked(paths: Sequence[str]) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from math import nan
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 import click
@@ -20,6 +22,7 @@ from dpcheck.cli.checking import (
     say,
     trusted_cache,
 )
+from dpcheck.cli.config import Config
 from dpcheck.cli.memory import available_memory, memory_of
 from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
 from dpcheck.records import replace
@@ -141,7 +144,7 @@ def _output(text: str) -> tuple[str, str]:
 
 
 @dpcheck.command(epilog=EXIT_STATUS, short_help="Check every claim of model files.")
-@click.argument("paths", metavar="FILE_OR_DIR...", nargs=-1, required=True)
+@click.argument("paths", metavar="FILE_OR_DIR...", nargs=-1)
 @click.option(
     "-D",
     "definitions",
@@ -215,6 +218,15 @@ def _output(text: str) -> tuple[str, str]:
     help="Keep results here.  [default: $XDG_CACHE_HOME/dpcheck, or ~/.cache/dpcheck]",
 )
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep results.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Work with so many processes, which share the memory; the output is the same.",
+)
+@click.option("--no-config", is_flag=True, help="Do not look at [tool.dpcheck] of pyproject.toml.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is not as claimed.")
 def check(
     paths: tuple[str, ...],
@@ -232,22 +244,39 @@ def check(
     update_baseline: bool,
     cache_dir: str | None,
     no_cache: bool,
+    jobs: int,
+    no_config: bool,
     quiet: bool,
 ) -> int:
     """Check every claim of model files, or of all `.dpm` files below a directory.
 
-    `-` is standard input.
+    `-` is standard input. What the call leaves open, [tool.dpcheck] of pyproject.toml may say.
     """
+    from dpcheck.cli.config import limited
     from dpcheck.pipeline.files import STANDARD_INPUT
     from dpcheck.pipeline.options import Options
 
+    config = Config() if no_config else _config()
+    paths = paths or config.paths
+    if not paths:
+        raise click.UsageError("Missing argument 'FILE_OR_DIR...'.")
+    if config.explain is not None and not _is_given("explain"):
+        explain = config.explain
+    if config.jobs is not None and not _is_given("jobs"):
+        jobs = min(config.jobs, os.cpu_count() or 1)
+    if select is None and not _is_given("baseline"):
+        baseline = config.baseline
+    set_here = {text.partition("=")[0].strip() for text in definitions}
     text = _standard_input() if STANDARD_INPUT in paths else None
-    vacuity = strict_vacuity, allow_empty
+    vacuity = strict_vacuity or config.strict_vacuity, allow_empty
+    limits = limited(config, limits, _is_given)
     options = Options(
-        *(definitions, select, limits, *vacuity, text, explain),
+        *((*config.constants, *definitions), select, limits, *vacuity, text, explain),
+        optional=config.names - set_here,
         has_witnesses=witnesses is not None,
         has_opinions=second_opinion,
         cache=None if no_cache else trusted_cache(paths, cache_dir),
+        jobs=jobs,
     )
     if form != "text" or files:
         options = replace(options, n_explained=None)
@@ -256,6 +285,22 @@ def check(
     if baseline is not None and select is not None:
         raise click.UsageError("--baseline is about all claims of a file: leave --select out.")
     return checked(paths, options, Report(form, files, quiet, witnesses, baseline, update_baseline))
+
+
+def _is_given(name: str) -> bool:
+    """Return whether the call says this option itself."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _config() -> Config:
+    """Return the settings of the project; a mistake in them is one of the call."""
+    from dpcheck.cli.config import WrongConfig, read_config
+
+    try:
+        return read_config(Path.cwd())
+    except WrongConfig as wrong:
+        raise click.UsageError(str(wrong)) from None
 
 
 def _standard_input() -> bytes:
@@ -594,8 +639,6 @@ def list_library() -> int:
 @click.argument("name")
 def new(name: str) -> int:
     """Write NAME.dpm, a commented model that checks; an existing file is never overwritten."""
-    from pathlib import Path
-
     from dpcheck.pipeline.library import write_new_file
 
     written = write_new_file(name)
@@ -604,6 +647,30 @@ def new(name: str) -> int:
         return 2
     click.echo(f"wrote {written}; now: dpcheck check {written}")
     return 0
+
+
+# --- settings ---------------------------------------------------------------------------------
+
+
+@dpcheck.command("config", short_help="Show the settings of this project, and where they stand.")
+def show_config() -> int:
+    """Show what `check` does here where a call says nothing else, and where that comes from."""
+    from dpcheck.cli.config import settings
+    from dpcheck.report import visible
+
+    rows = [*settings(_config(), available_memory()), ("cache-dir", *_cache_setting())]
+    widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
+    for name, value, origin in rows:
+        click.echo(visible(f"{name:{widths[0]}}  {value:{widths[1]}}  {origin}"))
+    return 0
+
+
+def _cache_setting() -> tuple[str, str]:
+    """Return where results are kept, and who says so."""
+    place = str(cache_directory())
+    if trusted_cache([], None) is None:
+        return "none", f"{place} lies in what is checked: only --cache-dir names it"
+    return place, "$XDG_CACHE_HOME" if os.environ.get("XDG_CACHE_HOME") else "default"
 
 
 # --- cache ---------------------------------------------------------------------------------

@@ -31,6 +31,10 @@ def check_events(
     paths: Sequence[str], options: Options, tell: Tell
 ) -> Generator[Event, None, None]:
     """Return what is found in model files, as it is found."""
+    if options.jobs > 1:
+        from dpcheck.cli.jobs import jobs_events
+
+        return jobs_events(paths, options, (_after, _is_short_of_memory), tell)
     work = Work[Event](lambda told: check_paths(paths, options, told), _after, _is_short_of_memory)
     return _told(work, options.limits, tell)
 

@@ -21,7 +21,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 from math import inf
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -82,62 +83,131 @@ def supervised(
 
     `waiting` is called now and then with how long nothing was told, [s].
     """
+    found = pooled([work], 1, limits, lambda _, seconds: waiting(seconds))
+    with closing(found):
+        for _, event in found:
+            if not isinstance(event, Over):
+                yield event
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A piece of work has nothing more to tell."""
+
+
+OVER = Over()
+
+
+def pooled(
+    works: Sequence[Work[T]], jobs: int, limits: RunLimits, waiting: Callable[[int, float], None]
+) -> Generator[tuple[int, T | Over], None, None]:
+    """Yield what several pieces of work find, so many at a time, and where one is over.
+
+    Each comes with the number of its piece. They begin in their order, none after the end of the
+    time of the run but the first. `waiting` hears which one told nothing for how long, [s].
+    """
     interrupt_work()
     if not hasattr(os, "fork"):
-        yield from work.events(())
+        for number, work in enumerate(works):
+            yield from ((number, event) for event in work.events(()))
+            yield number, OVER
         return
-    heard: list[T] = []
-    goes_on = True
-    while goes_on:
-        worker = _Worker(work, heard, limits)
-        try:
-            stopped = yield from _listened(worker, work, heard, limits, waiting)
-        finally:
-            worker.end()
-        if stopped is None:
-            return
-        if stopped is not SPENT:
-            rest, goes_on = work.stopped(heard, stopped)
-            heard.extend(rest)
-            yield from rest
+    begun = 0
+    active: dict[int, _Watched[T]] = {}
+    try:
+        while True:
+            is_late = limits.deadline is not None and time.monotonic() > limits.deadline
+            while begun < len(works) and len(active) < jobs and not (is_late and begun):
+                active[begun] = _Watched(works[begun], limits, partial(waiting, begun))
+                begun += 1
+            if not active:
+                return
+            patience = min(each.patience for each in active.values()) - time.monotonic()
+            waited = None if patience == inf else max(0.0, patience)
+            ready = select.select([each.worker.told for each in active.values()], [], [], waited)[0]
+            for number, watched in list(active.items()):
+                yield from (
+                    (number, event) for event in watched.heard_now(watched.worker.told in ready)
+                )
+                if watched.is_over:
+                    del active[number]
+                    yield number, OVER
+    finally:
+        for watched in active.values():
+            watched.worker.end()
 
 
-SPENT = Stopped(None)
-"""The end of a worker that is of no more use, and was between two pieces of work."""
+class _Watched(Generic[T]):
+    """Work in progress: its worker, what it told, and until when there is patience with it."""
 
+    def __init__(self, work: Work[T], limits: RunLimits, waiting: Callable[[float], None]) -> None:
+        """Begin the work."""
+        self.is_over = False
+        self._work, self._limits, self._waiting = work, limits, waiting
+        self._heard: list[T] = []
+        self._begin()
 
-def _listened(
-    worker: _Worker[T],
-    work: Work[T],
-    heard: list[T],
-    limits: RunLimits,
-    waiting: Callable[[float], None],
-) -> Generator[T, None, Stopped | None]:
-    """Yield what a worker tells; return how it ended, None if well."""
-    end = inf
-    if limits.deadline is not None:
-        end = max(limits.deadline + GRACE, time.monotonic() + LAST_WORDS)
-    last, wait = time.monotonic(), FIRST_WAIT
-    while True:
-        late = inf if limits.timeout is None else last + limits.timeout + GRACE
-        found = worker.messages(min(end, late, last + wait))
+    def _begin(self) -> None:
+        """Begin, or go on after what was heard, with a fresh worker."""
+        self.worker = _Worker(self._work, self._heard, self._limits)
+        self._last, self._wait, self._end = time.monotonic(), FIRST_WAIT, inf
+        if self._limits.deadline is not None:
+            self._end = max(self._limits.deadline + GRACE, self._last + LAST_WORDS)
+
+    @property
+    def _late(self) -> float:
+        timeout = self._limits.timeout
+        return inf if timeout is None else self._last + timeout + GRACE
+
+    @property
+    def patience(self) -> float:
+        """When to look at it again although it tells nothing, as `time.monotonic()`."""
+        return min(self._end, self._late, self._last + self._wait)
+
+    def heard_now(self, has_told: bool) -> Iterator[T]:
+        """Yield what the worker told, or what there is to tell of its end."""
+        found = self.worker.messages() if has_told else []
         for event in found:
             if isinstance(event, _End):
-                return event.stopped and replace(event.stopped, seconds=time.monotonic() - last)
-            heard.append(event)
+                stopped = event.stopped
+                self.worker.end()
+                if stopped is None:
+                    self.is_over = True
+                else:
+                    seconds = time.monotonic() - self._last
+                    yield from self._stopped(replace(stopped, seconds=seconds))
+                return
+            self._heard.append(event)
             yield event
-            if work.is_last(event):
-                return SPENT
+            if self._work.is_last(event):
+                self.worker.end()
+                self._begin()
+                return
         now = time.monotonic()
-        if now >= end:
-            return Stopped(Limit("run time", limits.total_timeout or 0), now - last)
-        if found:
-            last, wait = now, FIRST_WAIT
-        elif now >= late:
-            return Stopped(Limit("time", limits.timeout or 0), now - last)
-        elif now >= last + wait:
-            waiting(wait)
-            wait *= 2
+        if now >= self._end:
+            limit = Limit("run time", self._limits.total_timeout or 0)
+        elif found:
+            self._last, self._wait = now, FIRST_WAIT
+            return
+        elif now >= self._late:
+            limit = Limit("time", self._limits.timeout or 0)
+        else:
+            if now >= self._last + self._wait:
+                self._waiting(self._wait)
+                self._wait *= 2
+            return
+        self.worker.end()
+        yield from self._stopped(Stopped(limit, now - self._last))
+
+    def _stopped(self, stopped: Stopped) -> Iterator[T]:
+        """Yield what there is to tell of an end by a limit or bug, and go on if there is a rest."""
+        rest, goes_on = self._work.stopped(self._heard, stopped)
+        self._heard.extend(rest)
+        yield from rest
+        if goes_on:
+            self._begin()
+        else:
+            self.is_over = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +223,7 @@ class _Worker(Generic[T]):
     def __init__(self, work: Work[T], heard: Sequence[T], limits: RunLimits) -> None:
         """Fork a worker that goes on after what was heard."""
         self._limits = limits
-        self._told, telling = os.pipe()
+        self.told, telling = os.pipe()
         self._errors, complaining = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
@@ -162,14 +232,12 @@ class _Worker(Generic[T]):
         os.close(complaining)
         os.set_blocking(self._errors, False)
         self._buffer = bytearray()
+        self._is_closed = False
         self._sources: list[SourceText] = []
 
-    def messages(self, until: float) -> list[T | _End]:
-        """Return what the worker told, as soon as it tells something; nothing after a while."""
-        patience = None if until == inf else max(0.0, until - time.monotonic())
-        if not select.select([self._told], [], [], patience)[0]:
-            return []
-        received = os.read(self._told, 1 << 20)
+    def messages(self) -> list[T | _End]:
+        """Return what the worker told; waits for more where that is not a whole message."""
+        received = os.read(self.told, 1 << 20)
         if not received:
             return [_End(self._how_it_ended())]
         self._buffer += received
@@ -203,11 +271,14 @@ class _Worker(Generic[T]):
         return Stopped(None, said=f"{said}a worker {ended}\n")
 
     def end(self) -> None:
-        """End the worker, whatever it is doing."""
+        """End the worker, whatever it is doing; once is enough."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         if self._pid:
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
-        os.close(self._told)
+        os.close(self.told)
         os.close(self._errors)
 
 

@@ -106,7 +106,7 @@ def known_run(arguments: Sequence[str], options: Options) -> list[Event] | None:
     events = [event for entry in entries for event in entry.events]
     is_asked = any(isinstance(event, FileRead) and event.asked for event in events)
     names = {text.partition("=")[0].strip() for text in options.definitions}
-    return events if is_asked and names <= declared else None
+    return events if is_asked and names <= declared | options.optional else None
 
 
 def clear(directory: Path) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ EXPLAINED_IN_FULL = 5
 class Options:
     """How to check: `definitions` are texts `NAME=VALUE`; `limits` are those of the run.
 
+    Every name that is defined must be declared in some file, but for those of `optional`.
+
     With `strict_vacuity`, a claim that says nothing counts as one that is not as claimed; without
     `allow_empty`, a run without claims is a mistake. `standard_input` is what `-` stands for.
     Violated claims are explained as `explain` says, in full the first `n_explained` (None: all).
@@ -28,6 +30,7 @@ class Options:
     with evidence, with `has_opinions` with what the reference interpreter says; with `measures`,
     every target with what it costs, the quantities among it that are named for a file, by where it
     really is, and a target. `cache` is the directory of results.
+    The command line works with so many processes as there are `jobs`.
     """
 
     definitions: tuple[str, ...] = ()
@@ -43,6 +46,8 @@ class Options:
     has_opinions: bool = False
     measures: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
     cache: Path | None = None
+    jobs: int = 1
+    optional: frozenset[str] = frozenset()
 
     def shaping(self, path: ModelPath) -> str:
         """Return the options that the results of a file depend on."""
@@ -58,3 +63,39 @@ class Options:
         """
         is_late = self.n_explained is not None and n_explained >= self.n_explained
         return "short" if self.explain == "full" and is_late else self.explain
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several parts of a file that are checked side by side: from 0, of so many.
+
+    The last one tells what is to be told of whole targets.
+    """
+
+    number: int = 0
+    of: int = 1
+
+    @property
+    def is_last(self) -> bool:
+        """Return whether no part is behind it."""
+        return self.number == self.of - 1
+
+    def bounds(self, targets: Sequence[str]) -> tuple[int, int]:
+        """Return the first claim of this part and the one behind its last, by all their targets.
+
+        Claims about a target that stand together stay together: its chain is explored once.
+
+        >>> [Part(k, 3).bounds(["a", "a", "a", "b", "c", "c"]) for k in range(3)]
+        [(0, 3), (3, 4), (4, 6)]
+        """
+        return self._begin(self.number, targets), self._begin(self.number + 1, targets)
+
+    def _begin(self, number: int, targets: Sequence[str]) -> int:
+        place = len(targets) * number // self.of
+        while 0 < place < len(targets) and targets[place] == targets[place - 1]:
+            place += 1
+        return place
+
+
+WHOLE = Part()
+"""A file that is not taken apart."""

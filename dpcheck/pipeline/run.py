@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress, islice
-from typing import TypeGuard
+from itertools import compress, islice, takewhile
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -22,7 +20,7 @@ from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.evidence.witnesses import Heading, headings
 from dpcheck.pipeline.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.imports import Closure, Library
-from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.options import WHOLE, Options, Part
 from dpcheck.pipeline.questions import (
     Explorations,
     answered,
@@ -30,6 +28,7 @@ from dpcheck.pipeline.questions import (
     is_selected,
     seconds_left,
 )
+from dpcheck.pipeline.stopped import since_last_file
 from dpcheck.report import Answer, Crash, Decided, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
@@ -48,10 +47,8 @@ def check_paths(
     """
     paths, mistakes = model_paths(arguments, reads_input=options.standard_input is not None)
     yield from mistakes
-    is_sound = not mistakes and not any(map(_is_error, after))
-    library = Library()
-    if options.standard_input is not None:
-        library.hold(input_path(), options.standard_input)
+    is_sound = not mistakes and not any(map(is_error, after))
+    library = library_of(options)
     done = {event.file for event in after if isinstance(event, FileDone)}
     definitions, mistakes = read_definitions(options.definitions)
     if definitions and not done:  # else they were seen to be declared, or a file was given up
@@ -59,7 +56,7 @@ def check_paths(
         for path in paths:
             yield Reading(path.shown)
             closures.append(library.closure(path))
-        mistakes += undeclared(definitions, closures)
+        mistakes += undeclared(definitions, closures, options.optional)
     yield from mistakes
     if any(mistake.severity == "error" for mistake in mistakes):
         return
@@ -68,15 +65,35 @@ def check_paths(
         if path.shown in done:
             continue
         if seconds_left(options.limits.deadline) < 0:
-            yield _not_read([path.shown for path in paths if path.shown not in done], options)
+            yield not_read([path.shown for path in paths if path.shown not in done], options)
             return
-        for event in _known_events(path, library, definitions, options, after):
+        for event in known_events(path, library, definitions, options, after):
             if isinstance(event, FileRead):
                 read.append(event)
-            is_sound &= not _is_error(event)
+            is_sound &= not is_error(event)
             yield event
         done.add(path.shown)
         after = ()
+    yield from closing_events(paths, read, options, library, is_sound=is_sound)
+
+
+def library_of(options: Options) -> Library:
+    """Return a library of nothing but what stands on standard input, if that is asked for."""
+    library = Library()
+    if options.standard_input is not None:
+        library.hold(input_path(), options.standard_input)
+    return library
+
+
+def closing_events(
+    paths: Sequence[ModelPath],
+    read: Sequence[FileRead],
+    options: Options,
+    library: Library,
+    *,
+    is_sound: bool,
+) -> Iterator[Mistake]:
+    """Yield what is wrong with a run as a whole: nothing was asked."""
     n_claims = sum(event.n_claims for event in read)
     if options.select is not None and n_claims and not any(event.asked for event in read):
         yield NothingSelected(None, options.select, n_claims)
@@ -85,7 +102,7 @@ def check_paths(
         yield NoClaims(None, len(paths), target)
 
 
-def _is_error(event: Event) -> bool:
+def is_error(event: Event) -> bool:
     """Return whether something was found that may have cost claims."""
     return isinstance(event, Crash) or (isinstance(event, Mistake) and event.severity != "warning")
 
@@ -99,18 +116,13 @@ def _first_target(closure: Closure) -> str | None:
     return None
 
 
-def _of_open_file(events: Sequence[Event]) -> Sequence[Event]:
-    """Return what was told of the file that was not done."""
-    done = [k for k, event in enumerate(events) if isinstance(event, FileDone)]
-    return events[done[-1] + 1 :] if done else events
-
-
-def _not_read(files: Sequence[str], options: Options) -> RunStopped:
+def not_read(files: Sequence[str], options: Options) -> RunStopped:
+    """Return that the time was over before these files were read."""
     limit = Limit("run time", options.limits.total_timeout or 0)
     return RunStopped(None, limit.text, OPTIONS[limit.kind], len(files), files[0])
 
 
-def _known_events(
+def known_events(
     path: ModelPath,
     library: Library,
     definitions: Definitions,
@@ -118,11 +130,11 @@ def _known_events(
     after: Sequence[Event],
 ) -> Iterator[Event]:
     """Yield what is found in one file, or was found in it by an earlier run."""
-    told = _of_open_file(after)
+    told = since_last_file(after)
     is_kept = options.cache is not None and path.shown != input_path().shown
     is_kept = is_kept and not options.has_witnesses and not options.has_opinions
     if not is_kept or told or options.cache is None:
-        yield from _file_events(path, library, definitions, options, told)
+        yield from file_events(path, library, definitions, options, told)
         return
     from dpcheck.pipeline.cache import Cache, is_final
 
@@ -132,7 +144,7 @@ def _known_events(
         yield from known.events
         return
     found: list[Event] = []
-    for event in _file_events(path, library, definitions, options, ()):
+    for event in file_events(path, library, definitions, options, ()):
         if not isinstance(event, Decided):
             found.append(event)
         yield event
@@ -140,14 +152,15 @@ def _known_events(
         cache.keep(path, library.closure(path), found)
 
 
-def _file_events(
+def file_events(
     path: ModelPath,
     library: Library,
     definitions: Definitions,
     options: Options,
     told: Sequence[Event],
+    part: Part = WHOLE,
 ) -> Iterator[Event]:
-    """Yield what is found in one file, of which some may have been told before."""
+    """Yield what is found in a part of one file, of which some may have been told before."""
     yield Reading(path.shown)
     checks, found = _checks_of(path, library, definitions)
     yield from found
@@ -157,26 +170,29 @@ def _file_events(
     witnesses: Sequence[Heading | None] = [None] * len(checks)
     if options.has_witnesses and checks:
         witnesses = headings(checks, path, library.closure(path).paths, options.definitions)
-    yield FileRead(path.shown, asked, len(checks))
+    first, last = part.bounds([each.target for each in asked])
+    yield FileRead(path.shown, asked, len(checks), first, last)
     opinions = None
     if options.has_opinions:
         from dpcheck.pipeline.evidence.second_opinion import SecondOpinions
 
         opinions = SecondOpinions(path, options.definitions, options.limits)
     explorations = Explorations()
-    n_started = sum(isinstance(event, Started) for event in told)
-    n_explained = Counter(event.target for event in told if _is_explained(event))
+    start = first + sum(isinstance(event, Started) for event in told)
+    target, n_explained = _latest(told)
     questions = zip(selected, asked, compress(witnesses, is_chosen), strict=True)
-    for check, shown, heading in islice(questions, n_started, None):
-        detail = options.detail(n_explained[shown.target])
+    for check, shown, heading in islice(questions, start, last):
+        if shown.target != target:
+            target, n_explained = shown.target, 0
+        detail = options.detail(n_explained)
         for event in answered(check, shown, explorations, options.limits, detail, heading):
-            n_explained[shown.target] += _is_explained(event)
+            n_explained += isinstance(event, Answer) and event.explanation is not None
             if opinions is not None and isinstance(event, Answer):
                 yield Decided(event)
                 yield from opinions.beside(event)
             else:
                 yield event
-    if options.measures is not None:
+    if part.is_last and options.measures is not None:
         from dpcheck.pipeline.measures import measured
 
         def asking(text: str) -> Sequence[ResolvedCheck]:
@@ -185,15 +201,21 @@ def _file_events(
 
         recorded = options.measures.get(str(path.real), {})
         yield from measured(selected, explorations, options.limits, recorded, asking)
-    if options.has_portraits:
+    if part.is_last and options.has_portraits:
         from dpcheck.pipeline.portraits import portraits
 
         yield from portraits(selected, explorations, options.limits)
     yield FileDone(path.shown)
 
 
-def _is_explained(event: Event) -> TypeGuard[Answer]:
-    return isinstance(event, Answer) and event.explanation is not None
+def _latest(told: Sequence[Event]) -> tuple[str | None, int]:
+    """Return the target of the last answers, and how many of them are explained."""
+    answers = [event for event in told if isinstance(event, Answer)]
+    if not answers:
+        return None, 0
+    target = answers[-1].target
+    latest = takewhile(lambda answer: answer.target == target, reversed(answers))
+    return target, sum(answer.explanation is not None for answer in latest)
 
 
 def _checks_of(
@@ -259,15 +281,20 @@ def read_definitions(
     return found, tuple(mistakes)
 
 
-def undeclared(definitions: Definitions, closures: Sequence[Closure]) -> tuple[Mistake, ...]:
-    """Return a mistake for every name that no file, given or imported, declares as a constant."""
+def undeclared(
+    definitions: Definitions, closures: Sequence[Closure], optional: frozenset[str] = frozenset()
+) -> tuple[Mistake, ...]:
+    """Return a mistake for every name that no file, given or imported, declares as a constant.
+
+    Names that are optional need not be declared.
+    """
     from difflib import get_close_matches
 
     declared = [name for closure in closures for name in closure.constants]
     mistakes = []
     by_letters = {name.lower(): name for name in declared}
     for name in definitions:
-        if name not in declared:
+        if name not in declared and name not in optional:
             close = get_close_matches(name.lower(), by_letters, n=1)
             meant = by_letters[close[0]] if close else None
             mistakes.append(UndeclaredDefinition(None, name, meant))

@@ -6,6 +6,7 @@ The work may have been stopped at any point, and what it told until then is all 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.limits import ReadingStopped, RunStopped
@@ -24,6 +25,8 @@ from dpcheck.report import (
     Started,
 )
 from dpcheck.report.answers import OPTIONS
+
+T = TypeVar("T")
 
 
 def after_limit(told: Sequence[object], limit: Limit, seconds: float) -> tuple[Event, ...]:
@@ -68,7 +71,7 @@ def _after(
     A claim that was decided keeps its verdict: what is lost is why, or its evidence. A file that
     was read before and cannot be read again has no more answers either.
     """
-    recent = _since_last_file(told)
+    recent = since_last_file(told)
     reading = next((event for event in recent if isinstance(event, Reading)), None)
     if reading is None:
         return ()
@@ -82,7 +85,7 @@ def _after(
     if read is None:
         return of_file(reading.file), FileDone(reading.file)
     n_started = sum(isinstance(event, Started) for event in recent)
-    rest = read.asked[n_started - isinstance(last, Started) :]
+    rest = read.own[n_started - isinstance(last, Started) :]
     if is_all or not rest or isinstance(last, Reading):
         return *known, *map(of_claim, rest), FileDone(read.file)
     return Started(rest[0]), of_claim(rest[0])
@@ -95,7 +98,7 @@ def _unexplained(answer: Answer) -> Answer:
     return replace(answer, explanation=Explanation(omitted=("explanation",)))
 
 
-def _since_last_file(told: Sequence[object]) -> Sequence[object]:
+def since_last_file(told: Sequence[T]) -> Sequence[T]:
     """Return the events after the last file that was done."""
     done = [k for k, event in enumerate(told) if isinstance(event, FileDone)]
     return told[done[-1] + 1 :] if done else told

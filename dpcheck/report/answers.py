@@ -182,12 +182,20 @@ class Reading:
 class FileRead:
     """These are the claims that are asked of a file, of as many as it has.
 
-    They are its claims that make sense; mistakes in the others were told before.
+    They are its claims that make sense; mistakes in the others were told before. Who tells this
+    answers those from `first` to before `last`.
     """
 
     file: str
     asked: tuple[Asked, ...]
     n_claims: int
+    first: int = 0
+    last: int | None = None
+
+    @property
+    def own(self) -> tuple[Asked, ...]:
+        """The claims that are answered where this is told."""
+        return self.asked[self.first : self.last]
 
 
 @dataclass(frozen=True, slots=True)
