@@ -56,7 +56,7 @@ class Graph:
 
     @cached_property
     def loops(self) -> IntArray:
-        """The edges from a state to itself, in increasing order; found some states at a time."""
+        """The edges [n_loops] from a state to itself, increasing; found some states at a time."""
         found = [np.empty(0, np.int64)]
         for first in range(0, self.n_states, STATES_AT_ONCE):
             states = np.arange(first, min(first + STATES_AT_ONCE, self.n_states))
@@ -86,7 +86,7 @@ class Graph:
         return ranges(self.indptr[states], self.degrees[states])
 
     def edges_of(self, states: IntArray | slice) -> IntArray | slice:
-        """Return `edges_from` the states; a slice where they follow one another."""
+        """Return `edges_from` the states [n]; a slice where they follow one another."""
         return entries_of(self.indptr, states)
 
     def edges_into(self, states: IntArray) -> IntArray:
@@ -110,7 +110,7 @@ def graph_of(chain: Chain) -> Graph:
 
 
 def relabelled(chain: Chain, labelling: Mapping[str, BoolArray]) -> Chain:
-    """Return a chain with other labels; it keeps its graph, and what is known about that."""
+    """Return a chain with other labels [n_states]; it keeps its graph, and what that knows."""
     found = replace(chain, labelling=labelling)
     _graphs[found] = graph_of(chain)
     return found

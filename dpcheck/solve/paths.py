@@ -86,7 +86,7 @@ def path_bounds(
     bits: int,
     limits: Limits,
 ) -> list[tuple[Number, Number]]:
-    """Return certified bounds (low, high) of the probabilities, at most 2^-bits apart.
+    """Return certified bounds (low, high) at the states [n], at most 2^-bits apart.
 
     The two are equal wherever exact values cost about as much: they differ only where a strong
     component is so large that its exact numbers have thousands of bits.
@@ -172,7 +172,7 @@ class Literals:
         return None
 
     def term(self, part: BoolArray | int) -> int:
-        """Return a term, making a literal of an array; equal and opposite arrays share theirs."""
+        """Return a term: a literal for an array [n_states]; equal and opposite ones share it."""
         if isinstance(part, int):
             return part
         if part.all():
@@ -187,7 +187,7 @@ class Literals:
         return self.terms.literal(state, positive)
 
     def translated(self, path: f.PathFormula, satisfying: Satisfying) -> BoolArray | int:
-        """Return a path formula as an array if it is a state formula, else as a term."""
+        """Return a path formula as an array [n_states] if it is a state formula, else a term."""
         terms = self.terms
 
         def inner(argument: f.PathFormula) -> int:

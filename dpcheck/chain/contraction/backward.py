@@ -71,7 +71,7 @@ class RowStore:
         self.n_entries = 0
 
     def costs(self, states: IntArray) -> IntArray:
-        """Return how many entries each state's row expands to."""
+        """Return how many entries each state's row expands to, [n_states]."""
         graph = self.graph
         lengths = graph.indptr[states + 1] - graph.indptr[states]
         targets = graph.targets[ranges(graph.indptr[states], lengths)]
@@ -81,7 +81,7 @@ class RowStore:
         return np.asarray(total[ends] - total[ends - lengths], np.int64)
 
     def combined(self, states: IntArray) -> Rows:
-        """Return the rows of the states with silent targets replaced by their rows.
+        """Return the rows of states [n] with silent targets replaced by their rows.
 
         Steps are brought to the scale of their row before they are multiplied along: there are
         fewer steps than entries, and no numerator then exceeds its row's scale.
@@ -116,7 +116,7 @@ class RowStore:
         return rows_of_scaled(Scaled(*entries, row_scales), graph.n_targets, scales)
 
     def keep(self, states: IntArray) -> None:
-        """Add the rows of silent states whose silent successors are there already."""
+        """Add the rows of silent states [n] whose silent successors are there already."""
         rows = self.combined(states)
         n_new = len(rows.targets)
         if self.n_entries + n_new > len(self.targets):

@@ -24,7 +24,7 @@ def ignored(_progress: str) -> None:
 
 
 def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignored) -> Chain:
-    """Return the chain of the starts (by default the initial states) and the observed states.
+    """Return the chain of the starts [n] (by default all initial) and the observed states.
 
     The starts come first, in their order, and are the initial states; then observed states by
     number. A start that shows nothing is a start only: runs that come back to it pass silently.

@@ -92,7 +92,7 @@ class _Exits:
         self._solved: dict[tuple[object, ...], list[_Exit]] = {}
 
     def of(self, states: IntArray) -> dict[int, _Exit]:
-        """Return for each state of a silent component where its runs leave it."""
+        """Return for each state [n] of a silent component where its runs leave it."""
         graph = self._graph
         place = {s: k for k, s in enumerate(states.tolist())}
         inside: list[tuple[int, int, Whole]] = []
@@ -130,7 +130,7 @@ class _Exit:
     denominator: Whole
 
     def renumbered(self, number: IntArray) -> _Exit:
-        """Return it with new numbers for the targets."""
+        """Return it with a new `number` [n_states] for each target."""
         targets = number[self.targets]
         order = np.argsort(targets)
         return _Exit(targets[order], self.numerators[order], self.denominator)

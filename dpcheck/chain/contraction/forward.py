@@ -19,7 +19,7 @@ MAX_ENTRIES = 1 << 20
 def forward_rows(
     graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
 ) -> list[Rows]:
-    """Push the mass of every wanted state along, level by level, many sources at a time."""
+    """Push the mass of each wanted state [n] along, level by level, many sources at a time."""
     parts: list[Rows] = []
     pending = [slice(0, len(wanted))]
     while pending:

@@ -57,7 +57,7 @@ class SilentGraph:
 
 
 def silent_edges(graph: SilentGraph) -> tuple[IntArray, IntArray]:
-    """Return sources and targets of the edges between silent states."""
+    """Return sources and targets [n_edges] of the edges between silent states."""
     states = np.flatnonzero(graph.silent[:-1])
     targets = graph.steps.successors(states)
     inner = np.flatnonzero(graph.silent[targets])

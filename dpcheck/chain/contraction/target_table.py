@@ -65,11 +65,11 @@ class TargetTable:
         self.n_lines = len(targets)
 
     def costs(self, states: IntArray) -> IntArray:
-        """Return how many entries each state's row expands to."""
+        """Return how many entries each state's row expands to, [n_states]."""
         return self.graph.indptr[states + 1] - self.graph.indptr[states]
 
     def keep(self, states: IntArray) -> None:
-        """Add the rows of silent states whose successors are there already."""
+        """Add the rows of silent states [n] whose successors are there already."""
         sums, scale = self._summed(states)
         lines = slice(self.n_lines, self.n_lines + len(states))
         for column, values in zip(self.columns, sums, strict=True):
@@ -79,7 +79,7 @@ class TargetTable:
         self.n_lines = lines.stop
 
     def combined(self, states: IntArray) -> Rows:
-        """Return the rows of some states."""
+        """Return the rows of some states [n]."""
         sums, scale = self._summed(states)
         table = np.stack(sums, axis=1)
         row, column = table.nonzero()

@@ -76,14 +76,14 @@ class Scales:
         return self._pairwise(left, right, self._lcm)
 
     def quotients(self, dividends: IntArray, divisors: IntArray) -> WeightArray:
-        """Return `dividend / divisor` elementwise; the caller knows the divisions are exact."""
+        """Return `dividend / divisor` elementwise, [n]; the caller knows they are exact."""
         if np.array_equal(dividends, divisors):
             return np.ones(len(divisors), np.int64)
         pairs, inverse = distinct_pairs(dividends, divisors, len(self.values))
         return gathered([self._quotient(a, b) for a, b in pairs], inverse)
 
     def segment_lcms(self, segments: IntArray, codes: IntArray, n_segments: int) -> IntArray:
-        """Return per segment the code of the lcm of its denominators (1 for an empty one).
+        """Return the code of each segment's lcm (1 for an empty one), [n_segments].
 
         Segments in order with few codes are sets of bits, of which few are different. Otherwise,
         rounds of pairwise merging: in each, every segment of m different codes keeps ⌈m/2⌉.
@@ -132,7 +132,7 @@ class Scales:
         return result
 
     def bound(self, codes: IntArray) -> int | None:
-        """Return the largest of the denominators, or None if one is not an integer."""
+        """Return the largest of the denominators [n], or None if one is not an integer."""
         if not len(codes):
             return 1
         used = codes[:1] if is_uniform(codes) else marked(np.bincount(codes))
@@ -172,7 +172,7 @@ class Scales:
 
 
 def is_uniform(codes: IntArray) -> bool:
-    """Return whether there are codes, and all are the same; much cheaper than sorting them."""
+    """Return whether there are codes [n], and all are the same; much cheaper than sorting them."""
     return len(codes) > 0 and bool(codes[0] == codes[-1] and (codes == codes[0]).all())
 
 
@@ -188,7 +188,7 @@ def _distinct_below(size: int, values: IntArray) -> IntArray:
 def distinct_pairs(
     left: IntArray, right: IntArray, n_codes: int
 ) -> tuple[list[tuple[int, int]], IntArray]:
-    """Return the different pairs (left, right) of codes below n_codes, and each one's index."""
+    """Return the different pairs of codes [n] below n_codes, and each one's index [n]."""
     keys = left * n_codes + right
     if n_codes * n_codes <= 4 * len(keys) + 1024:
         present = np.zeros(n_codes * n_codes, np.bool_)
@@ -203,7 +203,7 @@ def distinct_pairs(
 
 
 def weight_array(values: list[Whole]) -> WeightArray:
-    """Return the weights as an array: int64 when all are integers below 2^62 in size."""
+    """Return the weights as an array [n]: int64 when all are integers below 2^62 in size."""
     if set(map(type, values)) <= {int}:
         integers: list[int] = values  # type: ignore[assignment]
         if max(integers, default=0) < INT64_LIMIT and min(integers, default=0) > -INT64_LIMIT:
@@ -214,7 +214,7 @@ def weight_array(values: list[Whole]) -> WeightArray:
 
 
 def gathered(values: list[Whole], index: IntArray) -> WeightArray:
-    """Return `values[index]` as a weight array.
+    """Return `values[index]` [n_index] as a weight array.
 
     Where few of many values are meant, the others are not looked at: a chain of n levels asks n
     times for the denominators of one level.
@@ -230,7 +230,7 @@ def as_objects(weights: WeightArray) -> WeightArray:
 
 
 def concatenated(parts: list[WeightArray]) -> WeightArray:
-    """Return one array of all weights, objects if any part holds objects."""
+    """Return one array [n] of all weights, objects if any part holds objects."""
     if not parts:
         return np.empty(0, np.int64)
     if all(part.dtype == np.int64 for part in parts):
@@ -246,7 +246,7 @@ def repeated(weights: WeightArray, counts: IntArray) -> WeightArray:
 
 
 def multiplied(left: WeightArray, right: WeightArray, bound: int | None) -> WeightArray:
-    """Return the elementwise product, each at most `bound` (None: not integers).
+    """Return the elementwise product [n], each at most `bound` (None: not integers).
 
     Factors 1 are skipped (by elements of ℤ[e^r] themselves), so that large numbers stay shared
     between rows.
@@ -311,7 +311,7 @@ def interned(weights: WeightArray) -> tuple[IntArray, list[Whole]]:
 
 
 def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightArray:
-    """Return the sums of the non-empty segments that begin at `starts`, each at most `bound`."""
+    """Return the sums [n] of non-empty segments that begin at `starts`, each at most `bound`."""
     if not len(starts):
         return weights[:0]
     if len(starts) == len(weights):

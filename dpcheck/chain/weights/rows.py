@@ -72,7 +72,7 @@ def joined(parts: Sequence[Entries]) -> Entries:
 
 
 def indptr_of(lengths: IntArray) -> IntArray:
-    """Return where rows of the given lengths start and end, [n+1]."""
+    """Return where rows of the given lengths [n] start and end, [n + 1]."""
     indptr = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
     return indptr
@@ -95,7 +95,7 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
 def merged(
     entries: Entries, n_rows: int, n_targets: int, scales: Scales
 ) -> tuple[IntArray, IntArray, WeightArray, IntArray]:
-    """Return (row, target, numerator) in row-major order without repeats, and scales per row.
+    """Return (row, target, numerator) [n_entries], row-major, no repeats; scales [n_rows].
 
     The scale of a row is the lcm of the scales of its entries, so equal targets just add up.
     The sum of a row is at most 1, hence no numerator exceeds its row's scale.
@@ -204,7 +204,7 @@ def as_slice(states: IntArray | slice) -> IntArray | slice:
 
 
 def entries_of(indptr: IntArray, states: IntArray | slice) -> IntArray | slice:
-    """Return where the entries of some rows are, row by row; a slice where the rows are one."""
+    """Return where the entries of rows [n] are, row by row; a slice where the rows are one."""
     rows = as_slice(states)
     if isinstance(rows, slice):
         return slice(int(indptr[rows.start]), int(indptr[rows.stop]))
@@ -213,7 +213,7 @@ def entries_of(indptr: IntArray, states: IntArray | slice) -> IntArray | slice:
 
 
 def in_places(parts: list[tuple[IntArray | slice, Rows]], n_rows: int, end: int) -> Rows:
-    """Return rows that come in parts, each with the places of its rows; others lead to `end`.
+    """Return rows that come in parts, each with the places [n] of its rows; others lead to `end`.
 
     The list is emptied: what is in place is let go.
     """

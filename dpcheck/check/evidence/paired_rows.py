@@ -455,7 +455,7 @@ class Block:
         return (p if x == 1 else p * x), (q if y == 1 else q * y)
 
     def equal_ratio(self, value: Number, entries: IntArray) -> IntArray:
-        """Return those of some entries where p = value · q and p is not 0."""
+        """Return those of some entries [n] where p = value · q and p is not 0."""
         products, chosen = self._shared_products(value, entries), entries
         if products is None:
             chosen = entries[self._clearly_above(value, entries)[1]]
@@ -538,7 +538,7 @@ class Block:
         return [(self.scales[a], self.scales[b]) for a, b in pairs], which
 
     def sums(self, mask: BoolArray) -> tuple[WeightArray, WeightArray]:
-        """Return the sums of p and of q over the masked entries of each segment."""
+        """Return the sums of p and q over the masked entries of each segment, [n_segments]."""
         zero = np.zeros(1, self.p.dtype)
         p, q = np.where(mask, self.p, zero), np.where(mask, self.q, zero)
         return np.add.reduceat(p, self.starts), np.add.reduceat(q, self.starts)
@@ -598,7 +598,7 @@ class Block:
         return found[kept], p[kept], q[kept]
 
     def segments_with(self, mask: BoolArray) -> list[int]:
-        """Return the segments with some masked entry."""
+        """Return the segments with some masked entry (`mask` [n_entries])."""
         return [int(k) for k in distinct(self.segment[mask])]
 
     def gap(self, k: int, p: Whole, q: Whole) -> EventGap:
@@ -616,7 +616,7 @@ class Block:
         return gap.p, gap.q
 
     def event(self, gap: EventGap, factor: ExpFactor | None) -> BoolArray:
-        """Return where p > E q; without a factor, where p/q is the ratio of the gap."""
+        """Return where p > E q, [n_entries]; without a factor, where p/q is the ratio of a gap."""
         if factor is not None:
             return self.exceeding(factor)
         if gap.q == 0:
@@ -626,7 +626,7 @@ class Block:
         return equal
 
     def heaviest(self, entries: IntArray) -> list[int]:
-        """Return some entries of one segment by falling p - q."""
+        """Return some entries [n] of one segment by falling p - q."""
         p, q = self._cross_multiplied(1, entries)
         order = np.argsort(q - p, kind="stable")
         return [int(j) for j in entries[order]]

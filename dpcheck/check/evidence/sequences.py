@@ -172,7 +172,7 @@ def _goes_up(chain: Chain) -> bool:
 
 
 def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
-    """Return the states that some source has a transition to, sorted."""
+    """Return the states that some source [n] has a transition to, sorted."""
     is_reached = np.zeros(chain.n_states, np.bool_)
     is_reached[chain.targets[graph_of(chain).edges_of(sources)]] = True
     return np.flatnonzero(is_reached)
@@ -243,7 +243,7 @@ def _one_output_table(
 
 
 def is_end(chain: Chain, state: IntArray) -> BoolArray:
-    """Return for each state whether a run is over there: † or silence forever."""
+    """Return for each state [n] whether a run is over there: † or silence forever."""
     ends: BoolArray = state == chain.stopped
     if chain.diverged is not None:
         ends = ends | (state == chain.diverged)
@@ -291,7 +291,7 @@ class _Tree:
     size: int = 1
 
     def extend(self, prefix: IntArray, observation: IntArray) -> IntArray:
-        """Return the prefixes that show the observations after the given ones, interned."""
+        """Return the prefixes [n] with the observations [n] after the given ones, interned."""
         base = int(observation.max()) + 1 if len(observation) else 1
         keys, index = _distinct(prefix * base + observation)
         self.parents.append(keys // base)

@@ -19,7 +19,7 @@ from dpcheck.records import replace
 
 
 def counterexample(formula: f.StateFormula, states: IntArray, truths: Truths) -> Counterexample:
-    """Return why a formula is false at the given states, at all of which it is.
+    """Return why a formula is false at the given states [n], at all of which it is.
 
     Of a conjunction a false part is shown, of a disjunction the most telling part; of a D formula
     the pair of neighbors furthest beyond the budget, of a P formula the state furthest from the

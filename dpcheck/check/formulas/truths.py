@@ -95,7 +95,7 @@ class Truths:
         return known[1]
 
     def probabilities(self, path: f.PathFormula, states: IntArray) -> list[Number]:
-        """Return the probability of a path formula from each of some states."""
+        """Return the probability of a path formula from each of some states [n]."""
         known = self._known.setdefault(id(path), (path, {}))[1]
         bounded = self._bounded.get(id(path), (path, {}))[1]
         wanted = states.tolist()
@@ -121,7 +121,7 @@ class Truths:
         return self.pairs[chosen[self.pairs].any(axis=1)]
 
     def bounds(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
-        """Return certified bounds of the probabilities: equal ones where exact values are short."""
+        """Return certified bounds of probabilities [n], equal ones where exact values are short."""
         known = self._bounded.setdefault(id(path), (path, {}))[1]
         wanted = states.tolist()
         missing = sorted({s for s in wanted if s not in known})
@@ -176,7 +176,7 @@ class Truths:
         return None if found is None else (found[0][pairs], found[1][pairs])
 
     def sure_ends(self, path: f.PathFormula, pairs: IntArray) -> set[int] | None:
-        """Return which of 0 and 1 the pairs have on both sides; None where some has neither."""
+        """Return which of 0 and 1 pairs [n, 2] have on both sides; None where one has neither."""
         estimated = self.estimates(path, pairs)
         if estimated is not None:
             low, high = estimated

@@ -32,12 +32,12 @@ class _Use:
 def formula_vacuity(
     formula: f.StateFormula, selected: IntArray, truths: Truths
 ) -> tuple[Vacuity, ...]:
-    """Return the reasons why a state formula at the selected states says little."""
+    """Return the reasons why a state formula at the selected states [n] says little."""
     return _vacuity(list(_uses(formula, _Use(formula, False, False))), selected, truths)
 
 
 def path_vacuity(path: f.PathFormula, selected: IntArray, truths: Truths) -> tuple[Vacuity, ...]:
-    """Return the reasons why a path formula says little about the selected states."""
+    """Return the reasons why a path formula says little about the selected states [n]."""
     return _vacuity(list(_path_uses(path, is_later=False)), selected, truths)
 
 

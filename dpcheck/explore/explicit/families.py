@@ -56,7 +56,7 @@ class IndexSet:
         return bool(np.array_equal(self.codes, np.arange(n) + self.codes[0]))
 
     def places(self, codes: IntArray) -> tuple[IntArray, BoolArray]:
-        """Return where each code stands in the set, and whether it does (else the place is any).
+        """Return where each code [n] stands in the set, and whether it does (else any place).
 
         In a run a, a + 1, ... the code c stands at c - a: there is nothing to search. The
         difference of two codes is int64, as none is below -2^61 or reaches 2^62 + 2^61.
@@ -82,7 +82,7 @@ class Block:
     sets: tuple[IndexSet, ...]
 
     def members(self, indices: list[IntArray]) -> IntArray:
-        """Return the state of each row of index codes, `NO_STATE` where there is none."""
+        """Return the state of each row of index codes [n], `NO_STATE` where there is none."""
         place = np.zeros(len(indices[0]), np.int64)
         exists = np.ones(len(indices[0]), np.bool_)
         for codes, members in zip(indices, self.sets, strict=True):
@@ -126,12 +126,12 @@ class Families:
         return Families(blocks, first, table)
 
     def states(self, reference: StateReference, frame: Frame) -> IntArray:
-        """Return the state that a reference means on each row, `NO_STATE` where there is none."""
+        """Return the state that a reference means on each row, [n_rows], or `NO_STATE`."""
         columns = [evaluated(i, frame, self.table) for i in reference.indices]
         return self.members(reference.name, columns, frame.n_rows)
 
     def members(self, name: str, columns: list[IntArray], n_rows: int) -> IntArray:
-        """Return the state of a family on each row of index codes, `NO_STATE` where none is."""
+        """Return the state of a family on each row of index codes [n_rows], or `NO_STATE`."""
         block = self.blocks[name]
         if not columns:
             assert not block.sets, "a row's end is a single state"

@@ -230,7 +230,7 @@ class _PairSearch:
     def satisfying(
         self, candidates: Iterator[tuple[IntArray, IntArray]], conjuncts: Sequence[Expr]
     ) -> _Found:
-        """Return the candidate pairs that satisfy every conjunct."""
+        """Return the candidate pairs (left [n], right [n]) that satisfy every conjunct."""
         nothing = np.empty((2, 0), np.int64)
         found, unsure, n_found = [nothing], [nothing], 0
         for rows, others in candidates:
@@ -262,7 +262,7 @@ class _PairSearch:
         return truth
 
     def mistake(self, condition: Expr, pair: IntArray) -> Mistake:
-        """Return why the condition has no value on a pair."""
+        """Return why the condition has no value on a pair [2]."""
         (code,) = self._truth(pair[:1], pair[1:], (condition,)).tolist()
         run = tuple(
             f"{name} = {value_text(self.table.value(int(side.columns[name][row])))}"
@@ -309,7 +309,7 @@ class _PairSearch:
         return float(sizes @ np.bincount(right, minlength=n_groups))
 
     def blocks(self, fixed: Sequence[tuple[str, str]]) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield all pairs that agree on the fixed columns, about `BLOCK` at a time."""
+        """Yield all pairs (left [n], right [n]) equal on fixed columns, about `BLOCK` at a time."""
         left, right = self._groups(fixed)
         order = np.argsort(right, kind="stable")
         starts = np.searchsorted(right[order], left)
@@ -462,7 +462,7 @@ class _Narrowed:
     n_certain: int
 
     def widened(self, pairs: IntArray) -> IntArray:
-        """Return pairs of rows of the whole sides."""
+        """Return pairs of rows [n_pairs, 2] of the whole sides."""
         if len(self.left) == self.whole.left.n_rows and len(self.right) == self.whole.right.n_rows:
             return pairs
         rows, others = self.left[pairs[:, 0]], self.right[pairs[:, 1]]

@@ -36,7 +36,7 @@ _DISTANCES = frozenset({"hamming", "l1", "linf"})
 
 
 def shape_of_column(codes: IntArray, table: ValueTable) -> Shape:
-    """Return what all values of a column have in common."""
+    """Return what all values of a column [n] have in common."""
     if len(codes) and int(np.abs(codes).max()) < PLAIN:
         return NUMBER
     different = distinct(codes)

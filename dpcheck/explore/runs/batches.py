@@ -23,14 +23,14 @@ class Part:
     weight: WeightArray | None = None
 
     def at(self, rows: IntArray) -> Part:
-        """Return some of the rows."""
+        """Return some of the rows [n]."""
         if len(rows) == len(self.origin):
             return self
         weight = None if self.weight is None else self.weight[rows]
         return Part(self.frame.at(rows), self.origin[rows], weight)
 
     def bound(self, name: str, column: IntArray) -> Part:
-        """Return the rows with a new value of a variable."""
+        """Return the rows with a new value [n_rows] of a variable."""
         return Part(self.frame.bound(name, column), self.origin, self.weight)
 
 
@@ -52,15 +52,15 @@ class Batch:
         return np.arange(len(self.source))
 
     def source_of(self, part: Part) -> IntArray:
-        """Return the raw state each row of a part comes from."""
+        """Return the raw state each row of a part comes from, [n_rows]."""
         return self.source if part.origin is self.every else self.source[part.origin]
 
     def drawn_of(self, part: Part) -> IntArray:
-        """Return what `~` gave to each row of a part."""
+        """Return what `~` gave to each row of a part, [n_rows]."""
         return self.drawn if part.origin is self.every else self.drawn[part.origin]
 
     def weight_of(self, part: Part) -> WeightArray:
-        """Return the weight of each row of a part."""
+        """Return the weight of each row of a part, [n_rows]."""
         if part.weight is not None:
             return part.weight
         return self.weight if part.origin is self.every else self.weight[part.origin]

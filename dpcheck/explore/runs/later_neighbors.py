@@ -126,7 +126,7 @@ class _Steps:
         return _Steps(sources, labels, targets, indptr, is_sample, is_prior, shown, point, event)
 
     def follow(self, pairs: IntArray) -> IntArray:
-        """Return where deterministic states lead next, pairwise."""
+        """Return where deterministic states lead next, pairwise: [n_pairs, 2]."""
         return self.event[pairs]
 
     def joined(self, pairs: IntArray) -> IntArray:

@@ -95,11 +95,11 @@ class StatesAtPoint:
 
     @property
     def numbers(self) -> IntArray:
-        """The number of each state among all."""
+        """The number of each state among all, [n_states]."""
         return self._numbers.values
 
     def extend(self, numbers: IntArray) -> None:
-        """Add the numbers of new states."""
+        """Add the numbers [n] of new states."""
         self._numbers.extend(numbers)
 
     def frame(self, rows: slice) -> Frame:
@@ -169,7 +169,7 @@ class RawStates:
     def reach(
         self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch, span: Span
     ) -> IntArray:
-        """Return the raw states the rows are in at a cut point; new ones are queued."""
+        """Return the raw states [n_rows] the rows are in at a cut point; new ones are queued."""
         source, drawn = batch.source_of(part), batch.drawn_of(part)
         table = self.tables.get(cut)
         if table is None:
@@ -211,7 +211,7 @@ class RawStates:
         self.add_edges(source, target, concatenated([weight for _, _, weight in parts]))
 
     def add_edges(self, source: IntArray, target: IntArray, weight: WeightArray) -> None:
-        """Add edges, parallel ones summed up."""
+        """Add edges (all [n_edges]), parallel ones summed up."""
         if not _are_in_order(source, target):
             first, size = int(source.min()), self.n_states + 1
             keys = (source - first) * size + (target - STOPPED)

@@ -86,13 +86,13 @@ class Walk:
             self.states.record(self.batch, self.ends)
 
     def finish(self, part: Part, targets: IntArray) -> None:
-        """Record that the rows have reached raw states (or `STOPPED`)."""
+        """Record that the rows have reached raw states [n_rows] (or `STOPPED`)."""
         self.ends.append((part, targets))
 
     def assigned(
         self, node: Node, target: str, within: Expr | None, value: IntArray, part: Part
     ) -> Part:
-        """Return the rows with a new value of a variable, where it lies in the declared set."""
+        """Return the rows with a new value [n_rows] of a variable, where it is in the set."""
         if within is None:
             return part.bound(target, value)
         rows = self._inside(node, target, within, value, part)

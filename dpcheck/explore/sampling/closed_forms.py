@@ -180,7 +180,7 @@ def _clamped_from_outside(center: int, a: Whole, b: Whole, values: IntArray) -> 
 
 
 def conditioned(exponents: IntArray, values: IntArray, a: Whole, b: Whole) -> Weights:
-    """Return weights proportional to (a/b)^exponents."""
+    """Return weights proportional to (a/b)^exponents, [n_values]."""
     least, most = int(exponents.min()), int(exponents.max())
     numerators = _powers(a, b, most - least)[exponents - least]
     return _normalized(values, numerators.tolist())

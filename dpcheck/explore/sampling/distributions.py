@@ -135,11 +135,11 @@ class Supports:
             return self.table.fault(fault)
 
     def lengths(self, numbers: IntArray) -> IntArray:
-        """Return how many values each distribution has."""
+        """Return how many values each distribution has, [n]."""
         return self._sizes.values[numbers]
 
     def denominators(self, numbers: IntArray) -> WeightArray:
-        """Return the denominators of the distributions."""
+        """Return the denominators of the distributions, [n]."""
         found: WeightArray = self._denominators.values[numbers]
         if found.all():
             return found

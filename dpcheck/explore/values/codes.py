@@ -123,13 +123,13 @@ class ValueTable:
         return self._faults[code - FIRST_FAULT]
 
     def codes(self, values: Iterable[Value]) -> IntArray:
-        """Return the codes of many values."""
+        """Return the codes of many values, [n_values]."""
         if isinstance(values, range) and -PLAIN < values.start <= values.stop <= PLAIN:
             return np.arange(values.start, values.stop, values.step, dtype=np.int64)
         return np.array([self.code(value) for value in values], np.int64)
 
     def values(self, codes: IntArray) -> list[Value]:
-        """Return the values of many codes."""
+        """Return the values of many codes [n]."""
         return [self.value(code) for code in codes.tolist()]
 
 
@@ -147,7 +147,7 @@ class _Shape:
         return self._codes.values
 
     def extend(self, codes: IntArray) -> None:
-        """Add the codes of new rows."""
+        """Add the codes of new rows, [n]."""
         self._codes.extend(codes)
 
     def cells(self, row: int) -> list[int]:
@@ -173,5 +173,5 @@ def _items(value: tuple[Value, ...] | ArrayValue) -> tuple[Value, ...]:
 
 
 def truth_codes(mask: BoolArray) -> IntArray:
-    """Return `TRUE` where the mask is set, `FALSE` elsewhere."""
+    """Return `TRUE` where the mask [n] is set, `FALSE` elsewhere."""
     return FALSE + mask.astype(np.int64)

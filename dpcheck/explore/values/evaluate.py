@@ -79,17 +79,17 @@ class Frame:
 
     @property
     def columns(self) -> dict[str, IntArray]:
-        """The columns that are there already; all of them if the frame is no view."""
+        """The columns [n_rows] that are there already; all of them if the frame is no view."""
         return self._columns
 
     def at(self, rows: IntArray) -> Frame:
-        """Return the frame of the given rows."""
+        """Return the frame of the given rows [n]."""
         view = Frame(len(rows), {})
         view._parent, view._rows, view.depth = self, rows, self.depth + 1
         return view
 
     def bound(self, name: str, column: IntArray) -> Frame:
-        """Return the frame with one more variable."""
+        """Return the frame with one more variable [n_rows]."""
         view = Frame(self.n_rows, {name: _spread(column, self.n_rows)})
         view._parent, view.depth, view._bound = self, self.depth + 1, name
         return view
@@ -113,7 +113,7 @@ def evaluated(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
 
 
 def truths(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
-    """Return `TRUE`, `FALSE` or a fault per row; a value that is no Boolean is a fault."""
+    """Return `TRUE`, `FALSE` or a fault per row, [n_rows]; what is no Boolean is a fault."""
     return _spread(_truth(expr, frame, table), frame.n_rows)
 
 
@@ -130,7 +130,7 @@ def _spread(codes: Column, n_rows: int) -> Column:
 
 
 def comparison(expr: Expr, frame: Frame) -> BoolArray | None:
-    """Return per row whether a comparison of variables and integers holds, None if it is no such.
+    """Return where a comparison of variables and integers holds, [n_rows]; None for others.
 
     The same as `truths`, in a third of the steps: conditions of branches are mostly of this kind.
     """

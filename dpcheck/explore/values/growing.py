@@ -28,11 +28,11 @@ class Growing:
 
     @property
     def values(self) -> IntArray:
-        """A view of all."""
+        """A view of all, [n]."""
         return self._store[: self._length]
 
     def extend(self, more: WeightArray) -> None:
-        """Add integers that fit at the end, an array that is not changed any more.
+        """Add integers [n] that fit at the end, an array that is not changed any more.
 
         The first ones are kept as they come, where the array is no view of another.
         """

@@ -25,7 +25,7 @@ class _Interval:
 
 
 def may_hold(condition: Expr, frame: Frame, missing: frozenset[str], pool: IntArray) -> BoolArray:
-    """Return per row whether the condition can be true for some values of the missing variables.
+    """Return where the condition can be true for some of the missing values, [n_rows].
 
     Missing variables take values of `pool`. A row where the condition might be a fault stays.
     """

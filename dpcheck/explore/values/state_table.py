@@ -57,7 +57,7 @@ class StateTable:
         return [column.values for column in self._columns]
 
     def numbers(self, columns: Sequence[IntArray], n_rows: int = 1) -> tuple[IntArray, IntArray]:
-        """Return each row's number, and for each row that is new the first place it stands at.
+        """Return each row's number [n_rows], and the first place of each new row [n_new].
 
         New rows are numbered in the order of their first places. Without columns there is one
         state; `n_rows` says how many rows ask for it.

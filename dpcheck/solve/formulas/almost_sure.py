@@ -73,7 +73,7 @@ class Interpretation:
 def interpretation(
     graph: Graph, terms: Terms, literals: list[BoolArray], region: BoolArray, limits: Limits
 ) -> Interpretation:
-    """Return what literals mean on a region, with the bottom components no absorbing state ends."""
+    """Return what literals [n_states] mean on a region, and its bottom components that cycle."""
     recurrent = np.full(graph.n_states, -1, np.int64)
     absorbing = np.flatnonzero(region & (graph.degrees == 1))
     absorbing = absorbing[graph.targets[graph.indptr[absorbing]] == absorbing]

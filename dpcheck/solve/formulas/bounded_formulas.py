@@ -111,19 +111,19 @@ class Walk:
     settled: Table
 
     def starts(self, states: IntArray) -> IntArray:
-        """Return the keys of the whole formula at some states."""
+        """Return the keys [n] of the whole formula at some states [n]."""
         roots = np.full(len(states), self.progression.root(), np.int64)
         return self.settled.lookup(roots, self.classes[states]) * self.chain.n_states + states
 
     def counts(self, keys: IntArray) -> BoolArray:
-        """Return in which pairs, sorted, a bounded operator is left."""
+        """Return in which pairs [n], sorted, a bounded operator is left."""
         formulas = keys // self.chain.n_states
         places = np.flatnonzero(np.diff(formulas, prepend=-1))
         counting = [self.progression.counts(f) for f in formulas[places].tolist()]
         return np.repeat(np.array(counting, np.bool_), np.diff(places, append=len(formulas)))
 
     def moved(self, keys: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the chain's edges from some pairs, row after row, and the pairs they lead to."""
+        """Return the chain's edges [n_edges] from some pairs [n], and the pairs they lead to."""
         n = self.chain.n_states
         states, graph = keys % n, graph_of(self.chain)
         lengths = graph.degrees[states]
@@ -227,7 +227,7 @@ class _Scale:
     is_exact: bool
 
     def earlier(self, sums: WeightArray, states: IntArray) -> WeightArray:
-        """Return the values of some states from Σ_t n_st x_t."""
+        """Return the values [n] of some states from Σ_t n_st x_t."""
         factors = self.factors[states]
         return sums * factors if self.is_exact else sums // factors
 
@@ -271,7 +271,7 @@ def _backward(
     unit: Whole = 1
 
     def found(keys: IntArray) -> WeightArray:
-        """Return the values of pairs of the step after the present one."""
+        """Return the values [n] of pairs of the step after the present one."""
         table: WeightArray = np.concatenate((last * unit, values))
         place = np.minimum(keys // n, ALWAYS_FORMULA)
         is_later = _is_in(later, keys)

@@ -94,7 +94,7 @@ class Table:
         return value
 
     def lookup(self, formulas: IntArray, classes: IntArray) -> IntArray:
-        """Return the values for many pairs."""
+        """Return the values for many pairs, [n_pairs]."""
         is_later = formulas >= self._most
         if is_later.any():
             found = np.empty(len(formulas), np.int64)
@@ -176,7 +176,7 @@ class _ProductSearch:
         return timed
 
     def number(self, states: IntArray, formulas: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the product state of each pair (-1 true, -2 false), and where new ones are."""
+        """Return each pair's product state [n] (-1 true, -2 false), and where new ones are."""
         numbers = np.empty(len(states), np.int64)
         fresh: list[IntArray] = []
         order = np.argsort(formulas, kind="stable")
@@ -213,7 +213,7 @@ class _ProductSearch:
         return column
 
     def expand(self, states: IntArray, formulas: IntArray) -> tuple[IntArray, IntArray]:
-        """Fill the rows of the given new product states; return the pairs found new."""
+        """Fill the rows of new product states [n]; return the pairs found new, [n_new]."""
         lengths = self.graph.degrees[states]
         edges = ranges(self.graph.indptr[states], lengths)
         targets = self.graph.targets[edges]
@@ -286,7 +286,7 @@ class _ProductSearch:
         return following
 
     def product(self, starts: IntArray) -> Product:
-        """Return the finished product."""
+        """Return the finished product, from `starts` [n]."""
         n = self.n_found
         indptr = np.zeros(n + 3, np.int64)
         np.cumsum(end_to_end(self.row_lengths), out=indptr[1 : n + 1])

@@ -94,7 +94,7 @@ def reach_answers(
     wanted: IntArray,
     limits: Limits,
 ) -> list[Answer]:
-    """Return the answers for `allowed U<=bound target` at the wanted states."""
+    """Return the answers for `allowed U<=bound target` [n_states] at wanted states."""
     possible = reachable(graph.backward, np.flatnonzero(target), allowed | target)
     found = [answers.one if certain else answers.zero for certain in target[wanted].tolist()]
     asking = np.flatnonzero((possible & ~target)[wanted])
@@ -123,7 +123,7 @@ def reach_answers(
 def next_probabilities(
     graph: Graph, weights: Weights, target: BoolArray, wanted: IntArray
 ) -> list[Number]:
-    """Return, for each wanted state, the probability that the next state is a target."""
+    """Return for each wanted state [n] the probability that the next is a target."""
     numerators, denominators = weights
     asked, back = np.unique(wanted, return_inverse=True)
     edges = graph.edges_of(asked)
@@ -166,7 +166,7 @@ class _OpenPart:
     def system(
         self, weights: Weights, asked: IntArray, doubtful: BoolArray
     ) -> tuple[System, IntArray]:
-        """Return the equations of the doubtful states that `asked` reach, and each one's place.
+        """Return equations of the doubtful states that `asked` reach, and places [n_states].
 
         An edge leads on within these states, or to a state of probability 1, where it counts as a
         constant; edges to states of probability 0 are not among the edges.

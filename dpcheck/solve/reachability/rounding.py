@@ -24,7 +24,7 @@ def left_behind(chain: Chain) -> WeightArray:
 
 
 def rounded(weights: WeightArray) -> FloatArray | None:
-    """Return integers, rounded; None where one is too long, or a weight is no integer."""
+    """Return integers [n], rounded; None where one is too long, or a weight is no integer."""
     try:
         floats: FloatArray = weights.astype(np.float64)
     except (TypeError, OverflowError):

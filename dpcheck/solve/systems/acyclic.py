@@ -53,7 +53,7 @@ TIME_CHECK_INTERVAL = 1024
 def acyclic_solution(
     system: System, layers: tuple[IntArray, IntArray], wanted: IntArray, limits: Limits
 ) -> list[Number]:
-    """Return x_s for the wanted states; `layers` are the topological layers of the system."""
+    """Return x_s for wanted states [n]; `layers` are the topological layers of the system."""
     order, starts = layers
     ordered = system.restricted(order)
     place = np.empty(system.n_states, np.int64)
@@ -66,7 +66,7 @@ def acyclic_solution(
 
 
 def exact_bits(system: System, layers: tuple[IntArray, IntArray]) -> int:
-    """Return about how long exact values become: the bits of the largest row of every layer."""
+    """Return about how long exact values [n] become: the bits of the largest row of every layer."""
     order, starts = layers
     if system.denominators.dtype == np.int64:
         sizes = np.log2(system.denominators[order].astype(np.float64))

@@ -127,7 +127,7 @@ class LiftedSystem:
         return (residual * int(self.bound[state]) >> self.bound_scale) + 1
 
     def row_sums_below_one(self, distances: FloatArray) -> bool:
-        """Return whether Σ_t |A_st| d_t < 1 in every row (with room for the rounding)."""
+        """Return whether Σ_t |A_st| d_t < 1, d [n_states], in each row (with room for rounding)."""
         return bool((self._sizes @ distances).max() < 0.9)
 
     def digits(self, limits: Limits) -> Iterator[Digit]:
@@ -221,7 +221,7 @@ class _Digits:
 
 
 def lifted_values(system: System, asked: IntArray, limits: Limits) -> list[Number]:
-    """Return x_s for the asked states; raises `IllConditioned` if another backend must do it."""
+    """Return x_s for asked states [n]; raises `IllConditioned` if another backend must do it."""
     lifted = LiftedSystem(system, limits)
     found = _Digits([], [], [], [], [])
     attempt = FIRST_ATTEMPT
@@ -244,7 +244,7 @@ def lifted_values(system: System, asked: IntArray, limits: Limits) -> list[Numbe
 def lifted_bounds(
     system: System, asked: IntArray, bits: int, limits: Limits
 ) -> list[tuple[Number, Number]]:
-    """Return certified lower and upper bounds of x_s, at most 2^-bits apart."""
+    """Return certified lower and upper bounds of x_s at asked states [n], at most 2^-bits apart."""
     lifted = LiftedSystem(system, limits)
     found = _Digits([], [], [], [], [])
     for digit in lifted.digits(limits):

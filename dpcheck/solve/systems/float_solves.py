@@ -249,7 +249,7 @@ def _jacobi(matrix: Any, limits: Limits) -> FloatSolve | None:  # noqa: ANN401
     steps = (identity(matrix.shape[0], format="csr") - diags([inverse], [0]) @ matrix).tocsr()
 
     def iterated(right: FloatArray, n_steps: int, limits: Limits) -> tuple[FloatArray, float]:
-        """Return x after so many steps, or sooner, and how much the last step changed it."""
+        """Return x [n_states] after so many steps, or sooner, and what the last step changed."""
         scaled = inverse * right
         enough = JACOBI_TOLERANCE * float(np.abs(scaled).max(initial=0))
         found, change = scaled, float("inf")

@@ -50,7 +50,7 @@ ENCLOSING_CYCLES_PAYS_FROM = 4_000
 
 
 def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
-    """Return x_s for the wanted states."""
+    """Return x_s for the wanted states [n]."""
     if not len(wanted):
         return []
     return _solved(system, _Shape(system, wanted), wanted, limits)
@@ -59,7 +59,7 @@ def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
 def solution_bounds(
     system: System, wanted: IntArray, bits: int, limits: Limits
 ) -> list[tuple[Number, Number]]:
-    """Return certified bounds of x_s for the wanted states, equal where exact values are cheap.
+    """Return certified bounds of x_s for wanted states [n], equal where exact values are cheap.
 
     They differ, by at most 2^-bits, where the system is deep or has cycles and many states.
     """

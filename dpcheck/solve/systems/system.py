@@ -45,7 +45,7 @@ class System:
         )
 
     def restricted(self, states: IntArray) -> System:
-        """Return the system of the given states, in their order; no entry may leave them."""
+        """Return the system of the given states [n], in their order; no entry may leave them."""
         lengths = self.graph.degrees[states]
         entries = ranges(self.graph.indptr[states], lengths)
         place = np.full(self.n_states, -1, np.int64)

@@ -62,7 +62,7 @@ class Forest:
 
 
 def forest(system: System, wanted: IntArray) -> Forest | None:
-    """Return the trees that hold the wanted states; None if links close a circle there."""
+    """Return the trees that hold the wanted states [n]; None if links close a circle there."""
     graph, n = system.graph, system.n_states
     ends = np.stack((graph.sources, graph.targets))
     ends = ends[:, ends[0] != ends[1]]
