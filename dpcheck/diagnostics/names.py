@@ -17,7 +17,7 @@ def _meant(candidate: str | None) -> str | None:
 
 
 _NOT_YET = {
-    "integers": "sets without bounds are not supported yet: write `lo..hi`",
+    "integers": "only an `input` or `public` may be any integer; give this a set `lo..hi`",
     "outputs": "the number of outputs is not supported yet: ask `P=? [ X X !stopped ]`",
 }
 

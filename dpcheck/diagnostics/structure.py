@@ -13,6 +13,16 @@ from dpcheck.source import Span
 _WITH_TAILS = listed(tuple(row.word for row in DISTRIBUTIONS.values() if row.policies), "and")
 
 
+_STREAMS: Final = """\
+A stream has one value for each round of a loop that never ends; every round reads its own, and
+nothing else of it. So rounds are alike, and what is proved of one holds for all of them.
+
+Right: input q[1..] in integers
+       adjacent linf(q, q') <= 1
+       for i in 1.. { z ~ geometric(q[i], 1/2) unbounded   output z > 0 }
+"""
+
+
 @dataclass(frozen=True)
 class MissingAdjacent(Mistake):
     """A mechanism with private inputs and without `adjacent`."""
@@ -363,14 +373,13 @@ and with other such numbers, copied, taken `max min argmax argmin` of, clamped, 
 Anything else (sums of two, products, indices, sizes, centers of other noise) has infinitely many
 results, each with its own consequences.
 
-A number with bounds may be added: `z + x` is the noise with its center moved by x. So all that is
-read of one draw has to be the same sum, and x has to be known when z is drawn. Two draws are not
-added or subtracted; `y - z > 0` is `y > z`.
-
 A policy makes the noise finite. It is another mechanism, with other privacy.
 
-Wrong: z ~ geometric(0, 1/2) unbounded   output z > 1   output z + x > 3
-Right: z ~ geometric(0, 1/2) unbounded   output z > 1   output z > 3 - x
+What is added to noise belongs into its center: `x + z` is noise centered at x. Both sides of a
+comparison may be moved: `z + x > t` is `z > t - x`.
+
+Wrong: z ~ geometric(0, 1/2) unbounded   output x + z > 3
+Right: z ~ geometric(x, 1/2) unbounded   output z > 3
 """
 
     @property
@@ -379,6 +388,66 @@ Right: z ~ geometric(0, 1/2) unbounded   output z > 1   output z > 3 - x
         assert self.span is not None, "operations have places"
         drawn = () if self.drawn is None else (Label(self.drawn, "drawn without bounds"),)
         return (Label(self.span, ""), *drawn)
+
+
+@dataclass(frozen=True)
+class EndlessHere(Mistake):
+    """A range without an end where a set is needed."""
+
+    code: ClassVar[str] = "DP550"
+    title_text: ClassVar[str] = "a range without an end stands only behind `input` and `for`"
+    help_text: ClassVar[str] = "write the last number: `1..10`"
+    explanation: ClassVar[str] = _STREAMS
+
+
+@dataclass(frozen=True)
+class EndlessFrom(Mistake):
+    """A range without an end that does not begin with 1."""
+
+    first: str
+
+    code: ClassVar[str] = "DP551"
+    title_text: ClassVar[str] = "a range without an end begins with 1, not with {self.first}"
+    help_text: ClassVar[str] = "write `1..`"
+    explanation: ClassVar[str] = _STREAMS
+
+
+@dataclass(frozen=True)
+class EndlessInside(Mistake):
+    """A loop that never ends inside of another loop or mechanism, or a second one."""
+
+    code: ClassVar[str] = "DP552"
+    title_text: ClassVar[str] = (
+        "a mechanism has one loop that never ends, in no other loop, and is not run by others"
+    )
+    help_text: ClassVar[str] = "give this loop a last round: `for j in 1..10`"
+    explanation: ClassVar[str] = _STREAMS
+
+
+@dataclass(frozen=True)
+class RoundAsValue(Mistake):
+    """The number of a round of a loop that never ends, used for more than reading a stream."""
+
+    name: str
+
+    code: ClassVar[str] = "DP553"
+    title_text: ClassVar[str] = "the round `{self.name}` only tells which value of a stream is read"
+    help_text: ClassVar[str] = (
+        "count in a variable of your own, which may have finitely many values"
+    )
+    explanation: ClassVar[str] = _STREAMS
+
+
+@dataclass(frozen=True)
+class StreamMisused(Mistake):
+    """A stream, or an input of all integers, that is declared or read as it cannot be."""
+
+    name: str
+    wanted: str
+
+    code: ClassVar[str] = "DP554"
+    title_text: ClassVar[str] = "`{self.name}` {self.wanted}"
+    explanation: ClassVar[str] = _STREAMS
 
 
 @dataclass(frozen=True)

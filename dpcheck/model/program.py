@@ -11,8 +11,8 @@ from typing import Literal
 
 from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import PolicyKind
-from dpcheck.model.expressions import Expr
-from dpcheck.model.values import Value
+from dpcheck.model.expressions import Const, Expr
+from dpcheck.model.values import INTEGERS, Value
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -31,10 +31,9 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """The policy of noise on all integers; `moved_by` is what was added to it, if anything."""
+    """The policy of noise on all integers."""
 
     span: Span
-    moved_by: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +178,7 @@ class Branch:
     """Go to `then` or `orelse`. `is_loop_head` marks the test of a `while`.
 
     A run without output can only go on forever through such a head, so the explorer cuts there.
+    `is_round` marks the loop that never ends, where streams go on to their next values.
     """
 
     condition: Expr
@@ -186,6 +186,7 @@ class Branch:
     orelse: int
     is_loop_head: bool
     span: Span
+    is_round: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,8 @@ class Input:
     """One declared input or public; scalar if `lo` is None, else an array from index `lo`.
 
     Variables: `name` itself for a scalar, `cells` for an array (cell `lo + i` is `cells[i]`).
-    `where` restricts the values; it reads this and earlier inputs only.
+    `where` restricts the values; it reads this and earlier inputs only. With `is_stream` there is a
+    value for each round of the loop that never ends: the one cell is that of the round at hand.
     """
 
     name: str
@@ -238,6 +240,12 @@ class Input:
     where: Expr | None
     is_public: bool
     span: Span
+    is_stream: bool = False
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Return whether the values are all integers."""
+        return isinstance(self.domain, Const) and self.domain.value == INTEGERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +290,11 @@ class Mechanism:
     nodes: tuple[Node, ...]
     entry: int
     span: Span
+
+    @property
+    def has_unbounded_inputs(self) -> bool:
+        """Return whether some input may be any integer: such a mechanism has no finite chain."""
+        return any(one.is_unbounded for one in self.inputs)
 
     @property
     def has_queries(self) -> bool:

@@ -154,6 +154,14 @@ class Range:
     span: Span = field(compare=False, repr=False, kw_only=True)
 
 
+@dataclass(frozen=True, slots=True)
+class EndlessRange:
+    """`low..`, without an end: the indices of a stream, the rounds of a loop that never ends."""
+
+    low: Expression
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
 ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">=", "in"]
 
 
@@ -403,6 +411,7 @@ Expression = (
     | Logarithm
     | Arithmetic
     | Range
+    | EndlessRange
     | Comparison
     | Not
     | Junction
@@ -634,7 +643,7 @@ class Input:
     """`input name[range] in domain where condition`, or `public ...`; a scalar has no range."""
 
     name: Identifier
-    indices: Range | None
+    indices: Range | EndlessRange | None
     domain: Expression
     where: Expression | None
     is_public: bool

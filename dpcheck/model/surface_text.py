@@ -19,6 +19,7 @@ from dpcheck.model.surface import (
     Call,
     Comparison,
     Conditional,
+    EndlessRange,
     Expectation,
     Expression,
     Implication,
@@ -139,6 +140,8 @@ def _level_and_text(node: Expression) -> tuple[int, str]:
             return _COMPARISON, texts[0] + "".join(f" {sign} {text}" for sign, text in pairs)
         case Range(low, high):
             return _RANGE, f"{_text(low, _SUM)}..{_text(high, _SUM)}"
+        case EndlessRange(low):
+            return _RANGE, f"{_text(low, _SUM)}.."
         case Not(operand):
             return _PREFIX, "!" + _text(operand, _PREFIX)
         case Arithmetic():

@@ -71,6 +71,10 @@ class SetValue:
         return items.stop - items.start if isinstance(items, range) else len(items)
 
 
+INTEGERS = SetValue(range(-(2**62), 2**62 + 1))
+"""All integers: the set of an input without bounds. It is too large for any run to list."""
+
+
 @dataclass(frozen=True, slots=True)
 class Beyond:
     """A number without bounds of which little is known but that it is above, or below, a bound.
@@ -167,6 +171,8 @@ def value_text(value: Value, taken: Container[str] = ()) -> str:
         case ArrayValue(lo=lo, items=items):
             first = "" if lo == 1 else f"{lo}: "  # arrays with other indices are other values
             return f"[{first}{_listed(items, taken)}]"
+        case SetValue() if value == INTEGERS:
+            return "integers"
         case SetValue(items=range() as items) if items:
             return f"{value_text(items[0])}..{value_text(items[-1])}"
         case SetValue(items=items):

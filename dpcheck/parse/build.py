@@ -319,7 +319,7 @@ class Builder:
         """`input name[range] in domain where condition`, or `public ...`."""
         return s.Input(
             self._identifier(name),
-            self._range(name, indices),
+            indices if isinstance(indices, s.EndlessRange) else self._range(name, indices),
             domain,
             where,
             kind.text == "public",
@@ -692,6 +692,11 @@ class Builder:
     def range_literal(self, span: Span, low: s.Expression, high: s.Expression) -> s.Range:
         """`low..high`."""
         return s.Range(low, high, span=span)
+
+    def endless_range(self, span: Span, low: s.Expression, dots: Token) -> s.EndlessRange:
+        """`low..`; only its `{` or `]` tells that there is no end."""
+        del dots
+        return s.EndlessRange(low, span=span)
 
     def arithmetic(
         self, span: Span, left: s.Expression, operator: Token, right: s.Expression

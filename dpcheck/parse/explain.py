@@ -35,7 +35,7 @@ class Explained(NamedTuple):
 Accepts = Callable[[str], bool]
 
 TEXT_OF = {kind: text for texts in (WORDS, OPERATORS) for text, kind in texts.items()}
-TEXT_OF |= {"PATTERN_OPEN": "(", "BREAK": "break"}
+TEXT_OF |= {"PATTERN_OPEN": "(", "BREAK": "break", "ENDLESS": ".."}
 
 STATEMENT_STARTS = frozenset(
     {
@@ -47,7 +47,7 @@ DECLARATION_STARTS = frozenset({"INPUT", "PUBLIC", "ADJACENT"})
 CHAIN_STARTS = frozenset({"STATE", "ADJACENT", "INIT", "OBSERVE"})
 OPERATOR_STARTS = frozenset(
     {
-        *("PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS"),
+        *("PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS", "ENDLESS"),
         *("EQ", "NE", "LT", "LE", "GT", "GE", "IN", "AND", "OR", "IMPLIES", "U", "W", "R"),
         *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED", "UNBOUNDED"),
     }
@@ -88,7 +88,6 @@ BRANCHING = {
 }
 """Operators of CTL, and what comes nearest."""
 
-_NO_END = "ranges without an end are not supported yet: write the last number"
 
 HOMES = {
     **dict.fromkeys(
@@ -410,8 +409,6 @@ def _edit_of_operator(
     token, before, wants_operand = tokens[i], _before(tokens, i), accepts("NUMBER")
     opened_after = tokens[opener - 1].type if opener else None
     match before.type, token.type:
-        case "DOTS", "CLOSE_BRACKET":
-            return _NO_END
         case "NUMBER", "DOT":
             return f"write `{before.text}` or `{before.text}.0`; ranges have two dots"
         case _, "IF" | "NOT" | "X" | "F" | "G" if wants_operand:
@@ -426,8 +423,6 @@ def _edit_of_operator(
             return "write `D{ln 2} [ ... ]`: the budget in braces, the path formula in brackets"
         case "OPEN_BRACE", "CLOSE_BRACE" if _before(tokens, i, 2).type == "D":
             return "give the budget: `D{ln 2} [ ... ]`"
-        case _ if opened_after == "DOTS":
-            return _NO_END
         case _, "COMMA" if opened_after == "D":
             return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
         case "OPEN_BRACKET", "CLOSE_BRACKET" if wants_operand:

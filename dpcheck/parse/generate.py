@@ -15,7 +15,7 @@ from lark.lexer import TerminalDef
 from dpcheck.parse.tables import TABLES
 from dpcheck.parse.with_lark import START_SYMBOLS, grammar
 
-DECLARED = ("PATTERN_OPEN", "ARG_NAME", "AT", "BREAK", "FIXED")
+DECLARED = ("PATTERN_OPEN", "ARG_NAME", "AT", "BREAK", "FIXED", "ENDLESS")
 """Terminals without patterns, made by the lexer's look around."""
 
 REDUCE = 1

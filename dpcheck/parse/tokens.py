@@ -283,6 +283,8 @@ def _mark_contextual(tokens: list[Token]) -> None:
                     tokens[i] = token._replace(type="BREAK")
             case "NAME" if token.text == "fixed" and _ends_query(tokens, i):
                 tokens[i] = token._replace(type="FIXED")
+            case "DOTS" if tokens[i + 1].type in ("OPEN_BRACE", "CLOSE_BRACKET"):
+                tokens[i] = token._replace(type="ENDLESS")
             case "OPEN":
                 after_bound = previous == "NAME" and _ends_temporal_bound(tokens, i - 1)
                 is_call.append(previous == "NAME" and not after_bound)

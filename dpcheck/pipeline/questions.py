@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
-from dpcheck.check.formulas.truths import BEYOND, Truths
+from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.measures import EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.mistakes import Mistake
@@ -23,7 +23,7 @@ from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.logic.claims import Claim
 from dpcheck.model.atoms import AtEnd, Measure
-from dpcheck.model.program import Target
+from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, witnessed
@@ -37,19 +37,14 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Asked, Crash, Decided, Started
 from dpcheck.report.answers import region_of
 from dpcheck.report.coverage import covered_by
-from dpcheck.resolve import ResolvedCheck
+from dpcheck.resolve import Resolved, ResolvedCheck
 
 if TYPE_CHECKING:
+    from dpcheck.align.windows import Size
     from dpcheck.explain import Detail, Explanation
 
 Key = tuple[int, frozenset[str], bool]
 Explorable = Explored | MistakesFound | LimitReached
-
-MAX_WIDER = 3
-"""How often the window is made twice as wide for formulas inside of a path.
-
-From 3 integers that leads to 37; a formula that depends on more would with every window.
-"""
 
 MORE_TIME = 1.1
 """A chain that was given up is tried again with so many times the time it had."""
@@ -97,11 +92,6 @@ class Explorations:
         """Let the chain a claim needs show more numbers without bounds as they are."""
         assert explored.window is not None, "numbers are shown"
         self._widen(check, explored.window.widened())
-
-    def widen_memory(self, check: ResolvedCheck, explored: Explored) -> None:
-        """Let the chain a claim needs tell more hidden numbers without bounds apart."""
-        assert explored.memory is not None, "there are such numbers"
-        self._widen(check, explored.memory.wider())
 
     def _widen(self, check: ResolvedCheck, window: Window) -> None:
         key = _key(check)
@@ -187,6 +177,9 @@ def answered(
 
     try:
         limits.check_time("the work on this claim had not begun")
+        if isinstance(check.target, Mechanism) and check.target.has_unbounded_inputs:
+            yield answer(_everywhere(check, limits))
+            return
         explored = explorations.explored(check, limits)  # to be counted if labels take too long
         ready = _ready(check, explorations, limits)
         explored = ready.explored
@@ -305,7 +298,7 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     if check.leaves_out is not None:
         return nothing_asked(check.kind, check.leaves_out), ready
     if not is_told_in_kinds(ready.explored, check.claim):
-        return _decided_with_memory(ready, limits)
+        return _decided_on(ready, ready.chain, check.claim, limits), ready
     for n_more in reversed(range(MAX_ROUNDS)):
         decide_on = partial(_decided_on, ready, limits=limits)
         outcome = decided_between(
@@ -317,19 +310,6 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
             ready.explorations.widen(check, ready.explored)
             ready = _ready(check, ready.explorations, limits)
     raise undecided_beyond(ready.explored)
-
-
-def _decided_with_memory(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
-    """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
-    check = ready.check
-    outcome = _decided_on(ready, ready.chain, check.claim, limits)
-    for _ in range(MAX_WIDER):
-        if not isinstance(outcome.verdict, Undecided) or outcome.verdict.limit != BEYOND:
-            break
-        ready.explorations.widen_memory(check, ready.explored)
-        ready = _ready(check, ready.explorations, limits)
-        outcome = _decided_on(ready, ready.chain, check.claim, limits)
-    return outcome, ready
 
 
 def _decided_on(ready: _Ready, chain: Chain, claim: Claim, limits: Limits) -> Outcome:
@@ -366,6 +346,37 @@ def _explained(
         *(ready.truths, ready.truths.limits, ready.parts, ready.measures),
     )
     return explain(subject, outcome, detail), tuple(subject.faults.values())
+
+
+def _everywhere(check: ResolvedCheck, limits: Limits) -> Outcome:
+    """Return the outcome of a claim about inputs that may be any integers."""
+    from dpcheck.pipeline.everywhere import decided_everywhere
+
+    return decided_everywhere(check, partial(_on_window, check, limits), limits)
+
+
+def _on_window(
+    check: ResolvedCheck, limits: Limits, size: Size, claim: Claim, value: Value | None
+) -> Outcome:
+    """Return the outcome of a claim about a window of the mechanism asked about.
+
+    With a value it is the claim that was asked, for this value of its parameter.
+    """
+    from dpcheck.align.windows import window
+
+    def on_window(own: ResolvedCheck) -> ResolvedCheck:
+        assert isinstance(own.target, Mechanism), "it has inputs"
+        return replace(own, target=window(own.target, size))
+
+    def chosen(value: Value) -> Resolved:
+        assert check.chosen is not None, "a parameter can be chosen"
+        resolved = check.chosen(value)
+        return replace(resolved, checks=tuple(map(on_window, resolved.checks)))
+
+    one = replace(on_window(check), claim=claim, chosen=chosen)
+    if value is not None:
+        return _decided(_at_value(one, value, limits), limits)[0]
+    return _outcome(_ready(one, Explorations(), limits), limits)[0]
 
 
 def _parts(

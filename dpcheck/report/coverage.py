@@ -46,7 +46,8 @@ def _input_text(declared: Input, taken: frozenset[str]) -> str:
     public = "public " if declared.is_public else ""
     index = ""
     if declared.lo is not None:
-        index = f"[{declared.lo}..{declared.lo + len(declared.cells) - 1}]"
+        last = "" if declared.is_stream else declared.lo + len(declared.cells) - 1
+        index = f"[{declared.lo}..{last}]"
     where = "" if declared.where is None else f" where {_condition_text(declared.where, taken)}"
     return f"{public}{declared.name}{index} in {_set_text(declared.domain, taken)}{where}"
 

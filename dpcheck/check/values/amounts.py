@@ -15,6 +15,7 @@ from dpcheck.exact import (
     LogOf,
     Number,
     Rational,
+    compare_epsilon,
     decimal,
     divide,
     enclosure,
@@ -113,6 +114,17 @@ def epsilon_amount(value: Epsilon | None) -> Amount:
     if value is None:
         return INFINITE_EPSILON
     return Amount(exact_text(value), decimal(value), exp_text(value))
+
+
+def epsilon_between(low: Epsilon, high: Epsilon | None) -> Amount:
+    """Return an ε that is known to lie between two; None is infinite.
+
+    >>> epsilon_between(Budget.ln(2), Budget.ln(4)).exact
+    'in [0.693, 1.39]'
+    """
+    if high is not None and compare_epsilon(low, high) == 0:
+        return epsilon_amount(low)
+    return bounds_amount(low.ball(128), arb("inf") if high is None else high.ball(128))
 
 
 def growth_amount(epsilon: Epsilon) -> Amount:

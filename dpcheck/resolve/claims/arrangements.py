@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from dpcheck.diagnostics.align import NotForAllIntegers
 from dpcheck.diagnostics.claims import NothingObserved
 from dpcheck.diagnostics.composition import FixedInComparison, NestedOverFixed, NotForStrategies
 from dpcheck.diagnostics.mistakes import Mistake
@@ -189,6 +190,13 @@ def is_askable(
         if mistake is not None:
             reader.scope.report(mistake)
             return False
+    unbounded = [t for t in targets if isinstance(t, Mechanism) and t.has_unbounded_inputs]
+    if unbounded:
+        fixed = any(target.has_fixed_queries for target in unbounded)
+        what = "a query" if fixed else _without_bounds(claim, parts, question)
+        if what is not None:
+            reader.scope.report(NotForAllIntegers(span, what))
+            return False
     if not parts:
         return True
     is_composed = len(parts) > 1 or parts[0].times > 1
@@ -243,6 +251,29 @@ def _not_over_fixed(claim: claims.Claim, reader: Reader, span: Span) -> Mistake 
         ) != is_about_outputs(right):
             return FixedInComparison(span)
     return None
+
+
+def _without_bounds(
+    claim: claims.Claim, parts: Sequence[Part], question: surface.Question
+) -> str | None:
+    """Return what of a claim is not decided where inputs are all integers; None if nothing."""
+    if parts:
+        return "a composition or a group"
+    if question.at is not None:
+        return "a claim `at` some inputs"
+    match claim:
+        case claims.PrivacyClaim(delta=0) | claims.FormulaClaim(formula=Truth()):
+            return None
+        case claims.QuantityClaim(quantity=claims.TightEpsilon(delta=0)):
+            return None
+        case claims.QuantityValue(quantity=claims.TightEpsilon(delta=0)):
+            return None
+        case claims.PrivacyClaim() | claims.QuantityClaim(quantity=claims.TightEpsilon()):
+            return "δ > 0"
+        case claims.FormulaClaim():
+            return "a formula"
+        case _:
+            return "this quantity"
 
 
 def is_about_outputs(claim: claims.Claim | claims.Quantity) -> bool:

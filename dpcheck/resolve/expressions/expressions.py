@@ -42,6 +42,7 @@ from dpcheck.diagnostics.runs import (
     NumberTooLarge,
     WrongKindOnRun,
 )
+from dpcheck.diagnostics.structure import EndlessHere, RoundAsValue, StreamMisused
 from dpcheck.exact import Budget, Param
 from dpcheck.model import surface
 from dpcheck.model.distributions import DISTRIBUTIONS
@@ -130,6 +131,9 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             return _comparison(tree, scope)
         case surface.Binder() | surface.SetComprehension():
             return _binder(tree, scope)
+        case surface.EndlessRange():
+            scope.report(EndlessHere(tree.span))
+            return hole(tree.span)
         case (
             surface.Negative()
             | surface.Logarithm()
@@ -361,6 +365,16 @@ def _of_binding(name: str, binding: Binding, scope: Scope, span: Span) -> Expr:
             return hole(span)
         case Known(value=value):
             return _or_hole(value, span)
+        case Held(role="round"):
+            scope.report(RoundAsValue(span, name))
+            return hole(span)
+        case Held(role="stream"):
+            scope.report(
+                StreamMisused(
+                    span, name, f"is read one value a round: `{name}[i]` in `for i in 1..`"
+                )
+            )
+            return hole(span)
         case Held(variable=variable):
             return _at(variable, span)
         case Local(walk=walk):
@@ -380,12 +394,31 @@ def _or_hole(value: Value | None, span: Span) -> Expr:
 
 
 def _index(tree: surface.Index, scope: Scope) -> Expr:
+    cell = _cell_of_round(tree, scope)
+    if cell is not None:
+        return cell
     base = expression(tree.base, scope)
     indices = [expression(index, scope) for index in tree.indices]
     if len(indices) != 1:
         scope.report(SeveralIndices(tree.span, len(indices)))
         return hole(tree.span)
     return folded("index", [base, indices[0]], tree.span)
+
+
+def _cell_of_round(tree: surface.Index, scope: Scope) -> Expr | None:
+    """Return the value of a stream at the round at hand, where an index asks for that."""
+    match tree:
+        case surface.Index(surface.Name(name=name, primed=False), (surface.Name(name=index),)):
+            pass
+        case _:
+            return None
+    match scope.bindings.get(name), scope.bindings.get(index):
+        case Held(ArrayVar(cells=(cell,)), role="stream"), Held(role="round"):
+            return Var(cell, tree.span)
+        case Known(value=None), Held(role="round"):
+            return hole(tree.span)
+        case _:
+            return None
 
 
 # --- calls ---------------------------------------------------------------------------------

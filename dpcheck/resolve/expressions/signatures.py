@@ -13,11 +13,11 @@ from dpcheck.diagnostics.composition import (
 from dpcheck.diagnostics.kinds import WrongKind
 from dpcheck.diagnostics.names import NameTaken
 from dpcheck.diagnostics.runs import NumberTooLarge
-from dpcheck.diagnostics.structure import EmptyDomain
+from dpcheck.diagnostics.structure import EmptyDomain, EndlessFrom, StreamMisused
 from dpcheck.model import surface
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Var
-from dpcheck.model.values import SetValue, Value, value_text
+from dpcheck.model.values import INTEGERS, SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.resolve.expressions.expressions import argument_value, constant
 from dpcheck.resolve.names.scopes import Binding, Held, Known, Scope
@@ -32,11 +32,19 @@ MAX_INDEX = 2**62
 
 @dataclass(frozen=True, slots=True)
 class InputShape:
-    """An input with its set, and the range of its indices if it is an array."""
+    """An input with its set, and the range of its indices if it is an array.
+
+    A stream has one cell, that of the round at hand.
+    """
 
     declared: surface.Input
     indices: range | None
     domain: SetValue
+
+    @property
+    def is_stream(self) -> bool:
+        """Return whether there is a value for each round of a loop that never ends."""
+        return isinstance(self.declared.indices, surface.EndlessRange)
 
     @property
     def name(self) -> str:
@@ -117,7 +125,7 @@ def input_shapes(
             continue
         taken[name] = declared.name.span
         indices = index_range(declared.indices, name, scope)
-        domain = known_set(declared.domain, scope, f"the set of `{name}`")
+        domain = _domain(declared, scope)
         if domain is None or (declared.indices is not None and indices is None):
             broken[name] = Known(None, "input", declared.name.span)
         else:
@@ -125,6 +133,20 @@ def input_shapes(
         held = Held(Var(name, declared.name.span), "input", declared.name.span)
         scope = scope.bound(name, held)
     return shapes, broken
+
+
+def _domain(declared: surface.Input, scope: Scope) -> SetValue | None:
+    """Return the set of an input, `integers` for all of them; else report why there is none."""
+    name, tree = declared.name.name, declared.domain
+    if isinstance(tree, surface.Name) and tree.name == "integers" and not scope.knows(tree):
+        if declared.where is None:
+            return INTEGERS
+        scope.report(StreamMisused(declared.where.span, name, "takes all integers, and no `where`"))
+        return None
+    if isinstance(declared.indices, surface.EndlessRange):
+        scope.report(StreamMisused(tree.span, name, "takes all integers: write `in integers`"))
+        return None
+    return known_set(tree, scope, f"the set of `{name}`")
 
 
 def known_set(tree: surface.Expression, scope: Scope, purpose: str) -> SetValue | None:
@@ -141,10 +163,15 @@ def known_set(tree: surface.Expression, scope: Scope, purpose: str) -> SetValue 
     return value
 
 
-def index_range(tree: surface.Range | None, name: str, scope: Scope) -> range | None:
+def index_range(
+    tree: surface.Range | surface.EndlessRange | None, name: str, scope: Scope
+) -> range | None:
     """Return the indices of an array, if it has some; else report why not."""
     if tree is None:
         return None
+    if isinstance(tree, surface.EndlessRange):
+        first = endless_start(tree, scope)
+        return None if first is None else range(first, first + 1)
     indices = known_set(tree, scope, f"the range of `{name}`")
     if indices is None:
         return None
@@ -158,6 +185,14 @@ def index_range(tree: surface.Range | None, name: str, scope: Scope) -> range | 
         scope.report(NumberTooLarge(tree.span, (), f"{what}, more than {MAX_CELLS}"))
         return None
     return indices.items
+
+
+def endless_start(tree: surface.EndlessRange, scope: Scope) -> int | None:
+    """Return where a range without an end begins, which is 1; else report that it is not."""
+    first = constant(tree.low, scope, "the first round")
+    if first is not None and first != 1:
+        scope.report(EndlessFrom(tree.low.span, value_text(first)))
+    return 1 if first == 1 else None
 
 
 def cell_names(name: str, indices: range) -> tuple[str, ...]:

@@ -22,7 +22,10 @@ from dpcheck.source import Span
 PAIRS_OF_LETTERS = 5_000_000
 """To look for a name like another compares up to each letter of the one with each of the other."""
 
-Role = Literal["constant", "parameter", "loop variable", "input", "local", "argument", "output"]
+Role = Literal[
+    "constant", "parameter", "loop variable", "input", "local", "argument", "output",
+    "stream", "round",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +198,11 @@ class Scope:
     def uncertain(self) -> Scope:
         """Return the scope for a part that a run may skip."""
         return replace(self, certain=False) if self.certain else self
+
+    def knows(self, tree: surface.Name) -> bool:
+        """Return whether a name, as it stands, means something in the file."""
+        is_named = tree.name in self.file.visible or tree.name in self.file.symbols
+        return is_named or tree.name in self.bindings or tree.quoted or tree.primed
 
     def is_symbol(self, tree: surface.Name) -> bool:
         """Return whether a quoted name is a symbol whatever else has that name.

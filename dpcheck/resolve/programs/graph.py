@@ -142,13 +142,16 @@ def choice(condition: Expr, then: Sequence[Step], orelse: Sequence[Step], span: 
     return Step(build, ways)
 
 
-def while_loop(condition: Expr, body: Sequence[Step], span: Span) -> Step:
-    """Return `while condition { body }`, or a `for` that is not written out."""
+def while_loop(
+    condition: Expr, body: Sequence[Step], span: Span, *, is_round: bool = False
+) -> Step:
+    """Return `while condition { body }`, or a `for` that is not written out, or has no end."""
 
     def build(builder: Builder, following: int, exits: Exits) -> int:
         head = builder.add(program.Stop(span))
         first = builder.sequence(body, head, exits)
-        builder.nodes[head] = program.Branch(condition, first, following, True, span)
+        test = program.Branch(condition, first, following, True, span, is_round)
+        builder.nodes[head] = test
         return head
 
     is_endless = isinstance(condition, Const) and condition.value is True

@@ -24,11 +24,11 @@ from dpcheck.model.program import (
     Input,
     Mechanism,
 )
-from dpcheck.model.values import Value, value_text
+from dpcheck.model.values import INTEGERS, Value, value_text
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds
 from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input_shapes
-from dpcheck.resolve.names.scopes import Held, Scope
+from dpcheck.resolve.names.scopes import Held, Role, Scope
 from dpcheck.resolve.names.syntax import descendants
 from dpcheck.resolve.programs.fixed_queries import with_choices_as_inputs
 from dpcheck.resolve.programs.graph import control_flow_graph
@@ -72,7 +72,8 @@ def _variable(shape: InputShape) -> Var | ArrayVar:
     span = shape.declared.name.span
     if shape.indices is None:
         return Var(shape.name, span)
-    return ArrayVar(shape.name, shape.indices.start, cell_names(shape.name, shape.indices), span)
+    cells = (f"{shape.name}[i]",) if shape.is_stream else cell_names(shape.name, shape.indices)
+    return ArrayVar(shape.name, shape.indices.start, cells, span)
 
 
 def input_bindings(shapes: Sequence[InputShape], scope: Scope) -> dict[str, Held]:
@@ -80,7 +81,8 @@ def input_bindings(shapes: Sequence[InputShape], scope: Scope) -> dict[str, Held
     bindings: dict[str, Held] = {}
     for shape in shapes:
         scope.names.fresh(shape.name)
-        bindings[shape.name] = Held(_variable(shape), "input", shape.declared.name.span)
+        role: Role = "stream" if shape.is_stream else "input"
+        bindings[shape.name] = Held(_variable(shape), role, shape.declared.name.span)
     return bindings
 
 
@@ -99,7 +101,8 @@ def _input(shape: InputShape, earlier: Sequence[InputShape], scope: Scope) -> In
         (variable.lo, variable.cells) if isinstance(variable, ArrayVar) else (None, (shape.name,))
     )
     domain = Const(shape.domain, declared.domain.span)
-    return Input(shape.name, lo, cells, domain, where, declared.is_public, declared.span)
+    stream = shape.is_stream
+    return Input(shape.name, lo, cells, domain, where, declared.is_public, declared.span, stream)
 
 
 # --- adjacency -----------------------------------------------------------------------------
@@ -134,11 +137,12 @@ def _suggestion(private: Sequence[InputShape]) -> str:
     """Return a clause that fits the first input."""
     shape = private[0]
     name = shape.name
-    numbers = all(type(value) is int for value in shape.domain)
+    numbers = shape.domain == INTEGERS or all(type(value) is int for value in shape.domain)
     if len(private) > 1:
         return "all"
     if shape.indices is not None:
-        return f"{'l1' if numbers else 'hamming'}({name}, {name}') <= 1"
+        distance = "linf" if shape.is_stream else "l1" if numbers else "hamming"
+        return f"{distance}({name}, {name}') <= 1"
     return f"abs({name} - {name}') <= 1" if numbers else "all"
 
 
@@ -153,10 +157,17 @@ def _clause(
             return AdjacentAll(span)
         case surface.AdjacentWhere(condition=condition, span=span):
             primed = {shape.name: _primed(shape) for shape in shapes}
-            inner = Scope(scope.session, scope.file, scope.names, scope.bindings, primed)
+            whole = {shape.name: _held(shape) for shape in shapes}
+            bindings = {**scope.bindings, **whole}
+            inner = Scope(scope.session, scope.file, scope.names, bindings, primed)
             return AdjacentWhere(expression(condition, inner), span)
         case surface.AdjacentPairs():
             return _pairs(clause, mechanism, shapes, scope)
+
+
+def _held(shape: InputShape) -> Held:
+    """Return an input as it stands in `adjacent`: of a stream its one cell, which is any round."""
+    return Held(_variable(shape), "input", shape.declared.name.span)
 
 
 def _primed(shape: InputShape) -> Held:

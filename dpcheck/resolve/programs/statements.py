@@ -29,6 +29,7 @@ from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned, UnknownTarg
 from dpcheck.diagnostics.structure import (
     ArrayWithoutValue,
     BadRepeat,
+    EndlessInside,
     LocalChangesShape,
     UnequalLengths,
 )
@@ -48,6 +49,7 @@ from dpcheck.resolve.expressions.expressions import (
 from dpcheck.resolve.expressions.signatures import (
     InputShape,
     cell_names,
+    endless_start,
     index_range,
     input_shapes,
     named_arguments,
@@ -158,6 +160,7 @@ class _Walk:
 
     `asked` are the variables that an analyst has chosen; `left` has, for each loop around, what may
     be unassigned where `break` leaves it; `doubted` are the locals that are read where they may be.
+    `has_rounds` is set by a loop that never ends.
     """
 
     def __init__(
@@ -181,6 +184,7 @@ class _Walk:
         self.left: list[list[dict[str, Turns]]] = []
         self.doubted: dict[str, None] = {}
         self.asked: set[str] = set()
+        self.has_rounds = False
         self.scope = scope.bound_all({name: Local(self) for name in locals_})
 
     # --- locals ----------------------------------------------------------------------------
@@ -662,6 +666,8 @@ class _Walk:
         variable = self.scope.names.fresh(name)
         within = Const(shape.domain, shape.declared.domain.span)
         declared = shape.declared.name.span
+        if shape.is_stream:
+            self.scope.report(EndlessInside(span))
         if shape.indices is None:
             step = assign(variable, value, within, span)
             return Held(Var(variable, declared), "input", declared), [step]
@@ -716,9 +722,27 @@ class _Walk:
         if not indices:
             return self.block(body, scope)
         index, *rest = indices
+        if isinstance(index.domain, surface.EndlessRange):
+            return self.endless(index, index.domain, partial(self.over, rest, body), scope)
         domain = expression(index.domain, scope)
         inside = partial(self.over, rest, body)
         return self.rounds(inside, domain, scope, index.variable, index.domain.span)
+
+    def endless(
+        self, index: surface.LoopIndex, domain: surface.EndlessRange, body: Body, scope: Scope
+    ) -> list[Step]:
+        """Return a loop that never ends, each round of which reads the next values of streams."""
+        if self.prefix or self.captured or len(self.left) > 1 or self.has_rounds:
+            scope.report(EndlessInside(index.span))
+        self.has_rounds = True
+        endless_start(domain, scope)
+        number = Var(scope.names.fresh(index.variable.name), index.variable.span)
+        inner = scope.bound(index.variable.name, Held(number, "round", index.variable.span))
+        self.missing = _turned(self.missing, domain.span, "in the first round")
+        steps = body(inner)
+        self.missing = None
+        always = Const(True, domain.span)
+        return [graph.while_loop(always, steps, domain.span, is_round=True)]
 
     def repetition(self, loop: surface.Repeat, scope: Scope) -> list[Step]:
         """Return a `repeat`: a loop over 1..n whose variable has no name."""

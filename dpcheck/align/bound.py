@@ -1,0 +1,160 @@
+"""The cost of the dearest run, where noise is moved as cheaply as can be.
+
+V(state) is the least solution of V = max over moves, min over their options, of cost + V(target):
+no state costs anything at first, and costs grow until nothing changes. In a strongly connected
+part a finite V is at most what leaves it costs, and the dearest step once for every state: beyond,
+some cycle that costs something cannot be avoided, and V is infinite. Floats choose; `certify`
+checks what was chosen exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+import numpy as np
+
+from dpcheck.align.arena import Arena, Cost, Option, Step
+from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.limits import Limits
+from dpcheck.records import dataclass
+
+TOLERANCE = 1e-9
+"""Costs nearer than that are taken for one: rates are far larger, and the check is exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The shifts chosen, and what they cost at most from each state.
+
+    answers[state][move] is the option chosen, where the state's cost is finite (None if not).
+    """
+
+    arena: Arena
+    costs: list[Cost | None]
+    answers: list[list[Option]]
+
+    @property
+    def cost(self) -> Cost | None:
+        """The cost of the dearest run; None without a bound."""
+        starts = [self.costs[state] for state in self.arena.starts]
+        known = [cost for cost in starts if cost is not None]
+        if len(known) < len(starts):
+            return None
+        return max(known, key=lambda cost: price(cost, self.arena.rates), default=())
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the shifts chosen in all states that runs get to."""
+        seen, waiting = set(self.arena.starts), list(self.arena.starts)
+        while waiting:
+            for option in self.answers[waiting.pop()]:
+                yield from option.steps
+                if option.target not in seen:
+                    seen.add(option.target)
+                    waiting.append(option.target)
+
+
+def price(cost: Cost, rates: list[float]) -> float:
+    """Return a cost as a float."""
+    return sum(rates[ratio] * n for ratio, n in cost)
+
+
+def plus(left: Cost, right: Cost) -> Cost:
+    """Return the sum of two costs.
+
+    >>> plus(((0, 1),), ((0, 2), (3, 1)))
+    ((0, 3), (3, 1))
+    """
+    if not left or not right:
+        return left or right
+    total = dict(left)
+    for ratio, n in right:
+        total[ratio] = total.get(ratio, 0) + n
+    return tuple(sorted(total.items()))
+
+
+def aligned(arena: Arena, limits: Limits) -> Alignment:
+    """Return the cheapest shifts; raises `LimitReached` when the time is over."""
+    values = [0.0] * len(arena.moves)
+    costs: list[Cost] = [()] * len(arena.moves)
+    dearest = max(
+        (price(o.cost, arena.rates) for moves in arena.moves for m in moves for o in m), default=0.0
+    )
+    for part in _parts(arena):
+        members = set(part)
+        leaving = (
+            values[o.target]
+            for state in part
+            for move in arena.moves[state]
+            for o in move
+            if o.target not in members and values[o.target] < inf
+        )
+        most = max(leaving, default=0.0) + len(part) * dearest + 1.0
+        changed = True
+        while changed:
+            limits.check_time("an alignment is being looked for")
+            changed = False
+            for state in part:
+                value, cost = _value(arena, state, values, costs)
+                if value > most:
+                    value = inf
+                if value > values[state] + TOLERANCE:
+                    values[state], costs[state], changed = value, cost, True
+    answers = [
+        [min(move, key=lambda o: _price(o, arena, values)) for move in moves] if value < inf else []
+        for moves, value in zip(arena.moves, values, strict=True)
+    ]
+    known = [cost if value < inf else None for cost, value in zip(costs, values, strict=True)]
+    return Alignment(arena, known, answers)
+
+
+def _value(arena: Arena, state: int, values: list[float], costs: list[Cost]) -> tuple[float, Cost]:
+    """Return what a state costs, given what others do."""
+    worst = 0.0
+    cost: Cost = ()
+    for move in arena.moves[state]:
+        best = min(move, key=lambda o: _price(o, arena, values), default=None)
+        value = inf if best is None else _price(best, arena, values)
+        if value > worst:
+            worst = value
+            cost = () if best is None or value == inf else plus(best.cost, costs[best.target])
+    return worst, cost
+
+
+def _price(option: Option, arena: Arena, values: list[float]) -> float:
+    return price(option.cost, arena.rates) + values[option.target]
+
+
+def _parts(arena: Arena) -> list[list[int]]:
+    """Return the strongly connected parts of the states, each after those that it leads to."""
+    targets = [[o.target for move in moves for o in move] for moves in arena.moves]
+    lengths = np.array([len(each) for each in targets], np.int64)
+    indptr = np.concatenate(([0], lengths.cumsum()))
+    flat = np.array([target for each in targets for target in each], np.int64)
+    component, count = strong_components(Graph(indptr, flat))
+    parts: list[list[int]] = [[] for _ in range(count)]
+    for state, number in enumerate(component.tolist()):
+        parts[number].append(state)
+    following: list[set[int]] = [set() for _ in range(count)]
+    for state, each in enumerate(targets):
+        following[component[state]].update(int(component[t]) for t in each)
+    return [parts[i] for i in _after_followers(following)]
+
+
+def _after_followers(following: list[set[int]]) -> list[int]:
+    """Return the nodes of an acyclic graph (loops aside), each after those that it leads to."""
+    order: list[int] = []
+    seen: set[int] = set()
+    for root in range(len(following)):
+        stack = [(root, iter(following[root]))] if root not in seen else []
+        seen.add(root)
+        while stack:
+            node, rest = stack[-1]
+            after = next(rest, None)
+            if after is None:
+                order.append(node)
+                stack.pop()
+            elif after not in seen:
+                seen.add(after)
+                stack.append((after, iter(following[after])))
+    return order

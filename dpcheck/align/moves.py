@@ -1,0 +1,341 @@
+"""What a program does with numbers that are other numbers in the run from the neighboring input.
+
+Law (randomness alignment). Fix a pair of neighbors. The *path* of a run is the outcome of every
+comparison and of every other draw. Moving each noisy number by a shift that depends on the path
+alone maps the draws of a path one to one to draws for the neighbor's input, and to the same path,
+if what was found of a number f is still so where f is moved by s:
+
+    f >= 0 or f > 0:  s >= 0        f < 0 or f <= 0:  s <= 0        f = 0, f != 0 or f shown:  s = 0
+
+A number with center c + d in place of c, moved by s, has a probability at most r^-abs(s - d) times
+smaller. Paths are disjoint events, so P(path) <= r^-cost P'(path), and with the greatest cost of a
+path that holds for every set of outputs. Nothing here depends on how large the integers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import assert_never, cast
+
+from dpcheck.align.neighbors import Unreadable
+from dpcheck.diagnostics.align import OutsideAlignment
+from dpcheck.exact import Rational
+from dpcheck.model.evaluation import Fault, apply, elements_of, evaluate
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Var,
+    reads,
+)
+from dpcheck.model.values import SetValue, Value
+from dpcheck.records import dataclass
+from dpcheck.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A number that differs between the two runs: by `by`, and by n times the shift of draws.
+
+    `draws` are pairs (number of a draw whose shift is not chosen yet, n). `is_noisy` says that a
+    draw is in it: other numbers are made of inputs only.
+    """
+
+    draws: tuple[tuple[int, int], ...] = ()
+    by: int = 0
+    is_noisy: bool = False
+
+    def plus(self, other: Moved, times: int = 1) -> Moved:
+        """Return the number that is this one and `times` another."""
+        total = dict(self.draws)
+        for draw, n in other.draws:
+            total[draw] = total.get(draw, 0) + times * n
+        draws = tuple(sorted((draw, n) for draw, n in total.items() if n != 0))
+        is_noisy = self.is_noisy or other.is_noisy
+        return Moved(draws, self.by + times * other.by, is_noisy)
+
+
+STILL = Moved()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An array with numbers that differ: item `i` has index `lo + i`."""
+
+    lo: int
+    items: tuple[Mixed, ...]
+
+
+Mixed = Value | Moved | Items | tuple["Mixed", ...]
+"""A value that both runs have, a number that is moved, or a collection with such numbers."""
+
+Need = tuple[Moved, int]
+"""What a path needs: that a number is moved by 0 (0), by at least (1) or at most 0 (-1)."""
+
+Case = tuple[Mixed, tuple[Need, ...]]
+"""One way an evaluation may go: its result, and what keeps the neighbor's run on that way."""
+
+Cases = list[Case]
+
+Branches = Sequence[tuple[Mixed, Sequence[Need]]]
+
+IF_TRUE = {">=": 1, ">": 1, "<": -1, "<=": -1, "=": 0, "!=": 0}
+"""The need of a difference that compares so with 0; where it does not, the opposite."""
+
+
+def is_mixed(value: Mixed) -> bool:
+    """Return whether a number in the value may differ between the two runs."""
+    if isinstance(value, tuple):
+        return any(map(is_mixed, value))
+    return isinstance(value, Moved | Items)
+
+
+def numbers_in(value: Mixed) -> list[Moved]:
+    """Return the numbers in a value that may differ."""
+    match value:
+        case Moved():
+            return [value]
+        case Items(items=items):
+            return numbers_in(items)
+        case tuple():
+            return [number for item in value for number in numbers_in(item)]
+        case _:
+            return []
+
+
+class Reader:
+    """Evaluates expressions where the variables have these values."""
+
+    def __init__(self, environment: Mapping[str, Mixed]) -> None:
+        """Start with the values of all variables that may be read."""
+        self.environment = environment
+
+    def cases(self, expr: Expr) -> Cases:
+        """Return all ways an expression may be evaluated; raises `Unreadable`."""
+        known = self.environment
+        if not any(is_mixed(known[name]) for name in reads(expr) if name in known):
+            return [(self._alike(expr), ())]
+        match expr:
+            case Var(name=name):
+                return [(known[name], ())]
+            case ArrayVar(lo=lo, cells=cells):
+                return [(Items(lo, tuple(known[cell] for cell in cells)), ())]
+            case Apply(args=args):
+                return [
+                    (result, (*needs, *more))
+                    for values, needs in self.each(args)
+                    for result, more in self._applied(expr, values)
+                ]
+            case Logic():
+                return self._logic(expr.op, expr.args)
+            case If(condition=condition, then=then, orelse=orelse):
+                return self._then(
+                    condition, lambda truth: self.cases(then if truth is True else orelse)
+                )
+            case Let(name=name, value=value, body=body):
+                return self._then(value, lambda bound: self.where(name, bound).cases(body))
+            case Binder():
+                return self._binder(expr)
+            case Const():
+                return [(expr.value, ())]
+        assert_never(expr)
+
+    def where(self, name: str, value: Mixed) -> Reader:
+        """Return the reader that knows one more variable."""
+        return Reader({**self.environment, name: value})
+
+    def alike(self, expr: Expr) -> Value:
+        """Return the value of what has to be alike in both runs."""
+        found = self.cases(expr)
+        value = found[0][0]
+        if len(found) != 1 or isinstance(value, Moved | Items) or is_mixed(value):
+            raise _outside(expr.span, "this")
+        return cast("Value", value)
+
+    # --- parts -----------------------------------------------------------------------------
+
+    def _alike(self, expr: Expr) -> Value:
+        """Return a value that both runs have."""
+        try:
+            return evaluate(expr, cast("Mapping[str, Value]", self.environment))
+        except (Fault, KeyError) as fault:
+            raise _outside(expr.span, f"this ({fault})") from None
+
+    def _then(self, first: Expr, rest: Callable[[Mixed], Cases]) -> Cases:
+        """Return the cases of what comes after an expression, for each of its results."""
+        return [
+            (result, (*needs, *more))
+            for value, needs in self.cases(first)
+            for result, more in rest(value)
+        ]
+
+    def each(self, args: Sequence[Expr]) -> list[tuple[list[Mixed], tuple[Need, ...]]]:
+        """Return the values of all operands together."""
+        found: list[tuple[list[Mixed], tuple[Need, ...]]] = [([], ())]
+        for arg in args:
+            own = self.cases(arg)
+            found = [
+                ([*values, value], (*needs, *more))
+                for values, needs in found
+                for value, more in own
+            ]
+        return found
+
+    def _logic(self, op: str, args: Sequence[Expr]) -> Cases:
+        """Return the cases of `and`, `or`, `implies`, which read only what they need."""
+        first, *rest = args
+        if not rest:
+            return self.cases(first)
+        ends_at = op == "or"  # the truth of the first operand that decides the whole
+        result = op != "and"
+        return self._then(
+            first,
+            lambda truth: [(result, ())] if truth is ends_at else self._logic(op, rest),
+        )
+
+    def _applied(self, expr: Apply, values: Sequence[Mixed]) -> Cases:
+        """Return the cases of an operator on values of which some may differ."""
+        match expr.op, values:
+            case op, _ if not any(map(is_mixed, values)):
+                try:
+                    return [(apply(op, cast("Sequence[Value]", values)), ())]
+                except Fault as fault:
+                    raise _outside(expr.span, f"this ({fault})") from None
+            case ((">=" | ">" | "<" | "<=" | "=" | "!=") as op, (left, right)):
+                difference = self._number(left, expr).plus(self._number(right, expr), -1)
+                return _compared(difference, IF_TRUE[op], expr)
+            case "+", (left, right):
+                return [(self._number(left, expr).plus(self._number(right, expr)), ())]
+            case "-", (left, right):
+                return [(self._number(left, expr).plus(self._number(right, expr), -1), ())]
+            case "neg", (whole,):
+                return [(STILL.plus(self._number(whole, expr), -1), ())]
+            case "sum", _:
+                total = STILL
+                for item in _items(values):
+                    total = total.plus(self._number(item, expr))
+                return [(total, ())]
+            case (("max" | "min" | "argmax" | "argmin"), _):
+                first = values[0].lo if len(values) == 1 and isinstance(values[0], Items) else 1
+                items = _items(values)
+                labels = items if expr.op in ("max", "min") else range(first, first + len(items))
+                return self._best(expr.op.endswith("max"), items, labels, expr)
+            case "clamp", (whole, low, high) if not is_mixed((low, high)):
+                number = self._number(whole, expr)
+                _need_noise(number, expr)
+                stays = ((number, 1), (number, -1))
+                return [(low, ((number, -1),)), (high, ((number, 1),)), (number, stays)]
+            case "in", (item, SetValue(items=range())):
+                number = self._number(item, expr)
+                _need_noise(number, expr)
+                stays = ((number, 1), (number, -1))
+                return [(True, stays), (False, ((number, 1),)), (False, ((number, -1),))]
+            case "tuple", _:
+                return [(tuple(values), ())]
+            case "array", (int(lo), *items):
+                return [(Items(lo, tuple(items)), ())]
+            case "index", (Items(lo=lo, items=cells), int(i)) if 0 <= i - lo < len(cells):
+                return [(cells[i - lo], ())]
+            case "component", (tuple() as whole, int(i)) if 1 <= i <= len(whole):
+                return [(whole[i - 1], ())]
+            case "len", (Items(items=cells),):
+                return [(len(cells), ())]
+            case op, _:
+                raise _outside(expr.span, f"`{'-' if op == 'neg' else op}`")
+
+    def _number(self, value: Mixed, expr: Expr) -> Moved:
+        """Return how a number is moved; one that both runs have is not."""
+        if isinstance(value, Moved):
+            return value
+        if isinstance(value, int | Rational) and not isinstance(value, bool):
+            return STILL
+        raise _outside(expr.span, "this")
+
+    def _best(
+        self, is_greatest: bool, items: Sequence[Mixed], labels: Sequence[Mixed], expr: Expr
+    ) -> Cases:
+        """Return the cases in which each item is the first of the greatest, or of the least."""
+        numbers = [self._number(item, expr) for item in items]
+        for number in numbers:
+            _need_noise(number, expr)
+        sign = 1 if is_greatest else -1
+        return [
+            (
+                labels[j],
+                tuple((own.plus(number, -1), sign) for i, number in enumerate(numbers) if i != j),
+            )
+            for j, own in enumerate(numbers)
+        ]
+
+    def _binder(self, expr: Binder) -> Cases:
+        """Return the cases of a binder over a set that both runs have, element by element."""
+        domain = self._alike(expr.domain)
+        elements = list(elements_of(domain))
+        if expr.where is not None:
+            where = expr.where
+            elements = [e for e in elements if self.where(expr.name, e).alike(where) is True]
+        if expr.kind in ("forall", "exists"):
+            return self._any(expr, elements, ends_at=expr.kind == "exists")
+        found: list[tuple[list[Mixed], tuple[Need, ...]]] = [([], ())]
+        for element in elements:
+            own = self.where(expr.name, element).cases(expr.body)
+            found = [([*v, w], (*needs, *more)) for v, needs in found for w, more in own]
+        return [
+            (result, (*needs, *more))
+            for values, needs in found
+            for result, more in self._collected(expr, elements, values)
+        ]
+
+    def _any(self, expr: Binder, elements: Sequence[Value], *, ends_at: bool) -> Cases:
+        if not elements:
+            return [(not ends_at, ())]
+        first, rest = self.where(expr.name, elements[0]).cases(expr.body), elements[1:]
+        return [
+            (result, (*needs, *more))
+            for truth, needs in first
+            for result, more in (
+                [(ends_at, ())] if truth is ends_at else self._any(expr, rest, ends_at=ends_at)
+            )
+        ]
+
+    def _collected(self, expr: Binder, elements: Sequence[Value], values: list[Mixed]) -> Cases:
+        """Return the cases of a binder whose bodies have these values."""
+        match expr.kind:
+            case "count":
+                return [(sum(value is True for value in values), ())]
+            case "argmax" | "argmin":
+                return self._best(expr.kind == "argmax", values, elements, expr)
+            case "max" | "min" | "sum":
+                return self._applied(Apply(expr.kind, (), expr.span), [tuple(values)])
+            case _:
+                raise _outside(expr.span, f"`{expr.kind}`")
+
+
+def _items(values: Sequence[Mixed]) -> Sequence[Mixed]:
+    """Return the values that a function of several values, or of one collection, takes."""
+    match values:
+        case [Items(items=items)] | [tuple() as items]:
+            return items
+        case _:
+            return values
+
+
+def _compared(difference: Moved, need: int, expr: Expr) -> Cases:
+    """Return both outcomes of a comparison of a difference with 0."""
+    _need_noise(difference, expr)
+    return [(True, ((difference, need),)), (False, ((difference, -need),))]
+
+
+def _need_noise(number: Moved, expr: Expr) -> None:
+    """Refuse to compare inputs that differ without noise: the outcomes may differ for certain."""
+    if not number.is_noisy and number.by != 0:
+        raise _outside(expr.span, "a comparison without noise")
+
+
+def _outside(span: Span, what: str) -> Unreadable:
+    return Unreadable(OutsideAlignment(span, what))

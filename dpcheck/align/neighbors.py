@@ -1,0 +1,188 @@
+"""Adjacency of inputs that may be any integers, as what their differences may be.
+
+A relation of the class reads an input and its neighbor's value through their difference only, so it
+is the same everywhere on the integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dpcheck.diagnostics.align import FreeDifference, RelationOutside
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.exact import Rational, ceil, floor
+from dpcheck.explore.inputs.adjacency_patterns import substituted
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Let, Logic, Var, primed_name
+from dpcheck.model.program import AdjacentWhere, Input, Mechanism
+from dpcheck.records import dataclass
+
+Ends = tuple[int | None, int | None]
+
+OPPOSITE: dict[str, str] = {"<": ">", "<=": ">=", "=": "=", ">=": "<=", ">": "<"}
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What neighbors' values may differ by: each cell by low..high, and cells together.
+
+    The absolute differences of the cells of a group add up to its limit at most; `within` says of
+    each cell in which groups it is. Neighbors of the mechanism have such differences; there may be
+    differences here that no neighbors have.
+    """
+
+    ranges: tuple[tuple[str, int, int], ...]
+    within: tuple[tuple[str, tuple[int, ...]], ...]
+    limits: tuple[int, ...]
+
+    @property
+    def mirrored(self) -> Differences:
+        """The differences seen from the other neighbor."""
+        ranges = tuple((cell, -high, -low) for cell, low, high in self.ranges)
+        return Differences(ranges, self.within, self.limits)
+
+
+def differences(mechanism: Mechanism) -> tuple[Differences, ...]:
+    """Return the differences of neighbors: one case a clause, and its mirror if that differs.
+
+    Raises `Unreadable` with the mistakes of clauses outside of the class.
+    """
+    cases: list[Differences] = []
+    for clause in mechanism.adjacency:
+        if not isinstance(clause, AdjacentWhere):
+            raise Unreadable(RelationOutside(clause.span, "this relation"))
+        cases.append(_of_clause(clause.condition, mechanism))
+    return tuple(dict.fromkeys(case for one in cases for case in (one, one.mirrored)))
+
+
+class Unreadable(Exception):
+    """A part of the program that is outside of the class: the user's mistake."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        """Keep the mistake for the report."""
+        super().__init__(mistake.title)
+        self.mistake = mistake
+
+
+def _of_clause(condition: Expr, mechanism: Mechanism) -> Differences:
+    private = {cell: one for one in mechanism.inputs if not one.is_public for cell in one.cells}
+    ends: dict[str, Ends] = dict.fromkeys(private, (None, None))
+    sums: list[tuple[frozenset[str], int]] = []
+    for part in _conjuncts(substituted(condition, {})):
+        distance = _distance(part, private)
+        if distance is not None:
+            word, cells, bound = distance
+            for cell in cells:
+                _narrow(ends, cell, (-bound, bound))
+            if word == "l1":
+                sums.append((frozenset(cells), bound))
+            continue
+        cell, own = _of_cell(part, private)
+        _narrow(ends, cell, own)
+    ranges = []
+    for cell, (low, high) in ends.items():
+        if low is None or high is None:
+            raise Unreadable(FreeDifference(condition.span, private[cell].name))
+        ranges.append((cell, low, high))
+    within = tuple((c, tuple(i for i, (cs, _) in enumerate(sums) if c in cs)) for c in private)
+    return Differences(tuple(ranges), within, tuple(limit for _, limit in sums))
+
+
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    match condition:
+        case Logic(op="and", args=args):
+            for arg in args:
+                yield from _conjuncts(arg)
+        case Let(name=name, value=value, body=body):
+            yield from _conjuncts(substituted(body, {name: value}))
+        case Const(value=True):
+            pass
+        case _:
+            yield condition
+
+
+def _narrow(ends: dict[str, Ends], cell: str, own: Ends) -> None:
+    (low, high), (low_now, high_now) = own, ends[cell]
+    lows = [end for end in (low, low_now) if end is not None]
+    highs = [end for end in (high, high_now) if end is not None]
+    ends[cell] = max(lows, default=None), min(highs, default=None)
+
+
+def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str], int] | None:
+    """Return (linf or l1, cells, c) for a distance that is at most c; None if it is none."""
+    op: str
+    match part:
+        case Apply(
+            op=("<" | "<=" | "=") as op,
+            args=(Apply() as left, Const(value=int() | Rational() as bound)),
+        ):
+            pass
+        case Apply(
+            op=(">" | ">=" | "=") as way,
+            args=(Const(value=int() | Rational() as bound), Apply() as left),
+        ):
+            op = OPPOSITE[way]
+        case _:
+            return None
+    most = ceil(bound) - 1 if op == "<" else floor(bound)
+    match left:
+        case Apply(op=("linf" | "l1") as word, args=(ArrayVar() as one, ArrayVar() as other)):
+            pass
+        case Apply(op="abs", args=(difference,)):
+            cell = _difference(difference, private)
+            return None if cell is None else ("linf", (cell[0],), most)
+        case _:
+            return None
+    cells = one.cells if one.cells[0] in private else other.cells
+    is_pair = {one.cells, other.cells} == {cells, tuple(map(primed_name, cells))}
+    if not is_pair or not all(cell in private for cell in cells):
+        return None
+    if word == "l1" and private[cells[0]].is_stream:
+        raise Unreadable(RelationOutside(part.span, "`l1` of a stream"))
+    return word, cells, most
+
+
+def _of_cell(part: Expr, private: dict[str, Input]) -> tuple[str, Ends]:
+    """Return what one comparison lets the neighbor's value of a cell differ by."""
+    outside = Unreadable(RelationOutside(part.span, _word(part)))
+    bound: int | Rational
+    op: str
+    match part:
+        case Apply(op="=", args=(Var() as one, Var() as other)):
+            op, whole, bound = "=", Apply("-", (one, other), part.span), 0
+        case Apply(op=way, args=(whole, Const(value=int() | Rational() as bound))):
+            op = way if way in OPPOSITE else ""
+        case Apply(op=way, args=(Const(value=int() | Rational() as bound), whole)):
+            op = OPPOSITE.get(way, "")
+        case _:
+            raise outside
+    found = _difference(whole, private)
+    if found is None or not op:
+        raise outside
+    cell, sign = found
+    if private[cell].is_stream:
+        raise outside
+    least = floor(bound) + 1 if op == ">" else ceil(bound) if op in (">=", "=") else None
+    most = ceil(bound) - 1 if op == "<" else floor(bound) if op in ("<=", "=") else None
+    if sign < 0:
+        least, most = None if most is None else -most, None if least is None else -least
+    return cell, (least, most)
+
+
+def _difference(expr: Expr, private: dict[str, Input]) -> tuple[str, int] | None:
+    """Return (x, 1) for x' - x, (x, -1) for x - x'; None for anything else."""
+    match expr:
+        case Apply(op="-", args=(Var(name=left), Var(name=right))):
+            for cell, neighbor, sign in ((left, right, -1), (right, left, 1)):
+                if cell in private and neighbor == primed_name(cell):
+                    return cell, sign
+    return None
+
+
+def _word(part: Expr) -> str:
+    match part:
+        case Apply(args=(Apply(op=("linf" | "l1" | "hamming") as word), _)):
+            return f"`{word}`"
+        case Apply(args=(_, Apply(op=("linf" | "l1" | "hamming") as word))):
+            return f"`{word}`"
+        case _:
+            return "this relation"

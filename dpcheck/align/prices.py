@@ -1,0 +1,142 @@
+"""What shifts cost: the logarithms of ratios, for numbers or for all values of a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcheck.align.arena import Cost
+from dpcheck.align.bound import Alignment
+from dpcheck.align.neighbors import Unreadable
+from dpcheck.certify import certify_alignment
+from dpcheck.diagnostics.align import NoCommonRate
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    LogOf,
+    Number,
+    Param,
+    ParamBudget,
+    ParamNumber,
+    Rational,
+    divide,
+    log,
+    multiply,
+    power,
+)
+from dpcheck.model.evaluation import apply
+from dpcheck.model.values import Value
+from dpcheck.records import dataclass
+from dpcheck.source import Span
+
+MOST = 64
+"""The greatest power of a parameter that is recognized as a ratio."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The price of moving noise by 1, for each ratio.
+
+    With a parameter they are multiples of `unit`, which is positive for all its values.
+    """
+
+    prices: tuple[Budget, ...]
+    unit: ParamBudget | None = None
+
+
+def rates_of(ratios: Sequence[Value], spans: Sequence[Span]) -> Rates:
+    """Return -ln r for all ratios r; raises `Unreadable` where they have no common measure."""
+    with_param = [ratio for ratio in ratios if isinstance(ratio, ParamNumber)]
+    if not with_param:
+        return Rates(tuple(map(_price, ratios, spans)))
+    multiples = [_multiple(ratio) for ratio in with_param]
+    known = [multiple for multiple in multiples if multiple is not None]
+    if len(known) < len(ratios):
+        of_param = {id(ratio) for ratio, k in zip(with_param, multiples, strict=True) if k}
+        wrong = next(i for i, ratio in enumerate(ratios) if id(ratio) not in of_param)
+        raise Unreadable(NoCommonRate(spans[wrong], with_param[0].param.name))
+    least = min(known)
+    first = apply("neg", (apply("ln", (with_param[known.index(least)],)),))
+    assert isinstance(first, ParamBudget), "the logarithm of a parameter depends on it"
+    unit = first / least
+    assert isinstance(unit, ParamBudget), "it is not 0"
+    return Rates(tuple(Budget.of(multiple) for multiple in known), unit)
+
+
+def _price(ratio: Value, span: Span) -> Budget:
+    assert isinstance(ratio, int | Rational | ExpNumber), "ratios are numbers"
+    price = log(ratio)
+    if isinstance(price, LogOf):
+        raise Unreadable(NoCommonRate(span, ""))
+    return -price
+
+
+def _multiple(ratio: ParamNumber) -> int | Rational | None:
+    """Return k where a ratio is the k-th power of a parameter, or of exp(-eps); None if none."""
+    if ratio.is_exponential:
+        factor, exponent = ratio.value.monomial() or (0, 0)
+        return -exponent if factor == 1 and exponent < 0 else None
+    return _exponent(ratio.value, ratio.param)
+
+
+def _exponent(value: Number, param: Param) -> int | None:
+    """Return k where a number is the k-th power of a parameter's stand-in, if it is small."""
+    found = (k for k in range(1, MOST + 1) if power(param.stand_in, k) == value)
+    return next(found, None)
+
+
+def multiple_of(budget: Budget, unit: ParamBudget) -> int | Rational | None:
+    """Return how many times `unit` a budget is for all values of its parameter; None if never."""
+    if not isinstance(budget, ParamBudget):
+        return 0 if budget.as_number() == 0 else None
+    quotients = []
+    for each in (budget, unit):
+        monomial = each.argument.monomial() if each.is_exponential else None
+        if each.is_exponential:
+            if monomial is None or monomial[0] != 1:
+                return None
+            quotients.append(multiply(monomial[1], each.exponent))
+            continue
+        inverse = divide(1, each.argument)
+        k = _exponent(each.argument, each.param)
+        if k is None:
+            k = _exponent(inverse, each.param)
+            k = None if k is None else -k
+        if k is None:
+            return None
+        quotients.append(multiply(k, each.exponent))
+    result = divide(quotients[0], quotients[1])
+    return result if isinstance(result, int | Rational) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What an alignment proves: ε is at most `most`; with a parameter `multiple` times a unit.
+
+    None where nothing is proved.
+    """
+
+    most: Budget | None
+    multiple: int | Rational | None = None
+    unit: ParamBudget | None = None
+
+
+def _total(cost: Cost, rates: Rates) -> Budget:
+    return sum((rates.prices[ratio] * n for ratio, n in cost), Budget.of(0))
+
+
+def bound_of(alignment: Alignment, rates: Rates) -> Bound:
+    """Return the bound of an alignment, checked again; none where that finds it wanting."""
+    moves = [[(option.cost, option.target) for option in answers] for answers in alignment.answers]
+    arena, cost = alignment.arena, alignment.cost
+    is_sound = cost is not None and certify_alignment(
+        alignment.costs, moves, arena.starts, rates.prices
+    )
+    if cost is None or not is_sound:
+        return Bound(None, None, rates.unit)
+    at_starts = (alignment.costs[start] or () for start in arena.starts)
+    total = max((_total(each, rates) for each in at_starts), default=Budget.of(0))
+    multiple = total.as_number()
+    if rates.unit is None:
+        return Bound(total)
+    assert multiple is not None, "prices are multiples of the unit"
+    return Bound(rates.unit * multiple, multiple, rates.unit)

@@ -1,0 +1,187 @@
+"""Finite windows of a program on all integers: its first rounds, on the integers near 0.
+
+A window is an ordinary mechanism, and what violates a claim there violates it on all integers: its
+inputs are some of all, and of an endless stream's outputs it shows the first n, which is a function
+of the outputs. For that every round of the loop that never ends has to show something, or end the
+run: then the first n outputs are known after n rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dpcheck.align.neighbors import Unreadable
+from dpcheck.diagnostics.align import SilentRound
+from dpcheck.explore.runs.liveness import successors
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Var,
+    primed_name,
+)
+from dpcheck.model.program import (
+    Adjacency,
+    AdjacentWhere,
+    Assign,
+    Branch,
+    Fail,
+    Input,
+    Mechanism,
+    Node,
+    Output,
+    Stop,
+)
+from dpcheck.model.values import SetValue
+from dpcheck.records import dataclass, replace
+
+SHOWN = "shown#"
+"""The variable that counts outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many rounds and outputs a window has, and its integers; no rounds: the program ends."""
+
+    n_rounds: int
+    low: int
+    high: int
+
+
+def round_of(mechanism: Mechanism) -> int | None:
+    """Return the head of the loop that never ends; None if there is none."""
+    heads = (i for i, n in enumerate(mechanism.nodes) if isinstance(n, Branch) and n.is_round)
+    return next(heads, None)
+
+
+def window(mechanism: Mechanism, size: Size) -> Mechanism:
+    """Return a window of a mechanism; raises `Unreadable` where a round may show nothing."""
+    head = round_of(mechanism)
+    inputs = tuple(_input(one, size) for one in mechanism.inputs)
+    streams = {one.name: one for one in inputs if one.is_stream}
+    adjacency = tuple(_clause(clause, streams) for clause in mechanism.adjacency)
+    finite = replace(mechanism, inputs=inputs, adjacency=adjacency)
+    if head is None:
+        return finite
+    if _may_be_silent(mechanism, head):
+        raise Unreadable(SilentRound(mechanism.nodes[head].span))
+    cells = {f"{one.name}[i]": one.cells for one in streams.values()}
+    return _first_outputs(_rounds(finite, head, cells, size.n_rounds), size.n_rounds)
+
+
+def _input(one: Input, size: Size) -> Input:
+    """Return an input with its integers in the window, a stream as an array of so many rounds."""
+    if not one.is_unbounded:
+        return one
+    domain = Const(SetValue(range(size.low, size.high + 1)), one.domain.span)
+    cells = one.cells
+    if one.is_stream:
+        cells = tuple(f"{one.name}[{i}]" for i in range(1, size.n_rounds + 1))
+    return replace(one, domain=domain, cells=cells)
+
+
+def _clause(clause: Adjacency, streams: Mapping[str, Input]) -> Adjacency:
+    """Return a clause about all rounds of the window."""
+    if not isinstance(clause, AdjacentWhere):
+        return clause
+    return replace(clause, condition=_about_rounds(clause.condition, streams))
+
+
+def _about_rounds(expr: Expr, streams: Mapping[str, Input]) -> Expr:
+    match expr:
+        case ArrayVar(name=name) if name.removesuffix("'") in streams:
+            cells = streams[name.removesuffix("'")].cells
+            primed = tuple(map(primed_name, cells))
+            return replace(expr, cells=primed if name.endswith("'") else cells)
+        case Apply(args=args) | Logic(args=args):
+            return replace(expr, args=tuple(_about_rounds(arg, streams) for arg in args))
+        case Let(value=value, body=body):
+            inner = _about_rounds(value, streams), _about_rounds(body, streams)
+            return replace(expr, value=inner[0], body=inner[1])
+        case Const() | Var() | ArrayVar() | If() | Binder():
+            return expr
+
+
+def _may_be_silent(mechanism: Mechanism, head: int) -> bool:
+    """Return whether a run may get from the head of the loop back to it without an output."""
+    first = mechanism.nodes[head]
+    assert isinstance(first, Branch), "a loop has a test"
+    seen, waiting = {first.then}, [first.then]
+    while waiting:
+        node = mechanism.nodes[waiting.pop()]
+        following = () if isinstance(node, Output) and node.query is None else successors(node)
+        if head in following:
+            return True
+        waiting.extend(set(following) - seen)
+        seen.update(following)
+    return head in seen
+
+
+def _rounds(
+    mechanism: Mechanism, head: int, cells: Mapping[str, tuple[str, ...]], n_rounds: int
+) -> Mechanism:
+    """Return the mechanism with its loop written out for some rounds, after which runs end.
+
+    A round begins with its values of the streams, which are variables then.
+    """
+    test = mechanism.nodes[head]
+    assert isinstance(test, Branch), "a loop has a test"
+    inside = sorted(_reached(mechanism, test.then) - {head})
+    copies: list[Node] = [Stop(test.span)]
+    following = len(mechanism.nodes)
+    for i in reversed(range(n_rounds)):
+        first = len(mechanism.nodes) + len(copies)
+        numbers = {old: first + k for k, old in enumerate(inside)}
+        numbers[head] = following
+        copies += [_led_to(mechanism.nodes[old], numbers) for old in inside]
+        following = numbers[test.then]
+        for cell, every in cells.items():
+            copies.append(Assign(cell, Var(every[i], test.span), None, following, test.span))
+            following = len(mechanism.nodes) + len(copies) - 1
+    numbers = {k: k for k in range(len(mechanism.nodes))} | {head: following}
+    nodes = (*(_led_to(node, numbers) for node in mechanism.nodes), *copies)
+    return replace(mechanism, nodes=nodes, entry=numbers[mechanism.entry])
+
+
+def _reached(mechanism: Mechanism, start: int) -> set[int]:
+    """Return the nodes that runs from a node may get to."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        for node in successors(mechanism.nodes[waiting.pop()]):
+            if node not in seen:
+                seen.add(node)
+                waiting.append(node)
+    return seen
+
+
+def _led_to(node: Node, numbers: Mapping[int, int]) -> Node:
+    """Return a node that leads to other numbers."""
+    match node:
+        case Stop() | Fail():
+            return node
+        case Branch(then=then, orelse=orelse):
+            return replace(node, then=numbers[then], orelse=numbers[orelse], is_round=False)
+        case _:
+            return replace(node, next=numbers[node.next])
+
+
+def _first_outputs(mechanism: Mechanism, most: int) -> Mechanism:
+    """Return the mechanism that ends with its last output of so many."""
+    nodes = list(mechanism.nodes)
+    end = len(nodes)
+    nodes.append(Stop(mechanism.span))
+    for k, node in enumerate(mechanism.nodes):
+        if isinstance(node, Output) and node.query is None:
+            shown, span = Var(SHOWN, node.span), node.span
+            more = Apply("+", (shown, Const(1, span)), span)
+            is_last = Apply("=", (shown, Const(most, span)), span)
+            nodes.append(Branch(is_last, end, node.next, False, span))
+            nodes.append(Assign(SHOWN, more, None, len(nodes) - 1, span))
+            nodes[k] = replace(node, next=len(nodes) - 1)
+    nodes.append(Assign(SHOWN, Const(0, mechanism.span), None, mechanism.entry, mechanism.span))
+    return replace(mechanism, nodes=tuple(nodes), entry=len(nodes) - 1)

@@ -1,0 +1,350 @@
+"""Claims about all integers and endless streams: proved by an alignment, refuted by a window.
+
+An alignment bounds ε from above for every input and every number of rounds; the ε of a window,
+which is an ordinary mechanism, bounds it from below. What both say decides a claim, or is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dpcheck.align.arena import Step, arena
+from dpcheck.align.bound import Alignment, aligned
+from dpcheck.align.neighbors import Unreadable, differences
+from dpcheck.align.prices import Bound, bound_of, multiple_of, rates_of
+from dpcheck.align.windows import Size, round_of
+from dpcheck.check.decide import ClaimRejected
+from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
+from dpcheck.check.values.comparisons import as_budget, holds
+from dpcheck.check.values.verdicts import (
+    AllValues,
+    Amount,
+    Beside,
+    Comparison,
+    Counterexample,
+    Coverage,
+    Holds,
+    Outcome,
+    Phrase,
+    Sides,
+    Undecided,
+    Value,
+    Violated,
+)
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    LogOf,
+    Param,
+    ParamBudget,
+    compare,
+    compare_epsilon,
+    decimal,
+    exact_text,
+    param_text,
+)
+from dpcheck.explore.values.mistakes import spoken
+from dpcheck.intervals import ParamEnd, ParamInterval
+from dpcheck.limits import Limit, LimitReached, Limits
+from dpcheck.logic.claims import (
+    Claim,
+    FormulaClaim,
+    PrivacyClaim,
+    QuantityClaim,
+    QuantityValue,
+    TightEpsilon,
+)
+from dpcheck.model.expressions import Const
+from dpcheck.model.program import Input, Mechanism
+from dpcheck.model.surface_text import one_line
+from dpcheck.model.values import SetValue
+from dpcheck.model.values import Value as Chosen
+from dpcheck.privacy.enclosed import Enclosed
+from dpcheck.records import replace
+from dpcheck.resolve import ResolvedCheck
+
+MAX_INPUTS = 750
+"""Windows have at most so many inputs: above-threshold with 729 takes a second."""
+
+MAX_INPUTS_FOR_ALL = 30
+"""The same with a parameter, where a window costs ten times as much."""
+
+WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
+"""The integers of windows, from the first to the last."""
+
+MAX_ROUNDS = 10
+
+NOTHING = Coverage(0, 0)
+
+Decide = Callable[[Size, Claim, Chosen | None], Outcome]
+"""Decides a claim about a window of the mechanism, for one value of its parameter if given."""
+
+
+def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> Outcome:
+    """Return the outcome of a claim; raises `ClaimRejected` for a program outside of the class.
+
+    The smallest window is looked at in any case: mistakes that runs meet, they meet there.
+    """
+    assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
+    try:
+        return _Search(check.target, decide, limits).outcome(check.claim)
+    except Unreadable as found:
+        raise ClaimRejected(found.mistake) from None
+
+
+class _Search:
+    """What is known so far: a bound from above, and from below the ε of the windows seen."""
+
+    def __init__(self, mechanism: Mechanism, decide: Decide, limits: Limits) -> None:
+        self.mechanism, self.decide = mechanism, decide
+        self.bound, self.beside = _proved(mechanism, limits)
+        self.low: Epsilon | None = Budget.of(0)
+        self.seen = ""
+
+    def outcome(self, claim: Claim) -> Outcome:
+        """Return the outcome of a claim."""
+        match claim:
+            case FormulaClaim():  # a part of the values of a parameter that was chosen otherwise
+                return Outcome(Holds(), NOTHING)
+            case PrivacyClaim(epsilon=epsilon):
+                return self.compared(claim, "<=", epsilon)
+            case QuantityClaim(comparison=comparison, bound=bound):
+                claimed = None if bound is None else as_budget(bound)
+                return self.compared(claim, comparison, claimed)
+            case QuantityValue():
+                return self.value(claim)
+            case _:
+                raise AssertionError("other claims are refused when they are read")
+
+    def compared(self, claim: Claim, comparison: Comparison, epsilon: Budget | None) -> Outcome:
+        """Return whether ε compares so with a budget; None is infinite."""
+        if self.bound.unit is not None:
+            return self.compared_for_all(claim, comparison, epsilon)
+        for size in self.windows(claim):
+            truth = _truth(comparison, self.low, self.bound.most, epsilon)
+            if truth is True and comparison in (">", ">="):
+                return Outcome(Holds(), NOTHING, beside=(self.below,))
+            if truth is True:
+                return self.proved(Holds())
+            if truth is False and _is_above(self.low, epsilon, comparison):
+                return self.decide(size, _at_most(claim, comparison), None)
+            if truth is False:
+                return self.proved(_too_small(self.bound.most, comparison, epsilon))
+        return self.undecided()
+
+    def compared_for_all(
+        self, claim: Claim, comparison: Comparison, epsilon: Budget | None
+    ) -> Outcome:
+        """Return whether ε is at most a budget for all values of a parameter."""
+        if comparison not in ("<=", "<") or epsilon is None:
+            return self.undecided()
+        own, unit = self.bound.multiple, self.bound.unit
+        claimed = None if unit is None else multiple_of(epsilon, unit)
+        is_proved = None not in (own, claimed) and holds(
+            comparison, compare(own or 0, claimed or 0)
+        )
+        for size in _sizes(self.mechanism, MAX_INPUTS_FOR_ALL):
+            self.seen = _size_text(size, self.mechanism)
+            outcome = self.decided(size, claim)
+            if is_proved:
+                return self.proved(Holds())
+            if isinstance(outcome.verdict, Undecided) and unit is not None:
+                outcome = self.decided_at(size, claim, unit.param)
+            if isinstance(outcome.verdict, Violated):
+                return outcome
+        return self.undecided()
+
+    def decided(self, size: Size, claim: Claim, value: Chosen | None = None) -> Outcome:
+        """Return the outcome of a claim about a window; a size that is too much leaves it open."""
+        try:
+            return self.decide(size, claim, value)
+        except LimitReached as limit:
+            if limit.limit.kind != "size":
+                raise
+            return Outcome(Undecided(limit.limit), NOTHING)
+
+    def decided_at(self, size: Size, claim: Claim, param: Param) -> Outcome:
+        """Return the outcome of a claim about a window for a simple value of a parameter."""
+        value = param.inner_value
+        outcome = self.decided(size, claim, value)
+        text = exact_text(value)
+        end = ParamEnd(text, None, decimal(value), is_open=False)
+        at = AllValues(param.name, param.text, (ParamInterval(end, end),), text)
+        return replace(outcome, all_values=at)
+
+    def value(self, claim: QuantityValue) -> Outcome:
+        """Return ε, or what it lies between."""
+        if self.bound.unit is not None:
+            return self.undecided()
+        high = self.bound.most
+        for _ in self.windows(claim):
+            if _is_met(self.low, high):
+                return self.proved(Value(epsilon_amount(self.low), self.low))
+        assert self.low is not None, "else it was met"
+        amount = epsilon_between(self.low, high)
+        low, above = self.low, high
+        exact = low if above is None else Enclosed(lambda _: low.ball(128).union(above.ball(128)))
+        return self.proved(Value(amount, exact), self.below)
+
+    # --- what is known ---------------------------------------------------------------------
+
+    def windows(self, claim: Claim) -> Iterator[Size]:
+        """Yield the windows, the smallest first, when their ε is known."""
+        asked = QuantityValue(TightEpsilon(0, claim.span), claim.span)
+        for size in _sizes(self.mechanism):
+            verdict = self.decided(size, asked).verdict
+            if isinstance(verdict, Value):
+                found = verdict.exact
+                assert found is None or isinstance(found, Budget | LogOf), "an ε is a logarithm"
+                if found is None or self.low is None or compare_epsilon(found, self.low) > 0:
+                    self.low, self.seen = found, _size_text(size, self.mechanism)
+            yield size
+
+    @property
+    def below(self) -> Beside:
+        """What a window shows."""
+        return Beside(f"{self.seen} at least", epsilon_amount(self.low))
+
+    def proved(self, verdict: Holds | Violated | Value, *beside: Beside) -> Outcome:
+        """Return an outcome with the alignment beside it."""
+        value = verdict.amount if isinstance(verdict, Value) else None
+        return Outcome(verdict, NOTHING, (), value, (*beside, *self.beside))
+
+    def undecided(self) -> Outcome:
+        """Return that the claim lies between both bounds, with these."""
+        parts: list[str | Amount] = []
+        if self.bound.unit is None:
+            parts += ["it is at least ", epsilon_amount(self.low), f" ({self.seen}), and "]
+        elif self.seen:
+            parts += [f"no violation was found {self.seen}; "]
+        match self.bound.most:
+            case None:
+                parts += ["no way to move the noise bounds it"]
+            case ParamBudget() as most:
+                parts += [f"it is at most {param_text(most)}"]
+            case most:
+                parts += ["at most ", epsilon_amount(most)]
+        advice = "claim what is proved, or ask about finite inputs: `input q[1..3] in 0..2`"
+        limit = Limit("size", unit="finite windows show less, alignments prove more", advice=advice)
+        return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
+
+
+def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Bound, tuple[Beside, ...]]:
+    """Return the bound of the cheapest alignment, and what it moves."""
+    cases = differences(mechanism)
+    try:
+        alignment = aligned(arena(mechanism, cases, limits), limits)
+    except LimitReached:
+        return Bound(None), ()
+    bound = bound_of(alignment, rates_of(alignment.arena.ratios, alignment.arena.spans))
+    if bound.most is None:
+        return bound, ()
+    if isinstance(bound.most, ParamBudget):
+        most = Beside(f"at most {param_text(bound.most)}")
+    else:
+        most = Beside("at most", epsilon_amount(bound.most))
+    return bound, (most, *map(Beside, _shifts(alignment)))
+
+
+def _shifts(alignment: Alignment) -> Iterator[str]:
+    """Yield for each noisy variable by how much its noise is moved, and where that depends."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for step in alignment.steps():
+        found.setdefault(step.name, {}).setdefault(_where(step), []).append(step.moved)
+    for name, places in sorted(found.items()):
+        texts = []
+        for place, moved in sorted(places.items(), key=lambda pair: max(map(abs, pair[1]))):
+            low, high = min(moved), max(moved)
+            by = f"{high:+d}" if low == high else f"{low:+d} to {high:+d}"
+            texts.append(f"{by}{place}")
+        yield f"noise of {spoken(name)} {', '.join(texts)}"
+
+
+def _where(step: Step) -> str:
+    """Return on what outcome a shift was chosen."""
+    text = one_line(step.span.text)
+    return f" where `{text}` is {step.outcome}" if step.outcome in ("true", "false") else ""
+
+
+# --- windows -------------------------------------------------------------------------------
+
+
+def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
+    """Return the windows to look at, by their number of inputs."""
+    rounds = range(1, MAX_ROUNDS + 1) if round_of(mechanism) is not None else (1,)
+    sizes = [Size(n, low, high) for n in rounds for low, high in WIDTHS]
+    counts = {size: _n_inputs(mechanism, size) for size in sizes}
+    few = [size for size in sizes if counts[size] <= most]
+    return sorted(few, key=counts.__getitem__) or sizes[:1]
+
+
+def _n_inputs(mechanism: Mechanism, size: Size) -> int:
+    total = 1
+    for one in mechanism.inputs:
+        cells = size.n_rounds if one.is_stream else len(one.cells)
+        total *= (size.high - size.low + 1 if one.is_unbounded else _n_values(one)) ** cells
+    return total
+
+
+def _n_values(one: Input) -> int:
+    assert isinstance(one.domain, Const), "sets of inputs are known"
+    assert isinstance(one.domain.value, SetValue), "sets of inputs are sets"
+    return one.domain.value.size
+
+
+def _size_text(size: Size, mechanism: Mechanism) -> str:
+    outputs = "" if round_of(mechanism) is None else f"in the first {size.n_rounds} outputs, "
+    return f"{outputs}on {size.low}..{size.high}"
+
+
+# --- comparisons ---------------------------------------------------------------------------
+
+
+def _sign(left: Epsilon | None, right: Epsilon | None) -> int:
+    """Return -1, 0 or 1 as left is less than, equal to or greater than right; None is infinite."""
+    if left is None or right is None:
+        return (left is None) - (right is None)
+    return compare_epsilon(left, right)
+
+
+def _is_met(low: Epsilon | None, high: Epsilon | None) -> bool:
+    """Return whether ε is known; no bound above says nothing unless it is infinite."""
+    return _sign(low, high) == 0
+
+
+def _truth(
+    comparison: Comparison, low: Epsilon | None, high: Epsilon | None, bound: Budget | None
+) -> bool | None:
+    """Return whether every number from low to high compares so, or none does; None if some do.
+
+    >>> one, two = Budget.of(1), Budget.of(2)
+    >>> _truth("<=", one, two, two), _truth("=", one, two, two), _truth(">", one, None, one)
+    (True, None, None)
+    """
+    signs = {_sign(low, bound), _sign(high, bound)}
+    if signs == {-1, 1}:
+        signs.add(0)
+    truths = {holds(comparison, sign) for sign in signs}
+    return truths.pop() if len(truths) == 1 else None
+
+
+def _is_above(low: Epsilon | None, bound: Budget | None, comparison: Comparison) -> bool:
+    """Return whether what a window shows is already too much."""
+    return comparison in ("<=", "<", "=") and not holds(
+        "<" if comparison == "<" else "<=", _sign(low, bound)
+    )
+
+
+def _at_most(claim: Claim, comparison: Comparison) -> Claim:
+    """Return the part of a claim that a window can refute: that ε is not larger."""
+    if isinstance(claim, QuantityClaim) and comparison == "=":
+        return replace(claim, comparison="<=")
+    return claim
+
+
+def _too_small(most: Budget | None, comparison: Comparison, bound: Budget | None) -> Violated:
+    """Return that ε is proved to be too small for a claim."""
+    high, claimed = epsilon_amount(most), bound_amount(bound)
+    sides = Sides(high, comparison, claimed)
+    requirement = Phrase.of(high, f" {comparison} ", claimed)
+    return Violated(Counterexample((), Phrase.of("epsilon is at most"), (), requirement, sides))

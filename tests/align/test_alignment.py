@@ -1,0 +1,205 @@
+"""What alignments prove: the weights of the literature, and nothing that a window refutes."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from dpcheck.align.arena import arena
+from dpcheck.align.bound import aligned
+from dpcheck.align.neighbors import differences
+from dpcheck.align.prices import bound_of, rates_of
+from dpcheck.align.windows import Size, window
+from dpcheck.certify import certify_alignment
+from dpcheck.check.decide import decide
+from dpcheck.exact import Budget, compare_epsilon
+from dpcheck.explore import explore
+from dpcheck.limits import Limits
+from dpcheck.logic.claims import QuantityValue, TightEpsilon
+from dpcheck.parse.parse import parse_model
+from dpcheck.resolve import resolve_model
+from dpcheck.source import SourceText
+
+LIMITS = Limits(max_states=100_000)
+
+
+def mechanism(text):
+    parsed = parse_model(SourceText("main.dpm", f"{text}\ncheck m: dp(1)"))
+    assert parsed.mistakes == ()
+    resolved = resolve_model(parsed.model)
+    assert [m.title for m in resolved.mistakes if m.severity == "error"] == []
+    return resolved.checks[0].target
+
+
+def alignment_of(target):
+    return aligned(arena(target, differences(target), LIMITS), LIMITS)
+
+
+def bound(target):
+    found = alignment_of(target)
+    return bound_of(found, rates_of(found.arena.ratios, found.arena.spans)).most
+
+
+def window_epsilon(target, size):
+    """Return the exact ε of a window, by the ordinary engine; None is infinite."""
+    chain = explore(window(target, size), limits=LIMITS).chain
+    asked = QuantityValue(TightEpsilon(0, target.span), target.span)
+    return decide(chain, asked, at=None, limits=LIMITS).verdict.exact
+
+
+def stream(body, rate_t, before=""):
+    return f"""
+mechanism m {{
+  input q[1..] in integers
+  public t in integers
+  adjacent linf(q, q') <= 1
+  {before}
+  noisy_t ~ geometric(t, exp(-{rate_t})) unbounded
+  for i in 1.. {{ {body} }}
+}}"""
+
+
+def query(rate):
+    return f"noisy_q ~ geometric(q[i], exp(-{rate})) unbounded"
+
+
+def counted(c, more=""):
+    return (
+        f"if noisy_q >= noisy_t {{ output top {more} n := n + 1 if n = {c} {{ stop }} }}"
+        " else { output bot }"
+    )
+
+
+FRESH = "noisy_t ~ geometric(t, exp(-1/4)) unbounded"
+VALUE = "y ~ geometric(q[i], exp(-1/2)) unbounded output y"
+ANSWER = "output if noisy_q >= noisy_t then top else bot"
+
+WEIGHTS = {
+    "1, c = 1": (stream(f"{query('1/4')} {counted(1)}", "1/2", "n := 0"), 1),
+    "1, c = 2": (stream(f"{query('1/8')} {counted(2)}", "1/2", "n := 0"), 1),
+    "2": (stream(f"{query('1/8')} {counted(2, FRESH)}", "1/4", "n := 0"), 1),
+    "3": (
+        stream(f"{query('1/2')} if noisy_q >= noisy_t {{ output noisy_q stop }} output bot", "1/2"),
+        None,
+    ),
+    "4": (stream(f"{query('3/4')} {counted(1)}", "1/4", "n := 0"), Fraction(7, 4)),
+    "5": (stream("output if q[i] >= noisy_t then top else bot", "1/2"), None),
+    "6": (stream(f"{query('1/2')} {ANSWER}", "1/2"), None),
+    "numeric": (stream(f"{query('1/4')} {counted(1, VALUE)}", "1/2", "n := 0"), Fraction(3, 2)),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_variants_of_the_sparse_vector_technique_weigh_what_the_literature_says(name):
+    text, weight = WEIGHTS[name]
+    found = bound(mechanism(text))
+    assert (None if found is None else Fraction(str(found.as_number()))) == weight
+
+
+def test_four_retained_numbers_need_no_list_of_all_policies():
+    body = """
+  a ~ geometric(t, exp(-1/2)) unbounded
+  b ~ geometric(t, exp(-1/2)) unbounded
+  c ~ geometric(t, exp(-1/2)) unbounded
+  d ~ geometric(t, exp(-1/2)) unbounded
+  for i in 1.. {
+    z ~ geometric(q[i], exp(-1/4)) unbounded
+    if z >= a { output 1 stop }
+    if z >= b { output 2 stop }
+    if z >= c { output 3 stop }
+    if z >= d { output 4 stop }
+    output 0
+  }"""
+    text = f"""mechanism m {{
+  input q[1..] in integers
+  public t in integers
+  adjacent linf(q, q') <= 1 {body} }}"""
+    assert bound(mechanism(text)) == Budget.of(1) * 5 / 2
+
+
+@pytest.mark.parametrize(
+    ("relation", "cost"),
+    [
+        ("linf(q, q') <= 1", 2),
+        ("l1(q, q') <= 1", 1),
+        ("forall(i in 1..3 : 0 <= q'[i] - q[i] <= 1)", 1),
+        ("linf(q, q') <= 2", 4),
+        ("l1(q, q') < 3", 2),
+        ("q[1] = q'[1] & abs(q[2] - q'[2]) <= 1 & q[3] = q'[3]", 1),
+    ],
+)
+def test_noisy_argmax_costs_what_its_neighbors_differ_by(relation, cost):
+    target = mechanism(f"""
+mechanism m {{
+  input q[1..3] in integers
+  adjacent {relation}
+  var v[1..3] := 0
+  for i in 1..3 {{ v[i] ~ geometric(q[i], 1/2) unbounded }}
+  output argmax(v)
+}}""")
+    found = bound(target)
+    assert found == Budget.ln(2) * cost
+    assert compare_epsilon(window_epsilon(target, Size(1, -1, 1)), found) <= 0
+
+
+COMPARISONS = (">=", ">", "<", "<=", "=", "!=")
+
+
+def random_body(rng):
+    """Return rounds that compare, copy, choose and show noisy numbers at random."""
+    ratio = rng.choice(["1/2", "1/4"])
+    lines = [f"x ~ geometric(q[i]{rng.choice(['', ' + 1', ' - t'])}, {ratio}) unbounded"]
+    sides = ["noisy_t", "noisy_t", "t", "1", "kept"]
+    condition = f"x {rng.choice(COMPARISONS[:4])} {rng.choice(sides)}"
+    if rng.random() < 0.3:
+        condition += f" {rng.choice('&|')} x {rng.choice(COMPARISONS)} {rng.choice(sides)}"
+    if rng.random() < 0.2:
+        condition = f"max(x, kept) {rng.choice(COMPARISONS[:4])} noisy_t"
+    if rng.random() < 0.15:
+        condition = f"q[i] {rng.choice(COMPARISONS)} noisy_t"
+    kept = rng.choice(["", "", "kept := x", "kept ~ geometric(t, 1/2) unbounded"])
+    end = rng.choice(["stop", "if n = 1 { stop } n := 1", "noisy_t ~ geometric(t, 1/4) unbounded"])
+    fresh = rng.choice(["", "", "y ~ geometric(q[i], 1/2) unbounded output y"])
+    lines.append(f"if {condition} {{ output top {fresh} {kept} {end} }}")
+    lines.append("output bot")
+    return "\n    ".join(lines)
+
+
+def random_stream(rng):
+    return f"""
+mechanism m {{
+  input q[1..] in integers
+  public t in integers
+  adjacent linf(q, q') <= 1
+  n := 0
+  noisy_t ~ geometric(t, {rng.choice(["1/2", "1/4", "1/8"])}) unbounded
+  kept ~ geometric(t, 1/2) unbounded
+  for i in 1.. {{
+    {random_body(rng)}
+  }}
+}}"""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_window_of_a_random_stream_loses_more_than_is_proved(seed):
+    text = random_stream(random.Random(seed))
+    target = mechanism(text)
+    most = bound(target)
+    for size in (Size(1, -1, 1), Size(2, 0, 1)):
+        least = window_epsilon(target, size)
+        if most is not None:
+            assert least is not None, text
+            assert compare_epsilon(least, most) <= 0, text
+
+
+def test_a_cost_that_is_too_small_somewhere_is_found():
+    found = alignment_of(mechanism(WEIGHTS["1, c = 1"][0]))
+    rates = rates_of(found.arena.ratios, found.arena.spans).prices
+    moves = [[(o.cost, o.target) for o in answers] for answers in found.answers]
+    assert certify_alignment(found.costs, moves, found.arena.starts, rates)
+    paid = [i for i, cost in enumerate(found.costs) if cost]
+    for state in paid[::3]:
+        less = [() if i == state else cost for i, cost in enumerate(found.costs)]
+        assert not certify_alignment(less, moves, found.arena.starts, rates)
