@@ -22,7 +22,7 @@ import numpy as np
 from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
 import dpcheck
-from dpcheck.check.quantities import composed_bounds
+from dpcheck.check.quantities import grid_bounds
 from dpcheck.exact.number import ball
 
 MODELS = """
@@ -94,7 +94,7 @@ def rows(names: list[str], most: int) -> Iterator[Row]:
 def row(name: str, times: int, delta: str) -> Row:
     """Return what both find out about one composition."""
     grids = []
-    made = composed_bounds.GridLosses.of
+    made = grid_bounds.GridLosses.of
 
     def noted(*given):  # the last grid is the one that the answer comes from
         grids.append(made(*given))
@@ -102,11 +102,11 @@ def row(name: str, times: int, delta: str) -> Row:
         return grids[-1]
 
     directions: list = []
-    composed_bounds.GridLosses.of = noted
+    grid_bounds.GridLosses.of = noted
     started = time.process_time()
     (answer,) = dpcheck.loads(MODELS).ask(f"compute compose({name}, {times}): epsilon({delta})")
     seconds = time.process_time() - started
-    composed_bounds.GridLosses.of = made
+    grid_bounds.GridLosses.of = made
     amount = answer.outcome.verdict.amount
     low, high = map(float, amount.enclosure or (amount.decimal, amount.decimal))
     if not grids:

@@ -22,13 +22,14 @@ from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
-from dpcheck.check.quantities.composed_bounds import Composition, decide_by_bounds, total
+from dpcheck.check.quantities.composed_bounds import decide_by_bounds
 from dpcheck.check.quantities.decide_quantity import (
     UNBOUNDED,
     decide_comparison,
     decide_on_losses,
 )
 from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
+from dpcheck.check.quantities.grid_bounds import Composition, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
 from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon

@@ -56,7 +56,8 @@ def _profile(check: ResolvedCheck, explorations: Explorations, limits: RunLimits
     """Return the profile of a target, if it has one that can be drawn."""
     for event in answered(check, asked_of(check), explorations, limits):
         if isinstance(event, Answer) and event.table is not None:
-            return event.table if len(event.table.rows) <= MOST_PIECES else None
+            is_drawn = event.table.name == "profile" and len(event.table.rows) <= MOST_PIECES
+            return event.table if is_drawn else None
     return None
 
 

@@ -96,6 +96,12 @@ class GridLosses:
         """The number of grid points that are kept."""
         return int(self.upper.masses.degree()) + 1
 
+    @property
+    def largest_loss(self) -> arb:
+        """The loss of the last point."""
+        with ctx.workprec(WORK_BITS):
+            return arb(self.step) * (self.upper.low + self.n_points - 1)
+
     # --- above -----------------------------------------------------------------------------
 
     def _upper_from(self, place: int) -> tuple[arb, arb]:
@@ -194,6 +200,65 @@ class GridLosses:
             q = self._untilted(self.q_upper.masses.coeffs()[place:], self.q_upper.low + place)
             return self._sum(self.p_lower.masses.coeffs()[place:]) + self.infinite, q
 
+    # --- what follows from both ------------------------------------------------------------
+
+    def loss_tail(self, epsilon: Budget) -> tuple[arb, arb]:
+        """Return bounds of P(loss > ε), by difference quotients of δ.
+
+        δ is convex in E = e^ε with the slopes -Q(loss > ε) and P(loss > ε) = δ(E) + E Q(loss > ε).
+        So for every t > 0, with E' = e^(ε - t) and E'' = e^(ε + t),
+
+            (e^t δ(E) - δ(E''))/(e^t - 1) <= P(loss > ε) <= (δ(E') - e^-t δ(E))/(1 - e^-t).
+        """
+        low = self.delta_below(epsilon)[0].max(arb(0))
+        lows, highs = [low], [arb(1)]
+        for n_steps in STEPS_ASIDE:
+            aside = self.step * n_steps
+            with ctx.workprec(WORK_BITS):
+                before = self.delta_above(epsilon - Budget.of(aside))
+                after = self.delta_above(epsilon + Budget.of(aside))
+                growth = arb(aside).exp()
+                lows.append((growth * low - after) / (growth - 1))
+                highs.append((growth * before - low) / (growth - 1))
+        with ctx.workprec(WORK_BITS):
+            return max(lows, key=arb.lower), min(highs, key=arb.upper)
+
+    def power_above(self, type_one: Number) -> arb:
+        """Return an upper bound of P(S) over tests S with Q(S) <= a: of δ(ε) + e^ε a, for every ε.
+
+        The least of them is at a grid point.
+        """
+        p_guess, q_guess = self._upper_guesses
+        points = self.upper.low + np.arange(len(p_guess))
+        level = float(number_ball(type_one, 64).mid())
+        growth = np.exp(np.minimum(float(self.step) * points, LARGEST_LOG))
+        place = int(np.argmin(np.exp(p_guess) + growth * (level - np.exp(q_guess))))
+        with ctx.workprec(WORK_BITS):
+            p, q = self._upper_from(place)
+            factor = self._factor(self.upper.low + place)
+            found = p + self._infinite_above + factor * (number_ball(type_one, WORK_BITS) - q)
+            return found.min(arb(1))
+
+    def power_below(self, type_one: Number) -> arb:
+        """Return P(S) for a test S with Q(S) <= a: one of two events S_j next to each other.
+
+        The second is drawn with the probability that makes Q(S) = a; before all events comes the
+        sure one.
+        """
+        q_guess = self._lower_guesses[1]
+        level = float(number_ball(type_one, 64).mid())
+        place = min(int(np.argmax(np.exp(q_guess) <= level)), len(q_guess) - 1)
+        with ctx.workprec(WORK_BITS):
+            most = number_ball(type_one, WORK_BITS)
+            p, q = self.event(place)
+            while not q <= most:
+                place += 1
+                p, q = self.event(place)
+            p_more, q_more = self.event(place - 1) if place else (arb(1), arb(1))
+            if not q_more > most:
+                return p
+            return p.max(p + (most - q) / (q_more - q) * (p_more - p))
+
     # --- both ------------------------------------------------------------------------------
 
     def _factor(self, point: int) -> arb:
@@ -208,6 +273,9 @@ class GridLosses:
         total = reduce(lambda above, mass: above * growth + mass, reversed(masses), arb(0))
         return total * self._factor(-low) / arb(2) ** self.bits
 
+
+STEPS_ASIDE = (1, 4, 16, 64, 256)
+"""How many grid points aside δ is looked at, to bound how fast it falls."""
 
 LARGEST_LOG = 700.0
 """Floats have exponentials of what is below."""

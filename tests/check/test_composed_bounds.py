@@ -39,6 +39,7 @@ mechanism leak {
 
 TARGETS = ["compose(mix, 7)", "compose(noise, 5)", "compose(leak, 4)", "compose(mix, 5, leak, 2)"]
 QUANTITIES = ["epsilon", "epsilon(1/100)", "epsilon(1/5)", "delta(1/3)", "delta(ln 2)", "delta(20)"]
+ON_GRID = ["loss_tail(1/3)", "loss_tail(20)", "tradeoff(0)", "tradeoff(1/50)", "tradeoff(9/10)"]
 OTHERS = ["total_variation", "renyi(2)"]
 
 
@@ -68,6 +69,42 @@ def test_bounds_enclose_the_exact_values(target, bounds_only):
         low, high = map(float, other.get("enclosure", [other["decimal"]] * 2))
         assert low * (1 - 1e-13) <= value <= high * (1 + 1e-13)
         assert high == low or high - low <= 3.1e-4 * high
+
+
+@pytest.mark.parametrize("target", ["compose(leak, 4)", "compose(mix, 2, leak, 2)"])
+def test_loss_tails_and_errors_of_tests_are_enclosed(target, bounds_only, monkeypatch):
+    monkeypatch.setattr("dpcheck.check.quantities.grid_bounds.MAX_POINTS", 1 << 12)
+    claims = [
+        f"{quantity} {comparison}"
+        for quantity in ON_GRID[:1] + ON_GRID[3:]
+        for comparison in ("<= 99/100", "> 1/1000", ">= 99/100", "< 1/1000")
+    ]
+    text = MIX + "\n".join(f"check {target}: {claim}" for claim in claims)
+    bounds_only(False)
+    exact = values_of(target, ON_GRID)
+    verdicts = [result["verdict"] for result in check_text(text)["results"]]
+    bounds_only(True)
+    assert [result["verdict"] for result in check_text(text)["results"]] == verdicts
+    for one, other in zip(exact, values_of(target, ON_GRID), strict=True):
+        value = float(one["decimal"])
+        low, high = map(float, other.get("enclosure", [other["decimal"]] * 2))
+        assert low * (1 - 1e-13) <= value <= high * (1 + 1e-13)
+        assert high - low <= 0.1
+
+
+@pytest.mark.parametrize("word", ["profile", "tradeoff"])
+def test_tables_of_long_compositions_enclose_what_is_asked_alone(word, bounds_only):
+    bounds_only(True)
+    one = {"profile": "delta", "tradeoff": "tradeoff"}[word]
+    (table,) = check_text(MIX + f"compute compose(mix, 7): {word}")["results"]
+    rows = table["table"]["rows"][1:6:2]
+    places = [row[0]["exact"] for row in rows]
+    bounds_only(False)
+    values = values_of("compose(mix, 7)", [f"{one}({place})" for place in places])
+    for (_, low, high, *names), value in zip(rows, values, strict=True):
+        assert float(low["decimal"]) <= float(value["decimal"]) <= float(high["decimal"])
+        assert float(high["decimal"]) - float(low["decimal"]) < 1e-2
+        assert sorted(names) == ["x = 0", "x = 1"]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -107,7 +144,7 @@ def test_long_compositions_are_decided_with_an_event_that_is_checked_again():
     check   compose(mix, 400): dp(10, 1e-5)
     check   compose(mix, 400): dp(30, 1e-5)
     compute compose(mix, 400): epsilon(1e-5)
-    compute compose(mix, 400): profile
+    compute compose(mix, 400): losses
     check   compose(mix, 400): dp(100)
     check   compose(mix, 400): dp(10)
     """

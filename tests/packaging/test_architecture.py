@@ -87,7 +87,7 @@ NO_EVIDENCE = {
     "chain/contraction/eliminate.py": "estimates which of two exact methods takes less time",
     "check/arrangements.py": "chooses the least of several promises, each of which is true",
     "check/evidence/number_codes.py": "rounds an enclosure once, with a proved error",
-    "check/quantities/composed_bounds.py": "chooses steps of a grid whose bounds hold for each",
+    "check/quantities/grid_bounds.py": "chooses steps of a grid whose bounds hold for each",
     "check/values/verdicts.py": "hands a decimal to who asks for a float",
     "exact/budget.py": "adds one half, which a float holds exactly",
     "exact/text.py": "adds one half, which a float holds exactly",

@@ -8,12 +8,14 @@ from random import Random
 import pytest
 from flint import arb, ctx, fmpq, fmpz_poly
 
+from dpcheck.check.quantities.loss_values import loss_tail
 from dpcheck.exact import Budget, divide, exponential, number, rational
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
 from dpcheck.privacy.grid import GridLosses, Lattice, _event_product, _rounded_up
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
+from dpcheck.privacy.tradeoff import type_two_error
 
 EPSILONS = [Budget.of(0), Budget.of(fmpq(1, 3)), Budget.ln(2), Budget.ln(3) * 2, Budget.of(4)]
 DELTAS = [fmpq(1, 10**6), fmpq(1, 100), fmpq(1, 7), fmpq(1, 2)]
@@ -127,6 +129,27 @@ def test_powers_of_e_that_lie_on_the_grid_stay_there(step):
             assert low.lower() <= value.upper()
             assert high.upper() >= value.lower()
             assert high - low < width
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_tails_and_errors_of_tests_are_enclosed(seed):
+    drawn = Random(seed)
+    parts = [(random_losses(drawn, is_one_sided=seed % 2 == 0), drawn.randrange(1, 5))]
+    parts.append((random_losses(drawn, is_one_sided=seed % 3 == 0), drawn.randrange(1, 3)))
+    exact = composed(parts)
+    found = GridLosses.of(parts, fmpq(1, drawn.choice([20, 300])), 60, Limits())
+    with ctx.workprec(300):
+        for epsilon in (*EPSILONS, Budget.of(fmpq(-1, 2)), Budget.ln(fmpq(1, 3))):
+            value = ball_of(loss_tail(exact, epsilon), 300)
+            low, high = found.loss_tail(epsilon)
+            assert low.lower() <= value.upper()
+            assert high.upper() >= value.lower()
+        for type_one in (0, fmpq(1, 10**6), fmpq(1, 30), fmpq(1, 2), fmpq(29, 30), 1):
+            power = 1 - ball_of(type_two_error(exact.reversed(), type_one), 300)
+            low, high = found.power_below(type_one), found.power_above(type_one)
+            assert low.lower() <= power.upper()
+            assert high.upper() >= power.lower()
+            assert high - low < fmpq(1, 2)
 
 
 def test_half_the_step_makes_a_quarter_of_the_width():

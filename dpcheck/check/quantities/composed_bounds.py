@@ -13,15 +13,31 @@ so do Rényi divergences.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from functools import cached_property, reduce
+from collections.abc import Sequence
+from functools import reduce
 
-import numpy as np
 from flint import arb, ctx, fmpq
 
 from dpcheck.certify import ScoredRun, certify_score_event
 from dpcheck.check.quantities.decide_quantity import decide_comparison, verdict_on
+from dpcheck.check.quantities.grid_bounds import (
+    BOUND_BITS,
+    MARGIN_BITS,
+    Bounded,
+    Bounds,
+    Composition,
+    Direction,
+    OnGrid,
+    concerned,
+    ends_of,
+    largest_bounds,
+    narrow,
+    on_grid,
+    places_up_to,
+    refined,
+    tail_bits_for,
+    total,
+)
 from dpcheck.check.quantities.loss_values import Measured
 from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.amounts import (
@@ -36,23 +52,26 @@ from dpcheck.check.values.comparisons import as_budget, as_number, holds
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
+    Cell,
     Counterexample,
     Coverage,
     Holds,
     Outcome,
     Phrase,
     Sides,
+    Table,
     Undecided,
     Value,
     Verdict,
     Violated,
 )
-from dpcheck.exact import Budget, Number, decimal, log
+from dpcheck.exact import Budget, Number, decimal
 from dpcheck.exact.number import ball as number_ball
-from dpcheck.limits import Limit, LimitReached, Limits, too_large
+from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (
     Claim,
     LossQuantity,
+    LossTable,
     PrivacyClaim,
     Quantity,
     QuantityClaim,
@@ -63,93 +82,10 @@ from dpcheck.logic.claims import (
 )
 from dpcheck.privacy.concentrated import zcdp
 from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of, compare_measures
-from dpcheck.privacy.grid import GridLosses, Part, scores
-from dpcheck.privacy.losses import LossDistribution, common_exponent
+from dpcheck.privacy.grid import GridLosses, scores
+from dpcheck.privacy.losses import LossDistribution
 from dpcheck.privacy.renyi import Divergence, renyi
-from dpcheck.records import dataclass
 from dpcheck.records import replace as with_fields
-
-WIDTH = 3e-4
-"""Values are enclosed to this relative width."""
-
-FIRST_WIDTH = 1e-2
-"""The first grid is to enclose values to about this relative width: a thousand points, mostly."""
-
-FEWEST_POINTS, MOST_POINTS = 8, 100
-"""Grid points of one run at first, at least and at most."""
-
-MAX_POINTS = 1 << 18
-"""Grid points of all runs together at most."""
-
-MOST_MULTIPLES = 1 << 10
-"""So many multiples of one exponent are losses of one run at most, for that to be the step."""
-
-BOUND_BITS = 256
-
-SPARE_BITS, MARGIN_BITS, MAX_TAIL_BITS = 40, 30, 1 << 10
-"""Tails below δ 2^-40 are cut off: a violation by more than δ 2^-30 does not hang on them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """One direction of a pair of neighbors: the losses of the parts, and how often each runs."""
-
-    parts: tuple[Part, ...]
-    pair: int
-    is_forward: bool
-
-    @cached_property
-    def epsilon(self) -> Divergence | None:
-        """The largest loss of all runs together: the least ε with δ = 0."""
-        ratios = [(losses.largest_ratio, times) for losses, times in self.parts]
-        return total([(None if ratio is None else log(ratio), times) for ratio, times in ratios])
-
-
-@dataclass(frozen=True, eq=False)
-class Composition:
-    """Independent runs on one input: every pair's losses of the parts, how often each runs."""
-
-    pairs: Sequence[tuple[LossDistribution, ...]]
-    times: Sequence[int]
-    names: Callable[[int], tuple[str, str]]
-    n_initial: int
-
-    @cached_property
-    def directions(self) -> list[Direction]:
-        """Both directions of all pairs with different rows; of equal losses the first."""
-        first: dict[tuple[LossDistribution, ...], int] = {}
-        for pair, together in enumerate(self.pairs):
-            first.setdefault(together, pair)
-        found: dict[tuple[LossDistribution, ...], tuple[int, bool]] = {}
-        for together, pair in first.items():
-            if not all(losses.is_certain for losses in together):
-                found.setdefault(together, (pair, True))
-                found.setdefault(tuple(losses.reversed() for losses in together), (pair, False))
-        return [
-            Direction(tuple(zip(losses, self.times, strict=True)), *where)
-            for losses, where in found.items()
-        ]
-
-    def names_of(self, direction: Direction) -> tuple[str, str]:
-        """Return the two states, P's first."""
-        first, second = self.names(direction.pair)
-        return (first, second) if direction.is_forward else (second, first)
-
-
-def total(terms: Sequence[tuple[Measure, int]]) -> Divergence | None:
-    """Return Σ n · value of budgets, logarithms and enclosed numbers; None (infinite) if one is."""
-    finite = [(value, n) for value, n in terms if value is not None]
-    if len(finite) < len(terms):
-        return None
-    budgets = [value * n for value, n in finite if isinstance(value, Budget)]
-    if len(budgets) == len(terms):
-        return sum(budgets, Budget.of(0))
-
-    def enclosure(bits: int) -> arb:
-        with ctx.workprec(bits):
-            return sum((ball_of(value, bits) * n for value, n in finite), arb(0))
-
-    return Enclosed(enclosure)
 
 
 def decide_by_bounds(claim: Claim, runs: Composition, limits: Limits) -> Outcome:
@@ -182,9 +118,13 @@ def _decide_quantity(
     if isinstance(quantity, LossQuantity) and quantity.word == "total_variation":
         quantity = TightDelta(Budget.of(0), quantity.span)
     match quantity:
+        case LossTable(word="profile" | "tradeoff"):
+            table = _bounds_table(quantity, runs, limits)
+            n_rows = number_amount(len(table.rows))
+            return Outcome(Value(n_rows, len(table.rows), table), coverage, (), n_rows)
         case TightEpsilon(delta=0):
             found, direction = _largest([(each.epsilon, each) for each in runs.directions])
-        case TightEpsilon() | TightDelta():
+        case TightEpsilon() | TightDelta() | LossQuantity(word="loss_tail" | "tradeoff"):
             if isinstance(claim, QuantityValue):
                 return _enclosed_value(quantity, runs, coverage, limits)
             verdict, amount = _compared(claim, quantity, runs, limits)
@@ -217,7 +157,7 @@ def _sum(quantity: Quantity, runs: Composition) -> tuple[Divergence | None, Dire
             return total([(found.rho, runs.times[0])]), runs.directions[found.index]
     raise too_large(
         "the runs have too many different privacy losses to compose them exactly",
-        "ask for epsilon(δ), delta(ε) or renyi(order), or about fewer runs",
+        "ask for epsilon(δ), delta(ε), loss_tail(ε), tradeoff(a) or renyi(order), or fewer runs",
     )
 
 
@@ -258,172 +198,66 @@ def _undecided(
     return Undecided(limit or size, Phrase.of(f"{name} is ", value))
 
 
-# --- bounds --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Bounded:
-    """The bounds of a quantity in one direction, and the grid that they come from."""
-
-    direction: Direction
-    grid: GridLosses
-    low: arb
-    high: arb
-
-
-@dataclass(frozen=True, eq=False)
-class _Bounds:
-    """What the largest value of all directions lies between; `limit` stopped the refinement."""
-
-    low: arb
-    high: arb
-    top: _Bounded
-    limit: Limit | None = None
-
-
-_Tight = TightEpsilon | TightDelta
-
-
-def _on_grid(quantity: _Tight, direction: Direction, grid: GridLosses) -> _Bounded:
-    """Return the bounds of ε(δ) or δ(ε), not below 0."""
-    if isinstance(quantity, TightDelta):
-        low: arb | None = grid.delta_below(quantity.epsilon)[0].max(arb(0))
-        high: arb | None = grid.delta_above(quantity.epsilon).min(arb(1))
-    else:
-        low, high = grid.epsilon_below(quantity.delta), grid.epsilon_above(quantity.delta)
-    infinite = arb("inf")
-    return _Bounded(
-        direction, grid, infinite if low is None else low, infinite if high is None else high
-    )
-
-
-def _refined(
-    quantity: _Tight,
-    directions: Sequence[Direction],
-    delta: Number | None,
-    is_settled: Callable[[_Bounds], bool],
-    limits: Limits,
-) -> _Bounds:
-    """Return bounds on a grid that is made finer until they are settled, or a limit is reached.
-
-    `delta` is the δ that matters, if that is known: it says which tails are cut off.
-    """
-    step, is_exact = _first_step(directions)
-    tail_bits = _tail_bits(1 if delta is None else delta)
-    bounds: _Bounds | None = None
-    while True:
-        try:
-            found = [
-                _on_grid(quantity, each, GridLosses.of(each.parts, step, tail_bits, limits))
-                for each in directions
-            ]
-        except LimitReached as reached:
-            if bounds is None:
-                raise
-            return with_fields(bounds, limit=reached.limit)
-        top = reduce(lambda best, each: each if each.low > best.low else best, found)
-        bounds = _Bounds(top.low, reduce(arb.max, [each.high for each in found]), top)
-        if is_settled(bounds):
-            return bounds
-        directions = [each.direction for each in found if not each.high < top.low]
-        is_cut = delta is None and bool(top.grid.lost * 4 > bounds.high * WIDTH)
-        if is_exact or is_cut:
-            # What was cut off is too much of the upper bound: no finer step helps.
-            finer = step
-            tail_bits = _tail_bits(top.low) if is_cut and top.low > 0 else 2 * tail_bits
-        else:
-            finer = _finer(step, bounds, is_value=is_settled is _is_narrow)
-        n_points = max(each.grid.n_points for each in found)
-        if n_points * float(step / finer) > MAX_POINTS or tail_bits > MAX_TAIL_BITS:
-            return bounds
-        step = finer
-
-
-def _first_step(directions: Sequence[Direction]) -> tuple[fmpq, bool]:
-    """Return a step, and whether all losses are multiples of it, which no finer one improves."""
-    parts = [losses for each in directions for losses, _ in each.parts if losses.losses]
-    ends = [[number_ball(one.losses[i].ratio, 64).log() for i in (0, -1)] for one in parts]
-    # Losses that are all one value are spread from 0 to it; the step for no losses is any.
-    spread = max((float((most - least).mid()) for most, least in ends), default=0.0)
-    spread = spread or max((float(abs(most).mid()) for most, _ in ends), default=0.0)
-    if not spread:
-        return fmpq(1), True
-    unit = common_exponent(parts)
-    if unit is not None and spread < MOST_MULTIPLES * float(unit):
-        return unit, True
-    # Bounds of ε are about k h² / 6 apart, and ε is some standard deviations above the mean loss.
-    n_runs = sum(times for _, times in directions[0].parts)
-    likely = max(map(_likely_loss, directions))
-    wanted = math.sqrt(6 * FIRST_WIDTH * likely / n_runs)
-    return _two_digits(min(spread / FEWEST_POINTS, max(wanted, spread / MOST_POINTS))), False
-
-
-def _likely_loss(direction: Direction) -> float:
-    """Return four standard deviations above the mean of all runs' losses, about."""
-    mean = variance = 0.0
-    for losses, times in direction.parts:
-        masses = np.array([float(number_ball(each.p, 64).mid()) for each in losses.losses])
-        values = [float(number_ball(each.ratio, 64).log().mid()) for each in losses.losses]
-        one = float(masses @ values)
-        mean += times * one
-        variance += times * (float(masses @ np.square(values)) - one * one)
-    return max(0.0, mean) + 4 * math.sqrt(max(0.0, variance))
-
-
-def _finer(step: fmpq, bounds: _Bounds, *, is_value: bool) -> fmpq:
-    """Return the next step: widths fall with its square, where they are small.
-
-    A claim may be decided long before its value is narrow, so there steps are smaller.
-    """
-    is_near = bounds.low > 0 and bounds.high.is_finite()
-    width = float(((bounds.high - bounds.low) / bounds.high).mid()) if is_near else 1.0
-    least = 1 / 64 if is_value and is_near else 1 / 10
-    return _two_digits(float(step) * min(1 / 2, max(least, math.sqrt(0.7 * WIDTH / width))))
-
-
-def _two_digits(value: float) -> fmpq:
-    """Return a positive float rounded to two digits, which is what people read."""
-    exponent = math.floor(math.log10(value)) - 1
-    return fmpq(round(value / 10.0**exponent)) * fmpq(10) ** exponent
-
-
-def _tail_bits(delta: arb | Number) -> int:
-    """Return which tails are too light to matter beside δ."""
-    with ctx.workprec(64):
-        ball = delta if isinstance(delta, arb) else number_ball(delta, 64)
-        leading = -ball.log_base(2).lower() if ball > 0 else arb(0)
-        return SPARE_BITS + min(MAX_TAIL_BITS, max(0, int(leading.ceil().fmpq().p)))
-
-
-def _concerned(quantity: _Tight, runs: Composition) -> list[Direction]:
-    """Return the directions whose value may be positive: δ(ε) = 0 from the largest loss on."""
-    if isinstance(quantity, TightEpsilon):
-        return runs.directions
-    return [
-        each for each in runs.directions if compare_measures(each.epsilon, quantity.epsilon) != -1
-    ]
+# --- values ------------------------------------------------------------------------------
 
 
 def _enclosed_value(
-    quantity: _Tight, runs: Composition, coverage: Coverage, limits: Limits
+    quantity: OnGrid, runs: Composition, coverage: Coverage, limits: Limits
 ) -> Outcome:
-    """Return the bounds of ε(δ) or δ(ε)."""
-    directions = _concerned(quantity, runs)
+    """Return the bounds of a quantity, and which end is safe: the lower one of an error."""
+    directions = concerned(quantity, runs)
     if not directions:
         return Outcome(Value(number_amount(0), 0), coverage, (), number_amount(0))
-    delta = quantity.delta if isinstance(quantity, TightEpsilon) else None
-    found = _refined(quantity, directions, delta, _is_narrow, limits)
+    found = narrow(quantity, directions, limits)
     if not found.low.is_finite():
         return Outcome(Value(INFINITE_EPSILON, None), coverage, (), INFINITE_EPSILON)
-    amount = bounds_amount(found.low, found.high)
-    value = Enclosed(lambda _: found.low.union(found.high))
-    safe = Beside("safe to use is", Amount(amount.decimal, amount.decimal))
-    is_exact = amount.enclosure is None
-    return Outcome(Value(amount, value), coverage, (), amount, () if is_exact else (safe,))
+    low, high = ends_of(quantity, found)
+    amount, value = bounds_amount(low, high), Enclosed(lambda _: low.union(high))
+    if amount.enclosure is None:
+        return Outcome(Value(amount, value), coverage, (), amount)
+    is_error = isinstance(quantity, LossQuantity) and quantity.word == "tradeoff"
+    end = amount.enclosure[0 if is_error else 1]
+    safe = Beside("safe to use is", Amount(end, end))
+    return Outcome(Value(amount, value), coverage, (), amount, (safe,))
 
 
-def _is_narrow(found: _Bounds) -> bool:
-    return not found.low.is_finite() or bool(found.high - found.low <= found.high * WIDTH)
+# --- tables --------------------------------------------------------------------------------
+
+TABLE_DELTA = fmpq(1, 10**9)
+"""A profile is tabulated up to the ε at which δ is about this small."""
+
+TABLE_ROWS = 12
+TABLE_ERRORS = [fmpq(n, 1000) for n in (0, 1, 5, 10, 25, 50, 100, 200, 300, 400, 500)]
+
+
+def _bounds_table(function: LossTable, runs: Composition, limits: Limits) -> Table:
+    """Return bounds of a function at some places, from the grid that bounds ε(10^-9) narrowly."""
+    word, span = function.word, function.span
+    last = narrow(TightEpsilon(TABLE_DELTA, span), runs.directions, limits)
+    step = last.top.grid.step
+    tail_bits = tail_bits_for(TABLE_DELTA)
+    grids = [(each, GridLosses.of(each.parts, step, tail_bits, limits)) for each in runs.directions]
+    asked: list[tuple[fmpq, OnGrid]]
+    if word == "profile":
+        end = last.high
+        if not end.is_finite():
+            end = reduce(arb.max, [grid.largest_loss for _, grid in grids])
+        places = places_up_to(end.max(arb(step)), TABLE_ROWS)
+        asked = [(place, TightDelta(Budget.of(place), span)) for place in places]
+    else:
+        asked = [(a, LossQuantity(word, (a,), DIGITS, span)) for a in TABLE_ERRORS]
+    rows: list[tuple[Cell, ...]] = []
+    for place, quantity in asked:
+        limits.check_time(f"{len(rows)} of {len(asked)} rows of the table")
+        bounds = largest_bounds([on_grid(quantity, *each) for each in grids])
+        amount = bounds_amount(*ends_of(quantity, bounds))
+        shown_ends = amount.enclosure or (amount.exact, amount.exact)
+        shown = [Amount(text, text) for text in (decimal(place), *shown_ends)]
+        names = runs.names_of(bounds.top.direction)
+        rows.append((*shown, *(names if word == "profile" else names[::-1])))
+    what, of = ("ε", "δ") if word == "profile" else ("type I error", "type II error")
+    columns = (what, f"{of} at least", f"{of} at most", "P from", "Q from")
+    return Table(f"bounds of the {word}", columns, tuple(rows))
 
 
 # --- claims --------------------------------------------------------------------------------
@@ -431,7 +265,7 @@ def _is_narrow(found: _Bounds) -> bool:
 
 def _compared(
     claim: QuantityClaim,
-    quantity: _Tight,
+    quantity: OnGrid,
     runs: Composition,
     limits: Limits,
     *,
@@ -441,29 +275,31 @@ def _compared(
 
     Else than `of_quantity`, the claim was dp(ε, δ), and its counterexample speaks of the event.
     """
-    name, directions = quantity_text(quantity), _concerned(quantity, runs)
+    name, directions = quantity_text(quantity), concerned(quantity, runs)
     if not directions:
         return verdict_on(claim, name, 0, number_amount(0), ()), number_amount(0)
     budget = _budget(quantity, claim.bound)
     bound = arb("inf") if claim.bound is None else ball_of(claim.bound, BOUND_BITS)
 
-    def sign(found: _Bounds) -> int | None:
-        if found.high < bound:
+    def sign(found: Bounds) -> int | None:
+        low, high = ends_of(quantity, found)
+        if high < bound:
             return -1
-        if found.low > bound and budget is not None:
-            return 1 if _is_surely_violated(found.top.grid, *budget) else None
-        return 0 if found.low == found.high == bound else None
+        if low > bound and (budget is not None or isinstance(quantity, LossQuantity)):
+            return 1 if _is_surely_violated(found.top.grid, budget) else None
+        return 0 if low == high == bound else None
 
     delta = quantity.delta if isinstance(quantity, TightEpsilon) else as_number(claim.bound)
-    found = _refined(quantity, directions, delta, lambda bounds: sign(bounds) is not None, limits)
-    amount, decided = bounds_amount(found.low, found.high), sign(found)
+    found = refined(quantity, directions, delta, lambda bounds: sign(bounds) is not None, limits)
+    amount, decided = bounds_amount(*ends_of(quantity, found)), sign(found)
     if decided is None:
         return _undecided(name, claim.bound, amount, found.limit), None
     if holds(claim.comparison, decided):
         return Holds(), amount
     requirement, sides = _requirement(name, claim, amount, decided)
     if decided <= 0 or budget is None:
-        return Violated(Counterexample((), (), (), requirement, sides)), amount
+        names = runs.names_of(found.top.direction) if isinstance(quantity, LossQuantity) else ()
+        return Violated(Counterexample(names, (), (), requirement, sides)), amount
     example = _event_example(found.top, runs, *budget)
     if of_quantity:
         example = with_fields(example, requirement=requirement, sides=sides)
@@ -482,22 +318,27 @@ def _requirement(
     return Phrase.of(*said), Sides(shown, claim.comparison, bound)
 
 
-def _budget(quantity: _Tight, bound: Budget | Number | None) -> tuple[Budget, Number] | None:
-    """Return the (ε, δ) that an event exceeds where the quantity exceeds the bound."""
+def _budget(quantity: OnGrid, bound: Budget | Number | None) -> tuple[Budget, Number] | None:
+    """Return the (ε, δ) that an event exceeds where the quantity exceeds the bound, if one does."""
+    if isinstance(quantity, LossQuantity):
+        return None
     if isinstance(quantity, TightDelta):
         return quantity.epsilon, as_number(bound)
     return None if bound is None else (as_budget(bound), quantity.delta)
 
 
-def _is_surely_violated(grid: GridLosses, epsilon: Budget, delta: Number) -> bool:
+def _is_surely_violated(grid: GridLosses, budget: tuple[Budget, Number] | None) -> bool:
     """Return whether an event exceeds δ by more than what was cut off could matter."""
+    if budget is None:
+        return True
+    epsilon, delta = budget
     gap, _ = grid.delta_below(epsilon)
     with ctx.workprec(BOUND_BITS):
         return bool(gap > number_ball(delta, BOUND_BITS) * (1 + arb(2) ** -MARGIN_BITS))
 
 
 def _event_example(
-    found: _Bounded, runs: Composition, epsilon: Budget, delta: Number
+    found: Bounded, runs: Composition, epsilon: Budget, delta: Number
 ) -> Counterexample:
     """Return the event with P(S) > e^ε Q(S) + δ that a grid shows, checked again."""
     step, least = found.grid.step, found.grid.delta_below(epsilon)[1]
