@@ -26,7 +26,8 @@ from dpcheck.report.characters import visible
 
 _LONGEST = 60
 """Characters of the longest number that is shown exactly."""
-_LONGEST_IN_TABLE = 9
+LONGEST_IN_TABLE = 9
+"""Characters of exact numbers that stand in tables."""
 _DIGITS_SHOWN = 7
 _ALL_DIGITS = 17  # that an `Amount` has
 _REPEATED = 3
@@ -89,7 +90,7 @@ def number_text(amount: Amount) -> str:
     >>> number_text(Amount("161/648000", "0.00024845679012345679"))
     '≈ 0.0002484568'
     """
-    return _exact_up_to(_LONGEST_IN_TABLE, amount)
+    return _exact_up_to(LONGEST_IN_TABLE, amount)
 
 
 def short_decimal(amount: Amount) -> str:

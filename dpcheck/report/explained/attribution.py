@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.explain.explanation import InputStep, Line, OutputStep, RunStep, TracedRun, WeightedRun
 from dpcheck.report.characters import visible, width
 from dpcheck.report.explained.amounts import readable
-from dpcheck.report.notation import number_text, sequence_text, shortened
+from dpcheck.report.notation import LONGEST_IN_TABLE, number_text, sequence_text, shortened
 
 _CAPS = (60, 56, 52, 48, 44, 40, 32, 24, 16, 10, 6)
 """Characters of a cell, from the widest table to the narrowest."""
@@ -53,21 +53,37 @@ def line_text(line: Line, file: str) -> str:
     >>> line_text(Line("a.dpm", 7), "a.dpm"), line_text(Line("std/survey.dpm", 7), "a.dpm")
     ('7', 'survey:7')
     """
-    stem = line.file.rpartition("/")[2].removesuffix(".dpm")
-    return str(line.number) if line.file == file else f"{stem}:{line.number}"
+    return str(line.number) if line.file == file else f"{_stem(line.file)}:{line.number}"
+
+
+def _stem(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".dpm")
+
+
+def _home(lines: Iterable[Line | None], file: str) -> tuple[str, list[str]]:
+    """Return the file that all lines are of, if it is one, and a heading if it is another file.
+
+    Numbers alone then say which line it is; else other files stand beside them.
+    """
+    files = {line.file for line in lines if line is not None}
+    if len(files) != 1 or file in files:
+        return file, []
+    (home,) = files
+    return home, [f"lines of {_stem(home)}"]
 
 
 def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[str]:
     """Return the factors of outputs as a table, without steps that are certain on both sides."""
     rows = [("line", "output", "left", "right", "factor")]
+    home, heading = _home([line for step in steps for line in step.lines], file)
     for step in steps:
         if step.left.exact == step.right.exact == "1":
             continue
-        lines = ", ".join(line_text(line, file) for line in step.lines)
+        lines = ", ".join(line_text(line, home) for line in step.lines)
         shown = "the end" if step.shown is None else f"{step.place} = {step.shown}"
         chances = number_text(step.left), number_text(step.right)
-        rows.append((lines, shown, *chances, readable(step.factor)))
-    return table_rows(rows, room)
+        rows.append((lines, shown, *chances, readable(step.factor, LONGEST_IN_TABLE)))
+    return [*heading, *table_rows(rows, room)]
 
 
 def weighted_rows(runs: Sequence[WeightedRun], room: int) -> list[str]:
@@ -95,16 +111,19 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
         yield f"the most probable one from the left, {readable(run.share)} of this output", False
     is_chain = any(step.kind == "passing" for step in run.steps)
     rows = [("line", "to state" if is_chain else "draw", "reads", "left", "right", "factor")]
-    rows += [_step_cells(step, file) for step in run.steps]
+    steps = (*run.steps, *run.same, *run.elsewhere)
+    home, heading = _home([step.line for step in steps], file)
+    yield from ((text, False) for text in heading)
+    rows += [_step_cells(step, home) for step in run.steps]
     for row in table_rows(rows, room):
         yield row, True
     if run.same:
-        yield f"the same on both sides: {_listed(run.same, file)}", False
+        yield f"the same on both sides: {_listed(run.same, home)}", False
     if run.elsewhere and is_chain:
-        yield f"the most probable one from the right: {_listed(run.elsewhere, file)}", False
+        yield f"the most probable one from the right: {_listed(run.elsewhere, home)}", False
     elif run.elsewhere:
         lead = "these draws do not give this output from the right; there, most probable: "
-        yield lead + _listed([each for each in run.elsewhere if each.kind == "draw"], file), False
+        yield lead + _listed([each for each in run.elsewhere if each.kind == "draw"], home), False
 
 
 def _step_cells(step: RunStep, file: str) -> tuple[str, str, str, str, str, str]:
@@ -131,7 +150,7 @@ def _chance(amount: Amount | None) -> str:
 def _power(factor: Amount | None, times: int) -> str:
     """Return the factor of a step that is taken some times."""
     if factor is None or times == 1:
-        return "" if factor is None else readable(factor)
+        return "" if factor is None else readable(factor, LONGEST_IN_TABLE)
     if factor.exact.isdigit():
         return " * ".join([factor.exact] * times) if times <= 4 else f"{factor.exact}^{times}"
     return f"({number_text(factor)})^{times}"

@@ -34,6 +34,7 @@ from dpcheck.report.notation import (
     event_text,
     phrase_text,
     requirement_text,
+    sequence_text,
     short_text,
     shortened,
 )
@@ -79,6 +80,7 @@ def explanation_rows(found: Explanation, file: str) -> list[Row]:
 
 def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     """Yield the blocks in the order in which they are read."""
+    first = _first_of_several(found.event)
     if found.neighbors is not None:
         yield _neighbors(found.neighbors)
     if found.rule is not None and not found.event:
@@ -93,21 +95,31 @@ def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     if found.runs:
         yield _weighted(found.runs)
     if found.by_output:
-        yield _table("by output", by_output_rows(found.by_output, file, _ROOM))
+        rows = by_output_rows(found.by_output, file, _ROOM)
+        yield _table("by output", [*map("for {}".format, first), *rows])
     if found.by_input:
-        yield [Row("by input", by_input_text(found.by_input))]
+        said = by_input_text(found.by_input)
+        yield [Row("by input", "".join(map("for {}: ".format, first)) + said)]
     if found.run is not None:
-        yield _run(found.run, file)
+        yield _run(found.run, file, first)
     if found.inner is not None:
         yield _inner(found.inner)
     if found.tight is not None:
         yield [Row("tight", _phrase(found.tight.text))]
     if found.attacker is not None:
-        yield [Row("attacker", _attacker(found.attacker))]
+        said = _attacker(found.attacker)
+        yield [Row("attacker", "".join(map("after {}: ".format, first)) + said)]
     if found.others is not None:
         yield _others(found.others, found.neighbors)
     if found.omitted:
         yield [Row("omitted", _omitted(found))]
+
+
+def _first_of_several(event: ShownEvent) -> list[str]:
+    """Return the sequence of an event of several that factors and runs are about, if there are."""
+    if isinstance(event, Phrase) or len(event) == 1:
+        return []
+    return [sequence_text(each) for each in event[:1]]
 
 
 def _omitted(found: Explanation) -> str:
@@ -148,7 +160,7 @@ def _attacker(gain: Attacker) -> str:
     fewest, most = gain.n_runs
     often = f"at most {most:,}" if fewest == 1 < most else f"{fewest:,} to {most:,}"
     often = f"{most:,}" if fewest == most else often
-    return f"{text}; 99 % right after {often} run{'s' * (most > 1)} on one input"
+    return f"{text}; 99 % sure after {often} run{'s' * (most > 1)} on one input"
 
 
 def _neighbors(pair: Neighbors) -> Iterator[Row]:
@@ -205,9 +217,10 @@ def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
         yield Row("" if k else label, row, is_fixed=True)
 
 
-def _run(run: TracedRun, file: str) -> Iterator[Row]:
+def _run(run: TracedRun, file: str, first: Sequence[str]) -> Iterator[Row]:
     label = "the run" if run.share.exact == "1" else "a run"
-    for k, (text, is_fixed) in enumerate(run_rows(run, file, _ROOM)):
+    rows = [*((f"for {text}", False) for text in first), *run_rows(run, file, _ROOM)]
+    for k, (text, is_fixed) in enumerate(rows):
         yield Row("" if k else label, text, is_fixed=is_fixed)
 
 
