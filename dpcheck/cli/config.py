@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -85,6 +84,8 @@ def _table(file: Path) -> Mapping[str, Any] | None:
         raise WrongConfig(content.title)
     if b"dpcheck" not in content:
         return None
+    import tomllib
+
     try:
         tools = tomllib.loads(content.decode("utf-8")).get("tool", {})
     except ValueError as error:

@@ -126,9 +126,12 @@ def code_digest() -> str:
     It is the same wherever the same versions are installed, so that a cache can be moved there.
     """
     package = Path(__file__).resolve().parent.parent
-    contents = [
-        (name[len(str(package)) :], _hash(Path(name).read_bytes())) for name in _code(package)
-    ]
+    contents = blake2b(digest_size=32)
+    for name in _code(package):
+        with open(name, "rb", buffering=0) as file:  # noqa: PTH123 - a path takes as long again
+            content = file.read()
+        contents.update(f"{name[len(str(package)) :]} {len(content)}\n".encode())
+        contents.update(content)
     places = {path for path in sys.path if path}
     packages = sorted(
         name
@@ -137,7 +140,7 @@ def code_digest() -> str:
         for name in os.listdir(place)  # noqa: PTH208
         if name.endswith(".dist-info") and name.startswith(_PACKAGES)
     )
-    return _hash(repr((contents, packages, sys.version)).encode())
+    return _hash(repr((contents.hexdigest(), packages, sys.version)).encode())
 
 
 _PACKAGES = ("numpy-", "scipy-", "python_flint-", "networkx-", "sympy-", "lark-")

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
 from dpcheck.diagnostics.limits import ReadingStopped, RunStopped
-from dpcheck.explain import Explanation
 from dpcheck.limits import Limit
 from dpcheck.records import replace
 from dpcheck.report import (
@@ -95,6 +94,8 @@ def _unexplained(answer: Answer) -> Answer:
     """Return an answer whose explanation was stopped."""
     if answer.is_as_claimed:
         return answer
+    from dpcheck.explain import Explanation
+
     return replace(answer, explanation=Explanation(omitted=("explanation",)))
 
 
