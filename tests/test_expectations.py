@@ -98,6 +98,18 @@ def test_loops_without_bound(value, mean):
     assert value_of(LOOP, f"loop at x = 2 : E=? [ {value} ]") == mean
 
 
+@pytest.mark.parametrize(
+    ("question", "mean"),
+    [
+        ("loop at x = 2 : E=? [ outputs ]", "exp(1)/(-1 + exp(1))"),  # 1/(1 - p)
+        # 2 in the first round with p, 0 else; then 1 + 1/(1 - p) outputs
+        ("loop at x = 2 : E=? [ outputs * output(1) ]", "(-2 + 4*exp(1))/(-exp(1) + exp(2))"),
+    ],
+)
+def test_weights_with_powers_of_e(question, mean):
+    assert value_of(LOOP.replace("1/3", "exp(-1)"), question) == mean
+
+
 def test_an_infinite_mean():
     text = """
 mechanism m {

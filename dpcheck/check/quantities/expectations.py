@@ -207,7 +207,12 @@ class _Runs:
         return {**found}
 
     def _chance(self, place: int, weight: Whole) -> Number:
-        return number(weight, self.chain.denominators[self.nodes[place][0]].item())
+        return number(weight, self._denominator(place))
+
+    def _denominator(self, place: int) -> Whole:
+        state = self.nodes[place][0]
+        found: list[Whole] = self.chain.denominators[state : state + 1].tolist()
+        return found[0]
 
     def _solved(
         self,
@@ -222,7 +227,7 @@ class _Runs:
         if not inner:
             return list(constants.values())
         tops, belows = zip(*map(as_fraction_parts, constants.values()), strict=True)
-        scales = [self.chain.denominators[self.nodes[place][0]].item() for place in rows]
+        scales = [self._denominator(place) for place in rows]
         solved = solve_linear(
             [scale * below for scale, below in zip(scales, belows, strict=True)],
             [(order[s], order[t], n * belows[order[s]]) for s, t, n in inner],
