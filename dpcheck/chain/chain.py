@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.exact import as_fraction, number
+from dpcheck.exact import Number, as_fraction, number
 from dpcheck.records import dataclass, field
 
 if TYPE_CHECKING:  # importing numpy.typing takes as long as a small check
@@ -67,6 +67,8 @@ class Chain:
     chain of a mechanism or after `contracted`; a self-loop outside the sinks then shows outputs
     forever, while in an explicit chain a run ends in an absorbing state.
     offers: for codes that are an analyst's choices, what was offered, of how many.
+    lumped: states that stand for infinitely many, which remember numbers beyond a window; no
+    probability at one of these differs by more than the bound given from that at the state.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
     (for formulas that read them); states that are no sinks have the same numbers in both.
     """
@@ -85,6 +87,7 @@ class Chain:
     observation_text: Callable[[int], str]
     shows_every_step: bool = False
     offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
+    lumped: Mapping[int, Number] = field(default_factory=dict)
     with_one_end: Chain | None = None
 
     @property

@@ -373,13 +373,14 @@ and with other such numbers, copied, taken `max min argmax argmin` of, clamped, 
 Anything else (sums of two, products, indices, sizes, centers of other noise) has infinitely many
 results, each with its own consequences.
 
+A number with bounds may be added: `z + x` is the noise with its center moved by x. So all that is
+read of one draw has to be the same sum, and x has to be known when z is drawn. Two draws are not
+added or subtracted; `y - z > 0` is `y > z`.
+
 A policy makes the noise finite. It is another mechanism, with other privacy.
 
-What is added to noise belongs into its center: `x + z` is noise centered at x. Both sides of a
-comparison may be moved: `z + x > t` is `z > t - x`.
-
-Wrong: z ~ geometric(0, 1/2) unbounded   output x + z > 3
-Right: z ~ geometric(x, 1/2) unbounded   output z > 3
+Wrong: z ~ geometric(0, 1/2) unbounded   output z > 1   output z + x > 3
+Right: z ~ geometric(0, 1/2) unbounded   output z > 1   output z > 3 - x
 """
 
     @property

@@ -36,7 +36,8 @@ class Explored:
     `spans`, the statement or declaration that a state comes from. inputs: variable -> codes
     [n_initial], all inputs of the initial states (empty for explicit chains). `states_of`
     returns the states with a label, in an explicit chain. window: where shown numbers without
-    bounds are known; None where none is shown. shown: the codes [n_values] of what is observed.
+    bounds are known; None where none is shown. memory: where hidden ones are known; None without
+    any. shown: the codes [n_values] of what is observed.
     """
 
     chain: Chain
@@ -47,6 +48,7 @@ class Explored:
     spans: tuple[Span, ...]
     states_of: Callable[[Label], IntArray] | None = None
     window: Window | None = None
+    memory: Window | None = None
     shown: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def origin(self, state: int) -> Span | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
 from dpcheck.explore.runs.explorer import explore_runs
 from dpcheck.explore.runs.later_neighbors import later_pairs, with_results_drawn
-from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.runs.liveness import Flow, flow_of
+from dpcheck.explore.runs.lumped import lumped_states
+from dpcheck.explore.runs.moved_centers import with_centers_moved
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, input_text
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
@@ -51,22 +54,16 @@ def mechanism_chain(
     kept = kept_variables(mechanism, kept_inputs)
     mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
     mechanism, wide = revealed(mechanism)
-    window = Window() if window is None else window
-    for _ in range(MAX_WINDOWS):
+
+    def runs(window: Window) -> _Runs:
         tails = Tails(wide, window, table) if wide.groups else None
         flow = flow_of(mechanism, kept, tails)
-        try:
-            rows, raw = explore_runs(
-                mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=later_neighbors
-            )
-            break
-        except WindowTooSmall as found:
-            window = found.window
-    else:
-        raise too_large(
-            f"numbers without bounds matter beyond {window.low}..{window.high}, at least",
-            "a policy such as `clamped lo..hi`",
+        found = explore_runs(
+            mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=later_neighbors
         )
+        return _Runs(*found, flow, tails)
+
+    rows, raw, flow, tails = _in_window(Window() if window is None else window, runs)
     visible = np.flatnonzero(~raw.silent[:-1])
     full, number = _visible_rows(rows, raw, visible, limits)
     del rows  # there may be many millions of edges
@@ -90,10 +87,36 @@ def mechanism_chain(
         observation_text=lambda code: shown_text(table.value(int(codes[code]))),
         shows_every_step=True,
         offers=_offers(mechanism, codes, table),
+        lumped={} if tails is None else lumped_states(raw, number, flow, tails),
     )
-    shown = window if wide.revealing else None
+    memory = None if tails is None else tails.window
+    shown = memory if wide.revealing else None
     places = raw.places[visible]
-    return Explored(chain, table, columns, inputs, places, raw.spans, window=shown, shown=codes)
+    return Explored(
+        chain, table, columns, inputs, places, raw.spans, window=shown, memory=memory, shown=codes
+    )
+
+
+class _Runs(NamedTuple):
+    """What exploring gives: rows over all raw states first, and what was known in advance."""
+
+    rows: Rows
+    raw: RawGraph
+    flow: Flow
+    tails: Tails | None
+
+
+def _in_window(window: Window, runs: Callable[[Window], _Runs]) -> _Runs:
+    """Return the runs in a window that is large enough, from the given one on."""
+    for _ in range(MAX_WINDOWS):
+        try:
+            return runs(window)
+        except WindowTooSmall as found:
+            window = found.window
+    raise too_large(
+        f"numbers without bounds matter beyond {window.low}..{window.high}, at least",
+        "a policy such as `clamped lo..hi`",
+    )
 
 
 def revealed(mechanism: Mechanism) -> tuple[Mechanism, Wide]:
@@ -102,8 +125,12 @@ def revealed(mechanism: Mechanism) -> tuple[Mechanism, Wide]:
     Raises `MistakesFound` where it computes with them.
     """
     wide, mistakes = wide_uses(mechanism.nodes)
-    if mistakes:
-        raise MistakesFound(mistakes)
+    while mistakes:
+        moved = with_centers_moved(mechanism, frozenset().union(*wide.groups))
+        if moved == mechanism:
+            raise MistakesFound(mistakes)
+        mechanism = moved
+        wide, mistakes = wide_uses(mechanism.nodes)
     if wide.showing:
         mechanism = replace(mechanism, nodes=with_numbers_revealed(mechanism.nodes, wide))
         wide, _ = wide_uses(mechanism.nodes)

@@ -31,9 +31,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Unbounded:
-    """The policy of noise on all integers."""
+    """The policy of noise on all integers; `moved_by` is what was added to it, if anything."""
 
     span: Span
+    moved_by: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

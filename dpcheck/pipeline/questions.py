@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
-from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.values.measures import EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.mistakes import Mistake
@@ -45,6 +45,12 @@ if TYPE_CHECKING:
 
 Key = tuple[int, frozenset[str], bool]
 Explorable = Explored | MistakesFound | LimitReached
+
+MAX_WIDER = 3
+"""How often the window is made twice as wide for formulas inside of a path.
+
+From 3 integers that leads to 37; a formula that depends on more would with every window.
+"""
 
 MORE_TIME = 1.1
 """A chain that was given up is tried again with so many times the time it had."""
@@ -92,6 +98,11 @@ class Explorations:
         """Let the chain a claim needs show more numbers without bounds as they are."""
         assert explored.window is not None, "numbers are shown"
         self._widen(check, explored.window.widened())
+
+    def widen_memory(self, check: ResolvedCheck, explored: Explored) -> None:
+        """Let the chain a claim needs tell more hidden numbers without bounds apart."""
+        assert explored.memory is not None, "there are such numbers"
+        self._widen(check, explored.memory.wider())
 
     def _widen(self, check: ResolvedCheck, window: Window) -> None:
         key = _key(check)
@@ -298,7 +309,7 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     if check.leaves_out is not None:
         return nothing_asked(check.kind, check.leaves_out), ready
     if not is_told_in_kinds(ready.explored, check.claim):
-        return _decided_on(ready, ready.chain, check.claim, limits), ready
+        return _decided_with_memory(ready, limits)
     for n_more in reversed(range(MAX_ROUNDS)):
         decide_on = partial(_decided_on, ready, limits=limits)
         outcome = decided_between(
@@ -310,6 +321,19 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
             ready.explorations.widen(check, ready.explored)
             ready = _ready(check, ready.explorations, limits)
     raise undecided_beyond(ready.explored)
+
+
+def _decided_with_memory(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
+    """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
+    check = ready.check
+    outcome = _decided_on(ready, ready.chain, check.claim, limits)
+    for _ in range(MAX_WIDER):
+        if not isinstance(outcome.verdict, Undecided) or outcome.verdict.limit != BEYOND:
+            break
+        ready.explorations.widen_memory(check, ready.explored)
+        ready = _ready(check, ready.explorations, limits)
+        outcome = _decided_on(ready, ready.chain, check.claim, limits)
+    return outcome, ready
 
 
 def _decided_on(ready: _Ready, chain: Chain, claim: Claim, limits: Limits) -> Outcome:

@@ -153,10 +153,37 @@ check compose(svt, 2): epsilon = 2 * ln(13/7)
 
 
 def test_nested_formulas_relate_later_states():
-    claim = "check svt(n = 2): D{ln 16} [ X (bot & D{ln 16} [ X top ]) ]"
+    claim = "check svt(n = 2): D{ln 16} [ X (bot & D{ln 2, 1/100} [ X top ]) ]"
     report = check_text(SPARSE + claim)
     assert report["ok"]
     assert report["results"][0]["vacuous"] is False
+
+
+NESTED = [
+    "P=? [ X (bot & P>=1/16 [ X top ]) ]",
+    "P=? [ X (bot & P<1/100 [ X top ]) ]",
+    "P=? [ F (bot & P in [1/50, 1/5] [ F top ]) ]",
+    "P=? [ F (bot & D{ln(3/2), 1/20} [ X top ]) ]",
+    "P=? [ X (bot & P>=1/10 [ X (bot & P<=1/9 [ X top ]) ]) ]",
+]
+
+
+@pytest.mark.parametrize("claim", NESTED)
+def test_formulas_inside_of_paths_are_asked_for_every_number_beyond_the_window(claim):
+    """A state such as `noisy_t > 2` stands for all of them, and they have other probabilities."""
+    asked = f"compute svt(n = 3) at q[1] = 0 & q[2] = 0 & q[3] = 1: {claim}"
+    found = [
+        float(Fraction(check_text(text + asked)["results"][0]["value"]["exact"]))
+        for text in (SPARSE, SPARSE.replace("unbounded", "clamped -17..17"))
+    ]
+    assert isclose(*found, abs_tol=1e-8)
+
+
+def test_a_formula_inside_of_a_path_may_depend_on_all_numbers_beyond_every_window():
+    """Far beyond the window the probability of top falls towards 0."""
+    claim = "check svt(n = 2): P>=1/2 [ X (bot & P>0 [ X top ]) ]"
+    (result,) = check_text(SPARSE + claim)["results"]
+    assert result["verdict"] == "undecided"
 
 
 ARGMAX = """

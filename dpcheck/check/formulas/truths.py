@@ -11,7 +11,7 @@ is computed exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
 from dpcheck.check.values.comparisons import holds
-from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
-from dpcheck.limits import Limits
+from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import formulas as f
 
 if TYPE_CHECKING:
@@ -31,6 +31,16 @@ Bounds = tuple[Number, Number]
 LARGE_CHAIN = 5_000
 ESTIMATING_PAYS_FROM = 16
 _BITS = 128
+
+
+BEYOND: Final = Limit(
+    "size",
+    unit=(
+        "a formula inside of a path depends on how far beyond the window numbers without bounds are"
+    ),
+    advice="a policy such as `clamped lo..hi`, or a formula without a P or D inside of a path",
+)
+"""What a wider window may help with."""
 
 
 class Truths:
@@ -182,6 +192,8 @@ class Truths:
 
         Floats with a proved error decide what is clear, bounds or exact numbers the rest.
         """
+        if self.chain.lumped:
+            return pairs[[self._is_violating(formula, *pair) for pair in pairs.tolist()]]
         estimated = self.estimates(formula.path, pairs)
         if estimated is None:
             return pairs[self._are_violating(formula, pairs)]
@@ -209,14 +221,41 @@ class Truths:
                 violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
         return violates
 
+    def _is_violating(self, formula: f.Private, *pair: int) -> bool:
+        """Return whether a pair violates a formula D, with all that its states stand for."""
+        bounds = self.bounds(formula.path, np.array(pair, np.int64))
+        first, second = map(self._with_lumped, bounds, pair)
+        verdict = _is_violated(formula, first, second)
+        if verdict is not None:
+            return verdict
+        if not self.chain.lumped.keys().isdisjoint(pair):
+            raise LimitReached(BEYOND)
+        p, q = self.probabilities(formula.path, np.array(pair, np.int64))
+        return bool(_is_violated(formula, (p, p), (q, q)))
+
+    def _with_lumped(self, bounds: Bounds, state: int) -> Bounds:
+        """Return bounds of the probabilities at all states that a state stands for.
+
+        It has their mean: where that is 0 or 1, all are.
+        """
+        error, (low, high) = self.chain.lumped.get(state, 0), bounds
+        if error == 0 or (low == high and low in {0, 1}):
+            return bounds
+        low, high = subtract(low, error), add(high, error)
+        return low if compare(low, 0) > 0 else 0, high if compare(high, 1) < 0 else 1
+
     def _satisfying(
         self, formula: f.ProbabilityIs | f.ProbabilityIn, states: IntArray
     ) -> BoolArray:
         """Return where the probability is as a P formula asks, among some states."""
         bounds = self.bounds(formula.path, states)
+        if self.chain.lumped:
+            bounds = list(map(self._with_lumped, bounds, states.tolist()))
         decided = {each: _satisfies_surely(each, formula) for each in set(bounds)}
         undecided = [k for k, each in enumerate(bounds) if decided[each] is None]
         truth = np.array([bool(decided[each]) for each in bounds], np.bool_)
+        if undecided and not self.chain.lumped.keys().isdisjoint(states[undecided].tolist()):
+            raise LimitReached(BEYOND)
         if undecided:
             exact = self.probabilities(formula.path, states[undecided])
             truth[undecided] = [satisfies(p, formula) for p in exact]

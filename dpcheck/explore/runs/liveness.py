@@ -103,7 +103,7 @@ def node_reads(node: Node) -> Iterator[str]:
         yield from reads(within)
 
 
-def _writes(node: Node) -> frozenset[str]:
+def certain_writes(node: Node) -> frozenset[str]:
     """Return the variables that certainly get a new value."""
     match node:
         case Assign(target=target) | Sample(target=target):
@@ -126,7 +126,7 @@ def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = No
     needs = [frozenset(node_reads(node)) for node in nodes]
     if tails is not None:
         needs = [names.union(tails.read_by(i)) for i, names in enumerate(needs)]
-    kills = [_writes(node) for node in nodes]
+    kills = [certain_writes(node) for node in nodes]
     live: list[frozenset[str]] = [kept] * len(nodes)
     before: list[list[int]] = [[] for _ in nodes]
     for i in postorder:

@@ -54,7 +54,7 @@ from dpcheck.explore.values.weights import sum_for_some_values, weight_value
 from dpcheck.limits import too_large
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, described
-from dpcheck.model.expressions import Expr, Var, reads
+from dpcheck.model.expressions import Const, Expr, Var, reads
 from dpcheck.model.program import (
     Branches,
     ChooseDistribution,
@@ -224,9 +224,10 @@ def _recipe(distribution: Parametric | Branches, supports: Supports) -> Recipe:
         case Parametric(word=word, arguments=arguments, policy=policy, span=span):
             row = DISTRIBUTIONS[word]
             if isinstance(policy, Unbounded):
-                state = Var(TAIL_STATE, span)
+                moved_by = policy.moved_by or Const(0, span)
                 unbounded = partial(_unbounded, row, supports)
-                return Recipe(f"{word} unbounded", (*arguments, state), span, unbounded)
+                read = (*arguments, moved_by, Var(TAIL_STATE, span))
+                return Recipe(f"{word} unbounded", read, span, unbounded)
             bounds = () if policy is None else (policy.lo, policy.hi)
             make = partial(_parametric, row, policy, supports)
             return Recipe(word, (*arguments, *bounds), span, make)
@@ -370,9 +371,10 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     for parameter, value in zip(row.parameters, values, strict=False):
         given.extend(_checked(parameter, value, span, supports.table))
     tails, state = supports.tails, values[-1]
+    shift = _integer(values[-2], "what is added to noise", span)
     assert tails is not None, "what is wide has tails"
     assert isinstance(state, int), "a tail state is a number"
-    low, high = tails.window.low - 1, tails.window.high + 1
+    low, high = tails.window.low - 1 - shift, tails.window.high + 1 - shift
     _check_support(high - low + 1)
     try:
         inner = supports.forms[row.word, "clamped"](*given, low, high)
@@ -381,15 +383,19 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     ratio = quotient(given[-2], given[-1])
     codes: list[int] = []
     numbers: list[Number] = []
+    beyond: Number = 0
     for code, weight in zip(inner.values.tolist(), inner.numerators.tolist(), strict=True):
         chance = quotient(weight, inner.denominator)
         if low < code < high:
-            codes.append(code)
+            codes.append(code + shift)
             numbers.append(chance)
             continue
+        beyond = add(beyond, chance)
         for arrival, share in tails.arriving(state, ratio, is_above=code == high):
             codes.append(arrival)
             numbers.append(multiply(chance, share))
+    if compare(beyond, tails.most_beyond) > 0:
+        tails.most_beyond = beyond
     return whole_weights(codes, numbers, span, supports.table)
 
 
@@ -450,8 +456,7 @@ def distribution_reads(distribution: Distribution) -> Iterator[str]:
     """Yield the variables that the distribution reads, with repeats."""
     match distribution:
         case Parametric(arguments=arguments, policy=policy):
-            bounds = (policy.lo, policy.hi) if isinstance(policy, Policy) else ()
-            for part in (*arguments, *bounds):
+            for part in (*arguments, *_policy_reads(policy)):
                 yield from reads(part)
         case Branches(branches=branches):
             for value, weight in branches:
@@ -469,6 +474,16 @@ def distribution_reads(distribution: Distribution) -> Iterator[str]:
             yield from reads(condition)
             yield from distribution_reads(then)
             yield from distribution_reads(orelse)
+
+
+def _policy_reads(policy: Policy | Unbounded | None) -> tuple[Expr, ...]:
+    match policy:
+        case Policy(lo=lo, hi=hi):
+            return (lo, hi)
+        case Unbounded(moved_by=shift) if shift is not None:
+            return (shift,)
+        case _:
+            return ()
 
 
 def _literal(

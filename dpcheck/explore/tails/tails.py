@@ -68,6 +68,11 @@ class Window:
         """Return the window that shows these too."""
         return replace(self, margin=max(self.margin, self.low - low, high - self.high))
 
+    def wider(self) -> Window:
+        """Return a window that is about twice as wide."""
+        more = 3 + (self.high - self.low) // 2
+        return replace(self, low=self.low - more, high=self.high + more)
+
     def widened(self) -> Window:
         """Return a window with more than twice the margin."""
         return replace(self, margin=2 * self.margin + 2)
@@ -153,6 +158,7 @@ class TailStates:
         self.arrivals: list[Arrival] = []
         self._numbers: dict[tuple[frozenset[object], frozenset[object]], int] = {}
         self._settled: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self.most_beyond: Number = 0  # the largest probability of a draw to lie beyond
         self._number(TailState(Tail(), Tail()))
 
     def _number(self, state: TailState) -> int:

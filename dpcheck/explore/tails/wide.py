@@ -257,10 +257,12 @@ class _Uses:
     def _distribution(self, distribution: Distribution) -> Names:
         """Return the wide variables of which a result may be a copy."""
         match distribution:
-            case Parametric(arguments=arguments, policy=Unbounded()):
-                for argument in arguments:
+            case Parametric(arguments=arguments, policy=Unbounded(moved_by=shift), span=span):
+                shift = Const(0, span) if shift is None else shift
+                for argument in (*arguments, shift):
                     self.narrow(argument, "noise")
-                self._guard(arguments[0] if len(arguments) > 1 else Const(0, distribution.span))
+                center = arguments[0] if len(arguments) > 1 else Const(0, span)
+                self._guard(Apply("+", (center, shift), span))
                 return NONE
             case Parametric(word="reveal", arguments=(argument,)):
                 self.reveals = self._together((argument,))

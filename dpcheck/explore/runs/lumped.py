@@ -1,0 +1,65 @@
+"""States that remember numbers beyond the window, and so stand for one state for each such number.
+
+From any two of these, runs have one law until another draw lands beyond the window: all else a
+number is compared with lies in it. So no probability differs by more than that of such a draw,
+which is at most the number of draws that are still to come times the largest of their
+probabilities. Where none comes, all have equal probabilities.
+"""
+
+from __future__ import annotations
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.exact import Number, add, compare, multiply
+from dpcheck.explore.runs.liveness import END, Flow, successors
+from dpcheck.explore.runs.raw_graph import RawGraph
+from dpcheck.explore.tails.tails import Tails, state_column
+from dpcheck.model.program import Sample
+
+
+def lumped_states(raw: RawGraph, number: IntArray, flow: Flow, tails: Tails) -> dict[int, Number]:
+    """Return the states that stand for several, each with a bound on how far those differ.
+
+    number: [n_raw_states], which state each raw state is.
+    """
+    found: dict[int, Number] = {}
+    for (kind, point), states in raw.cuts.items():
+        if kind != "shown" or point == END:
+            continue
+        for group in range(len(tails.wide.groups)):
+            column = states.columns.get(state_column(group))
+            if column is None or not column.any():
+                continue
+            n_draws = _draws_to_come(flow, tails, group)[point]
+            error = 1 if n_draws is None else multiply(n_draws, tails.states.most_beyond)
+            for state in number[states.numbers[column > 0]].tolist():
+                bound = add(found.get(state, 0), error)
+                found[state] = bound if compare(bound, 1) < 0 else 1
+    return {state: error for state, error in found.items() if error != 0}
+
+
+def _draws_to_come(flow: Flow, tails: Tails, group: int) -> list[int | None]:
+    """Return how many draws of a group follow each node at most, itself included; None: any number.
+
+    In the order of the flow the nodes of a loop lie between its head and the node that goes back.
+    """
+    n = len(flow.nodes)
+    drawing = [
+        k in tails.wide.drawing
+        and isinstance(node, Sample)
+        and tails.wide.group_of(node.target) == group
+        for k, node in enumerate(flow.nodes)
+    ]
+    counts: list[int | None] = [0] * n
+    places = sorted((flow.order[k], k) for k in range(n) if flow.order[k] < n)
+    for place, k in reversed(places):
+        most: int | None = 0
+        for after in successors(flow.nodes[k]):
+            back = flow.order[after]
+            if back <= place:
+                is_drawn = any(drawing[j] for _, j in places[back : place + 1])
+                count = None if is_drawn else 0
+            else:
+                count = counts[after]
+            most = None if most is None or count is None else max(most, count)
+        counts[k] = None if most is None else most + drawing[k]
+    return counts
