@@ -13,10 +13,11 @@ from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import explain_event_claim
 from dpcheck.explain.explanation import Detail, Explanation, Neighbors
 from dpcheck.explain.formulas import as_found, explain_formula
-from dpcheck.explain.quantities import explain_error, explain_losses
+from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import (
+    ChannelQuantity,
     FormulaClaim,
     LeastError,
     LossQuantity,
@@ -81,6 +82,8 @@ def _explain_one(
             return explain_formula(subject, example, is_short=is_short)
         case QuantityClaim(quantity=LossQuantity() as quantity):
             return explain_losses(subject, quantity, example)
+        case QuantityClaim(quantity=ChannelQuantity()):
+            return explain_guesses(subject)
         case QuantityClaim(quantity=LeastError() as quantity, bound=bound):
             most = None if bound is None else as_number(bound)
             return explain_error(subject, quantity, most, example)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cmp_to_key
+from typing import TypeVar
 
+from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.paired_rows import Block
+from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
+from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import bare, number_amount
-from dpcheck.check.values.event_text import by_value
+from dpcheck.check.values.event_text import by_value, output_sequence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import (
     Budget,
+    ExpPolynomial,
     Number,
     add,
     compare,
     divide,
     exact_text,
+    log,
     multiply,
     number,
     power,
@@ -29,6 +34,8 @@ from dpcheck.explain.inputs import input_cells
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import LeastError, LossQuantity
 from dpcheck.records import dataclass
+
+Shown = TypeVar("Shown")
 
 _LISTED = 4
 _MAX_ORDER = 64
@@ -83,7 +90,8 @@ def _remark(
     match quantity.word:
         case "renyi":
             is_short = isinstance(argument, int) and argument <= _MAX_ORDER
-            return _shares(outputs, argument) if isinstance(argument, int) and is_short else None
+            shared = _shares(outputs, argument) if isinstance(argument, int) and is_short else None
+            return shared or _losses(outputs)
         case "posterior_max" | "posterior_min" as word:
             assert argument is not None, "a posterior has a prior"
             assert not isinstance(argument, Budget), "a prior is a number"
@@ -94,8 +102,28 @@ def _remark(
             return _event(text, block, evidence, argument)
         case "total_variation":
             return _event("the outputs likelier from the left: ", block, evidence, Budget.of(0))
+        case "zcdp":
+            return _losses(outputs)
         case _:
             return None
+
+
+def _losses(outputs: Sequence[Weighed]) -> Remark:
+    """Return the losses ln(p/q) of the likeliest outputs from the left, and their probabilities."""
+    possible = [(each.p, each) for each in outputs if each.p != 0]
+    parts: list[str | Amount | OutputSequence] = []
+    for k, (p, each) in enumerate(_falling(possible)[:_LISTED]):
+        loss = "inf" if each.q == 0 else _loss_text(divide(p, each.q))
+        parts += ["; " * (k > 0), each.shown, f": loss {loss} with ", number_amount(p)]
+    if len(possible) > _LISTED:
+        parts.append(f"; and {len(possible) - _LISTED:,} more outputs")
+    return Remark("losses", Phrase.of(*parts))
+
+
+def _loss_text(ratio: Number) -> str:
+    """Return ln of a ratio, as minus ln of its inverse where that is larger."""
+    is_gain = compare(ratio, 1) < 0
+    return f"-{exact_text(log(divide(1, ratio)))}" if is_gain else exact_text(log(ratio))
 
 
 def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
@@ -121,12 +149,10 @@ def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
     return Remark("carried by", Phrase.of(*parts))
 
 
-def _falling(
-    terms: list[tuple[Number, OutputSequence]],
-) -> list[tuple[Number, OutputSequence]]:
+def _falling(terms: list[tuple[Number, Shown]]) -> list[tuple[Number, Shown]]:
     """Return terms, the largest first."""
 
-    def order(one: tuple[Number, OutputSequence], other: tuple[Number, OutputSequence]) -> int:
+    def order(one: tuple[Number, Shown], other: tuple[Number, Shown]) -> int:
         return compare(other[0], one[0])
 
     return sorted(terms, key=cmp_to_key(order))
@@ -215,3 +241,32 @@ def _far_outputs(
     for k, (p, sequence) in enumerate(_falling(found)[:_LISTED]):
         parts += ["; " * (k > 0), sequence, " with ", number_amount(p)]
     return Remark("attained", Phrase.of(*parts))
+
+
+def explain_guesses(subject: Subject) -> Explanation | None:
+    """Return the best guess of the input after each of the likeliest outputs."""
+    states = distinct(subject.selected)
+    seen, sources = observed(subject.chain, states, subject.limits)
+    table = sequence_table(seen, sources, limits=subject.limits)
+    if table is None:
+        return None
+    best: dict[int, tuple[Number, int]] = {}
+    for row, below in enumerate(table.denominators):
+        subject.limits.check_time(f"{row} of {len(states)} inputs compared")
+        entries = slice(int(table.indptr[row]), int(table.indptr[row + 1]))
+        weights = zip(table.sequences[entries].tolist(), table.weights[entries], strict=True)
+        for sequence, weight in weights:
+            p = number(weight if isinstance(weight, ExpPolynomial) else int(weight), below)
+            if sequence not in best or compare(p, best[sequence][0]) > 0:
+                best[sequence] = p, row
+    parts: list[str | Amount | OutputSequence] = []
+    order = _falling([(p, (sequence, row)) for sequence, (p, row) in best.items()])
+    for k, (p, (sequence, row)) in enumerate(order[:_LISTED]):
+        outputs = map(seen.observation_text, table.outputs(sequence))
+        shown = output_sequence(outputs, int(table.end[sequence]))
+        name = subject.chain.state_text(int(states[row]))
+        said = f" guess {name}, from which it has "
+        parts += ["; " * (k > 0) + "after ", shown, said, number_amount(p)]
+    if len(order) > _LISTED:
+        parts.append(f"; and so on for {len(order) - _LISTED:,} more outputs")
+    return Explanation(remarks=(Remark("best guess", Phrase.of(*parts)),))

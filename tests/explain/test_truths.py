@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
+from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.explain.atoms import Shown, atoms
-from tests.explain.explaining import exact, explained
+from tests.explain.explaining import (
+    answers,
+    exact,
+    explained,
+    random_rows,
+    seeded,
+    table_model,
+)
 
 TWO = """
   input x in 0..1
@@ -160,3 +170,28 @@ def test_a_run_of_a_chain_is_its_most_probable_path(tmp_path):
     for step in found.run.steps:
         product *= exact(step.left)
     assert product == exact(found.run.share) * exact(found.inequality.p)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_carries_a_quantity_adds_up_to_it(seed, tmp_path):
+    rows = random_rows(seeded(seed), 2, 4)
+    texts = ["renyi(2) <= 0", "loss_tail(1/10) <= 0", "total_variation <= 0"]
+    text = table_model(rows, texts[0]) + "".join(f"check m: {each}\n" for each in texts[1:])
+    for answer in answers(text, tmp_path):
+        explanation, value = answer.explanation, answer.outcome.value
+        left, right = (
+            rows[int(side.removeprefix("x = "))]
+            for side in (explanation.neighbors.left, explanation.neighbors.right)
+        )
+        (remark,) = explanation.remarks
+        numbers = [part for part in remark.text.parts if not isinstance(part, str | OutputSequence)]
+        if answer.claim.startswith("total_variation"):
+            assert exact(numbers[-2]) - exact(numbers[-1]) == exact(value)
+        elif answer.claim.startswith("loss_tail"):
+            assert numbers[-2].exact == value.exact
+        elif any(p and not q for p, q in zip(left, right, strict=True)):
+            assert value.exact == "inf"
+        else:
+            total = sum(p * p / q for p, q in zip(left, right, strict=True) if q)
+            assert f"({total})" in str(remark.text)
+            assert value.exp == str(total)
