@@ -20,7 +20,6 @@ from dpcheck.check.quantities.privacy import (
     Decision,
     EventClaim,
     Evidence,
-    Found,
     Setting,
     closest_text,
     decide_event_claim,
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
 _MAX_PREFIX_ENTRIES = 200_000
 _MAX_DEPTH = 256
 _MAX_MERGED_DEPTH = 4096
+_MAX_DEPTH_TOLD = 16
+"""So many outputs a run are cut down to the fewest that show a bound: more are not read anyway."""
 _SHARE_FOR_PREFIXES = 50
 _ASKED_OUTPUTS = 2
 _MAX_CERTIFIED = 64
@@ -255,20 +256,35 @@ def _decided_by_prefixes(question: _Question, n_initial: int) -> Outcome:
     """Decide a claim on infinitely many sequences, as far as their first outputs do."""
     coverage = Coverage(n_initial, len(question.seen.pairs))
     last, depth, shown_by = Decision(None), 0, Phrase(())
-    for depth, evidence in _prefixes(question.seen):  # noqa: B007 (it is used afterwards)
+    for depth, evidence in _prefixes(question.seen):
         before, last = last, _decision(question, evidence, is_complete=False)
         if last.verdict is not None:
             beside = () if last.at_least is None else (Beside("it is at least", last.at_least),)
             return Outcome(last.verdict, coverage, (), last.value, beside)
         if last.at_least != before.at_least:
-            shown_by = _shown_by(question, evidence, last.shown)
+            shown_by = _shown_by(question, *_fewest_outputs(question, depth, evidence, last))
     path = _path_of_outputs(question)
     undecided = undecided_sequences(question.claim, last.at_least, depth, path, shown_by)
     return Outcome(undecided, coverage)
 
 
-def _shown_by(question: _Question, evidence: Evidence, found: Found | None) -> Phrase:
+def _fewest_outputs(
+    question: _Question, depth: int, evidence: Evidence, decision: Decision
+) -> tuple[Evidence, Decision]:
+    """Return evidence about fewer outputs that shows the same lower bound, if it is soon found."""
+    is_short = depth <= _MAX_DEPTH_TOLD and isinstance(evidence, TableEvidence)
+    for length in range(depth // 2 + 1, depth) if is_short else ():
+        shorter = _prefix_table(question.seen, length)
+        if shorter is not None:
+            found = _decision(question, shorter, is_complete=False)
+            if found.at_least == decision.at_least:
+                return shorter, found
+    return evidence, decision
+
+
+def _shown_by(question: _Question, evidence: Evidence, decision: Decision) -> Phrase:
     """Return the event behind a lower bound, with its probabilities from both sides."""
+    found = decision.shown
     if found is None or found.gap is None:
         return Phrase(())
     try:
@@ -290,18 +306,23 @@ def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
     """
     chain, depth = seen.chain, 1
     while depth <= _MAX_DEPTH and not chain.offers:
-        table = sequence_table(
-            *(chain, seen.sources),
-            limits=seen.limits,
-            depth=depth,
-            max_entries=_MAX_PREFIX_ENTRIES,
-        )
-        if table is None:
+        evidence = _prefix_table(seen, depth)
+        if evidence is None:
             break
-        rows = PairedRows(table, seen.pairs)
-        yield depth, TableEvidence(rows, chain.observation_text, seen.limits)
+        yield depth, evidence
         depth *= 2
     yield from _merged_prefixes(seen, depth)
+
+
+def _prefix_table(seen: SeenPairs, depth: int) -> TableEvidence | None:
+    """Return evidence about the first outputs, so many, as a table; None if that is too large."""
+    chain, limits = seen.chain, seen.limits
+    table = sequence_table(
+        chain, seen.sources, limits=limits, depth=depth, max_entries=_MAX_PREFIX_ENTRIES
+    )
+    if table is None:
+        return None
+    return TableEvidence(PairedRows(table, seen.pairs), chain.observation_text, limits)
 
 
 def _merged_prefixes(seen: SeenPairs, depth: int) -> Iterator[tuple[int, Evidence]]:
