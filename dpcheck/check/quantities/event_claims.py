@@ -164,8 +164,28 @@ def _decided_completely(question: _Question, n_initial: int) -> Outcome:
         Coverage(n_initial, len(question.seen.pairs), evidence.n_sequences),
         _vacuity(evidence, len(question.seen.pairs)),
         decision.value,
-        (*_closest(question, decision, evidence), *_strategy(decision, evidence)),
+        (
+            *_closest(question, decision, evidence),
+            *_why_infinite(question, decision, evidence),
+            *_strategy(decision, evidence),
+        ),
     )
+
+
+def _why_infinite(
+    question: _Question, decision: Decision, evidence: Evidence
+) -> tuple[Beside, ...]:
+    """Return an output that is possible on one side only, where that makes an ε infinite."""
+    shown, value = decision.shown, decision.value
+    if isinstance(decision.verdict, Violated) or value is None or value.exact != "inf":
+        return ()
+    if shown is None or shown.gap is None or not isinstance(evidence, TableEvidence):
+        return ()
+    names = question.seen.names(shown.gap.pair)
+    left, right = names if shown.gap.is_forward else names[::-1]
+    (outputs, _, _), *_ = evidence.event_text(shown.gap, shown.factor).runs
+    said = f" is possible from {left}, and not from {right}"
+    return (Beside(Phrase.of("output " * (len(outputs.outputs) == 1), outputs, said)),)
 
 
 def _closest(question: _Question, decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:
