@@ -6,6 +6,19 @@ arithmetic, and every row of a chain, is an identity for all values at once. Wha
 not tell is how the number compares with others. So a parameter is no number of the language: it
 wears a type of its own, and only `exact.roots` says where a difference is positive.
 
+Where a sign or a comparison of weights is taken, a parameter is kept out or proved first:
+
+- an expression of the program: no operator but those of `model.evaluation.OF_PARAMS` takes one, and
+  `resolve.expressions.params` refuses it outside of weights before any run;
+- a probability, ratio or weight is proved one on the whole interval (`explore.values.weights`),
+  a sum of weights is 1 as a function, and values at which a weight is 0 are asked by themselves;
+- budgets, bounds, parts and intervals of claims: `resolve.claims.all_values`, on all that is asked;
+- graphs, supports and merged states see which weights are 0, as functions: all others are positive;
+- floats decide nothing: for all values, claims are decided by `check.all_values` alone, which asks
+  for exact rows and probabilities; common denominators are made positive on the line there;
+- kinds of shown numbers (`explore.tails`) are ordered at the stand-in: nothing is decided by them;
+- tables, drawings and baselines show functions of the parameter, or want a value to be chosen.
+
 A parameter from an interval is a rational function of one t > 1, for which e stands: a + (b - a)/t
 on (a, b), a - 1 + t on (a, inf). One of which only exp(q eps) is used stands for 1: t = e^eps.
 """

@@ -61,7 +61,7 @@ LONG = 60
 
 Quantity = int | Rational | ExpNumber | ParamNumber | Budget
 
-OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum"})
+OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum", "product"})
 """Operators that apply to what depends on a `param`."""
 
 
@@ -107,7 +107,7 @@ def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
         raise Fault("parameter", str(error), args) from None
 
 
-def _no_value(op: expressions.Operator, value: ParamNumber | ParamBudget) -> Fault:
+def _no_value(op: str, value: ParamNumber | ParamBudget) -> Fault:
     """Return the fault of an operation that needs a value where nobody has chosen one."""
     name, text = value.param.name, value_text(value)
     what = f"`{name}`" if text == name else f"`{text}`, which depends on `{name}`,"
@@ -280,7 +280,7 @@ def _boolean(value: Value, symbol: str) -> bool:
 
 def _number(value: Value, symbol: str) -> Number:
     if isinstance(value, ParamNumber):
-        raise ParamError(f"{symbol} needs a value, and `{value_text(value)}` has none")
+        raise _no_value(symbol.strip("`"), value)
     if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
         raise _wrong(f"`{symbol}`", "a number", value)
     return value
@@ -554,7 +554,9 @@ def product_of(values: Sequence[Value]) -> Value:
     >>> product_of([2, 3, 7])
     42
     """
-    factors: list[Value] = [_number(value, "product") for value in values]
+    factors: list[Value] = [
+        value if isinstance(value, ParamNumber) else _number(value, "product") for value in values
+    ]
     if any(factor == 0 for factor in factors):
         return 0
     # An integer of b bits is at least 2^(b-1) in size: say early what cannot end well.

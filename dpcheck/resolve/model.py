@@ -14,6 +14,7 @@ from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
+from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import Claim, FormulaClaim
@@ -43,7 +44,7 @@ from dpcheck.resolve.expressions.expressions import (
     expression,
     is_too_large,
 )
-from dpcheck.resolve.expressions.params import report_misuse
+from dpcheck.resolve.expressions.params import params_in, report_misuse
 from dpcheck.resolve.expressions.signatures import input_shapes, named_arguments, parameter_bindings
 from dpcheck.resolve.names.files import linked_file
 from dpcheck.resolve.names.scopes import (
@@ -366,6 +367,10 @@ class _Expansion:
         if domain is None or not self.has_room(loop, domain.size, scope):
             return
         for element in domain:
+            if any(True for _ in params_in(element)):
+                why = "a loop around claims goes through values, and a `param` has none"
+                scope.report(ParamAsValue(index.domain.span, (), why))
+                return
             if not self.has_room(loop, 0, scope):
                 return
             known = Known(element, "loop variable", index.variable.span)

@@ -89,7 +89,8 @@ def asked(head, claims=CLAIMS):
 def fails_at(result, value):
     """Return whether a report says that a claim fails at a value."""
     for interval in result["values"]["fails_for"]:
-        low, high = (Fraction(interval[end]["decimal"]) for end in ("from", "to"))
+        ends = (interval["from"], interval["to"])
+        low, high = (Fraction(end.get("exact", end["decimal"])) for end in ends)
         first, last = (not is_open for is_open in interval["open"])
         if low < value < high or (first and value == low) or (last and value == high):
             return True
@@ -101,7 +102,7 @@ def beside_ends(result):
     values = set()
     for interval in result["values"]["fails_for"]:
         for end in (interval["from"], interval["to"]):
-            at = Fraction(end["decimal"])
+            at = Fraction(end.get("exact", end["decimal"]))
             values |= {at - Fraction(1, 10**9), at + Fraction(1, 10**9)}
             values |= {at} if "exact" in end else set()
     return {value for value in values if 0 < value < 1}

@@ -257,9 +257,10 @@ def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> b
         for number in numbers:
             failing = _both(known.asked(line), line.where(number, (-1,)))
             if not failing.is_empty:
-                needed = "budget" if each.needed == "budget" else "probability"
-                text, place = value_text(each.value), line.example_text(failing)
-                scope.report(BoundForSomeValues(each.span, text, needed, place))
+                is_pair = each.needed == "interval"
+                text = f"[{each.span.text}]" if is_pair else value_text(each.value)
+                place = line.example_text(failing)
+                scope.report(BoundForSomeValues(each.span, text, each.needed, place))
                 is_sound = False
                 break
     return is_sound
@@ -273,6 +274,10 @@ def _must_be_positive(each: Asked) -> Iterator[Number]:
         case ParamNumber(value=value) if each.needed == "probability":
             yield value
             yield subtract(1, value)
+        case (first, last) if each.needed == "interval":
+            room = apply("-", (last, first))
+            if isinstance(room, ParamNumber | int | Rational):
+                yield room.value if isinstance(room, ParamNumber) else room
 
 
 def _both(left: Region, right: Region) -> Region:

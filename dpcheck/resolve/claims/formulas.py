@@ -230,8 +230,11 @@ def _probability(
     high = probability(tree.high, "the bound of P", reader.scope)
     if low is None or high is None or path is None:
         return None
-    if exact.compare(low, high) > 0:
-        span = Span(tree.span.source, tree.low.span.start, tree.high.span.end)
+    span = Span(tree.span.source, tree.low.span.start, tree.high.span.end)
+    first, last = (each.value for each in reader.scope.session.asked[-2:])
+    if isinstance(first, ParamNumber) or isinstance(last, ParamNumber):
+        reader.scope.session.asked.append(Asked((first, last), "interval", span))
+    elif exact.compare(low, high) > 0:
         reader.scope.report(EmptyInterval(span, value_text(low), value_text(high)))
         return None
     return f.ProbabilityIn(low, high, path, tree.span)

@@ -83,10 +83,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A budget or a bound of the claim that is being resolved."""
+    """A budget or a bound of the claim that is being resolved; of an interval both ends."""
 
     value: Value
-    needed: Literal["budget", "probability", "bound"]
+    needed: Literal["budget", "probability", "bound", "interval"]
     span: Span
 
 

@@ -1,0 +1,216 @@
+"""Where a sign or a comparison of weights is taken, a parameter is refused or never decided.
+
+The list of those places is in `dpcheck.exact.param`. A parameter planted where a value is needed is
+a mistake; and while a claim about all values is decided, no comparison sees the stand-in but those
+that are listed here with their reasons.
+"""
+
+import sys
+from collections import Counter
+
+import pytest
+
+import dpcheck.pipeline.questions as questions
+from dpcheck.exact.number import ExpNumber
+from dpcheck.exact.polynomial import ExpPolynomial
+from tests.checking import check_text, error_codes, verdicts
+
+PROGRAM = """
+param p in (0, 1)
+fun big(a) = a > 1/2
+dist skewed(a) = if a > 1/2 then {0: 1} else {1: 1}
+mechanism m() {
+  input x in 0..1
+  adjacent all
+  BODY
+}
+check m: dp(ln 3)
+"""
+
+REFUSED = [
+    "if p > 1/2 { output 1 } else { output 0 }",
+    "y := 0 while p > y { y := y + 1 } output y",
+    "y := x + p output 1",
+    "output p",
+    "for i in 1..p { output i }",
+    "for i in 0..2 where p > i { output i }",
+    "var v[1..2] := 0 output v[p]",
+    "y ~ geometric(p, 1/2) clamped 0..2 output y",
+    "y ~ geometric(x, 1/2) clamped 0..p output y",
+    "y ~ geometric(x, 1/2) unbounded if y > p { output 1 }",
+    "y ~ uniform({p, 1}) output y",
+    "y ~ {p: 1/2, 1: 1/2} output y",
+    "y ~ binomial(p, 1/2) output y",
+    "y ~ bernoulli(if p > 1/2 then 1/3 else 1/2) output y",
+    "y ~ bernoulli(if big(p) then 1/3 else 1/2) output y",
+    "y ~ bernoulli(if p in {1/2} then 1/3 else 1/2) output y",
+    "y ~ bernoulli(if (p, 1) = (p, 1) then 1/3 else 1/2) output y",
+    "y ~ bernoulli(if forall(i in 0..1 : p > i) then 1/3 else 1/2) output y",
+    "y ~ bernoulli(min(p, 1/2)) output y",
+    "y ~ bernoulli(abs(p)) output y",
+    "y ~ bernoulli(floor(p)) output y",
+    "y ~ bernoulli(p mod 1) output y",
+    "y ~ bernoulli(1/(2 * p - 1)) output y",
+    "y ~ skewed(p) output y",
+    "output argmax(i in 0..1 : p * i)",
+    "output clamp(x, 0, p)",
+]
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_a_parameter_planted_where_a_value_is_needed_is_a_mistake(body):
+    text = body.replace(" output", "\n  output").replace(" y ~", "\n  y ~")
+    report = check_text(PROGRAM.replace("BODY", text))
+    assert set(error_codes(report)) == {"DP410"}
+    assert "crashes" not in report
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("y ~ geometric(x, 2 * p) clamped 0..2\n  output y", "DP211"),
+        ("y ~ {0: p - 1/2, 1: 1} normalized\n  output y", "DP211"),
+        ("y ~ {0: p, 1: p}\n  output y", "DP211"),
+        ("y ~ bernoulli(2^(-p))\n  output y", "DP209"),
+        ("repeat p { output 1 }", "DP530"),
+    ],
+)
+def test_what_is_no_weight_for_some_value_is_a_mistake(body, code):
+    assert error_codes(check_text(PROGRAM.replace("BODY", body))) == [code]
+
+
+ANSWER = """
+param p in (0, 1)
+mechanism answer() {
+  input x in 0..1
+  adjacent all
+  y ~ bernoulli(if x = 0 then p else 1 - p)
+  if y { output 1 } else { output 0 }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "code"),
+    [
+        ("check answer at p > 1/2: dp(ln 3)", "DP410"),
+        ("check answer: P>=1/2 [ X output > p ]", "DP410"),
+        ("check answer: dp(if p > 1/2 then ln 2 else ln 3)", "DP410"),
+        ("check answer: dp(max(ln 2, -ln p))", "DP410"),
+        ("check answer: dp(floor(-ln p) * ln 2)", "DP410"),
+        ("for k in {p, 1/2} { check answer: dp(ln 3) }", "DP410"),
+        ("for k in {1, 2} where p > k { check answer: dp(ln 3) }", "DP410"),
+        ("check answer: P in [1 - p, p] [ X output = 1 ]", "DP628"),
+        ("check answer: dp(ln 2, p - 1/2)", "DP628"),
+        ("check answer: dp(ln p)", "DP628"),
+        ("check answer: E<=p [ output ]", "DP627"),
+        ("check answer: P>=1/2 [ F<=p output = 1 ]", "DP607"),
+    ],
+)
+def test_claims_decide_nothing_by_the_number_that_stands_for_a_parameter(claim, code):
+    report = check_text(ANSWER + claim)
+    assert error_codes(report) == [code]
+    assert "exp(" not in report["errors"][0]["message"]
+
+
+def test_an_interval_of_a_parameter_is_one_where_it_is_asked():
+    report = check_text(ANSWER + "check answer for p in [1/2, 1): P in [1 - p, p] [ X output = 1 ]")
+    assert verdicts(report) == ["holds"]
+
+
+MODELS = """
+param p in (0, 1)
+mechanism noisy() {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, p) clamped 0..2
+  output y
+}
+mechanism sums() {
+  input x in 0..1
+  adjacent all
+  y ~ geometric(x, p^2) folded 0..2
+  z ~ {i: product(j in 0..i : p) for i in 0..2} normalized
+  if y + z > 2 { output many } else { output few }
+}
+mechanism again() {
+  input x in 0..1
+  adjacent all
+  y := 2
+  while y = 2 { y ~ geometric(x, p) clamped 0..2 }
+  output y
+}
+mechanism above() {
+  input q[1..2] in 0..1
+  adjacent linf(q, q') <= 1
+  t ~ geometric(0, p^2) unbounded
+  for i in 1..2 {
+    y ~ geometric(q[i], p) unbounded
+    if y >= t { output top; stop }
+    output bot
+  }
+}
+chain walk {
+  state s[i in 0..4] : place
+  state end : over
+  for i in 1..3 { s[i] -> p: s[i + 1] + 1 - p: s[i - 1] }
+  s[0] -> 1: end
+  s[4] -> 1: end
+  adjacent s[1] ~ s[2]
+  observe over
+}
+for k in 1..2 {
+  check group(noisy, k): dp(-ln p)
+  check group(sums, k): delta(ln(3)/2) <= p
+}
+check   noisy: P>=p/9 [ X output = 1 ] | D{ln 2, 1/9} [ X output = x ]
+check   again: epsilon <= -2 * ln p
+check   above: dp(-4 * ln p)
+check   walk: P>=(p^4) [ F s[4] ] & D{ln 2} [ F<=6 s[0] ]
+compute sums: epsilon
+compute again: delta(ln 2)
+"""
+
+OWN = ("exact/number.py", "exact/polynomial.py", "test_param_guards.py")
+
+PROVED = {"_ratio", "_checked", "_literal", "_why_no_probability"}
+"""Look whether a number is a weight after `weight_value` proved it for all values."""
+
+FORMS = {"_fraction", "whole_lcm", "whole_gcd"}
+"""Normal forms, whose denominators are positive at the stand-in, and made so on the line later."""
+
+
+def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):
+    seen = Counter()
+
+    def watched(method):
+        def called(self, *arguments):
+            frame = sys._getframe(1)
+            while frame.f_code.co_filename.endswith(OWN):
+                if frame.f_code.co_name in FORMS:
+                    return method(self, *arguments)
+                frame = frame.f_back
+            seen[frame.f_code.co_name] += not pauses
+            return method(self, *arguments)
+
+        return called
+
+    def ordinary(function):
+        def called(*arguments):
+            pauses.append(1)
+            try:
+                return function(*arguments)
+            finally:
+                pauses.pop()
+
+        return called
+
+    pauses = []
+    for kind, name in ((ExpNumber, "ball"), (ExpPolynomial, "ball"), (ExpPolynomial, "sign")):
+        monkeypatch.setattr(kind, name, watched(getattr(kind, name)))
+    monkeypatch.setattr(questions, "_at_value", ordinary(questions._at_value))
+    monkeypatch.setattr(questions, "_decided", ordinary(questions._decided))
+    report = check_text(MODELS, "--explain", "none")
+    assert set(verdicts(report)) == {"holds", "violated", "value"}
+    assert seen["_ratio"] > 0
+    assert {name for name, count in seen.items() if count} <= PROVED
