@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpcheck import mechanisms
     from dpcheck.chain.chain import Chain
     from dpcheck.check.values.verdicts import Amount, Outcome
-    from dpcheck.front import Answer, Model, ModelError, Target, load, loads
+    from dpcheck.front import Answer, Model, ModelError, Target, from_transitions, load, loads
     from dpcheck.limits import LimitReached
     from dpcheck.pipeline.units import work
 
@@ -32,6 +32,7 @@ __all__ = [
     "ModelError",
     "Outcome",
     "Target",
+    "from_transitions",
     "load",
     "loads",
     "mechanisms",
@@ -47,6 +48,7 @@ _HOMES = {
     "ModelError": "dpcheck.front",
     "Outcome": "dpcheck.check.values.verdicts",
     "Target": "dpcheck.front",
+    "from_transitions": "dpcheck.front",
     "load": "dpcheck.front",
     "loads": "dpcheck.front",
     "work": "dpcheck.pipeline.units",

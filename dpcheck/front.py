@@ -24,9 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from math import log
+from importlib.util import find_spec
+from math import inf, log
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.quantities.output_rows import output_rows
@@ -49,15 +53,19 @@ from dpcheck.pipeline.tables import names_in_table, table_csv, table_json
 from dpcheck.records import dataclass, field, fields, replace
 from dpcheck.report import Crash, answers
 from dpcheck.report.drawing import mistake_text
+from dpcheck.report.plot import Profile, profile_points, profiles_svg
 from dpcheck.report.text import answer_text
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+    from matplotlib.axes import Axes
 
 Parameter = bool | int | Fraction | str
 """A parameter or constant: `3`, `Fraction(1, 4)`, or an expression of the language, `"ln 3"`."""
+
+FloatArray = npt.NDArray[np.float64]
 
 Probability = Fraction | ExpNumber
 """An exact probability: a fraction, or an element of ℚ(e^r)."""
@@ -241,6 +249,50 @@ class Model:
         if wrong:
             raise ModelError(wrong)
         return tuple(checks)
+
+
+def from_transitions(
+    transitions: Mapping[str, Mapping[str, Parameter]],
+    neighbors: Iterable[tuple[str, str]],
+    *,
+    labels: Mapping[str, Iterable[str]] | None = None,
+    observe: Iterable[str] | None = None,
+    initial: Iterable[str] | None = None,
+    name: str = "made",
+) -> Target:
+    """Return an explicit chain made in Python, to be asked as any other: `dp` needs `observe`.
+
+    `transitions` has the exact probabilities of every state's successors; a state without any goes
+    to the end. `labels` are those of a state beside its name. Raises `ModelError`, and `ValueError`
+    for a name that no quotes can hold.
+
+    >>> table = {"x": {"yes": Fraction(3, 4), "no": "1/4"}, "y": {"yes": "1/4", "no": "3/4"}}
+    >>> chain = from_transitions(table, [("x", "y")], observe=["yes", "no"])
+    >>> chain.epsilon().exact, bool(chain.check("D{ln 3} [ X yes ]"))
+    ('ln(3)', True)
+    """
+    successors = [state for row in transitions.values() for state in row]
+    lines = []
+    for state in dict.fromkeys([*transitions, *successors]):
+        own = ", ".join(map(_word, (labels or {}).get(state, ())))
+        lines.append(f"state {_word(state)}" + (f" : {own}" if own else ""))
+        row = [
+            f"({parameter_text(p)}): {_word(to)}" for to, p in transitions.get(state, {}).items()
+        ]
+        if row:
+            lines.append(f"{_word(state)} -> {' + '.join(row)}")
+    lines += [f"adjacent {_word(one)} ~ {_word(other)}" for one, other in neighbors]
+    for keyword, states in (("init", initial), ("observe", observe)):
+        if states is not None:
+            lines.append(f"{keyword} {', '.join(map(_word, states))}")
+    text = "\n  ".join([f"chain {name} {{", *lines]) + "\n}\n"
+    return loads(text).target(name)
+
+
+def _word(name: str) -> str:
+    if not name or set(name) & set('"\n\r'):
+        raise ValueError(f"{name!r} is no name of a state or label")
+    return f'"{name}"'
 
 
 def parameter_text(value: Parameter) -> str:
@@ -437,6 +489,60 @@ class Target:
             raise ValueError("a table is written as json or csv")
         return table_json(self.name, rows, pairs) if form == "json" else table_csv(rows, pairs)
 
+    def profile(self) -> FloatArray:
+        """Return the privacy profile as profile[n_pieces, 4] of floats, to plot or to compute with.
+
+        A row is e^ε from, e^ε to, P and Q: between the two, δ = P - e^ε Q. No float is evidence;
+        `table("profile")` has the exact numbers.
+
+        >>> import dpcheck
+        >>> dpcheck.mechanisms.survey().profile().tolist()
+        [[1.0, 3.0, 0.75, 0.25], [3.0, inf, 0.0, 0.0]]
+        """
+        rows = self.table("profile").rows
+        return np.array([[float(_amount(row[k])) for k in (0, 1, 3, 4)] for row in rows])
+
+    def losses(self) -> FloatArray:
+        """Return the privacy losses of the worst pair, losses[n_losses, 3], the largest first.
+
+        A row is the loss ln(P/Q) with the probabilities of outputs that have it, P and Q, as
+        floats; a loss is inf where Q is 0, and -inf where P is 0.
+
+        >>> import dpcheck
+        >>> dpcheck.mechanisms.survey().losses().round(3).tolist()
+        [[1.099, 0.75, 0.25], [-1.099, 0.25, 0.75]]
+        """
+        table = self.table("losses")
+        first, *_ = table.rows
+        rows = [row for row in table.rows if row[0] == first[0]]
+        mirrored = [row for row in table.rows if row[0] != first[0]]
+        found = [[float(_amount(row[k])) for k in (2, 3, 4)] for row in rows]
+        # A loss of -inf stands only in the other direction, as inf.
+        found += [
+            [-inf, 0.0, float(_amount(row[3]))]
+            for row in mirrored
+            if _amount(row[2]).exact == "inf"
+        ]
+        return np.array(found)
+
+    def plot_profile(self, axes: Axes | None = None) -> Axes | Drawing:
+        """Return δ over ε, drawn: axes of matplotlib where it is installed, else SVG.
+
+        With `axes` the curve is drawn there, beside others. A notebook shows either.
+        """
+        name, table = self.text, self.table("profile")
+        if axes is None and find_spec("matplotlib") is None:
+            return Drawing(profiles_svg(name, [Profile(name, table)]))
+        if axes is None:
+            from matplotlib.figure import Figure
+
+            axes = Figure().subplots()
+        points = np.array(profile_points(table))
+        axes.plot(points[:, 0], points[:, 1], label=name)
+        axes.set(xlabel="ε", ylabel="δ")
+        axes.legend()
+        return axes
+
     def privacy_loss_distribution(
         self, *, pessimistic: bool = True, interval: float = 1e-4
     ) -> PrivacyLossDistribution:
@@ -472,3 +578,19 @@ class Target:
 
     def _limits(self) -> Limits:
         return RunLimits(self.max_states, self.timeout).of_a_claim()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawing as SVG, which a notebook shows; the text is that of a file."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        """Return the drawing as Jupyter shows it."""
+        return self.svg
+
+
+def _amount(cell: Cell) -> Amount:
+    assert isinstance(cell, Amount), "a column of numbers"
+    return cell

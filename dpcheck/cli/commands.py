@@ -219,6 +219,11 @@ def _output(text: str) -> tuple[str, str]:
 )
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep results.")
 @click.option(
+    "--changed-since",
+    metavar="REV",
+    help="Check only files that differ from this commit of git, or import one that does.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
@@ -244,6 +249,7 @@ def check(
     update_baseline: bool,
     cache_dir: str | None,
     no_cache: bool,
+    changed_since: str | None,
     jobs: int,
     no_config: bool,
     quiet: bool,
@@ -268,7 +274,8 @@ def check(
         baseline = config.baseline
     set_here = {text.partition("=")[0].strip() for text in definitions}
     text = _standard_input() if STANDARD_INPUT in paths else None
-    vacuity = strict_vacuity or config.strict_vacuity, allow_empty
+    changed = None if changed_since is None else _changed(changed_since, config)
+    vacuity = strict_vacuity or config.strict_vacuity, allow_empty or changed is not None
     limits = limited(config, limits, _is_given)
     options = Options(
         *((*config.constants, *definitions), select, limits, *vacuity, text, explain),
@@ -277,6 +284,7 @@ def check(
         has_opinions=second_opinion,
         cache=None if no_cache else trusted_cache(paths, cache_dir),
         jobs=jobs,
+        changed=changed,
     )
     if form != "text" or files:
         options = replace(options, n_explained=None)
@@ -291,6 +299,17 @@ def _is_given(name: str) -> bool:
     """Return whether the call says this option itself."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _changed(revision: str, config: Config) -> frozenset[str] | None:
+    """Return the files that changed, None for all: where the settings of the project changed."""
+    from dpcheck.cli.changes import NoChanges, changed_since
+
+    try:
+        found = changed_since(revision, Path.cwd())
+    except NoChanges as wrong:
+        raise click.UsageError(f"--changed-since: {wrong}.") from None
+    return None if str(config.file) in found else found
 
 
 def _config() -> Config:

@@ -14,10 +14,9 @@ from dpcheck.cli.workers import Over, Stopped, Work, pooled
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit
 from dpcheck.pipeline.files import ModelPath, model_paths
-from dpcheck.pipeline.options import Options, Part
+from dpcheck.pipeline.options import WHOLE, Options, Part
 from dpcheck.pipeline.run import (
     closing_events,
-    file_events,
     is_error,
     known_events,
     library_of,
@@ -96,8 +95,8 @@ class _Piece:
             return
         library = library_of(self.options)
         definitions, _ = read_definitions(self.options.definitions)
-        asked = self.path, library, definitions, self.options, told
-        yield from known_events(*asked) if self.part.of == 1 else file_events(*asked, self.part)
+        part = WHOLE if self.part.of == 1 else self.part
+        yield from known_events(self.path, library, definitions, self.options, told, part)
 
     def shown(self, event: Event | Over, read: dict[str, FileRead]) -> Iterator[Event]:
         """Yield what is to be shown of what it told: a file begins and ends once.

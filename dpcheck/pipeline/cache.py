@@ -89,7 +89,7 @@ class Cache:
 
 def known_run(arguments: Sequence[str], options: Options) -> list[Event] | None:
     """Return all that there is to tell of a run if it is known of every file; else None."""
-    has_more = options.has_witnesses or options.has_opinions
+    has_more = options.has_witnesses or options.has_opinions or options.changed is not None
     if options.cache is None or has_more or options.standard_input is not None:
         return None
     paths, mistakes = model_paths(arguments)

@@ -30,7 +30,8 @@ class Options:
     with evidence, with `has_opinions` with what the reference interpreter says; with `measures`,
     every target with what it costs, the quantities among it that are named for a file, by where it
     really is, and a target. `cache` is the directory of results.
-    The command line works with so many processes as there are `jobs`.
+    The command line works with so many processes as there are `jobs`. Of files that are not among
+    those `changed`, and import none of them, nothing is told.
     """
 
     definitions: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Options:
     measures: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
     cache: Path | None = None
     jobs: int = 1
+    changed: frozenset[str] | None = None
     optional: frozenset[str] = frozenset()
 
     def shaping(self, path: ModelPath) -> str:

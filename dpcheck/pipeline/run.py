@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, islice, takewhile
+from pathlib import Path
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -128,13 +130,19 @@ def known_events(
     definitions: Definitions,
     options: Options,
     after: Sequence[Event],
+    part: Part = WHOLE,
 ) -> Iterator[Event]:
-    """Yield what is found in one file, or was found in it by an earlier run."""
+    """Yield what is found in a part of one file, or was found in it by an earlier run."""
     told = since_last_file(after)
-    is_kept = options.cache is not None and path.shown != input_path().shown
+    if options.changed is not None:
+        yield Reading(path.shown)
+        if not _has_changed(path, library, options.changed):
+            yield FileDone(path.shown)
+            return
+    is_kept = part is WHOLE and options.cache is not None and path.shown != input_path().shown
     is_kept = is_kept and not options.has_witnesses and not options.has_opinions
     if not is_kept or told or options.cache is None:
-        yield from file_events(path, library, definitions, options, told)
+        yield from file_events(path, library, definitions, options, told, part)
         return
     from dpcheck.pipeline.cache import Cache, is_final
 
@@ -150,6 +158,21 @@ def known_events(
         yield event
     if is_final(found):
         cache.keep(path, library.closure(path), found)
+
+
+def _has_changed(path: ModelPath, library: Library, changed: frozenset[str]) -> bool:
+    """Return whether a file, or something it imports, is among those that changed.
+
+    So is one whose imports cannot be followed, and one behind a link that changed.
+    """
+    try:
+        closure = library.closure(path)
+    except Exception:  # noqa: BLE001 - a bug costs this file, which says so when it is checked
+        return True
+    places = [Path(os.path.abspath(path.shown)), *(file.real for file in closure.paths)]  # noqa: PTH100
+    places += [Path(os.path.normpath(name)) for name, _ in closure.links]
+    known = (str(each) for place in places for each in (place, *place.parents))
+    return not closure.is_sound or not changed.isdisjoint(known)
 
 
 def file_events(

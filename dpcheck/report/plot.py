@@ -132,13 +132,7 @@ def _worst_pair(table: Table) -> str:
 
 def _curve(frame: _Frame, pieces: Sequence[Piece], place: int) -> str:
     """Return δ = P - e^ε Q of every piece: it bends between breakpoints, over ε."""
-    n_samples = max(1, _SAMPLES // len(pieces))
-    points: list[tuple[float, float]] = []
-    for start, end, p, q in pieces:
-        low, high = log(start), min(log(end) if end != float("inf") else frame.x_most, frame.x_most)
-        for i in range(n_samples + 1):
-            x = low + (high - low) * i / n_samples
-            points.append((x, max(0.0, p - exp(x) * q)))
+    points = _sampled(pieces, frame.x_most)
     path = " ".join(f"{frame.x(x):.2f},{frame.y(y):.2f}" for x, y in points)
     marks = "".join(
         f'<circle cx="{frame.x(log(start)):.2f}" cy="{frame.y(max(0.0, p - start * q)):.2f}" '
@@ -147,6 +141,24 @@ def _curve(frame: _Frame, pieces: Sequence[Piece], place: int) -> str:
         if len(pieces) <= 60
     )
     return f'<polyline points="{path}" fill="none" {_stroke(place)}/>{marks}'
+
+
+def profile_points(table: Table) -> list[tuple[float, float]]:
+    """Return points (ε, δ) of a profile, from 0 to a little behind the last ε where it bends."""
+    pieces = [_numbers(row) for row in table.rows]
+    return _sampled(pieces, 1.15 * log(pieces[-1][0]) or 1.0)
+
+
+def _sampled(pieces: Sequence[Piece], x_most: float) -> list[tuple[float, float]]:
+    """Return points of all pieces, up to an ε."""
+    n_samples = max(1, _SAMPLES // len(pieces))
+    points = []
+    for start, end, p, q in pieces:
+        low, high = log(start), min(log(end) if end != float("inf") else x_most, x_most)
+        for i in range(n_samples + 1):
+            x = low + (high - low) * i / n_samples
+            points.append((x, max(0.0, p - exp(x) * q)))
+    return points
 
 
 def _stroke(place: int) -> str:
