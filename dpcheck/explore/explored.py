@@ -12,7 +12,7 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
-from dpcheck.explore.tails.claims import is_beyond, with_integers
+from dpcheck.explore.tails.claims import as_integers, beyond_among, check_reads, with_integers
 from dpcheck.explore.tails.claims import with_less_told as less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
@@ -135,21 +135,23 @@ def at_end(
 
     The arguments are the last state, the state after the i-th output for each i the number asks
     for, and how many outputs there were; the result is None where the value is no number. The
-    inputs it reads were kept.
+    inputs it reads were kept. Raises as `labelled` does where it reads numbers beyond the window.
     """
     table, columns = explored.table, explored.columns
-    outputs = columns["output"]
+    outputs, names = columns["output"], ("output", *(f"output({i})" for i in meaning.positions))
+    shown = beyond_among(outputs, table).values()
+    if shown:
+        assert explored.window is not None, "numbers are shown"
+        frame = Frame(len(outputs), dict.fromkeys(names, outputs) | dict(columns))
+        check_reads(meaning.value, names, shown, frame, table, explored.window)
 
     @cache
     def value(codes: tuple[int, ...], n_outputs: int) -> Number | None:
-        names = (*meaning.inputs, "output", *(f"output({i})" for i in meaning.positions))
         environment = {
-            name: table.value(code)
-            for name, code in zip(names, codes, strict=True)
+            name: as_integers(table.value(code))
+            for name, code in zip((*meaning.inputs, *names), codes, strict=True)
             if code < FIRST_FAULT
         }
-        if any(is_beyond(shown) for shown in environment.values()):
-            return None
         try:
             found = evaluate(meaning.value, {**environment, "outputs": n_outputs})
         except Fault:

@@ -28,9 +28,9 @@ from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, witnessed
 from dpcheck.pipeline.shown_numbers import (
-    MAX_ROUNDS,
     decided_between,
     is_told_in_kinds,
+    n_rounds,
     undecided_beyond,
 )
 from dpcheck.records import dataclass, field, replace
@@ -310,13 +310,15 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         return nothing_asked(check.kind, check.leaves_out), ready
     if not is_told_in_kinds(ready.explored, check.claim):
         return _decided_with_memory(ready, limits)
-    for n_more in reversed(range(MAX_ROUNDS)):
+    for n_more in reversed(range(n_rounds(check.claim))):
         decide_on = partial(_decided_on, ready, limits=limits)
-        outcome = decided_between(
+        found = decided_between(
             ready.explored, ready.chain, check.claim, decide_on, is_last=not n_more
         )
-        if outcome is not None:
-            return outcome, ready
+        if found is not None:
+            outcome, told = found
+            parts = [(told if own is ready.chain else own, far, n) for own, far, n in ready.parts]
+            return outcome, replace(ready, chain=told, parts=parts)
         if n_more:
             ready.explorations.widen(check, ready.explored)
             ready = _ready(check, ready.explorations, limits)

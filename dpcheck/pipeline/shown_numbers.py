@@ -39,8 +39,8 @@ def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
 
 def decided_between(
     explored: Explored, chain: Chain, claim: claims.Claim, decide: Decide, *, is_last: bool
-) -> Outcome | None:
-    """Return the outcome of a claim; None if more depends on a wider window.
+) -> tuple[Outcome, Chain] | None:
+    """Return the outcome of a claim and the chain it is about; None if a wider window is needed.
 
     A violated `dp` is shown by an event of real outputs, not of kinds: a wider window has one. In
     the last window, where there may be none, kinds have to do.
@@ -48,19 +48,20 @@ def decided_between(
     assert explored.window is not None, "numbers are shown"
     outcome = decide(chain, claim)
     if isinstance(outcome.verdict, Undecided):
-        return outcome
+        return outcome, chain
     if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, Holds):
-        return replace(outcome, beside=())  # the pair that comes closest if more is told
-    less = decide(with_less_told(explored, chain, keeps_far=False), claim)
+        return replace(outcome, beside=()), chain  # the pair that comes closest if more is told
+    told = with_less_told(explored, chain, keeps_far=False)
+    less = decide(told, claim)
     if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
-        return less
+        return less, told
     if not _is_pure(claim) or (isinstance(claim, claims.PrivacyClaim) and not is_last):
         return None
     if len(explored.window.ratios) == 2:
-        return outcome
+        return outcome, chain
     asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
     less = decide(with_less_told(explored, chain, keeps_far=True), asked)
-    return outcome if _are_alike(decide(chain, asked), less) else None
+    return (outcome, chain) if _are_alike(decide(chain, asked), less) else None
 
 
 def undecided_beyond(explored: Explored) -> LimitReached:
@@ -81,6 +82,18 @@ def _is_pure(claim: claims.Claim) -> bool:
             return isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0
         case _:
             return False
+
+
+def n_rounds(claim: claims.Claim) -> int:
+    """Return how many windows to try: one where all losses count, however rare they are."""
+    match claim:
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
+            if isinstance(quantity, claims.LossQuantity | claims.LossTable):
+                words = ("renyi", "zcdp", "loss_tail", "profile", "losses")
+                return 1 if quantity.word in words else MAX_ROUNDS
+            return MAX_ROUNDS
+        case _:
+            return MAX_ROUNDS
 
 
 def _may_rise_and_fall(claim: claims.Claim) -> bool:

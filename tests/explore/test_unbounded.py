@@ -13,7 +13,7 @@ from flint import fmpq
 import dpcheck
 from dpcheck.exact import decimal
 from dpcheck.explore.tails import laws
-from tests.checking import check_text, verdicts
+from tests.checking import called, check_text, verdicts
 
 FAR = 24
 RATIOS = [fmpq(1, 2), fmpq(1, 3), fmpq(2, 5)]
@@ -367,6 +367,63 @@ check m: dp(ln(33/20))
     first, second = (rows[f"q = {q}"]["true"] for q in ("[0, 2]", "[0, 1]"))
     assert (first, second) == (Fraction(59, 576), Fraction(71, 1152))
     assert found["ratio"] == "118/71"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("if output[2] > 9 then 1 else 0", "1/384"),
+        ("if output(1)[2] in {x, 9} then 6 else 0", "2 + 1/64"),
+        ("clamp(output[2], 0, 4)", "2"),
+    ],
+)
+def test_expected_values_compare_shown_numbers(value, expected):
+    claim = f"check pair at x = 2: E=? [ {value} ] = {expected}"
+    assert check_text(PAIR + claim)["ok"]
+
+
+def test_expected_values_do_not_compute_with_shown_numbers():
+    """Where the number is beyond the window, only that is known."""
+    (mistake,) = check_text(PAIR + "check pair: E<=9 [ abs(output[2] - x) ]")["errors"]
+    assert mistake["code"] == "DP540"
+
+
+def test_a_claim_that_is_told_less_has_a_witness_on_the_chain_it_is_about(tmp_path):
+    text = """
+mechanism m {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded
+  b ~ geometric(q[2], 1/2) unbounded
+  output max(a, b)
+}
+check m: dp(ln(3/2))
+check m: dp(ln(3/2), 1/100)
+check compose(m, 2): dp(ln 3)
+"""
+    report = check_text(text, "--witness", str(tmp_path))
+    assert verdicts(report) == ["violated"] * 3
+    found = sorted(tmp_path.iterdir())
+    assert len(found) == 3
+    for witness in found:
+        assert called("verify", witness).returncode == 0
+
+
+def test_quantities_of_all_losses_are_undecided_at_once_where_more_is_told_far_out():
+    text = """
+mechanism m {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded
+  b ~ geometric(q[2], 1/2) unbounded
+  output max(a, b)
+}
+compute m: loss_tail(ln(3/2))
+compute m: renyi(2)
+compute m: delta(ln(3/2))
+"""
+    report = check_text(text)
+    assert verdicts(report) == ["undecided", "undecided", "value"]
 
 
 def test_an_event_of_all_values_beyond_the_window_is_written_as_one():

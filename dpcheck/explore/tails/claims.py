@@ -6,7 +6,7 @@ may compare it with lies in the window, which grows until that is so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -33,28 +33,49 @@ def with_integers(
     `MistakesFound` where it does anything but compare.
     """
     codes = columns[OUTPUT]
-    shown = {
+    shown = beyond_among(codes, table)
+    if not shown:
+        return columns
+    changed = codes.copy()
+    for code, value in shown.items():
+        changed[codes == code] = table.code(as_integers(value))
+    integers = {**columns, OUTPUT: changed}
+    check_reads(expr, (OUTPUT,), shown.values(), Frame(len(codes), integers), table, window)
+    return integers
+
+
+def beyond_among(codes: IntArray, table: ValueTable) -> dict[int, Value]:
+    """Return the values, by code, that hold numbers beyond the window; codes [n_codes]."""
+    return {
         code: value
         for code in np.unique(codes[(codes >= PLAIN) & (codes < FIRST_FAULT)]).tolist()
         if is_beyond(value := table.value(code))
     }
-    if not shown:
-        return columns
-    parts = [k for value in shown.values() for k in _places(value)]
-    guards, mistakes = uses_of_output(expr, frozenset(parts))
+
+
+def check_reads(
+    expr: Expr,
+    names: Iterable[str],
+    shown: Iterable[Value],
+    frame: Frame,
+    table: ValueTable,
+    window: Window,
+) -> None:
+    """Raise what `with_integers` does where an expression reads outputs, by their names."""
+    parts = frozenset(k for value in shown for k in _places(value))
+    guards, mistakes = uses_of_output(expr, names, parts)
     if mistakes:
         raise MistakesFound(mistakes)
-    changed = codes.copy()
-    for code, value in shown.items():
-        changed[codes == code] = table.code(_changed(value, _as_integer))
-    integers = {**columns, OUTPUT: changed}
-    frame = Frame(len(codes), integers)
     known = needed = Window(*window.shown)
     for guard in guards:
         needed = with_codes(needed, evaluated(guard, frame, table), table)
     if needed != known:
         raise WindowTooSmall(window.with_shown(needed.low, needed.high))
-    return integers
+
+
+def as_integers(value: Value) -> Value:
+    """Return a value with the integer next to the window for each number beyond it."""
+    return _changed(value, _as_integer)
 
 
 def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> IntArray:

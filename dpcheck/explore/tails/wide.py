@@ -161,13 +161,15 @@ def _components(value: Expr) -> tuple[Expr, ...] | None:
             return None
 
 
-def uses_of_output(expr: Expr, parts: frozenset[int]) -> tuple[list[Expr], list[Mistake]]:
-    """Return the guards of a claim's expression, and what it may not do with `output`.
+def uses_of_output(
+    expr: Expr, names: Iterable[str], parts: frozenset[int]
+) -> tuple[list[Expr], list[Mistake]]:
+    """Return the guards of a claim's expression, and what it may not do with outputs.
 
     parts: the components of outputs, from 1, that are numbers without bounds; 0 for outputs that
     are such numbers themselves.
     """
-    uses = _Uses({"output": None}, parts)
+    uses = _Uses(dict.fromkeys(names), parts)
     uses.narrow(expr, "a condition")
     return uses.guards, uses.mistakes
 
@@ -362,8 +364,8 @@ class _Uses:
                     self._guard(low)
                     self._guard(high)
                 return NONE
-            case "component", (Var(name="output"), Const(value=int(k))) if self.parts:
-                return NONE if k not in self.parts else frozenset(("output",))
+            case "component", (Var() as whole, Const(value=int(k))) if self.parts:
+                return NONE if k not in self.parts else self.holds(whole)
             case "component", (whole, index):
                 self.narrow(index, "an index")
                 return self.holds(whole)

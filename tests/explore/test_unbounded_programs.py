@@ -1,0 +1,119 @@
+"""Random programs that show numbers without bounds, against clamped noise."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from math import exp, inf, isclose
+
+import pytest
+
+import dpcheck
+
+WIDTH = 8
+ALPHAS = ["1/8", "1/16", "1/64"]
+CENTERS = ["q[1]", "q[2]", "q[1] - q[2]", "q[1] + q[2]", "1", "0"]
+
+
+class Writer:
+    """Writes one random program of the class; the same for every policy."""
+
+    def __init__(self, seed, policy):
+        self.pick = random.Random(seed).randrange
+        self.policy = policy
+        self.names = []
+
+    def one_of(self, *texts):
+        return texts[self.pick(len(texts))]
+
+    def noise(self, center):
+        alpha = ALPHAS[self.pick(3)]
+        if self.pick(4) == 0:
+            return f"geometric_positive({alpha}) {self.policy}"
+        return f"geometric({center}, {alpha}) {self.policy}"
+
+    def drawn(self, name):
+        """Draw a variable with noise, or add the center to noise around 0."""
+        center = self.one_of(*CENTERS)
+        self.names.append(name)
+        if self.pick(3) == 0:
+            return f"z{name} ~ {self.noise('0')}  {name} := {center} + z{name}"
+        return f"{name} ~ {self.noise(center)}"
+
+    def pair(self):
+        first = self.pick(len(self.names))
+        other = (first + 1 + self.pick(len(self.names) - 1)) % len(self.names)
+        return self.names[first], self.names[other]
+
+    def number(self):
+        x, y = self.pair()
+        chosen = self.one_of(f"max({x}, {y})", f"min({x}, {y}, 1)", f"(if {x} > 0 then {y} else 1)")
+        return self.one_of(x, y, chosen)
+
+    def truth(self):
+        sign = self.one_of("<", "<=", ">", ">=", "=", "!=")
+        x, y = self.pair()
+        return self.one_of(f"{x} {sign} {y}", f"{x} {sign} {self.pick(3) - 1}", f"{x} in 0..2")
+
+    def program(self):
+        lines = [self.drawn("a"), self.drawn("b")]
+        if self.pick(2):
+            lines.append(
+                f"if {self.truth()} {{ {self.one_of('output up', 'stop', 'output up stop')} }}"
+            )
+        if self.pick(2):
+            lines.append(self.drawn("c"))
+        if self.pick(3) == 0:
+            turn = "if w > best { best := w winner := i }"
+            loop = f"for i in 1..2 {{ w ~ {self.noise('q[i]')} {turn} }}"
+            lines += [f"best := {self.number()}  winner := 0", loop]
+            lines.append(f"output {self.one_of('winner', 'best', '(winner, best)', 'best > 1')}")
+        else:
+            x, y = self.pair()
+            whole = self.one_of(
+                f"({self.truth()}, {self.number()})", f"({x}, {y})", f"argmax(({x}, {y}))"
+            )
+            lines.append(
+                f"output {self.one_of(whole, self.number(), f'clamp({self.number()}, 0, 2)')}"
+            )
+        if self.pick(4) == 0:
+            lines.append(f"{self.drawn('d')}  output d")
+        body = "\n  ".join(lines)
+        return f"mechanism m {{\n  input q[1..2] in 0..1\n  adjacent all\n  {body}\n}}\n"
+
+
+def is_inside(shown):
+    """Return whether all numbers that are shown lie far inside of the clamped window."""
+    return all(abs(int(number)) < WIDTH - 2 for number in re.findall(r"-?\b\d+", shown))
+
+
+def largest_ratio(rows):
+    """Return the largest ratio of what is shown inside, between any two inputs."""
+    return max(
+        inf if shown not in other else float(chance / other[shown])
+        for row, other in itertools.permutations(rows.values(), 2)
+        for shown, chance in row.items()
+        if is_inside(shown)
+    )
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_random_programs_show_what_they_do_with_clamped_noise(seed):
+    text = Writer(seed, "unbounded").program()
+    target = dpcheck.loads(text).target("m")
+    try:
+        exact = target.output_distributions()
+    except dpcheck.ModelError as error:
+        if "[DP541]" not in str(error):  # a shown number that others still depend on
+            raise
+        return
+    clamped = Writer(seed, f"clamped -{WIDTH}..{WIDTH}").program()
+    near = dpcheck.loads(clamped).target("m").output_distributions()
+    for state, row in exact.items():
+        assert sum(row.values()) == 1
+        for shown, chance in row.items():
+            if not re.search("[<>]|above|below", shown):
+                assert isclose(float(chance), float(near[state].get(shown, 0)), abs_tol=3e-7), text
+    loss = float(target.epsilon())
+    assert isclose(exp(min(loss, 700)), min(largest_ratio(near), exp(700)), rel_tol=0.02), text
