@@ -37,7 +37,8 @@ class Explored:
     [n_initial], all inputs of the initial states (empty for explicit chains). `states_of`
     returns the states with a label, in an explicit chain. window: where shown numbers without
     bounds are known; None where none is shown. memory: where hidden ones are known; None without
-    any. shown: the codes [n_values] of what is observed.
+    any. has_sure_kinds: whether kinds of shown ones are so for all values of a parameter. shown:
+    the codes [n_values] of what is observed.
     """
 
     chain: Chain
@@ -49,6 +50,7 @@ class Explored:
     states_of: Callable[[Label], IntArray] | None = None
     window: Window | None = None
     memory: Window | None = None
+    has_sure_kinds: bool = True
     shown: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def origin(self, state: int) -> Span | None:

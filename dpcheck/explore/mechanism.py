@@ -68,6 +68,7 @@ def mechanism_chain(
     full, number = _visible_rows(rows, raw, visible, limits)
     del rows  # there may be many millions of edges
     pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    later = later_pairs(mechanism, raw, pairs, tails, limits)
     limits.check_time(f"{len(pairs)} neighbor pairs found")
     n_visible, diverges = len(visible), full.n_rows > len(visible) + 1
     columns = _columns(raw, inputs, n_inputs, kept)
@@ -78,7 +79,7 @@ def mechanism_chain(
         full.numerators,
         full.denominators,
         initial=np.arange(n_inputs),
-        neighbors=NeighborRelation(pairs, number[later_pairs(mechanism, raw, pairs, limits)]),
+        neighbors=NeighborRelation(pairs, number[later]),
         observation=observation,
         labelling={},
         stopped=n_visible,
@@ -93,7 +94,16 @@ def mechanism_chain(
     shown = memory if wide.revealing else None
     places = raw.places[visible]
     return Explored(
-        chain, table, columns, inputs, places, raw.spans, window=shown, memory=memory, shown=codes
+        chain,
+        table,
+        columns,
+        inputs,
+        places,
+        raw.spans,
+        window=shown,
+        memory=memory,
+        has_sure_kinds=tails is None or tails.has_sure_kinds,
+        shown=codes,
     )
 
 

@@ -18,7 +18,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
-from dpcheck.explore.explored import at_end, measured
+from dpcheck.explore.explored import at_end, measured, with_less_told
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.logic.claims import Claim
@@ -29,7 +29,9 @@ from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, witnessed
 from dpcheck.pipeline.shown_numbers import (
     decided_between,
+    is_decided,
     is_told_in_kinds,
+    may_be_decided,
     n_rounds,
     undecided_beyond,
 )
@@ -268,7 +270,8 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     check, at_values = ready.check, dict[Value, _Ready]()
     if check.for_all is None:
         return _decided(ready, limits)
-    if is_told_in_kinds(ready.explored, check.claim):
+    by_kinds = is_told_in_kinds(ready.explored, check.claim)
+    if by_kinds and not may_be_decided(ready.explored, check.claim):
         raise undecided_beyond(ready.explored)
     from dpcheck.check.all_values.decide import decide_for_all
 
@@ -285,6 +288,8 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     outcome = decide_for_all(
         chain, check.claim, check.at, check.for_all, vanishing, at_value, limits
     )
+    if by_kinds and not is_decided(ready.explored, outcome):
+        raise undecided_beyond(ready.explored)
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
     return outcome, ready if shown_at is None else at_values[shown_at]
 
@@ -327,15 +332,24 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
 
 def _decided_with_memory(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
-    check = ready.check
+    check, ready = ready.check, _without_kinds(ready, limits)
     outcome = _decided_on(ready, ready.chain, check.claim, limits)
     for _ in range(MAX_WIDER):
         if not isinstance(outcome.verdict, Undecided) or outcome.verdict.limit != BEYOND:
             break
         ready.explorations.widen_memory(check, ready.explored)
-        ready = _ready(check, ready.explorations, limits)
+        ready = _without_kinds(_ready(check, ready.explorations, limits), limits)
         outcome = _decided_on(ready, ready.chain, check.claim, limits)
     return outcome, ready
+
+
+def _without_kinds(ready: _Ready, limits: Limits) -> _Ready:
+    """Return a claim with outputs that exist: formulas never tell kinds of shown numbers apart."""
+    window = ready.explored.window
+    if window is None or len(window.ratios) < 2 or ready.parts:
+        return ready
+    told = with_less_told(ready.explored, ready.chain, keeps_far=False)
+    return replace(ready, chain=told, truths=Truths(told, limits))
 
 
 def _decided_on(ready: _Ready, chain: Chain, claim: Claim, limits: Limits) -> Outcome:

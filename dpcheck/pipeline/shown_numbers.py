@@ -64,6 +64,19 @@ def decided_between(
     return (outcome, chain) if _are_alike(decide(chain, asked), less) else None
 
 
+def may_be_decided(explored: Explored, claim: claims.Claim) -> bool:
+    """Return whether a claim about all values of a parameter may be decided by kinds."""
+    assert explored.window is not None, "numbers are shown"
+    is_exact = len(explored.window.ratios) == 2 or isinstance(claim, claims.PrivacyClaim)
+    return _is_pure(claim) and explored.has_sure_kinds and is_exact
+
+
+def is_decided(explored: Explored, outcome: Outcome) -> bool:
+    """Return whether its outcome is: with more than two kinds only that it holds."""
+    assert explored.window is not None, "numbers are shown"
+    return len(explored.window.ratios) == 2 or isinstance(outcome.verdict, Holds)
+
+
 def undecided_beyond(explored: Explored) -> LimitReached:
     """Return that no window was wide enough."""
     assert explored.window is not None, "numbers are shown"

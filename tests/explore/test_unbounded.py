@@ -186,6 +186,31 @@ def test_a_formula_inside_of_a_path_may_depend_on_all_numbers_beyond_every_windo
     assert result["verdict"] == "undecided"
 
 
+@pytest.mark.parametrize(
+    "remembered",
+    [
+        "prior kept ~ geometric(x, 1/2) unbounded",
+        (
+            "a ~ geometric(0, 1/2) unbounded  b ~ geometric(0, 1/2) unbounded\n"
+            "  kept := if x = 0 then a else b"
+        ),
+    ],
+)
+def test_runs_that_remember_different_numbers_are_not_compared_draw_by_draw(remembered):
+    """Two draws beyond the window may be equal though they stand on different levels."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {remembered}
+  for i in 1..2 {{ c ~ geometric(0, 1/3) unbounded  output c > kept }}
+}}
+check m: P>=0 [ X (output & D{{ln(3/2), 1/5}} [ X output ]) ]
+check m: P>=0 [ X (output & P>=1/3 [ X output ]) ]
+"""
+    assert verdicts(check_text(text)) == ["undecided", "holds"]
+
+
 ARGMAX = """
 mechanism noisy_argmax(m = 3, n = 2) {
   input q[1..m] in 0..n
@@ -424,6 +449,59 @@ compute m: delta(ln(3/2))
 """
     report = check_text(text)
     assert verdicts(report) == ["undecided", "undecided", "value"]
+
+
+SHOWN_FOR_ALL = """
+mechanism largest(n = 2, r = 1/2) {
+  input q[1..2] in 0..n
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], r) unbounded
+  b ~ geometric(q[2], r) unbounded
+  output max(a, b, n)
+}
+mechanism tested_answer_shown(k = 2, r = 1/2) {
+  input q[1..k] in 0..1
+  adjacent linf(q, q') <= 1
+  t ~ geometric(1, r) unbounded
+  for i in 1..k {
+    noisy ~ geometric(q[i], r) unbounded
+    if noisy >= t { output noisy; stop }
+    output bot
+  }
+}
+"""
+
+
+def test_shown_numbers_that_were_chosen_are_decided_for_all_ratios():
+    """At 1/2 the loss is ln(5/3) again; beyond a root of a^3 + a^2 - 1 another output is worst."""
+    claims = """
+param alpha in (0, 1)
+check largest(r = alpha): dp(-ln alpha)
+check largest(r = alpha) for alpha in (1/2, 1): dp(ln(5/3))
+refute largest(r = alpha) for alpha in (1/3, 1): dp(ln(5/3))
+check largest(r = 1/3): epsilon = ln(5/2)
+check largest(r = 4/5): epsilon = ln(29/25)
+"""
+    assert check_text(SHOWN_FOR_ALL + claims)["ok"]
+    computed = "param alpha in (0, 1)\ncompute largest(r = alpha): epsilon"
+    (result,) = check_text(SHOWN_FOR_ALL + computed)["results"]
+    pieces = [piece["exact"] for piece in result["pieces"]]
+    assert pieces == ["ln((alpha^2 + 1)/(alpha^2 + alpha))", "ln(1 + alpha - alpha^2)"]
+
+
+def test_kinds_that_are_negative_for_some_ratios_decide_nothing():
+    claims = """
+param alpha in (0, 1)
+check tested_answer_shown(r = alpha): dp(-2 * ln alpha)
+check tested_answer_shown: dp(2 * ln 2)
+"""
+    assert verdicts(check_text(SHOWN_FOR_ALL + claims)) == ["undecided", "holds"]
+
+
+def test_formulas_are_shown_by_outputs_that_exist():
+    claim = "check largest: D{ln(3/2)} [ X output > 4 ]"
+    (result,) = check_text(SHOWN_FOR_ALL + claim)["results"]
+    assert [run["run"] for run in result["counterexample"]["runs"]] == ["> 4, ..."]
 
 
 def test_an_event_of_all_values_beyond_the_window_is_written_as_one():

@@ -12,11 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.chain.sets import distinct, union, without
+from dpcheck.chain.sets import distinct, distinct_rows, union, without
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.explore.runs.program_points import SHOWN
 from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
-from dpcheck.limits import Limits
+from dpcheck.explore.tails.tails import Tails
+from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Assign, Branches, Mechanism, Node, Sample
 from dpcheck.records import dataclass, replace
@@ -39,13 +40,18 @@ def with_results_drawn(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, nodes=tuple(map(drawn, mechanism.nodes)))
 
 
-def later_pairs(mechanism: Mechanism, raw: RawGraph, pairs: IntArray, limits: Limits) -> IntArray:
+def later_pairs(
+    mechanism: Mechanism, raw: RawGraph, pairs: IntArray, tails: Tails | None, limits: Limits
+) -> IntArray:
     """Return the unordered pairs [n, 2] of different raw states after an output, sorted.
 
     pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
+    Raises `LimitReached` where two runs remember different numbers beyond the window: which of
+    their draws are equal there is not known.
     """
     if raw.labelled is None:
         return np.empty((0, 2), np.int64)
+    beyond = None if tails is None else _remembered(mechanism, raw, tails)
     steps = _Steps.of(mechanism, raw, raw.labelled)
     n = raw.stopped + 1
     seen = np.empty(0, np.int64)
@@ -56,6 +62,8 @@ def later_pairs(mechanism: Mechanism, raw: RawGraph, pairs: IntArray, limits: Li
         keys = without(_keys(frontier, n, steps.is_prior), seen)
         seen = union(seen, keys)
         here = np.stack([keys // n, keys % n], axis=1)
+        if beyond is not None and (beyond[here[:, 0]] != beyond[here[:, 1]]).any():
+            raise _different_memories()
         drawing = here[np.all(steps.is_sample[here], axis=1)]
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
         showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
@@ -66,6 +74,30 @@ def later_pairs(mechanism: Mechanism, raw: RawGraph, pairs: IntArray, limits: Li
     )
     later: IntArray = found[alike & (steps.shown[found[:, 0]] != NOWHERE)]
     return later
+
+
+def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
+    """Return [n_raw_states + 1] numbers of what is remembered beyond the window, 0 for nothing."""
+    for node in mechanism.nodes:
+        if isinstance(node, Sample) and node.is_prior and node.target in tails.wide.names:
+            raise _different_memories()
+    found, n_known = np.zeros(raw.stopped + 1, np.int64), 0
+    for states in raw.cuts.values():
+        columns = tails.memory(states.columns)
+        if not columns:
+            continue
+        _, of_row = distinct_rows(columns)
+        is_beyond = np.any(columns, axis=0)
+        found[states.numbers] = np.where(is_beyond, of_row + 1 + n_known, 0)
+        n_known += len(of_row)
+    return found
+
+
+def _different_memories() -> LimitReached:
+    return too_large(
+        "a D inside of a path compares runs that remember different numbers beyond the window",
+        "a policy such as `clamped lo..hi`",
+    )
 
 
 def _is_prior(node: Node) -> bool:

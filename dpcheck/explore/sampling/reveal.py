@@ -7,16 +7,20 @@ shown is one of several kinds (`explore.tails.laws.shown_kinds`).
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.diagnostics.structure import ShownStillInUse
+from dpcheck.exact import subtract
 from dpcheck.explore.sampling.distributions import Supports, whole_weights
 from dpcheck.explore.tails.laws import Law, chance, shown_kinds
 from dpcheck.explore.tails.tails import Tails, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.explore.values.mistakes import MistakeFault
+from dpcheck.explore.values.weights import are_positive
 from dpcheck.model.program import Parametric
 from dpcheck.model.values import Beyond
 from dpcheck.source import Span
@@ -61,6 +65,9 @@ def _shown(law: Law | None, is_above: bool, tails: Tails, supports: Supports, sp
     farther = shown_kinds(law, window.ratios, window.margin)
     if farther is None:
         raise WindowTooSmall(window.widened())
+    weights = [subtract(a, b) for a, b in pairwise(window.ratios)]
+    weights += [chance for chance in farther if chance != 0]
+    tails.has_sure_kinds &= all(are_positive(weights, supports.table))
     bound, n = end + sign * window.margin, len(farther)
     kinds = [Beyond(is_above, bound, k, False, n) for k in range(1, n + 1)]
     codes += [supports.table.code(kind) for kind in kinds]

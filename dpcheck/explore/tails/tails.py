@@ -230,6 +230,7 @@ class Tails:
         """Start where nobody is beyond the window."""
         self.wide, self.window, self.table = wide, window, table
         self.states = TailStates(window)
+        self.has_sure_kinds = True  # positive for all values of a parameter: see `reveal`
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -280,6 +281,12 @@ class Tails:
             for k, name in enumerate(kept):
                 changed[name] = codes[k] + settled[:, k + 1] - steps[k]
         return changed
+
+    def memory(self, columns: Mapping[str, IntArray]) -> list[IntArray]:
+        """Return the tail states and levels, [n_rows] each, that states remember; 0 inside."""
+        states = [columns[name] for name in self.columns if name in columns]
+        wide = [columns[name] for name in sorted(self.wide.names) if name in columns]
+        return [*states, *map(self._steps, wide)] if states else []
 
     def texts(self, codes: Mapping[str, int]) -> dict[str, str]:
         """Return what is known of the wide variables of a state that are beyond the window."""

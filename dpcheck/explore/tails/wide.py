@@ -71,6 +71,11 @@ class Wide:
     drawing: frozenset[int]
     showing: frozenset[int]
 
+    @property
+    def names(self) -> Names:
+        """All wide variables."""
+        return frozenset().union(*self.groups)
+
     def group_of(self, name: str) -> int:
         """Return the group of a wide variable."""
         return _group_of(name, self.groups)

@@ -7,8 +7,10 @@ parameter ends for the explorer: what it computes on is an element of a field li
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
-from dpcheck.exact import ExpNumber, Number, ParamNumber, line_of, subtract
+from dpcheck.exact import ExpNumber, Number, ParamNumber, line_of, sign, subtract
 from dpcheck.exact.parametric import outside_unit
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
@@ -58,6 +60,16 @@ def _vanishes(value: ParamNumber, *, has_top: bool) -> bool:
     numbers = (value.value, subtract(1, value.value))[: 1 + has_top]
     line = line_of(value.param, numbers, is_exponential=value.is_exponential)
     return any(not line.where(number, (0,)).is_empty for number in numbers)
+
+
+def are_positive(numbers: Sequence[Number], table: ValueTable) -> Iterator[bool]:
+    """Yield for each number without its parameter whether it is positive for all values of it."""
+    if table.weights.param is None:
+        yield from (sign(number) > 0 for number in numbers)
+        return
+    param, is_exponential = table.weights.param
+    line = line_of(param, numbers, is_exponential=is_exponential)
+    yield from (line.where(number, (-1, 0)).is_empty for number in numbers)
 
 
 def sum_for_some_values(total: Number, span: Span, table: ValueTable) -> WeightOutsideUnit:
