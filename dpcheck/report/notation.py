@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from itertools import groupby
 from typing import assert_never
 
@@ -30,6 +30,7 @@ LONGEST_IN_TABLE = 9
 """Characters of exact numbers that stand in tables."""
 _DIGITS_SHOWN = 7
 _ALL_DIGITS = 17  # that an `Amount` has
+_MAX_SHIFT = 10**17
 _REPEATED = 3
 """So many equal outputs in a row are counted instead of listed."""
 _SEQUENCES_SHOWN = 8
@@ -170,16 +171,26 @@ def _is_interval(amount: Amount) -> bool:
 
 
 def _rounded(decimal: str, digits: int = _DIGITS_SHOWN) -> str:
-    """Return a decimal rounded to the digits shown."""
-    rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(decimal)
+    """Return a decimal rounded to the digits shown.
+
+    >>> _rounded("0.33333333333333333"), _rounded("9.9999999999e+500000000000000000000")
+    ('0.3333333', '1e+500000000000000000001')
+    """
+    context = Context(digits, ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    mantissa, _, power = decimal.lower().partition("e")
+    shift = int(power or 0)
+    is_far = abs(shift) > _MAX_SHIFT  # for the type `Decimal`
+    rounded = context.create_decimal(mantissa if is_far else decimal)
     if not rounded.is_finite():
         return decimal
     if rounded == 0:
         return "0"
-    if -7 <= rounded.adjusted() < 15:
+    if -7 <= rounded.adjusted() < 15 and not is_far:
         text = f"{rounded:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{rounded.normalize():e}"
+    exponent = rounded.adjusted() + (shift if is_far else 0)
+    leading = rounded.scaleb(-rounded.adjusted(), context).normalize(context)
+    return f"{leading:f}e{exponent:+d}"
 
 
 def _is_same(exact: str, short: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.explain.atoms import Shown, atoms
+from dpcheck.report.text import answer_text
 from tests.explain.explaining import (
     answers,
     exact,
@@ -195,3 +196,14 @@ def test_what_carries_a_quantity_adds_up_to_it(seed, tmp_path):
             total = sum(p * p / q for p, q in zip(left, right, strict=True) if q)
             assert f"({total})" in str(remark.text)
             assert value.exp == str(total)
+
+
+@pytest.mark.parametrize("budget", ["10^9", "10^30", "10^30 * ln 3", "ln(10^3000)"])
+def test_budgets_of_any_size_are_written(budget, tmp_path):
+    text = table_model([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]], "")
+    (holds,) = answers(text.replace("check m: ", f"check m: dp({budget})"), tmp_path)
+    assert holds.is_ok
+    assert "epsilon ln(3)" in answer_text(holds)
+    cut = f"mechanism o {{{TWO} output x }} check o: dp(10^9)"
+    (violated,) = answers(cut, tmp_path)
+    assert "e+434294481" in answer_text(violated)

@@ -37,6 +37,7 @@ from dpcheck.check.values.verdicts import (
     Vacuity,
     Violated,
 )
+from dpcheck.exact import TooLarge
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.records import dataclass, replace
@@ -196,9 +197,12 @@ def _closest(question: _Question, decision: Decision, evidence: Evidence) -> tup
     left, right = question.seen.names(found.gap.pair)
     pair = (left, right) if found.gap.is_forward else (right, left)
     shown: OutputSequence | None = None
-    if isinstance(evidence, TableEvidence):
-        (shown, _, _), *_ = evidence.event_text(found.gap, found.factor).runs
-    return (Beside(closest_text(claim, found.gap, pair, shown)),)
+    try:
+        if isinstance(evidence, TableEvidence):
+            (shown, _, _), *_ = evidence.event_text(found.gap, found.factor).runs
+        return (Beside(closest_text(claim, found.gap, pair, shown)),)
+    except (LimitReached, TooLarge):  # which costs the words, and no verdict
+        return ()
 
 
 def _strategy(decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:

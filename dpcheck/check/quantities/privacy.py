@@ -25,6 +25,7 @@ from dpcheck.certify import certify_violation
 from dpcheck.check.values.amounts import (
     INFINITE,
     bound_amount,
+    epsilon_amount,
     growth_amount,
     number_amount,
     quantity_amount,
@@ -88,6 +89,9 @@ from dpcheck.logic.formula_text import formula_text
 from dpcheck.records import dataclass
 
 EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
+
+_TOLD_AS_FACTOR = Budget.of(100)
+"""Up to here a budget is told as e^ε, which has 44 digits; a larger one as ε."""
 
 
 class Evidence(Protocol):
@@ -191,11 +195,14 @@ def closest_text(
     at: tuple[str | OutputSequence, ...] = ()
     if shown is not None:
         at = " at output " if len(shown.outputs) == 1 else " at ", shown
+    if claim.delta == 0 and compare_epsilon(claim.epsilon, _TOLD_AS_FACTOR) > 0:
+        least = epsilon_amount(log(divide(gap.p, gap.q)))
+        return Phrase.of(f"{lead}epsilon ", least, " of ", epsilon_amount(claim.epsilon), *at)
     if claim.delta == 0:
         ratio = number_amount(divide(gap.p, gap.q))
         return Phrase.of(f"{lead}ratio ", ratio, " of ", growth_amount(claim.epsilon), *at)
-    least = number_amount(excess(gap.p, gap.q, claim.epsilon))
-    return Phrase.of(f"{lead}delta ", least, " of ", number_amount(claim.delta), *at)
+    needed = number_amount(excess(gap.p, gap.q, claim.epsilon))
+    return Phrase.of(f"{lead}delta ", needed, " of ", number_amount(claim.delta), *at)
 
 
 def _decided_below(claim: PrivacyClaim, evidence: Evidence) -> Decision:
