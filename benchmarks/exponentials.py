@@ -19,35 +19,37 @@ from pathlib import Path
 
 RATIONAL, EXPONENTIAL = "1/2", "exp(-1/2)"
 
-GEOMETRIC = """
-const a = 1/2
-mechanism m {
-  input x in 0..N
-  adjacent abs(x - x') <= 1
-  y ~ geometric(x, a) clamped 0..N
-  output y
-}
-"""
 
-THRESHOLD = """
-const a = 1/2
-mechanism m {
-  input q[1..K] in 0..N
-  adjacent linf(q, q') <= 1
+def _mechanism(name: str, domain: str, adjacent: str, body: str) -> str:
+    """Return a mechanism with one input (an array `name[1..K]`), and the constant `a`."""
+    return (
+        f"const a = 1/2\nmechanism m {{ input {name} in {domain} adjacent {adjacent}\n{body}\n}}\n"
+    )
+
+
+GEOMETRIC = _mechanism(
+    "x", "0..N", "abs(x - x') <= 1", "y ~ geometric(x, a) clamped 0..N\noutput y"
+)
+
+THRESHOLD = _mechanism(
+    "q[1..K]",
+    "0..N",
+    "linf(q, q') <= 1",
+    """
   t ~ geometric(N div 2, a) clamped 0..N
   for i in 1..K {
     y ~ geometric(q[i], a) clamped 0..N
     if y >= t { output top; stop }
     output bot
   }
-}
-"""
+""",
+)
 
-NOISY_MAX = """
-const a = 1/2
-mechanism m {
-  input x[1..K] in 0..N
-  adjacent linf(x, x') <= 1
+NOISY_MAX = _mechanism(
+    "x[1..K]",
+    "0..N",
+    "linf(x, x') <= 1",
+    """
   best := 0
   var most in 0..N := 0
   for i in 1..K {
@@ -55,42 +57,40 @@ mechanism m {
     if best = 0 | y > most { best := i; most := y }
   }
   output best
-}
-"""
+""",
+)
 
-RESPONSE = """
-const a = 1/2
-mechanism m {
-  input x[1..K] in 0..1
-  adjacent hamming(x, x') <= 1
-  for i in 1..K {
-    y ~ bernoulli(if x[i] = 1 then 1/(1 + a) else a/(1 + a))
-    output y
-  }
-}
-"""
+RESPONSE = _mechanism(
+    "x[1..K]",
+    "0..1",
+    "hamming(x, x') <= 1",
+    "for i in 1..K { y ~ bernoulli(if x[i] = 1 then 1/(1 + a) else a/(1 + a)); output y }",
+)
 
-HISTOGRAM = """
-const a = 1/2
-mechanism m {
-  input h[1..K] in 0..N
-  adjacent l1(h, h') <= 1
-  for i in 1..K {
-    y ~ geometric(h[i], a) clamped 0..N
-    output y
-  }
-}
-"""
+HISTOGRAM = _mechanism(
+    "h[1..K]",
+    "0..N",
+    "l1(h, h') <= 1",
+    "for i in 1..K { y ~ geometric(h[i], a) clamped 0..N\n output y }",
+)
 
-CHOICE = """
-const a = 1/2
-mechanism m {
-  input s[1..K] in 0..N
-  adjacent linf(s, s') <= 1
-  y ~ {r: a^(N - s[r]) for r in 1..K} normalized
+CHOICE = _mechanism(
+    "s[1..K]",
+    "0..N",
+    "linf(s, s') <= 1",
+    "y ~ {r: a^(N - s[r]) for r in 1..K} normalized\noutput y",
+)
+
+MEDIAN = _mechanism(
+    "r[1..K]",
+    "0..N",
+    "hamming(r, r') <= 1",
+    """
+  y ~ {v: a^abs(count(i in 1..K : r[i] < v) - count(i in 1..K : r[i] > v)) for v in 0..N}
+      normalized
   output y
-}
-"""
+""",
+)
 
 
 def _model(text: str, claims: str, **sizes: int) -> str:
@@ -112,6 +112,7 @@ JOBS = {
     "randomized response 8": _model(RESPONSE, EVENTS, K=8),
     "histogram 4 x 0..3": _model(HISTOGRAM, EVENTS, K=4, N=3),
     "exponential mechanism 4 x 0..8": _model(CHOICE, EVENTS, K=4, N=8),
+    "median of 5 of 0..10": _model(MEDIAN, "compute m: epsilon\n", K=5, N=10),
     "a thousand runs": _model(GEOMETRIC, "compute compose(m, 1000): epsilon(1/10^6)\n", N=10),
     "P and D, nested": _model(
         THRESHOLD,

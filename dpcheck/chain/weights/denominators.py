@@ -324,8 +324,8 @@ def summed(weights: WeightArray, starts: IntArray, bound: int | None) -> WeightA
     return sums
 
 
-MAX_SHARED = 256
-"""Segments up to so long are compared with each other before they are added up."""
+MAX_SHARED, LEAST_ALIKE = 256, 8
+"""Segments up to so long, so many of a length, are compared before they are added up."""
 
 
 def shared_sums(weights: WeightArray, starts: IntArray, codes: IntArray) -> WeightArray:
@@ -336,15 +336,17 @@ def shared_sums(weights: WeightArray, starts: IntArray, codes: IntArray) -> Weig
     """
     lengths = np.diff(np.append(starts, len(weights)))
     sums = np.empty(len(starts), np.object_)
-    for length in np.unique(lengths).tolist():
+    kinds, counts = np.unique(lengths, return_counts=True)
+    many = kinds[(kinds <= MAX_SHARED) & (counts >= LEAST_ALIKE)]
+    for length in many.tolist():
         segments = marked(lengths == length)
         places = starts[segments][:, None] + np.arange(length)
-        group: IntArray | slice = slice(None)
-        if length <= MAX_SHARED:
-            first, group = distinct_rows(list(np.sort(codes[places], axis=1).T))
-            places = places[first]
-        found = np.add.reduceat(weights[places.reshape(-1)], np.arange(0, places.size, length))
+        first, group = distinct_rows(list(np.sort(codes[places], axis=1).T))
+        chosen = places[first].reshape(-1)
+        found = np.add.reduceat(weights[chosen], np.arange(0, len(chosen), length))
         sums[segments] = found[group]
+    for k in marked(~np.isin(lengths, many)).tolist():
+        sums[k] = np.add.reduce(weights[starts[k] : starts[k] + lengths[k]])
     return sums
 
 
