@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
@@ -121,6 +122,8 @@ def _of_file(
         shown = name if distance == 1 else f"group({name}, {distance})"
         wanted = [q for q in quantities if "compose(" not in shown or q not in OF_WHOLE_CHANNELS]
         asked, mistakes = _asked(closure, shown, wanted, definitions)
+        if wanted == ["profile"] and any(isinstance(m, NotForAllValues) for m in mistakes):
+            asked, mistakes = _asked(closure, shown, ["epsilon"], definitions)
         budgets = stated_budgets(checks, name) if distance == 1 else ()
         answers: dict[str, Answer] = {}
         for quantity, check in zip(wanted, asked, strict=False):

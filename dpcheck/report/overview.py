@@ -33,9 +33,9 @@ class Overview:
 
     @property
     def table(self) -> Table | None:
-        """The profile, where it was asked for and found."""
+        """The profile, where it was asked for and found; none for all values of a parameter."""
         answer = self.answers.get("profile")
-        return None if answer is None else answer.table
+        return None if answer is None or answer.outcome.all_values else answer.table
 
 
 def profile_lines(found: Overview) -> Iterator[Line]:
@@ -51,6 +51,10 @@ def profile_lines(found: Overview) -> Iterator[Line]:
     yield line(Piece(visible(found.target), "strong"), "  ", Piece(text, "faint"))
     if table is not None:
         yield from table_lines(table, "  ", all_rows=True)
+    known = answer.outcome.all_values
+    if known is not None:  # ε as a function of the parameter, in place of δ as one of ε
+        rows = [[piece.interval.text, piece.exact] for piece in known.pieces]
+        yield from aligned_lines([f"{known.param} in", "epsilon"], rows, "  ")
     yield from _undecided_lines(found, "  ")
     for budget in found.budgets:
         said = f"stated: ε = {budget.epsilon.exact}, δ = {budget.delta.exact}"

@@ -171,6 +171,19 @@ def test_formats_say_for_which_values_and_never_the_stand_in(model, form):
         assert "violated for p in (0, 1/4) and (3/4, 1)" in shown.replace("%2C", ",")
 
 
+def test_a_profile_for_all_values_is_epsilon_as_pieces(model):
+    shown = called("profile", model)
+    assert shown.returncode == 0
+    assert shown.stdout.splitlines()[1:4] == [
+        "  p in      epsilon",
+        "  (0, 1/2)  ln((1 - p)/p)",
+        "  [1/2, 1)  ln(p/(1 - p))",
+    ]
+    drawn = called("profile", model, "--svg", model.with_suffix(".svg"))
+    assert drawn.returncode == 2
+    assert "a file is for one profile" in drawn.stderr
+
+
 def test_a_sweep_that_chooses_no_value_shows_the_pieces(model):
     table = called("sweep", model, "--target", "answer(no = q)", "--set", "q=1/3,1/2").stdout
     assert "ln(3*p) in" in table
