@@ -31,7 +31,7 @@ from dpcheck.reference.values import (
 )
 
 MOST_OUTPUTS = 40
-STEPS = 20_000
+STEPS = 50_000
 N_SAMPLED = 4
 N_NEIGHBORS = 2
 QUANTITIES = re.compile(
@@ -149,6 +149,7 @@ class Question:
         self.subject, self.selected, self.pairs = subject, points, pairs
         self.n_points = len(points)
         self.chances: dict[str, Number] = {}
+        self.is_sample = False
 
     def choose(self, condition: Tree) -> None:
         """Keep the points where a condition holds, and find their pairs."""
@@ -168,19 +169,17 @@ class Question:
         everything = self.selected
         asked = self.where(condition, everything)
         self.n_points = len(asked)
+        self.is_sample = True
         chosen = [point for point in asked if self.subject.text_of(point) in named]
-        self.selected = chosen + drawn.sample(asked, min(N_SAMPLED, len(asked)))
+        drawn_points = drawn.sample(asked, min(N_SAMPLED, len(asked)))
+        self.selected = chosen + [point for point in drawn_points if point not in chosen]
         ends = [point for point in everything if self.subject.text_of(point) in named]
         near = self.subject.are_neighbors
-        self.pairs = [(s, t) for s in chosen for t in ends if near(s, t)]
+        pairs = [(s, t) for s in chosen for t in ends if near(s, t)]
         for s in self.selected:
             others = (t for t in drawn.sample(everything, len(everything)) if near(s, t))
-            self.pairs += [(s, t) for t in islice(others, N_NEIGHBORS)]
-
-    @property
-    def is_sample(self) -> bool:
-        """Whether only some points are looked at."""
-        return len(self.selected) < self.n_points
+            pairs += [(s, t) for t in islice(others, N_NEIGHBORS)]
+        self.pairs = list({frozenset((id(s), id(t))): (s, t) for s, t in pairs}.values())
 
     def where(self, condition: Tree, points: list[Point]) -> list[Point]:
         """Return the points where a condition holds; a chain's `at` may name other states."""
@@ -363,6 +362,12 @@ class Question:
                     p, q = p + x, q + y
             yield p, q, f"{self.subject.text_of(s)} against {self.subject.text_of(t)}"
 
+    def one_sided(self) -> Iterator[Number]:
+        """Yield how likely it is from one of a pair to show what is impossible from the other."""
+        for s, t in self.both_ways():
+            q_row = self.subject.row(t)
+            yield sum(p for key, p in self.subject.row(s).items() if key not in q_row)
+
     def ratios(self) -> Iterator[tuple[Number, Number]]:
         """Yield p and q of each sequence of each pair, both ways."""
         for s, t in self.both_ways():
@@ -472,7 +477,9 @@ def _least_epsilon_at(question: Question, word: str, at: Tree, bound: Tree) -> A
     """Compare the least ε with δ(ε) <= δ: where δ(bound) = δ, a lower ε has more if Q(S) > 0."""
     delta = number(question.value(at, {}))
     if bound == ("name", "inf", False):
-        raise NotCovered("whether a value is infinite")
+        sums = question.one_sided()
+        order = 0 if any(sign(p - delta) > 0 for p in sums) else -1
+        return _compared(question, order, word, WORDS[order].format("epsilon"))
     budget = as_budget(question.value(bound, {}))
     signs = set()
     for p, q, _ in question.excesses(budget):

@@ -8,6 +8,7 @@ import pytest
 
 from dpcheck.cli import run
 from dpcheck.pipeline.evidence import second_opinion
+from dpcheck.reference import claims
 from tests.witness.test_witness import CLAIMS, MODEL
 
 MORE = """
@@ -15,6 +16,8 @@ mechanism wide { input x[1..3] in 0..6 adjacent hamming(x, x') <= 1
   y ~ geometric(x[1], 1/2) clamped 0..9 output y }
 mechanism slow { input x in 0..1 adjacent all
   for i in 1..60 { output i } }
+mechanism halves { input x in 0..1 adjacent all
+  y ~ if x = 0 then uniform(0..1) else uniform(1..2)  output y }
 check wide: dp(ln 2)
 refute wide: dp(ln(3/2))
 compute wide: epsilon
@@ -24,6 +27,9 @@ check survey: delta(ln 2) = 1/4
 compute noise: delta(1/3)
 compute survey at x = pos: P=? [ X Y ]
 compute survey: renyi(2)
+compute halves: epsilon(1/4)
+check halves: epsilon(1/2) = 0
+compute halves: epsilon
 check slow: dp(ln 1)
 """
 
@@ -49,7 +55,7 @@ def test_every_answer_says_what_was_covered_or_why_not(opinions):
     claims = "".join(f"check {claim}\n" for claim in asked)
     _, found, _ = opinions(MODEL + claims + MORE)
     assert {each["says"] for each in found} == {"agrees", "not covered"}
-    texts = dict(zip([*asked, *MORE.splitlines()[-10:]], found, strict=True))
+    texts = dict(zip([*asked, *MORE.splitlines()[-13:]], found, strict=True))
     assert texts["survey: dp(ln 2)"]["text"] == "all 2 inputs, 1 pair of neighbors"
     assert texts["check slow: dp(ln 1)"]["text"] == "runs of more than 40 outputs"
     assert texts["compute survey: renyi(2)"]["says"] == "not covered"
@@ -61,6 +67,15 @@ def test_of_many_inputs_a_sample_is_asked_with_the_pair_that_violates(opinions):
     _, found, _ = opinions(MODEL + MORE)
     assert [each["says"] for each in found[:3]] == ["agrees"] * 3
     assert all(" of 343 inputs" in each["text"] for each in found[:3])
+
+
+def test_a_sample_of_pairs_is_one_even_where_it_has_all_inputs(opinions, monkeypatch):
+    monkeypatch.setattr(claims, "STEPS", 1)
+    monkeypatch.setattr(claims, "N_NEIGHBORS", 1)
+    monkeypatch.setattr(claims.Work, "spend", lambda *_: None)
+    text = "mechanism m { input x in 0..3 adjacent all\n  y ~ bernoulli((1 + x^3)/64) output y }"
+    _, found, _ = opinions(text + "compute m: epsilon")
+    assert found == [{"says": "agrees", "text": "4 of 4 inputs, 3 pairs of neighbors"}]
 
 
 @pytest.mark.parametrize(

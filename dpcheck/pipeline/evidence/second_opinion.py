@@ -13,7 +13,7 @@ from dpcheck.reference import Loaded, NotCovered, Work, WrongProgram, answer, lo
 from dpcheck.report import Answer, Crash
 from dpcheck.report.answers import Opinion
 
-STEPS = 20_000
+STEPS = 50_000
 """Statements that the reference interpreter runs for a claim: a second of time or so."""
 
 
