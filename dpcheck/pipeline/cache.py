@@ -66,13 +66,13 @@ class Cache:
 
         The texts are those that were read: a file may have been changed since then.
         """
-        found = {
-            "files": [(str(f.path.real), _hash(f.text.encode())) for f in closure.files],
-            "links": closure.links,
-            "constants": closure.constants,
-            "events": [_encoded(event) for event in events],
-        }
-        with suppress(OSError, ValueError, RecursionError):
+        with suppress(OSError, ValueError, RecursionError, KeyError):
+            found = {
+                "files": [(str(f.path.real), _hash(f.text.encode())) for f in closure.files],
+                "links": closure.links,
+                "constants": closure.constants,
+                "events": [_encoded(event) for event in events],
+            }
             place = self._place(path)
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             written = place.with_suffix(f".{os.urandom(8).hex()}.new")

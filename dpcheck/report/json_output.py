@@ -108,25 +108,7 @@ def _result(answer: Answer) -> dict[str, Any]:
         result["second_opinion"] = {"says": answer.opinion.word, "text": answer.opinion.text}
     if outcome.vacuity:
         result["vacuity"] = [{"kind": v.kind, "text": v.text} for v in outcome.vacuity]
-    match outcome.verdict:
-        case Violated(counterexample=counterexample):
-            result["counterexample"] = _counterexample(counterexample)
-            if answer.explanation is not None:
-                result["explanation"] = explanation_object(answer.explanation)
-        case Undecided(limit=limit, progress=progress, bounds=bounds):
-            option = limit.advice or OPTIONS.get(limit.kind, "")
-            result["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
-            if bounds is not None:
-                result["bounds"] = _bounds(bounds)
-        case Value(amount=amount, table=table):
-            if outcome.all_values is None:
-                result["value"] = amount_object(amount)
-            if table is not None:
-                result["table"] = table_object(table)
-        case Holds():
-            pass
-        case _ as never:
-            assert_never(never)
+    result.update(_evidence(answer))
     if outcome.value is not None:
         result.setdefault("value", amount_object(outcome.value))
     if outcome.all_values is not None:
@@ -140,6 +122,31 @@ def _result(answer: Answer) -> dict[str, Any]:
             for each in outcome.beside
         ]
     return result
+
+
+def _evidence(answer: Answer) -> dict[str, Any]:
+    """Return what a verdict rests on: a counterexample, a value, or what kept it undecided."""
+    found: dict[str, Any] = {}
+    match answer.outcome.verdict:
+        case Violated(counterexample=counterexample):
+            found["counterexample"] = _counterexample(counterexample)
+            if answer.explanation is not None:
+                found["explanation"] = explanation_object(answer.explanation)
+        case Undecided(limit=limit, progress=progress, bounds=bounds):
+            option = limit.advice or OPTIONS.get(limit.kind, "")
+            found["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
+            if bounds is not None:
+                found["bounds"] = _bounds(bounds)
+        case Value(amount=amount, table=table):
+            if answer.outcome.all_values is None:
+                found["value"] = amount_object(amount)
+            if table is not None:
+                found["table"] = table_object(table)
+        case Holds():
+            pass
+        case _ as never:
+            assert_never(never)
+    return found
 
 
 def _all_values(known: AllValues, verdict: Verdict) -> dict[str, Any]:

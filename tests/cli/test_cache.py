@@ -6,16 +6,18 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from dpcheck.check.values.verdicts import Coverage, Holds, Outcome
 from dpcheck.cli import run
 from dpcheck.cli.checking import trusted_cache
-from dpcheck.pipeline.cache import _decoded, _encoded
+from dpcheck.pipeline.cache import _decoded, _encoded, known_run
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
-from dpcheck.report import Answer
+from dpcheck.report import Answer, Decided, Summary
+from dpcheck.report.json_output import json_object
 
 PART = """\
 const p = 3/4
@@ -144,6 +146,28 @@ def test_claims_for_all_values_are_kept(models, tmp_path, capsys):
     assert first[0] == ["violated", "value"]
     assert len(list(cache.glob("results/*/*.json"))) == 1
     assert verdicts(cache, capsys) == first
+
+
+MODELS = Path(__file__).parents[2] / "models"
+KINDS = (
+    "analysts/adaptive", "secrets/flu", "all_values/geometric", "beliefs/privacy_loss",
+    "building_blocks/exponential_utility",
+)  # fmt: skip
+
+
+def test_answers_of_every_kind_are_kept(tmp_path):
+    files = [str(MODELS / f"{name}.dpm") for name in KINDS]
+    options = Options(cache=tmp_path)
+    told = [event for event in check_paths(files, options) if not isinstance(event, Decided)]
+    assert len(list(tmp_path.glob("results/*/*.json"))) == len(files)
+    known = known_run(files, options)
+    assert known is not None
+    answers = [json_result(event) for event in told if isinstance(event, Answer)]
+    assert [json_result(event) for event in known if isinstance(event, Answer)] == answers
+
+
+def json_result(answer):
+    return json_object(Summary((answer,), ()), "")
 
 
 def test_what_is_known_does_not_depend_on_the_files_before_it(models, tmp_path, capsys):
