@@ -9,6 +9,7 @@ import pytest
 
 from dpcheck.align.arena import arena
 from dpcheck.align.bound import aligned
+from dpcheck.align.moves import Moved, Reader
 from dpcheck.align.neighbors import differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Size, window
@@ -18,6 +19,8 @@ from dpcheck.exact import Budget, compare_epsilon
 from dpcheck.explore import explore
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
+from dpcheck.model.evaluation import apply
+from dpcheck.model.program import Output
 from dpcheck.parse.parse import parse_model
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
@@ -192,6 +195,44 @@ def test_no_window_of_a_random_stream_loses_more_than_is_proved(seed):
         if most is not None:
             assert least is not None, text
             assert compare_epsilon(least, most) <= 0, text
+
+
+@pytest.mark.parametrize("relation", ["0 <= q'[i] - q[i] <= 1", "-1 <= q'[i] - q[i] <= 0"])
+def test_a_relation_in_one_direction_is_looked_at_in_both(relation):
+    target = mechanism(f"""
+mechanism m {{
+  input q[1..4] in integers
+  adjacent forall(i in 1..4 : {relation})
+  noisy_t ~ geometric(0, 1/4) unbounded
+  for i in 1..4 {{
+    z ~ geometric(q[i], 1/2) unbounded
+    if z >= noisy_t {{ output top stop }}
+    output bot
+  }}
+}}""")
+    found = bound(target)
+    assert found == Budget.ln(8)  # the threshold moved by 1 for what stays below, the last by 1
+    assert compare_epsilon(window_epsilon(target, Size(1, 0, 1)), found) <= 0
+
+
+@pytest.mark.parametrize("op", [">=", ">", "<", "<=", "=", "!="])
+def test_what_a_comparison_needs_keeps_its_outcome(op):
+    """Moved as far as the need allows, every number compares with 0 as before."""
+    target = mechanism(f"""
+mechanism m {{
+  input x in integers
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, 1/2) unbounded
+  output z {op} 0
+}}""")
+    shown = next(node for node in target.nodes if isinstance(node, Output))
+    for outcome, needs in Reader({"z": Moved(((0, 1),), 0, True)}).cases(shown.value):
+        for z in range(-3, 4):
+            if apply(op, (z, 0)) is not outcome:
+                continue
+            for shift in range(-3, 4):
+                if all((shift >= 0 or s < 0) and (shift <= 0 or s > 0) for _, s in needs):
+                    assert apply(op, (z + shift, 0)) is outcome, (z, shift)
 
 
 def test_a_cost_that_is_too_small_somewhere_is_found():
