@@ -16,6 +16,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
+from dpcheck.exact import ExpNumber
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
@@ -367,7 +368,7 @@ class _Expansion:
         if domain is None or not self.has_room(loop, domain.size, scope):
             return
         for element in domain:
-            if any(True for _ in params_in(element)):
+            if any(not isinstance(each, ExpNumber) for each in params_in(element)):
                 why = "a loop around claims goes through values, and a `param` has none"
                 scope.report(ParamAsValue(index.domain.span, (), why))
                 return

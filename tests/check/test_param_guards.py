@@ -214,3 +214,11 @@ def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):
     assert set(verdicts(report)) == {"holds", "violated", "value"}
     assert seen["_ratio"] > 0
     assert {name for name, count in seen.items() if count} <= PROVED
+
+
+def test_a_loop_around_claims_goes_through_powers_of_e():
+    text = PROGRAM.replace("BODY", "y ~ geometric(x, a) clamped 0..1 output y").replace(
+        "m()", "m(a)"
+    )
+    loop = text.replace("check m: dp(ln 3)", "for a in {1/2, exp(-1/2)} { check m(a = a): dp(1) }")
+    assert verdicts(check_text(loop)) == ["holds", "holds"]
