@@ -281,7 +281,6 @@ def where_above(
         return complement(where_above(-left, -right, growth, low, high, or_equal=True))
     is_left, is_right = where_sign(left, (1, 0), low, high), where_sign(right, (-1, 0), low, high)
     cases = (
-        (is_left, is_right),
         (is_left, where_sign(excess, (1, 0), low, high)),
         (is_right, where_sign(excess, (-1, 0), low, high)),
     )

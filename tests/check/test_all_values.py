@@ -61,7 +61,7 @@ CLAIMS = [
     "geometric_count at x = 1 : P=? [ X output = x ] < 1/3",
     "geometric_count at x = 1 : P=? [ X output = x ] = 1/3",
     "cut: dp(ln(5/2))",
-    "cut: dp(-ln alpha, 1/20)",
+    "cut: dp(-ln alpha, 3/50)",
     "rr: dp(-ln alpha, 1/4)",
     "rr: dp(ln(3)/2, 1/3)",
     "rr: delta(-ln alpha) <= 1/4",

@@ -13,7 +13,10 @@ from dpcheck.exact.roots import (
     joined,
     rational_between,
     roots_between,
+    samples,
+    sign_above,
     sign_at,
+    where_above,
     where_sign,
 )
 
@@ -102,3 +105,22 @@ def test_the_simplest_rational_is_the_simplest():
         assert low < found < high
         for q in range(1, int(found.q)):
             assert low * q >= (high * q).ceil() - 1, "no smaller denominator fits"
+
+
+def test_where_a_root_of_a_function_times_another_is_exceeded():
+    draw = random.Random(5)
+    seen = set()
+    for _ in range(60):
+        left, right = (fmpz_poly([draw.randint(-4, 4) for _ in range(3)]) for _ in range(2))
+        f, g = (fmpz_poly([draw.randint(1, 4), draw.randint(0, 3)]) for _ in range(2))
+        growth = f, g, draw.choice([2, 3, 4])
+        for or_equal in (False, True):
+            region = where_above(left, right, growth, fmpq(1), None, or_equal=or_equal)
+            points = samples(region.ends, region.low, region.high)
+            for x, truth in zip(points, region.truths[::2], strict=True):
+                a, b, c = (float(v.p) / float(v.q) for v in (left(x), right(x), f(x) / g(x)))
+                value = a - b * c ** (1 / growth[2])
+                if abs(value) > 1e-9:
+                    assert truth == (value > 0) == (sign_above(left, right, growth, x) > 0)
+                    seen.add((truth, a > 0, b > 0))
+    assert len(seen) == 6
