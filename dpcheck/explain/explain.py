@@ -7,6 +7,7 @@ import time
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.sets import distinct
 from dpcheck.check.arrangements import at_distance
+from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.comparisons import as_number
 from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
 from dpcheck.explain.compositions import explain_composition
@@ -98,7 +99,8 @@ def _explain_arranged(
     (chain, distance, times), *more = subject.parts
     if times == 1 and not more:
         grouped = at_distance(chain, distance, subject.limits)
-        alone = replace(subject, chain=grouped, parts=())
+        truths = Truths(grouped, subject.limits)  # of the neighbors of a group
+        alone = replace(subject, chain=grouped, truths=truths, parts=())
         made = _explain_one(alone, example, is_short=is_short)
         if made is None or made.neighbors is None or distance == 1:
             return made

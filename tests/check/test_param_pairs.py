@@ -171,6 +171,23 @@ def test_formats_say_for_which_values_and_never_the_stand_in(model, form):
         assert "violated for p in (0, 1/4) and (3/4, 1)" in shown.replace("%2C", ",")
 
 
+def test_a_formula_about_a_group_is_explained_by_the_neighbors_of_the_group():
+    report = check_text("""
+    param p in (0, 1)
+    mechanism noisy() {
+      input x in 0..2
+      adjacent abs(x - x') <= 1
+      y ~ geometric(x, p) clamped 0..2
+      output y
+    }
+    check group(noisy, 2): D{-ln p} [ X output = 0 ]
+    """)
+    assert "crashes" not in report
+    pair = json.dumps(report["results"][0]["explanation"]["neighbors"])
+    assert "x = 0" in pair
+    assert "x = 2" in pair
+
+
 def test_a_profile_for_all_values_is_epsilon_as_pieces(model):
     shown = called("profile", model)
     assert shown.returncode == 0
