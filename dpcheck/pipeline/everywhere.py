@@ -150,8 +150,8 @@ class _Search:
                 return self.proved(Holds())
             if isinstance(outcome.verdict, Undecided) and unit is not None:
                 outcome = self.decided_at(size, claim, unit.param)
-            if isinstance(outcome.verdict, Violated):
-                return outcome
+            if isinstance(outcome.verdict, Violated) and outcome.all_values is not None:
+                return replace(outcome, all_values=replace(outcome.all_values, is_exact=False))
         return self.undecided()
 
     def decided(self, size: Size, claim: Claim, value: Chosen | None = None) -> Outcome:

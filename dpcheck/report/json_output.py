@@ -159,6 +159,8 @@ def _all_values(known: AllValues, verdict: Verdict) -> dict[str, Any]:
         ]
         return {"values": values, "pieces": pieces}
     values["fails_for"] = [_param_interval(interval) for interval in known.fails_for]
+    if not known.is_exact:
+        values["at_least"] = True
     if known.sample is not None:
         values["sample"] = known.sample
     return {"values": values}

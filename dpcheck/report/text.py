@@ -212,7 +212,12 @@ def values_text(answer: Answer) -> str:
     if not known.fails_for:
         return f" for all {known.param} in {known.asked}"
     at = "" if known.sample is None else f", at {known.sample}"
-    return f" for {known.param} in {_intervals(known)}{at}"
+    return f" for {_values_that_fail(known)}{at}"
+
+
+def _values_that_fail(known: AllValues) -> str:
+    least = "" if known.is_exact else " at least"
+    return f"{known.param} in {_intervals(known)}{least}"
 
 
 def _value_rows(answer: Answer) -> list[tuple[str, str, Role]]:
@@ -220,7 +225,7 @@ def _value_rows(answer: Answer) -> list[tuple[str, str, Role]]:
     known = answer.outcome.all_values
     if known is None:
         return []
-    rows: list[tuple[str, str, Role]] = [("for", f"{known.param} in {_intervals(known)}", "number")]
+    rows: list[tuple[str, str, Role]] = [("for", _values_that_fail(known), "number")]
     roots = {
         end.text: end.equation
         for interval in known.fails_for

@@ -24,6 +24,7 @@ from dpcheck.model.program import Output
 from dpcheck.parse.parse import parse_model
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
+from tests.checking import check_text
 
 LIMITS = Limits(max_states=100_000)
 
@@ -244,3 +245,25 @@ def test_a_cost_that_is_too_small_somewhere_is_found():
     for state in paid[::3]:
         less = [() if i == state else cost for i, cost in enumerate(found.costs)]
         assert not certify_alignment(less, moves, found.arena.starts, rates)
+
+
+def test_a_window_shows_some_of_the_values_for_which_a_claim_fails():
+    """Above-threshold is eps-private for every length; two rounds show that eps/2 is too little."""
+    text = """
+param eps > 0
+mechanism m {
+  input q[1..] in integers
+  public t in integers
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(t, exp(-eps/2)) unbounded
+  for i in 1.. {
+    z ~ geometric(q[i], exp(-eps/4)) unbounded
+    if z >= noisy_t { output top stop }
+    output bot
+  }
+}
+check m: dp(eps/2)
+"""
+    (result,) = check_text(text)["results"]
+    assert result["verdict"] == "violated"
+    assert result["values"]["at_least"] is True

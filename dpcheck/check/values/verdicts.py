@@ -372,8 +372,9 @@ class AllValues:
     """What is known of a claim for all values of a parameter.
 
     `asked` are the values it is about; a claim fails for exactly those of `fails_for`, of which
-    `sample` is a simple one (None where all are irrational), as a value `shown_at`. `pieces` are
-    what `compute` asked for.
+    `sample` is a simple one (None where all are irrational), as a value `shown_at`. It may fail for
+    more if `is_exact` is false: where some inputs of infinitely many show it. `pieces` are what
+    `compute` asked for.
     """
 
     param: str
@@ -382,6 +383,7 @@ class AllValues:
     sample: str | None = None
     pieces: tuple[Piece, ...] = ()
     shown_at: int | Rational | Budget | None = None
+    is_exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
