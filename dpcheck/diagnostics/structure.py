@@ -409,7 +409,7 @@ class EndlessFrom(Mistake):
 
     code: ClassVar[str] = "DP551"
     title_text: ClassVar[str] = "a range without an end begins with 1, not with {self.first}"
-    help_text: ClassVar[str] = "write `1..`"
+    help_text: ClassVar[str] = "write `1`"
     explanation: ClassVar[str] = _STREAMS
 
 

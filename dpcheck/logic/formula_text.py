@@ -17,10 +17,10 @@ def formula_text(formula: f.StateFormula | f.PathFormula) -> str:
 
     >>> from dpcheck.source import SourceText, Span
     >>> span = Span(SourceText("", ""), 0, 0)
-    >>> top, bot = Holds(Atom("top", span), span), Holds(Atom("output = bot", span), span)
-    >>> formula_text(Next(PathAnd((bot, Next(top, span)), span), span))
+    >>> top, bot = (f.Holds(f.Atom(key, span), span) for key in ("top", "output = bot"))
+    >>> formula_text(f.Next(f.PathAnd((bot, f.Next(top, span)), span), span))
     'X (output = bot & X top)'
-    >>> formula_text(Until(PathNot(bot, span), PathOr((top, bot), span), 3, span))
+    >>> formula_text(f.Until(f.PathNot(bot, span), f.PathOr((top, bot), span), 3, span))
     '!(output = bot) U<=3 (top | output = bot)'
     """
     return _text(formula)[0]

@@ -139,7 +139,10 @@ def _level_and_text(node: Expression) -> tuple[int, str]:
             pairs = zip(operators, texts[1:], strict=True)
             return _COMPARISON, texts[0] + "".join(f" {sign} {text}" for sign, text in pairs)
         case Range(low, high):
-            return _RANGE, f"{_text(low, _SUM)}..{_text(high, _SUM)}"
+            upper = _text(high, _SUM)
+            if upper.startswith("{"):  # `..` before a brace has no upper end
+                upper = f"({upper})"
+            return _RANGE, f"{_text(low, _SUM)}..{upper}"
         case EndlessRange(low):
             return _RANGE, f"{_text(low, _SUM)}.."
         case Not(operand):

@@ -530,7 +530,7 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
     before = r.type(i - 1)
     if close == i + 1:
         return _modality(r, i)
-    if close is None or r.text(i - 2) == "P" or r.text(i - 1) in ("P", "D", "Pr", "Prob"):
+    if close is None or r.text(i - 2) in ("P", "E") or r.text(i - 1) in ("P", "D", "Pr", "Prob"):
         return None
     inner = [k for k in range(i + 1, close) if r.type(k) in ("COMMA", "DOTS")]
     if before in POLICY_TOKENS | {"IN"}:

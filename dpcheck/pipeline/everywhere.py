@@ -150,8 +150,9 @@ class _Search:
                 return self.proved(Holds())
             if isinstance(outcome.verdict, Undecided) and unit is not None:
                 outcome = self.decided_at(size, claim, unit.param)
-            if isinstance(outcome.verdict, Violated) and outcome.all_values is not None:
-                return replace(outcome, all_values=replace(outcome.all_values, is_exact=False))
+            if isinstance(outcome.verdict, Violated) and (at := outcome.all_values) is not None:
+                is_all = [interval.text for interval in at.fails_for] == [at.asked]
+                return replace(outcome, all_values=replace(at, is_exact=is_all))
         return self.undecided()
 
     def decided(self, size: Size, claim: Claim, value: Chosen | None = None) -> Outcome:

@@ -263,7 +263,9 @@ mechanism m {
   }
 }
 check m: dp(eps/2)
+check m: dp(3/5 * eps)
 """
-    (result,) = check_text(text)["results"]
-    assert result["verdict"] == "violated"
-    assert result["values"]["at_least"] is True
+    everywhere, there = check_text(text)["results"]
+    assert [everywhere["verdict"], there["verdict"]] == ["violated", "violated"]
+    assert "at_least" not in everywhere["values"]
+    assert there["values"]["at_least"] is True
