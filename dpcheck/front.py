@@ -45,11 +45,11 @@ from dpcheck.limits import MAX_STATES, LimitReached, Limits, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
 from dpcheck.parse import parse_expression, parse_model
-from dpcheck.pipeline.files import ModelPath, model_paths
-from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.questions import Explorations, answered, asked_of, is_selected
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
-from dpcheck.pipeline.tables import names_in_table, table_csv, table_json
+from dpcheck.pipeline.sources.files import ModelPath, model_paths
+from dpcheck.pipeline.sources.imports import Closure, Library
+from dpcheck.pipeline.sources.tables import names_in_table, table_csv, table_json
 from dpcheck.records import dataclass, field, fields, replace
 from dpcheck.report import Crash, answers
 from dpcheck.report.drawing import mistake_text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcheck.front import Model, Parameter, Target
-from dpcheck.pipeline.imports import Library, standard_path
+from dpcheck.pipeline.sources.imports import Library, standard_path
 
 
 def _library(name: str) -> Model:

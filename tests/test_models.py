@@ -11,7 +11,7 @@ import pytest
 
 from docs.generate_library import FOLDERS, PAGE, library_part, model_part, models
 from dpcheck.parse import parse_model
-from dpcheck.pipeline.library import library
+from dpcheck.pipeline.sources.library import library
 from dpcheck.source import SourceText
 from tests.checking import check_text, outcome
 

@@ -28,9 +28,9 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
+from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
-from dpcheck.diagnostics.selection import AtSelectsNothing, SeveralStates
 from dpcheck.exact import Number, compare
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import (

@@ -228,7 +228,7 @@ def _has_written(form: str, file: str, summary: Summary) -> bool:
 
 def _has_witnessed(directory: str, summary: Summary) -> bool:
     """Write the evidence for all answers into a directory, and say so, or complain."""
-    from dpcheck.pipeline.library import written_witnesses
+    from dpcheck.pipeline.sources.library import written_witnesses
     from dpcheck.report import visible
 
     witnesses = [each.witness for each in summary.answers if each.witness is not None]
@@ -259,7 +259,7 @@ def has_written(file: str, text: str, *, head: str | None = None, is_plain: bool
     That is known by its first line, or as much of it as `head`; with `is_plain` by the name: files
     of text begin with anything.
     """
-    from dpcheck.pipeline.library import written_over_own
+    from dpcheck.pipeline.sources.library import written_over_own
     from dpcheck.report import visible
 
     refused = written_over_own(file, text, head=head, is_plain=is_plain)

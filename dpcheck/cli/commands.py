@@ -259,8 +259,8 @@ def check(
     `-` is standard input. What the call leaves open, [tool.dpcheck] of pyproject.toml may say.
     """
     from dpcheck.cli.config import limited
-    from dpcheck.pipeline.files import STANDARD_INPUT
     from dpcheck.pipeline.options import Options
+    from dpcheck.pipeline.sources.files import STANDARD_INPUT
 
     config = Config() if no_config else _config()
     paths = paths or config.paths
@@ -324,7 +324,7 @@ def _config() -> Config:
 
 def _standard_input() -> bytes:
     """Return what standard input says, no more of it than shows that it is too long."""
-    from dpcheck.pipeline.files import MAX_BYTES
+    from dpcheck.pipeline.sources.files import MAX_BYTES
 
     if sys.stdin is None:
         raise click.UsageError("standard input is closed.")
@@ -619,8 +619,8 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
 
     Exit status: 0 all are true of their models, 1 one is not, 2 one is not derived again.
     """
+    from dpcheck.diagnostics.commands import ModelSaysOtherwise, NoWitness
     from dpcheck.diagnostics.mistakes import Mistake
-    from dpcheck.diagnostics.witnesses import ModelSaysOtherwise, NoWitness
     from dpcheck.pipeline.evidence.replay import replayed
     from dpcheck.reference import Loaded
     from dpcheck.report import visible
@@ -646,7 +646,7 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
 @dpcheck.command("list", short_help="List the mechanisms that ship with dpcheck.")
 def list_library() -> int:
     """List the libraries that ship with dpcheck; `import std.NAME` brings one into a file."""
-    from dpcheck.pipeline.library import library
+    from dpcheck.pipeline.sources.library import library
     from dpcheck.report import writer
     from dpcheck.report.library import library_lines
 
@@ -658,7 +658,7 @@ def list_library() -> int:
 @click.argument("name")
 def new(name: str) -> int:
     """Write NAME.dpm, a commented model that checks; an existing file is never overwritten."""
-    from dpcheck.pipeline.library import write_new_file
+    from dpcheck.pipeline.sources.library import write_new_file
 
     written = write_new_file(name)
     if not isinstance(written, Path):

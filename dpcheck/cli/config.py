@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from dpcheck.cli.memory import memory_of
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, memory_text
-from dpcheck.pipeline.files import read_content
+from dpcheck.pipeline.sources.files import read_content
 from dpcheck.records import dataclass, replace
 
 NAME: Final = "pyproject.toml"

@@ -13,7 +13,6 @@ from contextlib import closing
 from dpcheck.cli.workers import Over, Stopped, Work, pooled
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit
-from dpcheck.pipeline.files import ModelPath, model_paths
 from dpcheck.pipeline.options import WHOLE, Options, Part
 from dpcheck.pipeline.run import (
     closing_events,
@@ -24,6 +23,7 @@ from dpcheck.pipeline.run import (
     read_definitions,
     undeclared,
 )
+from dpcheck.pipeline.sources.files import ModelPath, model_paths
 from dpcheck.pipeline.stopped import after_limit
 from dpcheck.records import dataclass, replace
 from dpcheck.report import Event, FileDone, FileRead, Reading, Started, visible, work_text

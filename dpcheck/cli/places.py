@@ -19,7 +19,7 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from dpcheck.diagnostics.sweep import NoCluster
+from dpcheck.diagnostics.commands import NoCluster
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from dpcheck.cli.checking import say
 from dpcheck.cli.memory import available_memory
 from dpcheck.cli.places import Place, Unreachable, answers
 from dpcheck.cli.signals import interrupt_work, status
+from dpcheck.diagnostics.commands import UnknownKindOfOutput
 from dpcheck.diagnostics.files import AlreadyExists, CannotWrite
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.sweep import UnknownKindOfOutput
-from dpcheck.pipeline.files import os_reason
-from dpcheck.pipeline.library import written_over_own
+from dpcheck.pipeline.sources.files import os_reason
+from dpcheck.pipeline.sources.library import written_over_own
 from dpcheck.pipeline.sweep import Asked, Plan, planned
 from dpcheck.records import dataclass, replace
 from dpcheck.report import draw_mistake, writer

@@ -21,7 +21,6 @@ from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Counterexample, Phrase
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
 from dpcheck.explain.attacker import attacker
-from dpcheck.explain.attribution import by_input, by_output
 from dpcheck.explain.explanation import (
     Explanation,
     Inequality,
@@ -43,10 +42,11 @@ from dpcheck.explain.minimal import (
     worst_pair,
 )
 from dpcheck.explain.pairs import ShownPair
-from dpcheck.explain.passed_states import passed_states
 from dpcheck.explain.rules import rules_of
+from dpcheck.explain.runs.attribution import by_input, by_output
+from dpcheck.explain.runs.passed_states import passed_states
+from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
-from dpcheck.explain.traced_run import traced_run
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import Claim, PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
 from dpcheck.model.program import Mechanism

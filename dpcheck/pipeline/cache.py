@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.check.values.verdicts import AllValues, Value
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.intervals import ParamEnd, ParamInterval
-from dpcheck.pipeline.files import ORDER_MARK, ModelPath, model_paths, read_content
 from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.sources.files import ORDER_MARK, ModelPath, model_paths, read_content
 from dpcheck.records import dataclass, fields, replace
 from dpcheck.report.answers import Answer, Crash, Event, FileRead, Measured
 from dpcheck.report.told import ToldMistake, told
 from dpcheck.source import SourceText, Span
 
 if TYPE_CHECKING:
-    from dpcheck.pipeline.imports import Closure
+    from dpcheck.pipeline.sources.imports import Closure
 
 RESULTS = "results"
 """The folder of a cache directory that holds entries; nothing else there is touched."""

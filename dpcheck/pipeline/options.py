@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcheck.limits import RunLimits
-from dpcheck.pipeline.files import ModelPath
+from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:

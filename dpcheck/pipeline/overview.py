@@ -9,8 +9,6 @@ from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
-from dpcheck.pipeline.files import model_paths
-from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.portraits import stated_budgets
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
@@ -21,6 +19,8 @@ from dpcheck.pipeline.run import (
     resolved_questions,
     undeclared,
 )
+from dpcheck.pipeline.sources.files import model_paths
+from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.records import dataclass
 from dpcheck.report.answers import Answer, Crash, Decided, Event, FileDone, Reading, Started
 from dpcheck.report.overview import Overview

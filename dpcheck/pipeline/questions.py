@@ -14,8 +14,8 @@ from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing
 from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.values.measures import EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
+from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import Number, TooLarge
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import at_end, measured, with_less_told

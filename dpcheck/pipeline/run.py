@@ -20,8 +20,6 @@ from dpcheck.limits import Limit
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline.evidence.witnesses import Heading, headings
-from dpcheck.pipeline.files import ModelPath, input_path, model_paths
-from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.options import WHOLE, Options, Part
 from dpcheck.pipeline.questions import (
     Explorations,
@@ -30,6 +28,8 @@ from dpcheck.pipeline.questions import (
     is_selected,
     seconds_left,
 )
+from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
+from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file
 from dpcheck.report import Answer, Crash, Decided, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.answers import OPTIONS

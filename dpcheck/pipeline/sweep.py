@@ -12,21 +12,21 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-from dpcheck.diagnostics.files import SeveralFiles
-from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.sweep import (
+from dpcheck.diagnostics.commands import (
     MalformedSet,
     NothingReadsSet,
     SetRangeOfNoIntegers,
     SetTwice,
     TooManyUnits,
 )
+from dpcheck.diagnostics.files import SeveralFiles
+from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
-from dpcheck.pipeline.files import model_paths
-from dpcheck.pipeline.imports import Closure, Library
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
+from dpcheck.pipeline.sources.files import model_paths
+from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.units import content_hash, model_texts, unit_text
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText

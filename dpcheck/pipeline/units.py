@@ -21,15 +21,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
+from dpcheck.diagnostics.commands import MalformedUnit
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.sweep import MalformedUnit
 from dpcheck.limits import MAX_STATES, RunLimits, with_deep_stack
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
-from dpcheck.pipeline.files import ModelPath
-from dpcheck.pipeline.imports import Library, named_path
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
+from dpcheck.pipeline.sources.files import ModelPath
+from dpcheck.pipeline.sources.imports import Library, named_path
 from dpcheck.report import Collector, Event, FileDone, FileRead, Reading, Started
 from dpcheck.report.json_output import json_text
 from dpcheck.source import SourceText

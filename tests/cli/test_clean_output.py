@@ -72,7 +72,7 @@ def test_a_drawing_is_xml_and_a_table_can_be_imported_whatever_the_names(model, 
 
 
 def test_names_that_become_alike_by_escapes_stay_apart():
-    from dpcheck.pipeline.tables import table_csv
+    from dpcheck.pipeline.sources.tables import table_csv
 
     table = table_csv({"i": {"\x1b": "1/2", "\\x1b": "1/2"}}, [])
     assert len({row[2] for row in csv.reader(io.StringIO(table))}) == 2

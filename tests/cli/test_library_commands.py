@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from dpcheck.cli import run
-from dpcheck.pipeline.library import STARTING_FILE, library
+from dpcheck.pipeline.sources.library import STARTING_FILE, library
 from tests.checking import check_text
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from dpcheck.cli import run
-from dpcheck.pipeline.files import MAX_BYTES
+from dpcheck.pipeline.sources.files import MAX_BYTES
 
 MODEL = b"""\
 import "coin.dpm"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
@@ -184,3 +185,10 @@ def test_no_circle_of_files():
     circles = [sorted(part) for part in nx.strongly_connected_components(files)]
     assert [part for part in circles if len(part) > 1] == []
     assert list(nx.selfloop_edges(files)) == []
+
+
+def test_no_room_has_more_files_than_one_can_look_over():
+    counts = Counter(
+        path.parent for path in (ROOT / "dpcheck").rglob("*.py") if path.name != "__init__.py"
+    )
+    assert {str(room): n for room, n in counts.items() if n > 16} == {}

@@ -19,8 +19,8 @@ from dpcheck.diagnostics.files import (
     NotUtf8,
 )
 from dpcheck.diagnostics.imports import ImportCycle, ImportNotFound, ImportOutsideRoot
-from dpcheck.pipeline.files import decoded, model_paths, read_source
-from dpcheck.pipeline.imports import Library
+from dpcheck.pipeline.sources.files import decoded, model_paths, read_source
+from dpcheck.pipeline.sources.imports import Library
 
 
 @pytest.fixture

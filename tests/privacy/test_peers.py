@@ -14,7 +14,7 @@ from dpcheck import mechanisms
 from dpcheck.exact import Budget, number
 from dpcheck.front import loads
 from dpcheck.limits import Limits
-from dpcheck.pipeline.imports import STANDARD
+from dpcheck.pipeline.sources.imports import STANDARD
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.grid import GridLosses
 from dpcheck.privacy.losses import LossDistribution

@@ -50,8 +50,8 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
+from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.params import IrrationalChange
-from dpcheck.diagnostics.selection import SeveralStates
 from dpcheck.exact import (
     Budget,
     Growth,

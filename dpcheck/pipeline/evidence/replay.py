@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.witnesses import (
+from dpcheck.diagnostics.commands import (
     ModelChanged,
     ModelSaysOtherwise,
     NotReplayed,
     NoWitness,
 )
-from dpcheck.pipeline.files import os_reason
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.pipeline.sources.files import os_reason
 from dpcheck.reference import Contradicted, Loaded, NotCovered, Replay, WrongProgram, load
 from dpcheck.reference.numbers import Exp, Number
 from dpcheck.report.evidence import Drawn, Replayed, Side

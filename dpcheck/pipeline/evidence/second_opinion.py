@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dpcheck.check.values.verdicts import Holds, Outcome, Undecided, Value, Violated
 from dpcheck.limits import RunLimits
-from dpcheck.pipeline.files import ModelPath, os_reason
+from dpcheck.pipeline.sources.files import ModelPath, os_reason
 from dpcheck.records import replace
 from dpcheck.reference import Loaded, NotCovered, Work, WrongProgram, answer, load
 from dpcheck.report import Answer, Crash

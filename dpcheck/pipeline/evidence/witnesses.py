@@ -9,7 +9,7 @@ from os.path import relpath
 
 from dpcheck.chain.chain import Chain
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.pipeline.files import ModelPath
+from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.records import dataclass, replace
 from dpcheck.report import Answer, Crash, Witness
 from dpcheck.resolve import ResolvedCheck

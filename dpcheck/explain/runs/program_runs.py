@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from dpcheck.exact import Number, number
-from dpcheck.explain.likeliest import likeliest
+from dpcheck.explain.runs.likeliest import likeliest
 from dpcheck.explore.runs.liveness import flow_of, node_reads
 from dpcheck.explore.sampling.distributions import (
     Supports,

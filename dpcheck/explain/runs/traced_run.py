@@ -14,11 +14,11 @@ from itertools import groupby
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON
 from dpcheck.exact import Number, divide
-from dpcheck.explain.attribution import factor_amount, probability_in
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
-from dpcheck.explain.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
+from dpcheck.explain.runs.attribution import factor_amount, probability_in
+from dpcheck.explain.runs.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Const

@@ -22,7 +22,7 @@ from dpcheck.diagnostics.imports import (
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
-from dpcheck.pipeline.files import (
+from dpcheck.pipeline.sources.files import (
     SUFFIX,
     TABLE_SUFFIXES,
     ModelPath,
@@ -34,7 +34,7 @@ from dpcheck.pipeline.files import (
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import SourceText
 
-STANDARD = Path(__file__).resolve().parent.parent / "std"
+STANDARD = Path(__file__).resolve().parents[2] / "std"
 """Where the libraries that ship with the package are."""
 
 Import = surface.ImportFile | surface.ImportStandard
@@ -164,7 +164,7 @@ def _parse(path: ModelPath) -> ParsedFile:
         return ParsedFile(path, None, (source,))
     text = source.text
     if path.real.suffix in TABLE_SUFFIXES:
-        from dpcheck.pipeline.tables import table_model
+        from dpcheck.pipeline.sources.tables import table_model
 
         source = table_model(source)
         if isinstance(source, Mistake):

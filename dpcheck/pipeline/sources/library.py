@@ -9,8 +9,8 @@ from pathlib import Path
 from dpcheck.diagnostics.files import AlreadyExists, CannotWrite, NotAName
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.parse import parse_model
-from dpcheck.pipeline.files import SUFFIX, os_reason
-from dpcheck.pipeline.imports import STANDARD
+from dpcheck.pipeline.sources.files import SUFFIX, os_reason
+from dpcheck.pipeline.sources.imports import STANDARD
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText
 

@@ -12,10 +12,10 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON
 from dpcheck.exact import Number, divide
-from dpcheck.explain.attribution import probability_in, step_probability
 from dpcheck.explain.explanation import Line, RunStep, TracedRun
-from dpcheck.explain.likeliest import likeliest
 from dpcheck.explain.pairs import ShownPair
+from dpcheck.explain.runs.attribution import probability_in, step_probability
+from dpcheck.explain.runs.likeliest import likeliest
 from dpcheck.explain.subject import Subject
 
 Passed = tuple[int, int, Number]

@@ -1,0 +1,1 @@
+"""Paths and texts come in; parsed models, with all that they import, go out."""
