@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from math import log
 from typing import NamedTuple, assert_never, cast
 
 from dpcheck.align.answers import OPEN, Draw, answers
 from dpcheck.align.moves import Case, Items, Mixed, Moved, Need, Reader, is_mixed, numbers_in
 from dpcheck.align.neighbors import Differences, Unreadable
 from dpcheck.diagnostics.align import OutsideAlignment
-from dpcheck.exact import Number, ParamNumber, decimal
+from dpcheck.exact import Number, ParamNumber, log
 from dpcheck.explore.runs.liveness import Flow, flow_of, node_reads
 from dpcheck.limits import Limits, too_large
 from dpcheck.model.evaluation import elements_of
@@ -115,7 +114,7 @@ class Arena:
             self.ratios.append(ratio)
             self.spans.append(span)
             number = ratio.value if isinstance(ratio, ParamNumber) else ratio
-            self.rates.append(-log(float(decimal(cast("Number", number)))))
+            self.rates.append(-float(log(cast("Number", number)).ball(64)))
         return self.ratios.index(ratio)
 
 
@@ -352,6 +351,8 @@ def _renumbered(value: Mixed, order: Mapping[int, int]) -> Mixed:
             return Moved(draws, value.by, value.is_noisy)
         case tuple() if is_mixed(value):
             return tuple(_renumbered(item, order) for item in value)
+        case Items(lo=lo, items=items):
+            return Items(lo, tuple(_renumbered(item, order) for item in items))
         case _:
             return value
 
@@ -365,6 +366,8 @@ def _shifted(value: Mixed, shifts: Mapping[int, int]) -> Mixed:
             return Moved(draws, by, value.is_noisy)
         case tuple() if is_mixed(value):
             return tuple(_shifted(item, shifts) for item in value)
+        case Items(lo=lo, items=items):
+            return Items(lo, tuple(_shifted(item, shifts) for item in items))
         case _:
             return value
 
@@ -384,9 +387,11 @@ def _results(distribution: Distribution, read: Reader) -> Iterator[Case]:
                 read.alike(weight)
             for value, _ in branches:
                 yield from read.cases(value)
-        case Weighted(name=name, domain=domain, value=value, weight=weight):
+        case Weighted(name=name, domain=domain, where=where, value=value, weight=weight):
             for element in elements_of(read.alike(domain)):
                 inner = read.where(name, element)
+                if where is not None and inner.alike(where) is not True:
+                    continue
                 inner.alike(weight)
                 yield from inner.cases(value)
         case Parametric(word=word, arguments=arguments, policy=policy, span=span):

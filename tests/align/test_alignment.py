@@ -24,7 +24,7 @@ from dpcheck.model.program import Output
 from dpcheck.parse.parse import parse_model
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
-from tests.checking import check_text
+from tests.checking import check_text, error_codes, verdicts
 
 LIMITS = Limits(max_states=100_000)
 
@@ -269,3 +269,47 @@ check m: dp(3/5 * eps)
     assert [everywhere["verdict"], there["verdict"]] == ["violated", "violated"]
     assert "at_least" not in everywhere["values"]
     assert there["values"]["at_least"] is True
+
+
+def test_the_condition_of_a_weighted_distribution_must_be_alike():
+    text = """
+mechanism m {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  y ~ {v: 1/3 for v in 0..2 where v >= CENTER} normalized
+  output y
+}
+check m: dp(0)
+"""
+    assert error_codes(check_text(text.replace("CENTER", "x"))) == ["DP557"]
+    assert verdicts(check_text(text.replace("CENTER", "1"))) == ["holds"]
+
+
+def test_a_copied_array_keeps_its_noise_when_draws_are_forgotten():
+    """The noise of v[1], read through a, costs ln 1000; it is not the noise of v[2]."""
+    text = """
+mechanism m {
+  input q[1..3] in integers
+  adjacent linf(q, q') <= 1
+  var v[1..2] := 0
+  w ~ geometric(q[3], 1/4) unbounded
+  v[1] ~ geometric(q[1], 1/1000) unbounded
+  v[2] ~ geometric(q[2], 1/2) unbounded
+  a := v
+  output w > 0
+  output a[1] > 0
+}
+"""
+    assert bound(mechanism(text)) == Budget.ln(4000)
+
+
+def test_a_ratio_too_small_for_a_float_has_its_price():
+    text = """
+mechanism m {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, exp(-1000)) unbounded
+  output z > 0
+}
+"""
+    assert bound(mechanism(text)) == Budget.of(1000)
