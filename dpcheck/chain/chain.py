@@ -66,6 +66,8 @@ class Chain:
     `shows_every_step` tells that every transition shows an output or leads to a sink, as in the
     chain of a mechanism or after `contracted`; a self-loop outside the sinks then shows outputs
     forever, while in an explicit chain a run ends in an absorbing state.
+    known: [n_initial] the number of what everybody knows at an initial state, its public inputs;
+    None where nothing is public.
     offers: for codes that are an analyst's choices, what was offered, of how many.
     lumped: states that stand for infinitely many, which remember numbers beyond a window; no
     probability at one of these differs by more than the bound given from that at the state.
@@ -86,6 +88,7 @@ class Chain:
     state_text: Callable[[int], str]
     observation_text: Callable[[int], str]
     shows_every_step: bool = False
+    known: IntArray | None = None
     offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
     lumped: Mapping[int, Number] = field(default_factory=dict)
     with_one_end: Chain | None = None

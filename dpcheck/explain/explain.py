@@ -83,8 +83,8 @@ def _explain_one(
             return explain_formula(subject, example, is_short=is_short)
         case QuantityClaim(quantity=LossQuantity() as quantity):
             return explain_losses(subject, quantity, example)
-        case QuantityClaim(quantity=ChannelQuantity()):
-            return explain_guesses(subject)
+        case QuantityClaim(quantity=ChannelQuantity(word=word)):
+            return explain_guesses(subject, word)
         case QuantityClaim(quantity=LeastError() as quantity, bound=bound):
             most = None if bound is None else as_number(bound)
             return explain_error(subject, quantity, most, example)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 from typing import TypeVar
 
-from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.paired_rows import Block
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.quantities.decide_quantity import most_guessable
 from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import bare, number_amount
 from dpcheck.check.values.event_text import by_value, output_sequence
@@ -243,9 +243,12 @@ def _far_outputs(
     return Remark("attained", Phrase.of(*parts))
 
 
-def explain_guesses(subject: Subject) -> Explanation | None:
+def explain_guesses(subject: Subject, word: str) -> Explanation | None:
     """Return the best guess of the input after each of the likeliest outputs."""
-    states = distinct(subject.selected)
+    found = most_guessable(subject.chain, subject.selected, subject.limits)
+    if found is None:
+        return None
+    states, _ = found[word == "min_entropy_leakage"]
     seen, sources = observed(subject.chain, states, subject.limits)
     table = sequence_table(seen, sources, limits=subject.limits)
     if table is None:

@@ -87,6 +87,7 @@ def mechanism_chain(
         state_text=_state_text(mechanism, inputs, raw.cuts, visible, table, tails),
         observation_text=lambda code: shown_text(table.value(int(codes[code]))),
         shows_every_step=True,
+        known=_known(mechanism, inputs),
         offers=_offers(mechanism, codes, table),
         lumped={} if tails is None else lumped_states(raw, number, flow, tails),
     )
@@ -185,6 +186,14 @@ def _columns(
                 column[states.numbers] = states.columns[SHOWN if name == "output" else name]
         columns[name] = column[:-1][~raw.silent[:-1]]
     return columns
+
+
+def _known(mechanism: Mechanism, inputs: Columns) -> IntArray | None:
+    """Return for each input the number of its public part; None without public inputs."""
+    public = [inputs[cell] for one in mechanism.inputs if one.is_public for cell in one.cells]
+    if not public:
+        return None
+    return np.unique(np.stack(public, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _observation(shown: IntArray, n_states: int) -> tuple[IntArray, IntArray]:

@@ -234,18 +234,55 @@ CHANNEL_VALUES: Mapping[str, Callable[[Number, int], Number | Epsilon]] = {
 def _decide_channel(
     claim: Question, quantity: ChannelQuantity, chain: Chain, selected: IntArray, limits: Limits
 ) -> Outcome:
-    """Decide a claim about guessing which of the selected states, equally likely, it was."""
-    states = distinct(selected)
-    seen, sources = observed(chain, states, limits)
-    coverage = Coverage(len(states), len(seen_pairs(chain, selected, limits).pairs))
-    if has_output_cycle(seen, sources):
+    """Decide a claim about guessing which of the selected states, equally likely, it was.
+
+    Whoever guesses knows the public inputs; the answer is the greatest for all of these.
+    """
+    n_states = len(distinct(selected))
+    coverage = Coverage(n_states, len(seen_pairs(chain, selected, limits).pairs))
+    found = most_guessable(chain, selected, limits)
+    if found is None:
         return Outcome(UNBOUNDED, coverage)
-    total = _sum_of_maxima(seen, sources, limits)
+    states, total = found[quantity.word == "min_entropy_leakage"]
     value = CHANNEL_VALUES[quantity.word](total, len(states))
     amount = quantity_amount(value)
     verdict = verdict_on(claim, quantity.word, value, amount, ())
     beside = (Beside(f"for {len(states)} equally likely inputs"),)
     return Outcome(verdict, coverage, (), amount, beside)
+
+
+Guessed = tuple[IntArray, Number]
+"""States that agree in what everybody knows, and Σ_o max_s P(o|s) over them."""
+
+
+def most_guessable(
+    chain: Chain, selected: IntArray, limits: Limits
+) -> tuple[Guessed, Guessed] | None:
+    """Return where a guess is likeliest, and where outputs help most; None for endless outputs."""
+    likeliest: Guessed | None = None
+    clearest: Guessed | None = None
+    for states in alike_in_public(chain, selected):
+        seen, sources = observed(chain, states, limits)
+        if has_output_cycle(seen, sources):
+            return None
+        total = _sum_of_maxima(seen, sources, limits)
+        chance = divide(total, len(states))
+        if likeliest is None or compare(chance, divide(likeliest[1], len(likeliest[0]))) > 0:
+            likeliest = states, total
+        if clearest is None or compare(total, clearest[1]) > 0:
+            clearest = states, total
+    assert likeliest is not None, "claims are about some state"
+    assert clearest is not None, "claims are about some state"
+    return likeliest, clearest
+
+
+def alike_in_public(chain: Chain, selected: IntArray) -> list[IntArray]:
+    """Return the selected states, sorted, apart by what everybody knows at them."""
+    states = distinct(selected)
+    if chain.known is None:
+        return [states]
+    known = chain.known[np.searchsorted(chain.initial, states)]
+    return [states[known == value] for value in distinct(known)]
 
 
 def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> Number:
