@@ -301,17 +301,16 @@ class NotForStrategies(Mistake):
     """A claim that is not decided for an analyst who adapts."""
 
     what: str
+    instead: str = "ask for `dp`, `epsilon`, `delta` or `profile`"
 
     code: ClassVar[str] = "DP633"
     title_text: ClassVar[str] = "{self.what} is not decided for an analyst who adapts (`query`)"
-    help_text: ClassVar[str] = (
-        "ask for `dp`, `epsilon`, `delta` or `profile`, or fix the queries: `query c in S fixed`"
-    )
+    help_text: ClassVar[str] = "{self.instead}, or fix the queries: `query c in S fixed`"
     explanation: ClassVar[str] = """\
 For a mechanism with a `query`, `dp`, `epsilon`, `epsilon(delta)`, `delta(epsilon)` and `profile`
 are the worst over all strategies of the analyst. Probabilities, D and quantities of one
 distribution of outputs need a strategy; where queries are fixed, they are decided for every
-sequence of them.
+sequence of them. Several runs for one analyst are one mechanism whose loop asks in every round.
 
 Wrong: check adaptive: P>=1/2 [ X output = top ]
 Right: check adaptive: dp(ln 2)

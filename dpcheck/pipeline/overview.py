@@ -124,6 +124,12 @@ def _of_file(
         asked, mistakes = _asked(closure, shown, wanted, definitions)
         if wanted == ["profile"] and any(isinstance(m, NotForAllValues) for m in mistakes):
             asked, mistakes = _asked(closure, shown, ["epsilon"], definitions)
+        impossible: dict[str, Mistake] = {}
+        if len(wanted) > 1:
+            impossible = _of_single_quantities(mistakes, shown, wanted)
+            if impossible:
+                wanted = [quantity for quantity in wanted if quantity not in impossible]
+                asked, mistakes = _asked(closure, shown, wanted, definitions)
         budgets = stated_budgets(checks, name) if distance == 1 else ()
         answers: dict[str, Answer] = {}
         for quantity, check in zip(wanted, asked, strict=False):
@@ -135,7 +141,21 @@ def _of_file(
                     if not isinstance(event, Started | Decided):
                         results.append(event)
             answers.update((quantity, each) for each in results if isinstance(each, Answer))
-        yield Overview(shown, answers, budgets, tuple(mistakes))
+        yield Overview(shown, answers, budgets, tuple(mistakes), impossible)
+
+
+def _of_single_quantities(
+    mistakes: Sequence[Mistake], target: str, quantities: Sequence[str]
+) -> dict[str, Mistake]:
+    """Return the mistakes that stand in the questions about single quantities, by quantity."""
+    formula = len(f"compute {target}: ")
+    return {
+        quantities[mistake.span.line - 1]: mistake
+        for mistake in mistakes
+        if mistake.span is not None
+        and mistake.span.source.name == "--target"
+        and mistake.span.column > formula
+    }
 
 
 def _targets(model: surface.SurfaceModel, checks: Sequence[ResolvedCheck]) -> list[str]:

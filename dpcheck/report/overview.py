@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dpcheck.check.values.verdicts import Table, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.quantities import QUANTITIES
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, field
 from dpcheck.report import plot
 from dpcheck.report.answers import Answer, StatedBudget
 from dpcheck.report.characters import visible
@@ -23,13 +23,15 @@ COLUMNS = dict(row.overview for row in QUANTITIES.values() if row.overview is no
 class Overview:
     """What was found about one target: answers by quantity, and budgets the file states for it.
 
-    `mistakes` are those in its name, or in the file.
+    `mistakes` are those in its name, or in the file; `impossible` are those that single quantities
+    of this target would be.
     """
 
     target: str
     answers: Mapping[str, Answer]
     budgets: tuple[StatedBudget, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
+    impossible: Mapping[str, Mistake] = field(default_factory=dict)
 
     @property
     def table(self) -> Table | None:
@@ -76,15 +78,25 @@ def profile_csv(found: Overview) -> str:
 
 
 def quantity_lines(found: Sequence[Overview]) -> Iterator[Line]:
-    """Yield one row a target, one column a quantity; below, why something is undecided."""
+    """Yield one row a target, one column a quantity; below, why something is missing."""
     rows = [
         [visible(each.target), *(_cell(each.answers.get(quantity)) for quantity in COLUMNS)]
         for each in found
-        if each.answers
+        if each.answers or each.impossible
     ]
     yield from aligned_lines(["", *COLUMNS.values()], rows, "")
     for each in found:
         yield from _undecided_lines(each, "")
+        yield from _impossible_lines(each)
+
+
+def _impossible_lines(found: Overview) -> Iterator[Line]:
+    """Yield why there are no quantities of some names, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for quantity, mistake in found.impossible.items():
+        reasons.setdefault(f"{mistake.title} ({mistake.code})", []).append(quantity)
+    for reason, names in reasons.items():
+        yield line(f"{visible(found.target)}: {', '.join(names)}: {visible(reason)}")
 
 
 def _undecided_lines(found: Overview, indent: str) -> Iterator[Line]:
@@ -106,5 +118,10 @@ def _cell(answer: Answer | None) -> str:
         return "-"
     if isinstance(answer.outcome.verdict, Undecided):
         return "undecided"
+    known = answer.outcome.all_values
+    if known is not None:
+        pieces = [(piece.exact, piece.interval.text) for piece in known.pieces]
+        parts = [f"{exact} for {known.param} in {interval}" for exact, interval in pieces]
+        return visible("; ".join(parts) if len(parts) > 1 else pieces[0][0])
     value = answer.outcome.value
     return "-" if value is None else cell_text(value)

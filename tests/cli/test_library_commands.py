@@ -131,3 +131,31 @@ def test_a_drawing_of_a_profile_that_is_undecided_is_not_the_fault_of_the_call(t
     assert run(["profile", str(tmp_path / "m.dpm"), "--svg", str(svg)]) == 3
     assert "undecided" in capsys.readouterr().out
     assert not svg.exists()
+
+
+ADAPTIVE = """
+mechanism m { input x in 0..1 adjacent all query c in 0..1
+  y ~ bernoulli(if x = c then 3/4 else 1/4) output y }
+"""
+FOR_ALL = """
+param p in (1/2, 1)
+mechanism m { input x in 0..1 adjacent all
+  y ~ {0: if x = 0 then p else 1 - p, 1: if x = 1 then p else 1 - p} output y }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "epsilon", "code"),
+    [(ADAPTIVE, "ln(3)", "DP633"), (FOR_ALL, "ln(p/(1 - p))", "DP627")],
+)
+def test_a_table_of_quantities_has_the_row_of_a_target_that_lacks_some(
+    tmp_path, capsys, text, epsilon, code
+):
+    (tmp_path / "m.dpm").write_text(text)
+    assert run(["quantities", str(tmp_path / "m.dpm"), "--target", "m"]) == 0
+    out, err = capsys.readouterr()
+    row = next(line for line in out.splitlines() if line.startswith("m "))
+    assert epsilon in row
+    assert row.split()[-5:] == ["-"] * 5
+    assert out.count(code) == 1
+    assert not err

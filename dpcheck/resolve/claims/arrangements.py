@@ -181,9 +181,9 @@ def is_askable(
     span = question.claim.span
     targets = [part.target for part in parts] or [reader.target]
     if any(isinstance(target, Mechanism) and target.has_queries for target in targets):
-        what = _without_strategy(claim, parts)
-        if what is not None:
-            reader.scope.report(NotForStrategies(span, what))
+        adapting = _without_strategy(claim, parts, span)
+        if adapting is not None:
+            reader.scope.report(adapting)
             return False
     if any(isinstance(target, Mechanism) and target.has_fixed_queries for target in targets):
         mistake = _not_over_fixed(claim, reader, span)
@@ -215,10 +215,13 @@ def is_askable(
     return True
 
 
-def _without_strategy(claim: claims.Claim, parts: Sequence[Part]) -> str | None:
+def _without_strategy(
+    claim: claims.Claim, parts: Sequence[Part], span: Span
+) -> NotForStrategies | None:
     """Return what of a claim means nothing where an analyst adapts; None if nothing."""
     if len(parts) > 1 or any(part.times > 1 for part in parts):
-        return "a composition"
+        loop = "write the runs as a loop in one mechanism: `repeat 2 { query c in S ... }`"
+        return NotForStrategies(span, "a composition", loop)
     match claim:
         case claims.PrivacyClaim() | claims.FormulaClaim(formula=Truth()):
             return None
@@ -236,9 +239,9 @@ def _without_strategy(claim: claims.Claim, parts: Sequence[Part]) -> str | None:
         ):
             return None
         case claims.FormulaClaim():
-            return "a formula"
+            return NotForStrategies(span, "a formula")
         case _:
-            return "this quantity"
+            return NotForStrategies(span, "this quantity")
 
 
 def _not_over_fixed(claim: claims.Claim, reader: Reader, span: Span) -> Mistake | None:
