@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+LONGEST_TOLD = 10**30
+"""Greater numbers are not written into messages: Python refuses to, from some length on."""
+
 
 class TooLarge(ArithmeticError):
     """A number would have more bits, or a polynomial more terms, than allowed; it is not computed.

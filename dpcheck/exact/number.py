@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
-from dpcheck.exact.errors import TooLarge
+from dpcheck.exact.errors import LONGEST_TOLD, TooLarge
 from dpcheck.exact.polynomial import (
     ExpPolynomial,
     Whole,
@@ -366,7 +366,8 @@ def _sum_bits(polynomial: fmpz_poly) -> int:
 def _refuse_power(exponent: int, bits: int, limit_bits: int) -> None:
     """Raise `TooLarge` when |exponent| · bits exceeds the limit."""
     if abs(exponent) * bits > limit_bits:
-        what = f"a power with exponent {fmpz(exponent).str()}"
+        is_short = abs(exponent) < LONGEST_TOLD
+        what = f"a power with exponent {exponent}" if is_short else "a power with a long exponent"
         raise TooLarge(what, abs(exponent) * bits, limit_bits)
 
 

@@ -15,7 +15,7 @@ from numbers import Integral
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
-from dpcheck.exact.errors import TooLarge
+from dpcheck.exact.errors import LONGEST_TOLD, TooLarge
 from dpcheck.records import dataclass
 
 MAX_DEGREE = 1_000_000
@@ -250,7 +250,8 @@ def _inflated(polynomial: ExpPolynomial, unit: fmpq) -> fmpz_poly:
     step = int((polynomial.unit / unit).numerator)
     degree = polynomial.coefficients.degree() * step
     if degree > MAX_DEGREE:
-        raise TooLarge(f"a polynomial of degree {degree} in exp({unit.str()})", degree, MAX_DEGREE)
+        of = f" of degree {degree} in exp({unit.str()})" if degree < LONGEST_TOLD else ""
+        raise TooLarge(f"a polynomial{of}", degree, MAX_DEGREE)
     return polynomial.coefficients.inflate(step) if step > 1 else polynomial.coefficients
 
 
