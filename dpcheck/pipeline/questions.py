@@ -26,7 +26,7 @@ from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
-from dpcheck.pipeline.evidence.witnesses import Heading, witnessed
+from dpcheck.pipeline.evidence.witnesses import Heading, without_evidence, witnessed
 from dpcheck.pipeline.shown_numbers import (
     decided_between,
     is_decided,
@@ -188,10 +188,15 @@ def answered(
         sizes = None if chain is None else (chain.n_reported_states, chain.n_reported_transitions)
         return asked.answered(outcome, sizes, time.monotonic() - started)
 
+    def undecided(limit: LimitReached) -> Answer:
+        stopped = answer(_undecided(limit, explored))
+        return without_evidence(stopped, check, heading, "the claim has no verdict")
+
     try:
         limits.check_time("the work on this claim had not begun")
         if isinstance(check.target, Mechanism) and check.target.has_unbounded_inputs:
-            yield answer(_everywhere(check, limits))
+            decided = answer(_everywhere(check, limits))
+            yield without_evidence(decided, check, heading, "it is about infinitely many inputs")
             return
         explored = explorations.explored(check, limits)  # to be counted if labels take too long
         ready = _ready(check, explorations, limits)
@@ -202,10 +207,10 @@ def answered(
     except ClaimRejected as rejected:
         yield _with_condition(rejected.mistake, check.target, explored)
     except (LimitReached, TooLarge) as limit:
-        yield answer(_undecided(_limit_of(limit, allowed), explored))
+        yield undecided(_limit_of(limit, allowed))
     except (RecursionError, MemoryError) as limit:
         explorations.forget()
-        yield answer(_undecided(_limit_of(limit, allowed), explored))
+        yield undecided(_limit_of(limit, allowed))
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
         import traceback
 

@@ -97,6 +97,34 @@ CLAIMS = {
 }
 
 
+INFINITE = """
+mechanism anywhere {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, exp(-1/2)) unbounded
+  output y
+}
+mechanism forever {
+  input q[1..] in integers
+  adjacent linf(q, q') <= 1
+  for i in 1.. { output q[i] }
+}
+check anywhere: dp(1/2)
+refute anywhere: dp(1/4)
+compute anywhere: epsilon
+refute forever: dp(2)
+"""
+
+SLOW = """
+mechanism slow {
+  input x in 0..1
+  adjacent all
+  for i in 1..30 { y ~ bernoulli(if x = 1 then 1/2 else 1/3)  output y }
+}
+check slow: dp(1)
+"""
+
+
 @pytest.fixture(scope="module")
 def witnesses(tmp_path_factory):
     """Return the witnesses of all claims, by their text."""
@@ -126,6 +154,22 @@ def test_a_witness_proves_its_verdict_or_says_what_it_lacks(witnesses, claim):
         assert fields["proof"] == how
         assert verify(witnesses[claim]) == (0, f"proved: {claim}: {says} on the chain in the file")
         assert len(witnesses[claim]) < 2000 or says == "holds"
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "reasons"),
+    [
+        (INFINITE, [], ["it is about infinitely many inputs"] * 3),
+        (SLOW, ["--max-states", "3"], ["the claim has no verdict"]),
+    ],
+)
+def test_every_check_and_refute_has_a_file(model, options, reasons, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.dpm").write_text(model, "utf-8")
+    run(["check", "m.dpm", "-q", "--witness", "w", *options])
+    files = [file.read_text("utf-8") for file in sorted(Path("w").iterdir())]
+    assert [json.loads(file)["lacks"] for file in files] == reasons
+    assert {verify(file)[0] for file in files} == {2}
 
 
 def test_verify_needs_nothing_but_the_standard_library(witnesses, tmp_path):

@@ -89,6 +89,17 @@ def witnessed(
         yield crash
 
 
+def without_evidence(
+    answer: Answer, check: ResolvedCheck, heading: Heading | None, reason: str
+) -> Answer:
+    """Return an answer with a witness that says why there is no evidence, as far as one is due."""
+    if heading is None or check.kind == "compute":
+        return answer
+    from dpcheck.witness import lacking_text
+
+    return replace(answer, witness=Witness(heading.name, lacking_text(heading.fields, reason)))
+
+
 def _witness(
     answer: Answer,
     check: ResolvedCheck,
