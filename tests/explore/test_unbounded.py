@@ -13,7 +13,7 @@ from flint import fmpq
 import dpcheck
 from dpcheck.exact import decimal
 from dpcheck.explore.tails import laws
-from tests.checking import called, check_text, verdicts
+from tests.checking import called, check_text, error_codes, verdicts
 
 FAR = 24
 RATIOS = [fmpq(1, 2), fmpq(1, 3), fmpq(2, 5)]
@@ -620,3 +620,26 @@ refute m: dp(1/10)
         for y in range(t, 81)
     )
     assert isclose(float(decimal(rows["x = 0"]["true"])), sums, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize(("copy", "code"), [("a := v", ["DP540"]), ("var a[1..2] := 0 a := v", [])])
+def test_numbers_are_copied_one_by_one(copy, code):
+    """An array in one variable would keep numbers that nobody counts any more."""
+    text = f"""
+mechanism m {{
+  input q[1..3] in 0..1
+  adjacent linf(q, q') <= 1
+  var v[1..2] := 0
+  w ~ geometric(q[3], 1/4) unbounded
+  for i in 1..2 {{ v[i] ~ geometric(q[i], 1/2) unbounded }}
+  c ~ geometric(0, 1/2) unbounded
+  {copy}
+  output w > 0
+  output a[1]
+  output c > 0
+}}
+check m: epsilon = ln 8
+"""
+    report = check_text(text)
+    assert error_codes(report) == code
+    assert code or report["ok"]

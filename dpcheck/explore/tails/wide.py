@@ -238,6 +238,8 @@ class _Uses:
         names = self.holds(value)
         if names and within is not None:
             self._refuse("a declared range", names, value.span)
+        if names and _may_be_array(value):  # one variable would hold several numbers
+            self._refuse("a copy of an array", names, value.span)
         for target in targets if names else ():
             self.drawn.setdefault(target, self.drawn[min(names)])
         wide = frozenset(self.drawn.keys() & set(targets))
@@ -459,3 +461,15 @@ def _items(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
             return tuple(items)
         case _:
             return args
+
+
+def _may_be_array(expr: Expr) -> bool:
+    """Return whether the value may be an array as a whole."""
+    match expr:
+        case ArrayVar():
+            return True
+        case If(then=then, orelse=orelse):
+            return _may_be_array(then) or _may_be_array(orelse)
+        case Let(body=body):
+            return _may_be_array(body)
+    return False
