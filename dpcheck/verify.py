@@ -61,16 +61,18 @@ class Polynomial:
 
 @cache
 def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
-    """Return integers below and above 2^bits e^x, x > 0: a power of the series at y = x/2^k <= 1/2.
+    """Return integers below and above 2^bits e^x, x >= 0: squares of the series at x/2^k <= 1/2.
 
     What the series leaves out is less than twice its last term.
     """
     k = int(2 * x).bit_length()
-    terms = [Fraction(1)]
-    while terms[-1] * 2 ** (bits + 2 * k) > 1:
+    terms, fine = [Fraction(1)], bits + 2 * k
+    while terms[-1] * 2**fine > 1:
         terms.append(terms[-1] * x / 2**k / len(terms))
-    low, high = sum(terms), sum(terms) + 2 * terms[-1]
-    return int(low ** (2**k) * 2**bits), int(high ** (2**k) * 2**bits) + 1
+    low, high = int(sum(terms) * 2**fine), int((sum(terms) + 2 * terms[-1]) * 2**fine) + 1
+    for _ in range(k):
+        low, high = low * low >> fine, (high * high >> fine) + 1
+    return low >> 2 * k, (high >> 2 * k) + 1
 
 
 class Witness:
@@ -85,10 +87,7 @@ class Witness:
         self.fields = fields
         self.unit = Fraction(fields.get("unit", "1"))
         logs = [(Fraction(m), Fraction(a)) for m, a in fields.get("ln", [])]
-        need(
-            all(a > 0 and abs(m) < 10**6 for m, a in [(Fraction(0), self.unit), *logs]),
-            "out of range",
-        )
+        need(self.unit > 0 and all(a > 0 and abs(m) < 10**6 for m, a in logs), "out of range")
         self.root = lcm(*(m.denominator for m, _ in logs))
         factor = prod((a ** int(m * self.root) for m, a in logs), start=Fraction(1))
         shift = Fraction(fields.get("rational", "0")) * self.root / self.unit
@@ -126,17 +125,15 @@ class Witness:
         """Return the sign of a whole number: if it is not zero, some enclosure shows it."""
         if isinstance(x, int):
             return (x > 0) - (x < 0)
-        bits, lower, upper = 64, 0, 0
-        while x.terms and lower <= 0 <= upper:
-            low, high = exp_bounds(self.unit, bits)
+        bits, lower, upper, powers = 64, 0, 0, sorted(x.terms)
+        need(not powers or self.unit * (powers[-1] - powers[0]) < 10**6, "out of range")
+        while powers and lower <= 0 <= upper:
             lower, upper, down, up = 0, 0, 2**bits, 2**bits
-            for n in range(min(x.terms), max(x.terms) + 1):
-                c = x.terms.get(n, 0)
-                lower, upper = (
-                    lower + c * (down if c > 0 else up),
-                    upper + c * (up if c > 0 else down),
-                )
-                down, up = down * low >> bits, (up * high >> bits) + 1
+            for last, n in zip(powers[:1] + powers, powers, strict=False):
+                low, high = exp_bounds(self.unit * (n - last), bits)
+                down, up, c = down * low >> bits, (up * high >> bits) + 1, x.terms[n]
+                lower += c * (down if c > 0 else up)
+                upper += c * (up if c > 0 else down)
             bits *= 2
         return (lower > 0) - (upper < 0)
 
@@ -269,17 +266,20 @@ def verify(text: str) -> tuple[int, str]:
     sys.set_int_max_str_digits(0)
     try:
         fields = json.loads(text)
-        digest = fields.pop("digest")
+        digest, form = fields.pop("digest"), fields["format"]
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return 2, "cannot be read: a witness is JSON with a format and a digest"
+    try:
         canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         need(digest == hashlib.sha256(canonical.encode()).hexdigest(), "the digest is another one")
-        need(fields["format"] == "dpcheck-witness/1", "this is another format")
+        need(form == "dpcheck-witness/1", "this is another format")
         says, claim = fields["says"], "{target}: {text}".format(**fields["claim"])
         if says == "nothing":
             return 2, f"{claim}: not proved here: {fields['lacks']}"
         prove = {"holds": PROVING, "violated": REFUTING}[says][fields["proof"]]
         need(prove(Witness(fields)) == (says == "holds"), "the evidence says the contrary")
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
-        return 1, f"rejected: {e if isinstance(e, Rejected) else repr(e)}"
+        return 1, f"rejected: {e if isinstance(e, Rejected) else f'it is malformed, {e!r}'}"
     return 0, f"proved: {claim}: {says} on the chain in the file"
 
 

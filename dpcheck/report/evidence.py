@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dpcheck.check.values.verdicts import Amount
 from dpcheck.records import dataclass
+from dpcheck.report.notation import amount_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +21,10 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """An input with the chance of the event, exactly and as a decimal, and drawn runs."""
+    """An input with the chance of the event, and drawn runs."""
 
     text: str
-    exact: str
-    decimal: float
+    chance: Amount
     drawn: Drawn | None
 
 
@@ -41,14 +42,10 @@ def replay_lines(found: Replayed) -> Iterator[str]:
     """Yield that a claim is violated, and the chance of the event from each side."""
     yield f"{found.path}: {found.claim} is violated by the text of {found.place}"
     for side in found.sides:
-        yield f"  {side.text}  {_chance(side)}"
+        yield f"  {side.text}  {amount_text(side.chance)}"
         if side.drawn is not None:
             drawn = side.drawn
             yield (
                 f"    drawn {drawn.hits:,} of {drawn.runs:,} = {drawn.hits / drawn.runs:.6g},"
                 f" 95 % confidence from {drawn.low:.6g} to {drawn.high:.6g}"
             )
-
-
-def _chance(side: Side) -> str:
-    return f"{side.exact} ≈ {side.decimal:.7g}" if len(side.exact) < 60 else f"≈ {side.decimal:.7g}"

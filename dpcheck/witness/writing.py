@@ -28,6 +28,8 @@ FORMAT = "dpcheck-witness/1"
 MAX_BITS = 100_000
 """A denominator of more bits would make every number of a file as long."""
 MAX_BYTES = 16_000_000
+MAX_EXPONENT = 500_000
+"""`verify` compares powers of e up to twice that: those of weights come to that of a budget."""
 
 Fields = dict[str, Any]
 Row = tuple[Whole, list[tuple[Whole, int | None, str | None]]]
@@ -61,10 +63,13 @@ def witness_json(head: Fields, evidence: Fields) -> str:
 
 
 def budget_fields(epsilon: Budget, delta: Number) -> Fields:
-    """Return a budget r + sum of m ln a, and δ."""
-    logs = [[str(_fraction(m)), str(_fraction(a))] for a, m in epsilon.powers]
-    rational = str(_fraction(epsilon.offset))
-    return {"rational": rational, "ln": logs, "delta": Quotient(delta)}
+    """Return a budget r + sum of m ln a, and δ; raises `Lacking` where r is too large to verify."""
+    logs = [(_fraction(m), _fraction(a)) for a, m in epsilon.powers]
+    rational = _fraction(epsilon.offset)
+    if abs(rational) * lcm(*(m.denominator for m, _ in logs)) > MAX_EXPONENT:
+        raise Lacking(f"its budget has a power of e above {MAX_EXPONENT:,}")
+    written = [[str(m), str(a)] for m, a in logs]
+    return {"rational": str(rational), "ln": written, "delta": Quotient(delta)}
 
 
 def row_of(chain: Chain, state: int) -> Row:

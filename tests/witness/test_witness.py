@@ -8,6 +8,7 @@ import json
 import random
 import subprocess
 import sys
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -15,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from dpcheck.cli import run
-from dpcheck.verify import main, verify
+from dpcheck.verify import Polynomial, Rejected, exp_bounds, main, verify
+from dpcheck.verify import Witness as Verified
 
 ROOT = Path(__file__).parents[2]
 VERIFY = ROOT / "dpcheck" / "verify.py"
@@ -90,6 +92,8 @@ CLAIMS = {
     "compose(survey, 20): dp(4, 1/1000)": ("violated", "sum"),
     "compose(survey, 3, survey(truth = 2/3), 2): dp(3, 1/100)": ("violated", "sum"),
     "group(survey, 2): dp(ln 2)": ("violated", "event"),
+    "survey: dp(400000)": ("holds", "laws"),
+    "survey: dp(1000000)": ("nothing", "power of e above"),
     "compose(survey, 20): dp(30)": ("nothing", "within its budget"),
     "survey: epsilon = ln 2": ("nothing", "claims of this kind"),
     "survey: P>=1 [ X D{0} [ X Y ] ]": ("nothing", "inside"),
@@ -299,9 +303,43 @@ def test_chances_that_solve_the_equations_by_never_leaving_are_rejected():
     assert verify(signed(fields)) == (1, "rejected: the rank of state 0 is wrong")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"digest": 1}', '"x"', "1e999"])
-def test_what_is_no_witness_is_rejected(text):
-    assert verify(text)[0] == 1
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"digest": 1}', '"x"', "1e999", MODEL])
+def test_what_is_no_witness_cannot_be_read(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("w.json").write_text(text, "utf-8")
+    assert (run(["verify", "w.json"]), run(["replay", "w.json"])) == (2, 1)
+    shown = capsys.readouterr()
+    why = "a witness is JSON with a format and a digest"
+    assert shown.out == f"w.json: cannot be read: {why}\n"
+    assert f"`w.json` proves nothing: {why}" in shown.err
+
+
+def test_a_witness_without_its_fields_is_rejected():
+    assert verify(signed({"format": "dpcheck-witness/1"})) == (
+        1, "rejected: it is malformed, KeyError('says')"
+    )  # fmt: skip
+
+
+# --- powers of e -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", ["0", "1/1000", "1/3", "7/2", "300"])
+@pytest.mark.parametrize("bits", [64, 200])
+def test_bounds_of_powers_of_e_are_close(x, bits):
+    low, high = exp_bounds(Fraction(x), bits)
+    with localcontext() as context:
+        context.prec = 400
+        number = (Decimal(Fraction(x).numerator) / Fraction(x).denominator).exp() * 2**bits
+        assert low <= number <= high
+    assert (high - low) * 2**bits < 16 * high
+
+
+def test_powers_of_e_far_apart_are_compared_at_once():
+    witness = Verified({"unit": "1"})
+    signs = [witness.sign(Polynomial({0: -c, 400_000: c})) for c in (1, -1)]
+    assert signs == [1, -1]
+    with pytest.raises(Rejected, match="out of range"):
+        witness.sign(Polynomial({0: -1, 10**6: 1}))
 
 
 # --- files -------------------------------------------------------------------------------

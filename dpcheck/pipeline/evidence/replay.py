@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
+from dpcheck.check.values.verdicts import Amount
 from dpcheck.diagnostics.commands import (
     ModelChanged,
     ModelSaysOtherwise,
@@ -32,8 +34,8 @@ def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Re
     except (OSError, ValueError) as error:
         return NoWitness(None, path, os_reason(error))
     status, why = verify(text)
-    if status == 1:
-        return NoWitness(None, path, why.removeprefix("rejected: "))
+    if why.startswith(("rejected: ", "cannot be read: ")):
+        return NoWitness(None, path, why.partition(": ")[2])
     fields = json.loads(text)
     if status == 2:
         return NotReplayed(None, path, f"it has no evidence, {fields['lacks']}")
@@ -57,7 +59,7 @@ def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Re
     except (KeyError, TypeError, IndexError):
         return NoWitness(None, path, "fields are missing")
     sides = tuple(
-        Side(text, *_amount(p), None if k is None else _drawn(k, n_runs))
+        Side(text, _amount(p), None if k is None else _drawn(k, n_runs))
         for text, p, k in zip(derived.inputs, derived.chances, hits, strict=True)
     )
     return Replayed(path, f"{claim['target']}: {claim['text']}", _place(claim), sides)
@@ -79,11 +81,11 @@ def _changed(found: dict[str, str], written: dict[str, str]) -> str | None:
     return next((name for name in names if found.get(name) != written.get(name)), None)
 
 
-def _amount(p: Number) -> tuple[str, float]:
+def _amount(p: Number) -> Amount:
     """Return a chance as text, and as a decimal for the eye."""
     if not isinstance(p, Exp):
-        return str(p), float(p)
-    return "a number with e", p.decimal()
+        return Amount(str(p), str(Decimal(p.numerator) / p.denominator))
+    return Amount("a number with e", repr(p.decimal()))
 
 
 def _drawn(hits: int, runs: int) -> Drawn:
