@@ -76,6 +76,10 @@ def read_baseline(place: Path) -> Baseline:
             file: {target: _recorded(said) for target, said in targets.items()}
             for file, targets in files.items()
         }
+    except FileNotFoundError:
+        raise WrongBaseline(
+            "there is no such file; `--update-baseline` beside `--baseline` writes it"
+        ) from None
     except OSError as error:
         raise WrongBaseline((error.strerror or str(error)).lower()) from None
     except (ValueError, AttributeError, TypeError, KeyError) as error:

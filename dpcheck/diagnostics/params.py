@@ -111,9 +111,11 @@ class ParamsTogether(Mistake):
     """A target with its claim depends on what has no place beside its `param`."""
 
     why: str
+    chosen: str
 
     code: ClassVar[str] = "DP626"
     title_text: ClassVar[str] = "{self.why}"
+    help_text: ClassVar[str] = "choose a value, `-D {self.chosen}`"
     explanation: ClassVar[str] = """\
 A claim is decided for all values of one `param`, as polynomials in it. Beside it, all numbers are
 rational, and budgets are sums of logarithms. A parameter of which `exp(eps)` is used, in
@@ -129,10 +131,11 @@ class NotForAllValues(Mistake):
 
     what: str
     name: str
+    instead: str = ""
 
     code: ClassVar[str] = "DP627"
     title_text: ClassVar[str] = "{self.what} is not decided for all values of `{self.name}`"
-    help_text: ClassVar[str] = "choose a value with `-D {self.name}=...`"
+    help_text: ClassVar[str] = "{self.instead}choose a value with `-D {self.name}=...`"
     explanation: ClassVar[str] = """\
 For all values of a `param` at once dpcheck decides `dp`, comparisons of `epsilon`, `delta(..)` and
 `P=?` with a bound, and Boolean combinations of P and D whose brackets hold no further P or D; it

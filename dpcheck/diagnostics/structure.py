@@ -357,14 +357,14 @@ class ComputedWithUnbounded(Mistake):
     operation: str
     name: str
     drawn: Span | None
+    instead: str = "use `clamp({name}, lo, hi)` here"
 
     code: ClassVar[str] = "DP540"
     title_text: ClassVar[str] = (
         "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
     )
     help_text: ClassVar[str] = (
-        "draw it " + _POLICIES + " in place of `unbounded`, or use"
-        " `clamp({self.name}, lo, hi)` here"
+        "draw it " + _POLICIES + " in place of `unbounded`, or {self.other_way}"
     )
     explanation: ClassVar[str] = """\
 Noise without bounds has infinitely many values. What a program finds out about such a number by
@@ -382,6 +382,11 @@ A policy makes the noise finite. It is another mechanism, with other privacy.
 Wrong: z ~ geometric(0, 1/2) unbounded   output z > 1   output z + x > 3
 Right: z ~ geometric(0, 1/2) unbounded   output z > 1   output z > 3 - x
 """
+
+    @property
+    def other_way(self) -> str:
+        """What else the user may write here."""
+        return self.instead.format(name=self.name)
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -459,17 +464,19 @@ class ShownStillInUse(RunMistake):
 
     code: ClassVar[str] = "DP541"
     title_text: ClassVar[str] = (
-        "`{self.shown}` is output without bounds, and still tells about numbers that are read later"
+        "`{self.shown}` is output without bounds, and may tell about numbers that are read later"
     )
     help_text: ClassVar[str] = (
-        "output `clamp({self.shown}, lo, hi)`, or a number that is drawn anew for the output"
+        "output `clamp({self.shown}, lo, hi)`, or a number that is drawn anew for the output; if"
+        " nothing follows on this run, write `stop` right after the output"
     )
     explanation: ClassVar[str] = """\
 Noise without bounds has infinitely many values. A number that is output may be any of them, and
 whatever it was compared with, and the program still reads, then depends on which one it was: there
 are infinitely many ways to go on. Output it clamped, or draw a fresh number for the output, as the
 sparse vector technique with numbers does: comparing and releasing one and the same noise is its
-best-known mistake.
+best-known mistake. Whether a number is read later is told from the text, whatever the conditions in
+between: where every run ends after the output, `stop` has to stand before anything that reads.
 
 Wrong: if z >= noisy_t { output z }   ...   if w >= noisy_t { output w }
 Right: if z >= noisy_t { y ~ geometric(q, 1/2) unbounded   output y }

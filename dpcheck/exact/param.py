@@ -29,6 +29,7 @@ from __future__ import annotations
 from flint import fmpq
 
 from dpcheck.exact.number import ExpNumber, Number, add, divide, exponential, subtract
+from dpcheck.exact.roots import rational_between
 from dpcheck.records import dataclass
 
 
@@ -41,6 +42,19 @@ class Param:
     high: int | fmpq | None
     has_low: bool = False
     has_high: bool = False
+
+    @property
+    def simplest_text(self) -> str:
+        """The simplest rational strictly between the ends.
+
+        >>> Param("alpha", 0, fmpq(1, 2)).simplest_text
+        '1/3'
+        """
+        if self.low is None:
+            assert self.high is not None, "a parameter is bounded on one side"
+            return (-rational_between(fmpq(-self.high), None)).str()
+        high = None if self.high is None else fmpq(self.high)
+        return rational_between(fmpq(self.low), high).str()
 
     @property
     def text(self) -> str:

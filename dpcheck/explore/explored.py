@@ -10,6 +10,8 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.structure import ComputedWithUnbounded
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
 from dpcheck.explore.tails.claims import as_integers, beyond_among, check_reads, with_integers
@@ -17,9 +19,10 @@ from dpcheck.explore.tails.claims import with_less_told as less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
+from dpcheck.explore.values.mistakes import MistakesFound
 from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.evaluation import Fault, evaluate
-from dpcheck.model.expressions import Expr
+from dpcheck.model.expressions import Apply, Expr, Var
 from dpcheck.model.values import value_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
@@ -121,13 +124,33 @@ def measured(explored: Explored, measure: Measure) -> list[Number | None]:
     chain = explored.chain
     values: list[Number | None] = [None] * chain.n_states
     for expression in measure.values:
-        frame = Frame(chain.n_reported_states, _readable(expression, explored.columns, explored))
+        try:
+            columns = _readable(expression, explored.columns, explored)
+        except MistakesFound as found:
+            mistakes = [_of_accuracy(each, measure) for each in found.mistakes]
+            raise MistakesFound(mistakes) from None
+        frame = Frame(chain.n_reported_states, columns)
         codes = evaluated(expression, frame, explored.table).tolist()
         for state, code in enumerate(codes):
             value = None if code >= FIRST_FAULT else explored.table.value(code)
             if values[state] is None and isinstance(value, int | Rational | ExpNumber):
                 values[state] = None if isinstance(value, bool) else value
     return values
+
+
+def _of_accuracy(mistake: Mistake, measure: Measure) -> Mistake:
+    """Return a mistake in a measure in the words of who wrote `accuracy`, not its subtraction."""
+    match mistake, measure.values[0]:
+        case (
+            ComputedWithUnbounded() as mistake,
+            Apply(args=(Apply(args=(Var(name="output"), goal)),)),
+        ):
+            f = goal.span.text
+            likely = f"P>=9/10 [ X ({f} - 4 <= output & output <= {f} + 4) ]"
+            instead = f"ask how likely an error of the first output is: `{likely}`"
+            return replace(mistake, operation="`accuracy`", instead=instead)
+        case _:
+            return mistake
 
 
 def at_end(
@@ -145,7 +168,7 @@ def at_end(
     if shown:
         assert explored.window is not None, "numbers are shown"
         frame = Frame(len(outputs), dict.fromkeys(names, outputs) | dict(columns))
-        check_reads(meaning.value, names, shown, frame, table, explored.window)
+        check_reads(meaning.value, names, shown, frame, table, explored.window, "`E`")
 
     @cache
     def value(codes: tuple[int, ...], n_outputs: int) -> Number | None:

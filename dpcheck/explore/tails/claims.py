@@ -60,10 +60,14 @@ def check_reads(
     frame: Frame,
     table: ValueTable,
     window: Window,
+    what: str = "a condition",
 ) -> None:
-    """Raise what `with_integers` does where an expression reads outputs, by their names."""
+    """Raise what `with_integers` does where an expression reads outputs, by their names.
+
+    what: what needs the value of the expression, for the mistake.
+    """
     parts = frozenset(k for value in shown for k in _places(value))
-    guards, mistakes = uses_of_output(expr, names, parts)
+    guards, mistakes = uses_of_output(expr, names, parts, what)
     if mistakes:
         raise MistakesFound(mistakes)
     known = needed = Window(*window.shown)

@@ -167,15 +167,15 @@ def _components(value: Expr) -> tuple[Expr, ...] | None:
 
 
 def uses_of_output(
-    expr: Expr, names: Iterable[str], parts: frozenset[int]
+    expr: Expr, names: Iterable[str], parts: frozenset[int], what: str
 ) -> tuple[list[Expr], list[Mistake]]:
     """Return the guards of a claim's expression, and what it may not do with outputs.
 
     parts: the components of outputs, from 1, that are numbers without bounds; 0 for outputs that
-    are such numbers themselves.
+    are such numbers themselves. what: what needs the value of the expression.
     """
     uses = _Uses(dict.fromkeys(names), parts)
-    uses.narrow(expr, "a condition")
+    uses.narrow(expr, what)
     return uses.guards, uses.mistakes
 
 

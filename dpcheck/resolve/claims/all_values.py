@@ -79,16 +79,29 @@ def quantified(
     adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
     what = "an analyst who adapts" if adapts else _undecided_for_all(claim, at, arrangement)
     if what is not None:
-        scope.report(NotForAllValues(question.claim.span, what, params[0].name))
+        scope.report(NotForAllValues(question.claim.span, what, params[0].name, _instead_of(claim)))
         return WRONG
     why = _why_not_together(values, found, params, asked)
     if why is not None:
-        scope.report(ParamsTogether(question.target.span.to(question.claim.span), why))
+        place = question.target.span.to(question.claim.span)
+        scope.report(ParamsTogether(place, why, f"{params[0].name}={params[0].simplest_text}"))
         return WRONG
     known = _for_all(question, values[0], scope)
     if known is None or not _bounds_fit(known, asked, scope):
         return WRONG
     return Quantified(known)
+
+
+def _instead_of(claim: claims.Claim) -> str:
+    """Return what to ask, as the beginning of advice, that is the same for all values."""
+    match claim:
+        case (
+            claims.QuantityClaim(quantity=claims.LossQuantity(word="total_variation"))
+            | claims.QuantityValue(quantity=claims.LossQuantity(word="total_variation"))
+        ):
+            return "ask for `delta(0)`, or "
+        case _:
+            return ""
 
 
 def _why_not_together(
