@@ -22,12 +22,15 @@ from dpcheck.explain.atoms import Atom, Shown, atoms, output_values
 from dpcheck.explain.explanation import Rule
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.minimal import Violations
-from dpcheck.limits import Limits
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.model.values import Value
 from dpcheck.records import dataclass
 
 _MAX_SEQUENCES = 4096
 """With more sequences possible, only single properties are tried."""
+
+MOST_DESCRIBED = 3_000
+"""Properties are as many as sequences, and each is looked at for every one of these."""
 
 _MAX_FOUND = 50
 _MAX_TRIED = 20
@@ -187,6 +190,9 @@ def rules_of(found: Violations, gap: EventGap, cells: InputCells, limits: Limits
     is_equal = np.zeros(len(p), np.bool_)
     if factor.value is not None:
         is_equal[block.equal_ratio(factor.value, np.arange(len(p)))] = True
+    if len(p) > MOST_DESCRIBED:
+        limit = Limit("size", unit=f"{len(p):,} output sequences")
+        raise LimitReached(limit, "events were not described")
     values = output_values(cells.explored)
     sequences = [_shown(found, int(k), values) for k in block.sequence]
     limits.check_time("events described")
