@@ -151,8 +151,7 @@ class _Search:
             if isinstance(outcome.verdict, Undecided) and unit is not None:
                 outcome = self.decided_at(size, claim, unit.param)
             if isinstance(outcome.verdict, Violated) and (at := outcome.all_values) is not None:
-                is_all = [interval.text for interval in at.fails_for] == [at.asked]
-                return replace(outcome, all_values=replace(at, is_exact=is_all))
+                return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
         return self.undecided()
 
     def decided(self, size: Size, claim: Claim, value: Chosen | None = None) -> Outcome:

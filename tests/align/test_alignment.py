@@ -15,8 +15,10 @@ from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Size, window
 from dpcheck.certify import certify_alignment
 from dpcheck.check.decide import decide
+from dpcheck.check.values.verdicts import AllValues
 from dpcheck.exact import Budget, compare_epsilon
 from dpcheck.explore import explore
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
 from dpcheck.model.evaluation import apply
@@ -313,3 +315,12 @@ mechanism m {
 }
 """
     assert bound(mechanism(text)) == Budget.of(1000)
+
+
+def test_an_end_that_is_only_rounded_to_one_is_not_one():
+    """0.99999995 is written 1 in short; a claim that fails up to there may hold beyond."""
+    zero, one = (ParamEnd(text, None, text, is_open=True) for text in ("0", "1"))
+    nearly_one = ParamEnd(None, "a^2 + a - 2 = 0", "0.99999995", is_open=True)
+    assert AllValues("a", "(0, 1)", (ParamInterval(zero, one),)).fails_for_all
+    assert not AllValues("a", "(0, 1)", (ParamInterval(zero, nearly_one),)).fails_for_all
+    assert ParamInterval(zero, nearly_one).text == "(0, 1)"

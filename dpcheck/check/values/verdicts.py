@@ -385,6 +385,12 @@ class AllValues:
     shown_at: int | Rational | Budget | None = None
     is_exact: bool = True
 
+    @property
+    def fails_for_all(self) -> bool:
+        """Return whether the claim is known to fail for each value that it is about."""
+        known = [interval.text for interval in self.fails_for if interval.is_exact]
+        return known == [self.asked]
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
