@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from functools import cache
 from types import CodeType, MemberDescriptorType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -29,10 +29,22 @@ else:
         return _made(cls, frozen=frozen, slots=slots, eq=eq)
 
 
-__all__ = ["dataclass", "field", "fields", "replace"]
+__all__ = ["Frozen", "dataclass", "field", "fields", "replace"]
 
 _IS_FIELD = vars(dataclasses)["_FIELD"]
 """The mark by which the standard library's `fields` and `replace` know a field."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Frozen:
+    """A base: every class below it is a frozen dataclass, without saying so again."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        """Give a new class the methods of a frozen dataclass."""
+        super().__init_subclass__()
+        _made(cls, frozen=True, slots=False, eq=True)
 
 
 def _made(cls: Any, *, frozen: bool, slots: bool, eq: bool) -> Any:

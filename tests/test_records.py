@@ -156,3 +156,20 @@ def test_a_base_class_made_first_does_not_lend_its_methods():
         b: int
 
     assert (One(1).a, Two(1, 2).b, One(3) == One(3), Two(1, 2) == Two(1, 3)) == (1, 2, True, False)
+
+
+def test_classes_below_frozen_need_no_decorator():
+    class Base(records.Frozen):
+        a: int
+        kind: ClassVar[str] = "base"
+
+    class Derived(Base):
+        b: tuple = ()
+        kind = "derived"
+
+    assert (Derived(1), Derived(1, (2,))) == (Derived(a=1), Derived(a=1, b=(2,)))
+    assert Derived(1) != Base(1)
+    assert Derived(1).kind == "derived"
+    assert [f.name for f in dataclasses.fields(Derived)] == ["a", "b"]
+    with pytest.raises(FrozenInstanceError):
+        Derived(1).a = 2

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass
 
 _CLASS: Final = """\
 What is claimed for all integers is proved by moving noise, by shifts that depend on how inputs
@@ -19,55 +18,51 @@ Right: input q[1..3] in integers
 """
 
 
-@dataclass(frozen=True)
 class RelationOutside(Mistake):
     """A relation of neighbors that says more than how much inputs of all integers differ."""
 
     what: str
 
-    code: ClassVar[str] = "DP555"
-    title_text: ClassVar[str] = "{self.what} does not say how much the values of neighbors differ"
-    help_text: ClassVar[str] = (
+    code = "DP555"
+    title_text = "{self.what} does not say how much the values of neighbors differ"
+    help_text = (
         "write `linf(q, q') <= 1` for an array or a stream q, `abs(x - x') <= 1` for a number x"
     )
-    explanation: ClassVar[str] = _CLASS
+    explanation = _CLASS
 
 
-@dataclass(frozen=True)
 class FreeDifference(Mistake):
     """An input of all integers in which neighbors may differ by any amount."""
 
     name: str
 
-    code: ClassVar[str] = "DP556"
-    title_text: ClassVar[str] = "the values of `{self.name}` in neighbors may differ by any amount"
-    help_text: ClassVar[str] = "bound the difference: `linf({self.name}, {self.name}') <= 1`"
-    explanation: ClassVar[str] = _CLASS
+    code = "DP556"
+    title_text = "the values of `{self.name}` in neighbors may differ by any amount"
+    help_text = "bound the difference: `linf({self.name}, {self.name}') <= 1`"
+    explanation = _CLASS
 
 
-@dataclass(frozen=True)
 class OutsideAlignment(Mistake):
     """Something that is done with a number that may be any integer."""
 
     what: str
 
-    code: ClassVar[str] = "DP557"
-    title_text: ClassVar[str] = "{self.what} is not possible where inputs are all integers"
-    help_text: ClassVar[str] = (
+    code = "DP557"
+    title_text = "{self.what} is not possible where inputs are all integers"
+    help_text = (
         "use inputs as centers of noise without bounds or in comparisons with it, or give them"
         " finite sets: `input q[1..3] in 0..2`"
     )
-    explanation: ClassVar[str] = _CLASS
+    explanation = _CLASS
 
 
-@dataclass(frozen=True)
 class NoCommonRate(Mistake):
     """Ratios of noise whose logarithms are not known together."""
 
     param: str
 
-    code: ClassVar[str] = "DP559"
-    explanation: ClassVar[str] = """\
+    code = "DP559"
+    explanation = """\
 Moving noise of ratio r by 1 costs -ln r. These costs are added and compared: for ratios that are
 rational or powers of e, and for all values of a parameter where all ratios are its powers, so that
 every cost is a multiple of one.
@@ -78,26 +73,23 @@ Right: noisy_t ~ geometric(t, alpha^2) unbounded    noisy_q ~ geometric(q[i], al
 
     @property
     def title(self) -> str:
-        """What cannot be compared."""
         if self.param:
             return f"a ratio of this noise is no power of `{self.param}`"
         return "a ratio of this noise is neither rational nor a power of e"
 
     @property
     def help(self) -> str | None:
-        """What can."""
         power = f"{self.param}^2" if self.param else "exp(-1/2)"
         return f"write a ratio such as `{power}`, or give the inputs finite sets"
 
 
-@dataclass(frozen=True)
 class SilentRound(Mistake):
     """A loop that never ends, of which a round may show nothing."""
 
-    code: ClassVar[str] = "DP558"
-    title_text: ClassVar[str] = "a round of this loop may show nothing"
-    help_text: ClassVar[str] = "let every round output something, such as `output bot`"
-    explanation: ClassVar[str] = """\
+    code = "DP558"
+    title_text = "a round of this loop may show nothing"
+    help_text = "let every round output something, such as `output bot`"
+    explanation = """\
 What is shown after n rounds is looked at to refute a claim about an endless stream. So every round
 has to show something or end the run; else nobody could tell how many rounds the outputs belong to.
 
@@ -106,15 +98,14 @@ Right: for i in 1.. { z ~ geometric(q[i], 1/2) unbounded   output if z > 3 then 
 """
 
 
-@dataclass(frozen=True)
 class NotForAllIntegers(Mistake):
     """A claim that is not decided for inputs of all integers."""
 
     what: str
 
-    code: ClassVar[str] = "DP640"
-    title_text: ClassVar[str] = "{self.what} is not decided where inputs are all integers"
-    help_text: ClassVar[str] = (
+    code = "DP640"
+    title_text = "{self.what} is not decided where inputs are all integers"
+    help_text = (
         "ask for `dp(ε)` or `epsilon`, or give the inputs finite sets: `input q[1..3] in 0..2`"
     )
-    explanation: ClassVar[str] = _CLASS
+    explanation = _CLASS

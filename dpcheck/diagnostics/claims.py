@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.diagnostics.runs import shortened
 from dpcheck.exact import exact_text
 from dpcheck.logic.quantities import QUANTITIES, listed, words_where
-from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 _MAY_BE_INFINITE = [row.word for row in QUANTITIES.values() if row.may_be_infinite]
 _LISTED = 8
 
 
-@dataclass(frozen=True)
 class PathOutsideBrackets(Mistake):
     """A temporal operator that is not inside the brackets of P or D."""
 
     operator: str
 
-    code: ClassVar[str] = "DP601"
-    title_text: ClassVar[str] = (
-        "`{self.operator}` speaks about runs and belongs into the brackets of P or D"
-    )
-    help_text: ClassVar[str] = "write `P>=1 [ ... ]` or `D{{...}} [ ... ]` around it"
-    explanation: ClassVar[str] = """\
+    code = "DP601"
+    title_text = "`{self.operator}` speaks about runs and belongs into the brackets of P or D"
+    help_text = "write `P>=1 [ ... ]` or `D{{...}} [ ... ]` around it"
+    explanation = """\
 `X F G U W R` speak about one run, and a claim is about states, which have many runs: P says how
 likely the runs are, D compares them with the neighbor's. The brackets of P or D hold the formula
 about runs.
@@ -37,16 +31,15 @@ Right: check m: D{ln 2} [ F top ]
 """
 
 
-@dataclass(frozen=True)
 class QuantityInFormula(Mistake):
     """A quantity inside a formula, or combined with something."""
 
     quantity: str
 
-    code: ClassVar[str] = "DP602"
-    title_text: ClassVar[str] = "`{self.quantity}` cannot be part of a larger formula"
-    help_text: ClassVar[str] = "make it a claim of its own"
-    explanation: ClassVar[str] = """\
+    code = "DP602"
+    title_text = "`{self.quantity}` cannot be part of a larger formula"
+    help_text = "make it a claim of its own"
+    explanation = """\
 `dp(...)`, `epsilon`, `delta(...)` and `P=? [...]` are about the whole mechanism. One of them alone,
 compared with a bound where it is a quantity, is a claim; they are not combined with others.
 
@@ -56,18 +49,13 @@ Right: check m: epsilon <= ln 3
 """
 
 
-@dataclass(frozen=True)
 class NothingToCompute(Mistake):
     """`compute` with something that is no quantity."""
 
-    code: ClassVar[str] = "DP603"
-    title_text: ClassVar[str] = (
-        "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]"
-    )
-    help_text: ClassVar[str] = (
-        "write `check` or `refute` in place of `compute`, or leave the comparison out"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP603"
+    title_text = "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]"
+    help_text = "write `check` or `refute` in place of `compute`, or leave the comparison out"
+    explanation = """\
 `compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, `P=? [ path ]`, or one
 of those that `dpcheck quantities` lists. What is true or false is a `check` or a `refute`.
 
@@ -77,21 +65,16 @@ Right: check survey: dp(ln 3)
 """
 
 
-@dataclass(frozen=True)
 class QuantityWithoutBound(Mistake):
     """`check` or `refute` with a bare quantity."""
 
     quantity: str
     kind: str
 
-    code: ClassVar[str] = "DP604"
-    title_text: ClassVar[str] = (
-        "`{self.kind}` needs a comparison, and `{self.quantity}` alone is a quantity"
-    )
-    help_text: ClassVar[str] = (
-        "write `{self.quantity} <= ...`, or `compute` in place of `{self.kind}`"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP604"
+    title_text = "`{self.kind}` needs a comparison, and `{self.quantity}` alone is a quantity"
+    help_text = "write `{self.quantity} <= ...`, or `compute` in place of `{self.kind}`"
+    explanation = """\
 A `check` is true or false, and a quantity alone is neither. Compare it with a bound, or `compute`
 it.
 
@@ -101,14 +84,13 @@ Right: compute survey: epsilon
 """
 
 
-@dataclass(frozen=True)
 class NotABudget(Mistake):
     """A budget that is none: negative, or no sum of a rational number and logarithms."""
 
     value: str
 
-    code: ClassVar[str] = "DP605"
-    explanation: ClassVar[str] = """\
+    code = "DP605"
+    explanation = """\
 A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0, and at least 0:
 `ln 3`, `1/2`, `2*ln 2 + 1`.
 
@@ -118,11 +100,9 @@ Right: dp(ln 3)
 
     @property
     def title(self) -> str:
-        """The value."""
         return f"{shortened(self.value)} is not a privacy budget"
 
 
-@dataclass(frozen=True)
 class BoundOutsideUnit(Mistake):
     """A probability or δ that is not between 0 and 1.
 
@@ -135,8 +115,8 @@ class BoundOutsideUnit(Mistake):
     has_logarithm: bool = False
     swapped: str | None = None
 
-    code: ClassVar[str] = "DP606"
-    explanation: ClassVar[str] = """\
+    code = "DP606"
+    explanation = """\
 The bound of P and the delta of a privacy claim are probabilities, from 0 to 1, and written without
 `ln`. Where there are two numbers, epsilon stands before delta.
 
@@ -146,28 +126,25 @@ Right: P>=1/2 [ F top ]      dp(ln 3, 1/100)
 
     @property
     def title(self) -> str:
-        """What, which value."""
         if self.has_logarithm:
             return f"{self.what} is a probability, a number without `ln`, and {self.value} is none"
         return f"{self.what} lies between 0 and 1, and {self.value} does not"
 
     @property
     def help(self) -> str | None:
-        """The two numbers of a privacy claim the other way round, where that makes sense."""
         if self.swapped is None:
             return None
         return f"ε stands before δ: if the two were swapped, write `{self.swapped}`"
 
 
-@dataclass(frozen=True)
 class BadStepBound(Mistake):
     """A bound of steps that is not 0, 1, 2, ..."""
 
     value: str
 
-    code: ClassVar[str] = "DP607"
-    title_text: ClassVar[str] = "a bound of steps is 0, 1, 2, ..., not {self.value}"
-    explanation: ClassVar[str] = """\
+    code = "DP607"
+    title_text = "a bound of steps is 0, 1, 2, ..., not {self.value}"
+    explanation = """\
 `F<=k`, `G<=k` and `U<=k` count steps, so k is 0, 1, 2, ...
 
 Wrong: P>=1/2 [ F<=3/2 top ]
@@ -175,7 +152,6 @@ Right: P>=1/2 [ F<=2 top ]
 """
 
 
-@dataclass(frozen=True)
 class NothingObserved(Mistake):
     """A whole-mechanism claim about a chain without `observe`."""
 
@@ -183,12 +159,10 @@ class NothingObserved(Mistake):
     quantity: str
     declared: Span
 
-    code: ClassVar[str] = "DP608"
-    title_text: ClassVar[str] = (
-        "`{self.quantity}` needs `observe`, and the chain `{self.chain}` has none"
-    )
-    help_text: ClassVar[str] = "add `observe` and the labels an adversary sees to the chain"
-    explanation: ClassVar[str] = """\
+    code = "DP608"
+    title_text = "`{self.quantity}` needs `observe`, and the chain `{self.chain}` has none"
+    help_text = "add `observe` and the labels an adversary sees to the chain"
+    explanation = """\
 `dp`, `epsilon` and `delta` are about what an adversary sees of a run. For an explicit chain
 `observe` says it: the labels, families or states that are shown when they are entered.
 
@@ -197,12 +171,10 @@ Right: observe Y, N
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The claim and the chain."""
         assert self.span is not None, "claims have places"
         return (Label(self.span, "this claim"), Label(self.declared, "observes nothing"))
 
 
-@dataclass(frozen=True)
 class TooManyClaims(Mistake):
     """Loops that make more claims, or a longer formula, than anyone reads."""
 
@@ -210,26 +182,24 @@ class TooManyClaims(Mistake):
     count: int
     limit: int
 
-    code: ClassVar[str] = "DP609"
-    explanation: ClassVar[str] = """\
+    code = "DP609"
+    explanation = """\
 A `for` around claims, or a `forall` in a formula, is written out for every element of its set. This
 one is longer than can be meant.
 """
 
     @property
     def title(self) -> str:
-        """How many."""
         return f"{self.what}: {shortened(exact_text(self.count))}, more than {self.limit}"
 
 
-@dataclass(frozen=True)
 class NothingAsked(Mistake):
     """A loop around claims that makes none."""
 
-    code: ClassVar[str] = "DP614"
-    title_text: ClassVar[str] = "this loop makes no claim"
-    severity: ClassVar = "warning"
-    explanation: ClassVar[str] = """\
+    code = "DP614"
+    title_text = "this loop makes no claim"
+    severity = "warning"
+    explanation = """\
 A `for` around claims asks them for every element of its set that satisfies its `where`. Here there
 is no such element, or no claim in the loop, so the loop holds whatever it says.
 
@@ -238,16 +208,15 @@ Right: for k in 1..9 where k > 5 { check rr(k = k): epsilon = ln 3 }
 """
 
 
-@dataclass(frozen=True)
 class NotABound(Mistake):
     """A bound of a quantity that it cannot be compared with."""
 
     quantity: str
     value: str
 
-    code: ClassVar[str] = "DP610"
-    title_text: ClassVar[str] = "`{self.quantity}` cannot be compared with {self.value}"
-    explanation: ClassVar[str] = f"""\
+    code = "DP610"
+    title_text = "`{self.quantity}` cannot be compared with {self.value}"
+    explanation = f"""\
 {listed(words_where(value="budget"))} are compared with budgets such as `ln 3`,
 all other quantities with numbers, {listed(_MAY_BE_INFINITE)} also with `inf`.
 
@@ -256,15 +225,14 @@ Right: check survey: epsilon = ln 3
 """
 
 
-@dataclass(frozen=True)
 class NotAClaim(Mistake):
     """A claim, or a part of a formula, that is surely neither true nor false."""
 
     found: str
 
-    code: ClassVar[str] = "DP611"
-    title_text: ClassVar[str] = "a formula is true or false, and this is {self.found}"
-    explanation: ClassVar[str] = """\
+    code = "DP611"
+    title_text = "a formula is true or false, and this is {self.found}"
+    explanation = """\
 A claim, and every part of a formula, is true or false at a state: a label, an output symbol, a
 comparison, or P and D with their brackets.
 
@@ -273,17 +241,16 @@ Right: check m: P>=1/2 [ F output = 1 ]
 """
 
 
-@dataclass(frozen=True)
 class EmptyInterval(Mistake):
     """`P in [a, b]` with a > b."""
 
     low: str
     high: str
 
-    code: ClassVar[str] = "DP613"
-    title_text: ClassVar[str] = "no number lies between {self.low} and {self.high}"
-    help_text: ClassVar[str] = "write `{self.high}, {self.low}`"
-    explanation: ClassVar[str] = """\
+    code = "DP613"
+    title_text = "no number lies between {self.low} and {self.high}"
+    help_text = "write `{self.high}, {self.low}`"
+    explanation = """\
 `P in [a, b]` asks for a probability from a to b, both included, so a is at most b.
 
 Wrong: check m: P in [1/2, 1/3] [ F top ]
@@ -291,16 +258,15 @@ Right: check m: P in [1/3, 1/2] [ F top ]
 """
 
 
-@dataclass(frozen=True)
 class WordTaken(Mistake):
     """A quantity used with arguments that do not fit."""
 
     quantity: str
     usage: str
 
-    code: ClassVar[str] = "DP612"
-    title_text: ClassVar[str] = "`{self.quantity}` is written {self.usage}"
-    explanation: ClassVar[str] = """\
+    code = "DP612"
+    title_text = "`{self.quantity}` is written {self.usage}"
+    explanation = """\
 The whole-mechanism claims and quantities are `dp(e)`, `dp(e, d)`, `epsilon`, `epsilon(d)` and
 `delta(e)`.
 
@@ -309,7 +275,6 @@ Right: check m: delta(ln 2) <= 1/8
 """
 
 
-@dataclass(frozen=True)
 class OutputAtStart(Mistake):
     """A formula that reads an output at the start, where nothing was output yet.
 
@@ -319,12 +284,10 @@ class OutputAtStart(Mistake):
     before: str
     after: str
 
-    code: ClassVar[str] = "DP615"
-    title_text: ClassVar[str] = (
-        "nothing is output at the start of a run, and this reads an output there"
-    )
-    severity: ClassVar = "warning"
-    explanation: ClassVar[str] = """\
+    code = "DP615"
+    title_text = "nothing is output at the start of a run, and this reads an output there"
+    severity = "warning"
+    explanation = """\
 A path begins at an initial state, where nothing was output, so `output = 3` is false there. `X` is
 the state of the first output, `X X` that of the second; `F` is some output. `G` and the left side
 of `U` and `W` include the start.
@@ -335,21 +298,19 @@ Right: P>=1/2 [ X output = x ]      P>=1/2 [ X G output = x ]
 
     @property
     def help(self) -> str | None:
-        """Begin one step later."""
         assert self.span is not None, "a formula has a place"
         text = " ".join(self.span.text.split())
         return f"did you mean the first output? `{self.before}{text}{self.after}`"
 
 
-@dataclass(frozen=True)
 class AtSelectsNothing(Mistake):
     """The condition after `at` holds at no initial state."""
 
     condition: str
 
-    code: ClassVar[str] = "DP691"
-    title_text: ClassVar[str] = "no initial state satisfies `{self.condition}`"
-    explanation: ClassVar[str] = """\
+    code = "DP691"
+    title_text = "no initial state satisfies `{self.condition}`"
+    explanation = """\
 `at` restricts a claim to the initial states where a condition holds. Here it holds at none, so the
 claim would be about nothing.
 
@@ -358,7 +319,6 @@ Right: check survey at x = pos : P>=3/4 [ F Y ]
 """
 
 
-@dataclass(frozen=True)
 class SeveralStates(Mistake):
     """`P=?` or `E=?` is asked where several states are possible.
 
@@ -370,9 +330,9 @@ class SeveralStates(Mistake):
     word: str
     condition: str | None = None
 
-    code: ClassVar[str] = "DP692"
-    help_text: ClassVar[str] = "say which one, such as `at {self.condition}`"
-    explanation: ClassVar[str] = """\
+    code = "DP692"
+    help_text = "say which one, such as `at {self.condition}`"
+    explanation = """\
 `P=? [ path ]` and `E=? [ value ]` are about the runs from one state. Where several states are
 initial, `at` says which one is meant.
 
@@ -382,12 +342,10 @@ Right: compute survey at x = pos : P=? [ F Y ]
 
     @property
     def title(self) -> str:
-        """How many states."""
         return f"`{self.word}` needs one state, but {len(self.states)} are possible"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The states."""
         listed = [f"`{state}`" for state in self.states[:_LISTED]]
         if len(self.states) > _LISTED:
             listed.append(f"and {len(self.states) - _LISTED} more")

@@ -6,23 +6,19 @@ evidence: what is no witness, or says what the model does not.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.files import FileMistake
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True)
 class MalformedSet(Mistake):
     """An option `--set` that is not NAME=VALUES."""
 
     text: str
 
-    code: ClassVar[str] = "DP040"
-    title_text: ClassVar[str] = "`--set {self.text}` is not NAME=VALUES"
-    help_text: ClassVar[str] = "write a name and its values, such as `--set k=1..20`"
-    explanation: ClassVar[str] = """\
+    code = "DP040"
+    title_text = "`--set {self.text}` is not NAME=VALUES"
+    help_text = "write a name and its values, such as `--set k=1..20`"
+    explanation = """\
 `dpcheck sweep` takes the values of a parameter as `--set NAME=VALUES`. The values are expressions
 of the language, with commas between them; a range of integers stands for each of them.
 
@@ -31,17 +27,16 @@ Right: --set k=1..20 --set alpha=1/2,2/3
 """
 
 
-@dataclass(frozen=True)
 class SetTwice(Mistake):
     """Two options `--set` for one name."""
 
     name: str
     both: str
 
-    code: ClassVar[str] = "DP041"
-    title_text: ClassVar[str] = "`{self.name}` is set twice"
-    help_text: ClassVar[str] = "write all its values once: `--set {self.name}={self.both}`"
-    explanation: ClassVar[str] = """\
+    code = "DP041"
+    title_text = "`{self.name}` is set twice"
+    help_text = "write all its values once: `--set {self.name}={self.both}`"
+    explanation = """\
 Every name of a sweep has one list of values; the units of the sweep are all combinations of one
 value of each name.
 
@@ -50,7 +45,6 @@ Right: --set k=1..5,10
 """
 
 
-@dataclass(frozen=True)
 class NothingReadsSet(Mistake):
     """A name that is set, and that neither the target nor the questions nor the file reads.
 
@@ -62,10 +56,10 @@ class NothingReadsSet(Mistake):
     similar: str | None
     known: tuple[str, ...]
 
-    code: ClassVar[str] = "DP042"
-    help_text: ClassVar[str] = "did you mean `{self.similar}`?"
-    title_text: ClassVar[str] = "nothing in `{self.target}` or its questions reads `{self.name}`"
-    explanation: ClassVar[str] = """\
+    code = "DP042"
+    help_text = "did you mean `{self.similar}`?"
+    title_text = "nothing in `{self.target}` or its questions reads `{self.name}`"
+    explanation = """\
 What `--set` names is a parameter of the target, a constant of the file, or a name that stands in
 `--target`, `--compute` or `--check`. This name is none of them, so all its values would give one
 answer.
@@ -77,22 +71,20 @@ Right: dpcheck sweep m.dpm --target "compose(m, n)" --set n=1..9 --compute "epsi
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could be meant."""
         if not self.known:
             return ()
         return (f"can be set: {', '.join(f'`{name}`' for name in self.known)}",)
 
 
-@dataclass(frozen=True)
 class SetRangeOfNoIntegers(Mistake):
     """A range in `--set` whose ends are not two integers, the smaller first."""
 
     text: str
 
-    code: ClassVar[str] = "DP043"
-    title_text: ClassVar[str] = "`{self.text}` has no integers in it"
-    help_text: ClassVar[str] = "write both ends as integers, the smaller first, such as `1..20`"
-    explanation: ClassVar[str] = """\
+    code = "DP043"
+    title_text = "`{self.text}` has no integers in it"
+    help_text = "write both ends as integers, the smaller first, such as `1..20`"
+    explanation = """\
 A range in `--set` stands for its integers. Both ends are written as integers, the smaller first:
 nothing of the file is known there, and steps other than 1 are written out.
 
@@ -102,19 +94,18 @@ Right: --set k=1..20 --set alpha=0.1,0.5,0.9
 """
 
 
-@dataclass(frozen=True)
 class TooManyUnits(Mistake):
     """More combinations of values than a sweep answers."""
 
     n_units: int
     most: int
 
-    code: ClassVar[str] = "DP044"
-    title_text: ClassVar[str] = (
+    code = "DP044"
+    title_text = (
         "the sweep has {self.n_units:,} combinations of values; at most {self.most:,} are answered"
     )
-    help_text: ClassVar[str] = "set fewer values, or sweep in several calls"
-    explanation: ClassVar[str] = """\
+    help_text = "set fewer values, or sweep in several calls"
+    explanation = """\
 A sweep answers all combinations of the values that are set. Their number is the product of the
 lengths of the lists, and this many would take a day or more, and give a table nobody reads.
 
@@ -123,16 +114,15 @@ Right: --set i=1..1000 --set j=1,10,100,1000
 """
 
 
-@dataclass(frozen=True)
 class UnknownKindOfOutput(Mistake):
     """A file whose name does not say what to write."""
 
     path: str
 
-    code: ClassVar[str] = "DP045"
-    title_text: ClassVar[str] = "`-o {self.path}` does not say what to write"
-    help_text: ClassVar[str] = "end the name in .csv, .json or .html"
-    explanation: ClassVar[str] = """\
+    code = "DP045"
+    title_text = "`-o {self.path}` does not say what to write"
+    help_text = "end the name in .csv, .json or .html"
+    explanation = """\
 The name of the file says what a sweep writes into it: a table as .csv, everything that was found
 as .json, or a page with the table and drawings as .html.
 
@@ -141,7 +131,6 @@ Right: dpcheck sweep m.dpm --target m --set k=1..9 -o results.csv
 """
 
 
-@dataclass(frozen=True)
 class NoCluster(Mistake):
     """The place where a sweep is to run cannot be reached."""
 
@@ -149,10 +138,10 @@ class NoCluster(Mistake):
     reason: str
     advice: str
 
-    code: ClassVar[str] = "DP046"
-    title_text: ClassVar[str] = "cannot work on `{self.place}`: {self.reason}"
-    help_text: ClassVar[str] = "{self.advice}"
-    explanation: ClassVar[str] = """\
+    code = "DP046"
+    title_text = "cannot work on `{self.place}`: {self.reason}"
+    help_text = "{self.advice}"
+    explanation = """\
 `--on dask` starts workers of dask distributed on this machine, and `--on ADDRESS` uses a scheduler
 that runs already. Both need the package `distributed` (the extra `cluster` of dpcheck), and dpcheck
 in this version wherever a worker runs.
@@ -162,15 +151,14 @@ Right: dpcheck sweep m.dpm --target m --set k=1..9 --on tcp://127.0.0.1:8786
 """
 
 
-@dataclass(frozen=True)
 class MalformedUnit(Mistake):
     """A unit of work that no process can answer."""
 
     reason: str
 
-    code: ClassVar[str] = "DP047"
-    title_text: ClassVar[str] = "this is no unit of work: {self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP047"
+    title_text = "this is no unit of work: {self.reason}"
+    explanation = """\
 `dpcheck work` and `dpcheck.work` answer units: JSON objects with the texts of a model and what it
 imports, and claims about it.
 
@@ -178,16 +166,15 @@ Right: {"file": "m.dpm", "files": {"m.dpm": "import std.survey"}, "claims": "che
 """
 
 
-@dataclass(frozen=True)
 class NoWitness(FileMistake):
     """A file is no witness that proves what it says."""
 
     reason: str
 
-    code: ClassVar[str] = "DP050"
-    title_text: ClassVar[str] = "`{self.path}` proves nothing: {self.reason}"
-    help_text: ClassVar[str] = "write it again with `dpcheck check FILE --witness DIR`"
-    explanation: ClassVar[str] = """\
+    code = "DP050"
+    title_text = "`{self.path}` proves nothing: {self.reason}"
+    help_text = "write it again with `dpcheck check FILE --witness DIR`"
+    explanation = """\
 `dpcheck replay` first does what `dpcheck verify` does, and this file does not prove what it says
 about the chain in it: it was changed, or cut off, or is no witness at all.
 
@@ -195,48 +182,43 @@ Right: dpcheck check survey.dpm --witness evidence
 """
 
 
-@dataclass(frozen=True)
 class ModelChanged(FileMistake):
     """The model of a witness is another text now."""
 
     model: str
 
-    code: ClassVar[str] = "DP051"
-    title_text: ClassVar[str] = "`{self.model}` is not the text that `{self.path}` was written for"
-    help_text: ClassVar[str] = (
-        "check the model again with `--witness`, or replay an earlier version"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP051"
+    title_text = "`{self.model}` is not the text that `{self.path}` was written for"
+    help_text = "check the model again with `--witness`, or replay an earlier version"
+    explanation = """\
 A witness has the SHA-256 of its model and of all files that this imports. One of them has changed
 since, so that the claim may be another one. Files are looked for from the working directory, as
 `dpcheck check` found them.
 """
 
 
-@dataclass(frozen=True)
 class NotReplayed(FileMistake):
     """A witness is not derived again from the model's text."""
 
     reason: str
 
-    code: ClassVar[str] = "DP052"
-    title_text: ClassVar[str] = "`{self.path}` is not derived again: {self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP052"
+    title_text = "`{self.path}` is not derived again: {self.reason}"
+    explanation = """\
 `dpcheck replay` derives violations from the model's text by an interpreter of its own. It does not
 cover evidence that a claim holds, tables of probabilities, claims other than `dp`, P and D, and
 programs whose runs take it too long. `dpcheck verify` still checks the evidence itself.
 """
 
 
-@dataclass(frozen=True)
 class ModelSaysOtherwise(FileMistake):
     """What a witness says is not what the model's text says."""
 
     reason: str
 
-    code: ClassVar[str] = "DP053"
-    title_text: ClassVar[str] = "the model's text contradicts `{self.path}`: {self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP053"
+    title_text = "the model's text contradicts `{self.path}`: {self.reason}"
+    explanation = """\
 The evidence proves a violation for the chain in the file, but by the model's text its inputs are
 no neighbors, the budget is another one, or the event has other probabilities. Somebody made the
 file up, or dpcheck has a bug.

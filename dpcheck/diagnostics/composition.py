@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.mistakes import Label, Mistake
-from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 
-@dataclass(frozen=True)
 class ImportClash(Mistake):
     """A name that comes from two files."""
 
     name: str
     first: Span
 
-    code: ClassVar[str] = "DP710"
-    title_text: ClassVar[str] = "the name `{self.name}` comes from two files"
-    explanation: ClassVar[str] = """\
+    code = "DP710"
+    title_text = "the name `{self.name}` comes from two files"
+    explanation = """\
 The names of an imported file come into the importing one, so no two of them may be the same.
 
 Wrong: import std.survey
@@ -29,20 +25,18 @@ Right: import std.survey
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Both places."""
         assert self.span is not None, "declarations have places"
         return (Label(self.span, "here"), Label(self.first, "also declared here"))
 
 
-@dataclass(frozen=True)
 class Recursion(Mistake):
     """Functions, distributions or mechanisms that call each other in a circle."""
 
     what: str
     cycle: tuple[str, ...]
 
-    code: ClassVar[str] = "DP711"
-    explanation: ClassVar[str] = """\
+    code = "DP711"
+    explanation = """\
 Functions, distributions and mechanisms are written out in place, so none may call itself, directly
 or through others. Use a loop, or a binder such as `sum(i in 1..n : ...)`.
 
@@ -51,13 +45,11 @@ Wrong: fun factorial(n) = if n = 0 then 1 else n * factorial(n - 1)
 
     @property
     def title(self) -> str:
-        """The circle."""
         if len(self.cycle) == 2:
             return f"`{self.cycle[0]}` calls itself"
         return "calls go in a circle: " + " calls ".join(f"`{name}`" for name in self.cycle)
 
 
-@dataclass(frozen=True)
 class UnknownArgument(Mistake):
     """An argument for a name the target does not have."""
 
@@ -66,10 +58,10 @@ class UnknownArgument(Mistake):
     similar: str | None
     known: tuple[str, ...]
 
-    code: ClassVar[str] = "DP712"
-    help_text: ClassVar[str] = "did you mean `{self.similar}`?"
-    title_text: ClassVar[str] = "`{self.target}` takes no argument `{self.name}`"
-    explanation: ClassVar[str] = """\
+    code = "DP712"
+    help_text = "did you mean `{self.similar}`?"
+    title_text = "`{self.target}` takes no argument `{self.name}`"
+    explanation = """\
 The arguments of a target are its parameters; where a mechanism is run or sampled, they are its
 parameters and inputs.
 
@@ -79,11 +71,9 @@ Right: check rr(k = 4): dp(ln 3)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The names it takes."""
         return (f"it takes {', '.join(self.known)}",) if self.known else ()
 
 
-@dataclass(frozen=True)
 class MissingArgument(Mistake):
     """A parameter without a default, or an input, that gets no value."""
 
@@ -91,10 +81,10 @@ class MissingArgument(Mistake):
     target: str
     what: str
 
-    code: ClassVar[str] = "DP713"
-    title_text: ClassVar[str] = "`{self.target}` needs a value for its {self.what} `{self.name}`"
-    help_text: ClassVar[str] = "write `{self.target}({self.name} = ...)`"
-    explanation: ClassVar[str] = """\
+    code = "DP713"
+    title_text = "`{self.target}` needs a value for its {self.what} `{self.name}`"
+    help_text = "write `{self.target}({self.name} = ...)`"
+    explanation = """\
 A parameter without a default needs a value wherever the target is used; a mechanism that is run or
 sampled also needs a value for each of its inputs.
 
@@ -103,16 +93,15 @@ Right: y ~ survey(x = b)
 """
 
 
-@dataclass(frozen=True)
 class ArgumentTwice(Mistake):
     """An argument given twice."""
 
     name: str
     first: Span
 
-    code: ClassVar[str] = "DP714"
-    title_text: ClassVar[str] = "the argument `{self.name}` is given twice"
-    explanation: ClassVar[str] = """\
+    code = "DP714"
+    title_text = "the argument `{self.name}` is given twice"
+    explanation = """\
 Every argument is given once.
 
 Wrong: check rr(k = 3, k = 4): dp(ln 3)
@@ -120,22 +109,20 @@ Wrong: check rr(k = 3, k = 4): dp(ln 3)
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Both."""
         assert self.span is not None, "arguments have places"
         return (Label(self.span, "again"), Label(self.first, "given here"))
 
 
-@dataclass(frozen=True)
 class ArgumentWithoutName(Mistake):
     """A target or mechanism given an argument without a name."""
 
     target: str
     example: str | None
 
-    code: ClassVar[str] = "DP715"
-    help_text: ClassVar[str] = "write `{self.example} = ...`"
-    title_text: ClassVar[str] = "the arguments of `{self.target}` must be given by name"
-    explanation: ClassVar[str] = """\
+    code = "DP715"
+    help_text = "write `{self.example} = ...`"
+    title_text = "the arguments of `{self.target}` must be given by name"
+    explanation = """\
 The arguments of mechanisms and chains have names, because parameters and inputs stand side by side.
 
 Wrong: check rr(4): dp(ln 3)
@@ -143,17 +130,16 @@ Right: check rr(k = 4): dp(ln 3)
 """
 
 
-@dataclass(frozen=True)
 class ArgumentByName(Mistake):
     """A function or distribution given an argument by a name, which would be a comparison."""
 
     function: str
     value: str
 
-    code: ClassVar[str] = "DP720"
-    title_text: ClassVar[str] = "the arguments of `{self.function}` have no names"
-    help_text: ClassVar[str] = "write `{self.value}`"
-    explanation: ClassVar[str] = """\
+    code = "DP720"
+    title_text = "the arguments of `{self.function}` have no names"
+    help_text = "write `{self.value}`"
+    explanation = """\
 The arguments of functions and distributions are known by their order. Only mechanisms and targets
 take them by name; elsewhere `n = 10` asks whether n is 10.
 
@@ -162,17 +148,16 @@ Right: y ~ binomial(10, 1/2)
 """
 
 
-@dataclass(frozen=True)
 class InputAsParameter(Mistake):
     """An input given a value in a target."""
 
     name: str
     target: str
 
-    code: ClassVar[str] = "DP716"
-    title_text: ClassVar[str] = "`{self.name}` is an input of `{self.target}`, not a parameter"
-    help_text: ClassVar[str] = "restrict the claim with `at {self.name} = ...`"
-    explanation: ClassVar[str] = """\
+    code = "DP716"
+    title_text = "`{self.name}` is an input of `{self.target}`, not a parameter"
+    help_text = "restrict the claim with `at {self.name} = ...`"
+    explanation = """\
 A claim is about all values of the inputs; parameters alone are set in its target. `at` restricts a
 claim to some inputs.
 
@@ -181,16 +166,15 @@ Right: check survey at x = pos: P>=3/4 [ F Y ]
 """
 
 
-@dataclass(frozen=True)
 class NeverExactlyOnce(Mistake):
     """A mechanism that is sampled, and on no run outputs exactly once."""
 
     name: str
     outputs: str
 
-    code: ClassVar[str] = "DP717"
-    title_text: ClassVar[str] = "`{self.name}` is sampled, but {self.outputs}"
-    explanation: ClassVar[str] = """\
+    code = "DP717"
+    title_text = "`{self.name}` is sampled, but {self.outputs}"
+    explanation = """\
 `y ~ m(...)` takes the one output of m as the value of y, so m must output exactly once on every
 run. Where only some runs do otherwise, exploring finds such a run and shows it. Use `run m(...)` to
 let the outputs of m pass to the adversary.
@@ -200,22 +184,18 @@ Right: mechanism m { x := 1   output x }      ...   y ~ m()
 """
 
 
-@dataclass(frozen=True)
 class ChainInProgram(Mistake):
     """A chain that is run or sampled."""
 
     name: str
 
-    code: ClassVar[str] = "DP718"
-    title_text: ClassVar[str] = (
-        "`{self.name}` is a chain, and only mechanisms can be run or sampled"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP718"
+    title_text = "`{self.name}` is a chain, and only mechanisms can be run or sampled"
+    explanation = """\
 `run` and `~` call mechanisms. An explicit chain has no inputs that a program could give it.
 """
 
 
-@dataclass(frozen=True)
 class TooManyCalls(Mistake):
     """Functions that call functions, so deep or so often that they cannot be written out."""
 
@@ -223,12 +203,12 @@ class TooManyCalls(Mistake):
     depth: int
     count: int
 
-    code: ClassVar[str] = "DP719"
-    title_text: ClassVar[str] = (
+    code = "DP719"
+    title_text = (
         "calls of functions, `{self.name}` among them, go deeper than {self.depth} or are more "
         "than {self.count} in one target"
     )
-    explanation: ClassVar[str] = """\
+    explanation = """\
 Calls of functions are written out in place. A function that calls another one twice, which calls
 another one twice, and so on, soon fills the memory.
 
@@ -237,18 +217,15 @@ Right: fun f1(x) = 2 * f0(x)        fun f2(x) = 2 * f1(x)
 """
 
 
-@dataclass(frozen=True)
 class PriorOfMechanism(Mistake):
     """`prior x ~ m(...)` where `m` is a mechanism."""
 
     name: str
 
-    code: ClassVar[str] = "DP629"
-    title_text: ClassVar[str] = "`{self.name}` is a mechanism, not a distribution of data"
-    help_text: ClassVar[str] = (
-        "write it as a distribution (`dist {self.name}(...) = {{value: weight, ...}}`)"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP629"
+    title_text = "`{self.name}` is a mechanism, not a distribution of data"
+    help_text = "write it as a distribution (`dist {self.name}(...) = {{value: weight, ...}}`)"
+    explanation = """\
 A prior says how the data are distributed: by a built-in distribution, by values with weights, or by
 a `dist` of the file. A mechanism outputs; it can be sampled as noise, after the priors.
 
@@ -257,16 +234,15 @@ Right: prior others ~ binomial(3, 1/2)
 """
 
 
-@dataclass(frozen=True)
 class QueryOfSampled(Mistake):
     """A `query` in a mechanism that is sampled by another."""
 
     name: str
 
-    code: ClassVar[str] = "DP631"
-    title_text: ClassVar[str] = "nobody sees the query `{self.name}` of a mechanism that is sampled"
-    help_text: ClassVar[str] = "use `run` in place of `~`, so that its outputs are shown"
-    explanation: ClassVar[str] = """\
+    code = "DP631"
+    title_text = "nobody sees the query `{self.name}` of a mechanism that is sampled"
+    help_text = "use `run` in place of `~`, so that its outputs are shown"
+    explanation = """\
 An analyst chooses a `query` by what was output so far. The output of a mechanism that is sampled by
 `y ~ m(...)` is a value of its caller, which nobody has seen.
 
@@ -275,19 +251,18 @@ Right: run adaptive(x = x)
 """
 
 
-@dataclass(frozen=True)
 class QueryReadsPrivate(Mistake):
     """The choices of a `query` depend on what the analyst does not know."""
 
     name: str
     variable: str
 
-    code: ClassVar[str] = "DP632"
-    title_text: ClassVar[str] = (
+    code = "DP632"
+    title_text = (
         "the choices of `{self.name}` depend on `{self.variable}`, which the analyst does not know"
     )
-    help_text: ClassVar[str] = "use constants, public inputs and earlier queries only"
-    explanation: ClassVar[str] = """\
+    help_text = "use constants, public inputs and earlier queries only"
+    explanation = """\
 An analyst sees what may be chosen, so the set of a `query` may read parameters, public inputs of
 the mechanism and earlier queries. Anything else would show private data before an answer is given.
 
@@ -296,17 +271,16 @@ Right: input x in 0..3  public n in 0..3   ...   query c in 0..n
 """
 
 
-@dataclass(frozen=True)
 class NotForStrategies(Mistake):
     """A claim that is not decided for an analyst who adapts."""
 
     what: str
     instead: str = "ask for `dp`, `epsilon`, `delta` or `profile`"
 
-    code: ClassVar[str] = "DP633"
-    title_text: ClassVar[str] = "{self.what} is not decided for an analyst who adapts (`query`)"
-    help_text: ClassVar[str] = "{self.instead}, or fix the queries: `query c in S fixed`"
-    explanation: ClassVar[str] = """\
+    code = "DP633"
+    title_text = "{self.what} is not decided for an analyst who adapts (`query`)"
+    help_text = "{self.instead}, or fix the queries: `query c in S fixed`"
+    explanation = """\
 For a mechanism with a `query`, `dp`, `epsilon`, `epsilon(delta)`, `delta(epsilon)` and `profile`
 are the worst over all strategies of the analyst. Probabilities, D and quantities of one
 distribution of outputs need a strategy; where queries are fixed, they are decided for every
@@ -317,20 +291,19 @@ Right: check adaptive: dp(ln 2)
 """
 
 
-@dataclass(frozen=True)
 class FixedQueryAnyTime(Mistake):
     """A fixed query is made after different numbers of outputs."""
 
     name: str
 
-    code: ClassVar[str] = "DP635"
-    title_text: ClassVar[str] = (
+    code = "DP635"
+    title_text = (
         "the fixed query `{self.name}` is not made after the same number of outputs on all runs"
     )
-    help_text: ClassVar[str] = (
+    help_text = (
         "output equally often on all ways to it, or let the analyst adapt: leave `fixed` out"
     )
-    explanation: ClassVar[str] = """\
+    explanation = """\
 Whoever has fixed the queries sees how long the history is, and nothing else of it. So there is one
 choice for each number of outputs and queries so far, and that number is known at each query. In a
 `while`, or in a loop that is too long to be written out, it is not.
@@ -340,20 +313,15 @@ Right: output if b then bot else none  query c in 0..2 fixed
 """
 
 
-@dataclass(frozen=True)
 class FixedQueryOfSets(Mistake):
     """The set of a fixed query is not one set that is known before any run."""
 
     name: str
 
-    code: ClassVar[str] = "DP636"
-    title_text: ClassVar[str] = (
-        "the set of the fixed query `{self.name}` is not one set known beforehand"
-    )
-    help_text: ClassVar[str] = (
-        "choose from constants and parameters, or let the analyst adapt: leave `fixed` out"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP636"
+    title_text = "the set of the fixed query `{self.name}` is not one set known beforehand"
+    help_text = "choose from constants and parameters, or let the analyst adapt: leave `fixed` out"
+    explanation = """\
 Fixed queries are chosen before any run, so what may be asked is known beforehand and the same in
 every round: a set of constants and parameters, without inputs and loop variables.
 
@@ -362,14 +330,13 @@ Right: for i in 1..3 { query c in 0..3 fixed ... }
 """
 
 
-@dataclass(frozen=True)
 class NestedOverFixed(Mistake):
     """A P or D inside of another one, where queries are fixed."""
 
-    code: ClassVar[str] = "DP637"
-    title_text: ClassVar[str] = "P and D are not nested where an analyst has fixed the queries"
-    help_text: ClassVar[str] = "ask for the whole run at once, or make the queries a `public` input"
-    explanation: ClassVar[str] = """\
+    code = "DP637"
+    title_text = "P and D are not nested where an analyst has fixed the queries"
+    help_text = "ask for the whole run at once, or make the queries a `public` input"
+    explanation = """\
 P and D hold for all sequences of queries that were fixed beforehand. Inside of another P or D each
 would be about all sequences from there on, which is not decided. Where queries are a `public`
 input, the inner P or D is about the same sequence as the outer one.
@@ -379,16 +346,13 @@ Right: check m: P>=1/4 [ X X output = 1 ]
 """
 
 
-@dataclass(frozen=True)
 class FixedInComparison(Mistake):
     """A comparison of a quantity that sees queries with one that counts outputs alone."""
 
-    code: ClassVar[str] = "DP638"
-    title_text: ClassVar[str] = (
-        "a budget and a quantity of outputs are not compared where queries are `fixed`"
-    )
-    help_text: ClassVar[str] = "compare each with a number"
-    explanation: ClassVar[str] = """\
+    code = "DP638"
+    title_text = "a budget and a quantity of outputs are not compared where queries are `fixed`"
+    help_text = "compare each with a number"
+    explanation = """\
 Whoever attacks sees that a query is made, while probabilities, errors and expected values are about
 outputs, among which no query is. So the two sides would be about different sequences.
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True)
 class FileMistake(Mistake):
     """A mistake about a whole file or directory, named by `path`."""
 
@@ -21,7 +18,6 @@ class FileMistake(Mistake):
         return self.path
 
 
-@dataclass(frozen=True)
 class NoSuchFile(FileMistake):
     """The path names nothing.
 
@@ -30,10 +26,10 @@ class NoSuchFile(FileMistake):
 
     similar: str | None
 
-    code: ClassVar[str] = "DP001"
-    help_text: ClassVar[str] = "did you mean `{self.similar}`?"
-    title_text: ClassVar[str] = "there is no file or directory `{self.path}`"
-    explanation: ClassVar[str] = """\
+    code = "DP001"
+    help_text = "did you mean `{self.similar}`?"
+    title_text = "there is no file or directory `{self.path}`"
+    explanation = """\
 A file or directory named on the command line does not exist. Paths are taken from the
 directory in which dpcheck was started.
 
@@ -42,19 +38,16 @@ Right: dpcheck check models/survey.dpm
 """
 
 
-@dataclass(frozen=True)
 class NotUtf8(FileMistake):
     """A byte that is not part of UTF-8 text; the span is where it stands."""
 
     byte: int
     offset: int
 
-    code: ClassVar[str] = "DP002"
-    title_text: ClassVar[str] = (
-        "the file is not UTF-8 text: byte 0x{self.byte:02x} at offset {self.offset}"
-    )
-    label_text: ClassVar[str] = "byte 0x{self.byte:02x}"
-    explanation: ClassVar[str] = """\
+    code = "DP002"
+    title_text = "the file is not UTF-8 text: byte 0x{self.byte:02x} at offset {self.offset}"
+    label_text = "byte 0x{self.byte:02x}"
+    explanation = """\
 Model files are UTF-8 text. A byte in this file does not belong to any UTF-8 character, which
 usually means that the file was saved in another encoding (Latin-1, UTF-16), or is not text.
 
@@ -62,26 +55,24 @@ Right: save the file as UTF-8; for example  iconv -f latin1 -t utf-8 old.dpm > n
 """
 
 
-@dataclass(frozen=True)
 class HoldsNul(FileMistake):
     """The text holds a NUL character."""
 
-    code: ClassVar[str] = "DP003"
-    label_text: ClassVar[str] = "here"
-    title_text: ClassVar[str] = "the file holds a NUL character, so it is not text"
-    explanation: ClassVar[str] = """\
+    code = "DP003"
+    label_text = "here"
+    title_text = "the file holds a NUL character, so it is not text"
+    explanation = """\
 A model file is text, and text has no NUL characters (bytes of value zero). A file that holds one
 is a binary file, was damaged, or was saved as UTF-16.
 """
 
 
-@dataclass(frozen=True)
 class EmptyFile(FileMistake):
     """The file declares nothing."""
 
-    code: ClassVar[str] = "DP004"
-    title_text: ClassVar[str] = "`{self.path}` is empty: it declares nothing"
-    explanation: ClassVar[str] = """\
+    code = "DP004"
+    title_text = "`{self.path}` is empty: it declares nothing"
+    explanation = """\
 The file declares nothing: it is empty, or holds only spaces and comments. Checking it would
 succeed without having checked anything, so dpcheck says so instead.
 
@@ -90,19 +81,17 @@ Right: mechanism survey { ... }
 """
 
 
-@dataclass(frozen=True)
 class NoModels(FileMistake):
     """A directory without model files."""
 
-    code: ClassVar[str] = "DP005"
-    title_text: ClassVar[str] = "there is no `.dpm` file in the directory `{self.path}`"
-    explanation: ClassVar[str] = """\
+    code = "DP005"
+    title_text = "there is no `.dpm` file in the directory `{self.path}`"
+    explanation = """\
 A directory stands for all `.dpm` files in it and below it (hidden directories left out). This one
 has none, so nothing would be checked.
 """
 
 
-@dataclass(frozen=True)
 class CannotRead(FileMistake):
     """The operating system refuses to read the file.
 
@@ -111,23 +100,22 @@ class CannotRead(FileMistake):
 
     reason: str
 
-    code: ClassVar[str] = "DP006"
-    title_text: ClassVar[str] = "cannot read `{self.path}`: {self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP006"
+    title_text = "cannot read `{self.path}`: {self.reason}"
+    explanation = """\
 The file exists, but the operating system does not let dpcheck read it: often a matter of
 permissions, or the path names something that is not a file.
 """
 
 
-@dataclass(frozen=True)
 class LinkOutsideRoot(FileMistake):
     """The path is a symbolic link that leads out of the root directory, or to no model."""
 
     root: str
 
-    code: ClassVar[str] = "DP018"
-    title_text: ClassVar[str] = "the link `{self.path}` leads to no model inside of `{self.root}`"
-    explanation: ClassVar[str] = """\
+    code = "DP018"
+    title_text = "the link `{self.path}` leads to no model inside of `{self.root}`"
+    explanation = """\
 A symbolic link may lead to a model (`.dpm`) inside the root: the directory given on the command
 line; for a file, the working directory if it contains the link, else the link's own folder. A
 repository of a stranger can therefore not make dpcheck show the lines of other files on your
@@ -138,16 +126,15 @@ Right: dpcheck check ../../secrets.dpm
 """
 
 
-@dataclass(frozen=True)
 class UndeclaredDefinition(Mistake):
     """`-D name=value`, and no file given declares that constant."""
 
     name: str
     similar: str | None
 
-    code: ClassVar[str] = "DP007"
-    title_text: ClassVar[str] = "no file declares a constant `{self.name}`, which -D sets"
-    explanation: ClassVar[str] = """\
+    code = "DP007"
+    title_text = "no file declares a constant `{self.name}`, which -D sets"
+    explanation = """\
 `-D NAME=VALUE` gives a constant of the files another value. No file on the command line, nor a
 file they import, declares a constant of that name, so the option would do nothing.
 
@@ -157,22 +144,20 @@ Right: dpcheck check survey.dpm -D n=5
 
     @property
     def help(self) -> str | None:
-        """A constant that looks like it, or how a parameter is set."""
         if self.similar is None:
             return "a parameter is set in a claim, as in `check m(k = 4): dp(ln 2)`"
         return f"did you mean `{self.similar}`?"
 
 
-@dataclass(frozen=True)
 class MalformedDefinition(Mistake):
     """What follows `-D` is not `NAME=VALUE`."""
 
     text: str
 
-    code: ClassVar[str] = "DP008"
-    title_text: ClassVar[str] = "`-D {self.text}` is not of the form NAME=VALUE"
-    help_text: ClassVar[str] = "write, for example, `-D n=8`"
-    explanation: ClassVar[str] = """\
+    code = "DP008"
+    title_text = "`-D {self.text}` is not of the form NAME=VALUE"
+    help_text = "write, for example, `-D n=8`"
+    explanation = """\
 `-D` takes a name, `=`, and an expression of the language without spaces around `=`.
 
 Wrong: -D n          -D 5=n
@@ -180,15 +165,14 @@ Right: -D n=8        -D 'eps=ln 3 + 1/2'
 """
 
 
-@dataclass(frozen=True)
 class NothingSelected(Mistake):
     """`--select` matches no claim."""
 
     pattern: str
     n_claims: int
 
-    code: ClassVar[str] = "DP009"
-    explanation: ClassVar[str] = """\
+    code = "DP009"
+    explanation = """\
 `--select GLOB` keeps the claims whose name, target or claim matches the pattern (`*` stands for
 any characters, `?` for one). None does, so nothing would be checked.
 
@@ -197,12 +181,10 @@ Right: --select survey       --select 'rr(k = *)'       --select 'epsilon*'
 
     @property
     def title(self) -> str:
-        """The pattern, and how many claims there were."""
         claims = "1 claim" if self.n_claims == 1 else f"{self.n_claims} claims"
         return f"`--select {self.pattern}` matches none of {claims}"
 
 
-@dataclass(frozen=True)
 class NoClaims(Mistake):
     """No file of a run states a claim.
 
@@ -212,8 +194,8 @@ class NoClaims(Mistake):
     n_files: int
     target: str | None
 
-    code: ClassVar[str] = "DP019"
-    explanation: ClassVar[str] = """\
+    code = "DP019"
+    explanation = """\
 None of the files has a `check`, `refute` or `compute`, so nothing would be checked, and a gate
 would pass that tests nothing. The claims of imported files do not run. Where that is meant, as for
 a directory of libraries, `--allow-empty` says so.
@@ -224,62 +206,56 @@ Right: dpcheck check lib/ --allow-empty
 
     @property
     def title(self) -> str:
-        """Of how many files."""
         files = "the file states" if self.n_files == 1 else f"{self.n_files} files state"
         return f"{files} no claim, so nothing is checked"
 
     @property
     def help(self) -> str | None:
-        """A question that can be asked, or the option."""
         asked = "" if self.target is None else f"ask `compute {self.target}: epsilon`, or "
         return f"{asked}allow it with `--allow-empty`"
 
 
-@dataclass(frozen=True)
 class NoSuchCode(Mistake):
     """`dpcheck explain CODE` for a code that does not exist."""
 
     name: str
     similar: str | None
 
-    code: ClassVar[str] = "DP010"
-    title_text: ClassVar[str] = "there is no mistake with the code `{self.name}`"
-    explanation: ClassVar[str] = """\
+    code = "DP010"
+    title_text = "there is no mistake with the code `{self.name}`"
+    explanation = """\
 `dpcheck explain CODE` explains one mistake; codes look like DP203. Without a code it lists all of
 them.
 """
 
     @property
     def help(self) -> str | None:
-        """A code that looks like it."""
         if self.similar is None:
             return "`dpcheck explain` alone lists every code"
         return f"did you mean `{self.similar}`?"
 
 
-@dataclass(frozen=True)
 class AlreadyExists(FileMistake):
     """A command would overwrite a file that dpcheck did not make."""
 
-    code: ClassVar[str] = "DP011"
-    title_text: ClassVar[str] = "`{self.path}` exists already; it is left as it is"
-    help_text: ClassVar[str] = "take another name"
-    explanation: ClassVar[str] = """\
+    code = "DP011"
+    title_text = "`{self.path}` exists already; it is left as it is"
+    help_text = "take another name"
+    explanation = """\
 `dpcheck new NAME` writes the file NAME.dpm, and never over a file that is there already. The
 options `--svg` and `--csv` of `dpcheck profile` write over drawings and tables that they made, and
 over nothing else. Take another name, or remove the file first.
 """
 
 
-@dataclass(frozen=True)
 class CannotWrite(FileMistake):
     """The operating system refuses to write the file, or it is somebody else's."""
 
     reason: str
 
-    code: ClassVar[str] = "DP012"
-    title_text: ClassVar[str] = "cannot write `{self.path}`: {self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP012"
+    title_text = "cannot write `{self.path}`: {self.reason}"
+    explanation = """\
 The operating system does not let dpcheck write the file: the directory does not exist or is
 read-only, or the disk is full. Or there is a file of this name that no earlier call wrote, such as
 a model: choose another name.
@@ -289,15 +265,14 @@ Right: dpcheck profile m.dpm --svg m.svg
 """
 
 
-@dataclass(frozen=True)
 class NotAName(Mistake):
     """`dpcheck new` with something that cannot name a mechanism."""
 
     name: str
 
-    code: ClassVar[str] = "DP013"
-    title_text: ClassVar[str] = "`{self.name}` cannot be the name of a mechanism"
-    explanation: ClassVar[str] = """\
+    code = "DP013"
+    title_text = "`{self.name}` cannot be the name of a mechanism"
+    explanation = """\
 The name of the new file is the name of the mechanism in it: letters, digits and underscores, not
 a digit first, and not a word of the language.
 
@@ -307,19 +282,17 @@ Right: dpcheck new my_survey        dpcheck new models/my_survey
 
     @property
     def help(self) -> str | None:
-        """A name made of it, if there is one."""
         made = "_".join(re.findall(r"\w+", self.name)).lstrip("0123456789_")
         return f"try `{made}`" if made and made != self.name else None
 
 
-@dataclass(frozen=True)
 class EmptyPath(Mistake):
     """A file or directory is named by an empty text."""
 
-    code: ClassVar[str] = "DP014"
-    title_text: ClassVar[str] = "the name of a file or directory is empty"
-    help_text: ClassVar[str] = "`.` stands for the working directory"
-    explanation: ClassVar[str] = """\
+    code = "DP014"
+    title_text = "the name of a file or directory is empty"
+    help_text = "`.` stands for the working directory"
+    explanation = """\
 An argument of the call is empty: mostly a variable of the shell that is not set. To check all
 models of the working directory, say so with a dot.
 
@@ -328,7 +301,6 @@ Right: dpcheck check .
 """
 
 
-@dataclass(frozen=True)
 class SeveralFiles(FileMistake):
     """A directory of models where one file is needed.
 
@@ -338,12 +310,10 @@ class SeveralFiles(FileMistake):
     n_files: int
     first: str
 
-    code: ClassVar[str] = "DP015"
-    title_text: ClassVar[str] = (
-        "one file is needed, and the directory `{self.path}` has {self.n_files} models"
-    )
-    help_text: ClassVar[str] = "name one of them, such as `{self.first}`"
-    explanation: ClassVar[str] = """\
+    code = "DP015"
+    title_text = "one file is needed, and the directory `{self.path}` has {self.n_files} models"
+    help_text = "name one of them, such as `{self.first}`"
+    explanation = """\
 `dpcheck pmf` and `dpcheck.load` take one model file, because a target is looked for in one file. A
 directory stands for all models in it and below it, and this one has several.
 
@@ -352,15 +322,14 @@ Right: dpcheck pmf models/survey.dpm survey
 """
 
 
-@dataclass(frozen=True)
 class WrongCall(Mistake):
     """An option or argument of the call is wrong."""
 
     reason: str
 
-    code: ClassVar[str] = "DP016"
-    title_text: ClassVar[str] = "{self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP016"
+    title_text = "{self.reason}"
+    explanation = """\
 The command line cannot be read: an option does not exist or has a value it cannot have, or no file
 is named. This is how `--format json` says it; as text, the usage of the command stands beside it.
 
@@ -369,15 +338,14 @@ Right: dpcheck check --format json --max-states 1000 survey.dpm
 """
 
 
-@dataclass(frozen=True)
 class NotOneClaim(Mistake):
     """A call from Python asks about one claim, and its text holds another number of claims."""
 
     n_claims: int
 
-    code: ClassVar[str] = "DP017"
-    title_text: ClassVar[str] = "one claim is needed here, and the text holds {self.n_claims}"
-    explanation: ClassVar[str] = """\
+    code = "DP017"
+    title_text = "one claim is needed here, and the text holds {self.n_claims}"
+    explanation = """\
 `Target.check`, `Target.value` and their kin answer one claim, which is written without `check` and
 without the target. Several claims at once are what `Model.ask` is for.
 

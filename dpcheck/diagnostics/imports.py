@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True)
 class ImportNotFound(Mistake):
     """`import "path"` names nothing that can be read.
 
@@ -19,10 +15,10 @@ class ImportNotFound(Mistake):
     reason: str
     similar: str | None
 
-    code: ClassVar[str] = "DP701"
-    help_text: ClassVar[str] = 'did you mean "{self.similar}"?'
-    title_text: ClassVar[str] = "cannot import `{self.path}`: {self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP701"
+    help_text = 'did you mean "{self.similar}"?'
+    title_text = "cannot import `{self.path}`: {self.reason}"
+    explanation = """\
 An imported file cannot be read. The path is taken from the folder of the file that imports it. It
 names a model (`.dpm`) or a table (`.csv`, `.json`), and nothing hidden (`.git`, `.env`): a model
 from a stranger shall not make dpcheck show the lines of any other file.
@@ -32,17 +28,16 @@ Right: import "noise.dpm"
 """
 
 
-@dataclass(frozen=True)
 class ImportOutsideRoot(Mistake):
     """The imported path leads out of the root directory."""
 
     path: str
     root: str
 
-    code: ClassVar[str] = "DP702"
-    label_text: ClassVar[str] = "not inside the root"
-    title_text: ClassVar[str] = "the import `{self.path}` leads outside of `{self.root}`"
-    explanation: ClassVar[str] = """\
+    code = "DP702"
+    label_text = "not inside the root"
+    title_text = "the import `{self.path}` leads outside of `{self.root}`"
+    explanation = """\
 Imports stay inside the root: the directory given on the command line; for a file, the working
 directory if it contains the file, else the file's own folder. A model from a stranger can
 therefore not read files elsewhere on your machine. Links are followed before this is decided.
@@ -52,7 +47,6 @@ Right: start dpcheck in, or give it, a directory that contains both files.
 """
 
 
-@dataclass(frozen=True)
 class ImportCycle(Mistake):
     """Files import each other.
 
@@ -61,8 +55,8 @@ class ImportCycle(Mistake):
 
     cycle: tuple[str, ...]
 
-    code: ClassVar[str] = "DP703"
-    explanation: ClassVar[str] = """\
+    code = "DP703"
+    explanation = """\
 Files that import each other in a circle cannot be read in any order. Move what both need to a
 third file.
 
@@ -71,11 +65,9 @@ Wrong: a.dpm imports b.dpm, which imports a.dpm
 
     @property
     def title(self) -> str:
-        """The circle."""
         return "imports go in a circle: " + " imports ".join(f"`{name}`" for name in self.cycle)
 
 
-@dataclass(frozen=True)
 class UnknownStandardModule(Mistake):
     """`import std.name`, and the package ships no such library."""
 
@@ -83,10 +75,10 @@ class UnknownStandardModule(Mistake):
     similar: str | None
     known: tuple[str, ...]
 
-    code: ClassVar[str] = "DP704"
-    help_text: ClassVar[str] = "did you mean `std.{self.similar}`?"
-    title_text: ClassVar[str] = "the standard library has no `{self.name}`"
-    explanation: ClassVar[str] = """\
+    code = "DP704"
+    help_text = "did you mean `std.{self.similar}`?"
+    title_text = "the standard library has no `{self.name}`"
+    explanation = """\
 `import std.NAME` brings in one of the libraries that ship with dpcheck. There is none of this
 name.
 
@@ -96,25 +88,22 @@ Right: import std.survey
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where all names are shown."""
         return (f"`dpcheck list` shows all {len(self.known)} libraries",)
 
 
-@dataclass(frozen=True)
 class ImportedFileHasMistakes(Mistake):
     """The imported file has mistakes of its own, shown beside this one."""
 
     path: str
 
-    code: ClassVar[str] = "DP705"
-    title_text: ClassVar[str] = "`{self.path}` has mistakes, so this import brings nothing in"
-    explanation: ClassVar[str] = """\
+    code = "DP705"
+    title_text = "`{self.path}` has mistakes, so this import brings nothing in"
+    explanation = """\
 The imported file has mistakes, so its names are not known here. Mend that file first: its own
 mistakes are reported too.
 """
 
 
-@dataclass(frozen=True)
 class MalformedTable(Mistake):
     """An imported table of probabilities that is none.
 
@@ -125,10 +114,10 @@ class MalformedTable(Mistake):
     reason: str
     advice: str | None = None
 
-    code: ClassVar[str] = "DP706"
-    help_text: ClassVar[str] = "{self.advice}"
-    title_text: ClassVar[str] = "`{self.shown}` is no table of probabilities: {self.reason}"
-    explanation: ClassVar[str] = """\
+    code = "DP706"
+    help_text = "{self.advice}"
+    title_text = "`{self.shown}` is no table of probabilities: {self.reason}"
+    explanation = """\
 A JSON or CSV file can be imported as a mechanism: a distribution of outputs for each input, and the
 pairs of neighbors. Probabilities are numbers or expressions of the language. Rows of counts, or of
 rounded numbers, are divided by their sums where a line says `normalized`.

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.model.distributions import DISTRIBUTIONS
-from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 
-@dataclass(frozen=True)
 class WrongKind(Mistake):
     """An operand whose kind is surely wrong.
 
@@ -21,9 +17,9 @@ class WrongKind(Mistake):
     found: str
     others: tuple[tuple[Span, str], ...]
 
-    code: ClassVar[str] = "DP401"
-    title_text: ClassVar[str] = "{self.needed} is needed here, not {self.found}"
-    explanation: ClassVar[str] = """\
+    code = "DP401"
+    title_text = "{self.needed} is needed here, not {self.found}"
+    explanation = """\
 Every operation needs values of certain kinds: arithmetic and `<` need numbers or budgets, `&` and
 conditions need true or false, `in` and loops need a set. `=` compares any two values; values of
 different kinds are never equal.
@@ -34,21 +30,19 @@ Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The operand and what shows its kind or the need."""
         assert self.span is not None, "operands have places"
         others = (Label(span, text) for span, text in self.others if span != self.span)
         return (Label(self.span, f"this is {self.found}"), *others)
 
 
-@dataclass(frozen=True)
 class NotConstant(Mistake):
     """An expression that must be known before any run, and reads names that are not."""
 
     purpose: str
     names: tuple[str, ...]
 
-    code: ClassVar[str] = "DP402"
-    explanation: ClassVar[str] = """\
+    code = "DP402"
+    explanation = """\
 Parameters, bounds, budgets, sizes of arrays and the sets of inputs are the same on every run, so
 they may use numbers, constants, parameters and the variables of loops over known sets, but nothing
 that a run decides.
@@ -59,13 +53,11 @@ Right: run rr(k = 3, x = x)
 
     @property
     def title(self) -> str:
-        """What for, and what it reads."""
         shown = ", ".join(f"`{name}`" for name in self.names[:3])
         more = " and more" if len(self.names) > 3 else ""
         return f"{self.purpose} must be known before any run, but this reads {shown}{more}"
 
 
-@dataclass(frozen=True)
 class WrongNumberOfArguments(Mistake):
     """A call with too few or too many arguments.
 
@@ -77,8 +69,8 @@ class WrongNumberOfArguments(Mistake):
     most: int | None
     given: int
 
-    code: ClassVar[str] = "DP403"
-    explanation: ClassVar[str] = """\
+    code = "DP403"
+    explanation = """\
 A function, a distribution or a built-in takes as many arguments as it has parameters.
 
 Wrong: y ~ geometric(1/2) clamped 0..5
@@ -87,7 +79,6 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
 
     @property
     def title(self) -> str:
-        """How many are needed and given."""
         if self.most is None:
             needed = f"at least {self.least}"
         elif self.least == self.most:
@@ -98,14 +89,13 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
         return f"`{self.function}` takes {needed} {plural}, not {self.given}"
 
 
-@dataclass(frozen=True)
 class DistributionAsValue(Mistake):
     """A distribution where a value is needed."""
 
-    code: ClassVar[str] = "DP404"
-    title_text: ClassVar[str] = "this is a distribution, not a value"
-    help_text: ClassVar[str] = "draw from it with `y ~ ...`, then use `y`"
-    explanation: ClassVar[str] = """\
+    code = "DP404"
+    title_text = "this is a distribution, not a value"
+    help_text = "draw from it with `y ~ ...`, then use `y`"
+    explanation = """\
 A distribution is no value: draw from it first.
 
 Wrong: y := bernoulli(1/2)
@@ -113,14 +103,13 @@ Right: y ~ bernoulli(1/2)
 """
 
 
-@dataclass(frozen=True)
 class ValueAsDistribution(Mistake):
     """A value where a distribution is needed."""
 
-    code: ClassVar[str] = "DP405"
-    title_text: ClassVar[str] = "this is a value, not a distribution"
-    help_text: ClassVar[str] = "a value is assigned with `:=`"
-    explanation: ClassVar[str] = f"""\
+    code = "DP405"
+    title_text = "this is a value, not a distribution"
+    help_text = "a value is assigned with `:=`"
+    explanation = f"""\
 After `~` stands a distribution: a literal `{{v: w, ...}}`, a `dist` of the file, another mechanism,
 or one of {", ".join(DISTRIBUTIONS)}.
 A value is assigned with `:=`; the distribution that always yields v is `{{v: 1}}`.
@@ -130,7 +119,6 @@ Right: y := x + 1
 """
 
 
-@dataclass(frozen=True)
 class NoDistributionPassed(Mistake):
     """A parameter that is drawn from, with a value that is no distribution."""
 
@@ -138,12 +126,10 @@ class NoDistributionPassed(Mistake):
     value: str
     declared: Span
 
-    code: ClassVar[str] = "DP409"
-    title_text: ClassVar[str] = "`{self.name}` is {self.value} here, not a distribution"
-    help_text: ClassVar[str] = (
-        "give the parameter the name of a `dist`, as in `{self.name} = my_noise`"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP409"
+    title_text = "`{self.name}` is {self.value} here, not a distribution"
+    help_text = "give the parameter the name of a `dist`, as in `{self.name} = my_noise`"
+    explanation = """\
 A parameter that is called after `~` stands for a `dist`, which the use of the mechanism gives by
 its name.
 
@@ -156,18 +142,16 @@ Right: check m(noise = folded_noise): dp(ln 2)
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The call and the parameter."""
         assert self.span is not None, "calls have places"
         return (Label(self.span, "drawn from here"), Label(self.declared, "declared here"))
 
 
-@dataclass(frozen=True)
 class FormulaAsValue(Mistake):
     """A temporal or probability operator where a value is needed."""
 
-    code: ClassVar[str] = "DP406"
-    title_text: ClassVar[str] = "this is a formula, not a value"
-    explanation: ClassVar[str] = """\
+    code = "DP406"
+    title_text = "this is a formula, not a value"
+    explanation = """\
 `X F G U W R`, `P` and `D` speak about runs from outside; they belong into claims, and there not
 into arithmetic, comparisons or calls.
 
@@ -176,15 +160,14 @@ Right: check m: P>=1/2 [ F top ]
 """
 
 
-@dataclass(frozen=True)
 class SeveralIndices(Mistake):
     """Several indices of an array or tuple."""
 
     n_indices: int
 
-    code: ClassVar[str] = "DP407"
-    title_text: ClassVar[str] = "an array or tuple takes one index, not {self.n_indices}"
-    explanation: ClassVar[str] = """\
+    code = "DP407"
+    title_text = "an array or tuple takes one index, not {self.n_indices}"
+    explanation = """\
 Arrays and tuples take one index; only families of states of a chain may take several.
 
 Wrong: a[1, 2]
@@ -192,16 +175,15 @@ Right: a[1]
 """
 
 
-@dataclass(frozen=True)
 class NotAnArray(Mistake):
     """`a[i] := e` for something that is not declared as an array, or `a := e` that does not fit."""
 
     name: str
 
-    code: ClassVar[str] = "DP408"
-    title_text: ClassVar[str] = "`{self.name}` is not an array that is declared before this"
-    help_text: ClassVar[str] = "declare it first, as in `var {self.name}[1..3] := 0`"
-    explanation: ClassVar[str] = """\
+    code = "DP408"
+    title_text = "`{self.name}` is not an array that is declared before this"
+    help_text = "declare it first, as in `var {self.name}[1..3] := 0`"
+    explanation = """\
 A local array is declared with its range of indices before its elements are assigned.
 
 Wrong: a[1] := 0

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
-
 from dpcheck.diagnostics.files import FileMistake
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True)
 class ReadingStopped(FileMistake):
     """A limit was reached before the claims of a file were known.
 
@@ -19,11 +15,11 @@ class ReadingStopped(FileMistake):
     limit: str
     option: str
 
-    code: ClassVar[str] = "DP030"
-    title_text: ClassVar[str] = "{self.limit} before `{self.path}` was read to its end"
-    help_text: ClassVar[str] = "raise `{self.option}`"
-    severity: ClassVar[Literal["error", "warning", "undecided"]] = "undecided"
-    explanation: ClassVar[str] = """\
+    code = "DP030"
+    title_text = "{self.limit} before `{self.path}` was read to its end"
+    help_text = "raise `{self.option}`"
+    severity = "undecided"
+    explanation = """\
 The limit on time or memory was reached while the file and what it imports were read: its constants
 computed, its loops unrolled, its mechanisms put together. None of its claims is decided. A model
 that takes long to read mostly calls functions or mechanisms within each other many times.
@@ -32,7 +28,6 @@ Right: dpcheck check --timeout 3600 large.dpm
 """
 
 
-@dataclass(frozen=True)
 class RunStopped(Mistake):
     """The time of the run was over before all files were looked at.
 
@@ -44,10 +39,10 @@ class RunStopped(Mistake):
     n_files: int | None
     first: str | None
 
-    code: ClassVar[str] = "DP031"
-    help_text: ClassVar[str] = "raise `{self.option}`"
-    severity: ClassVar[Literal["error", "warning", "undecided"]] = "undecided"
-    explanation: ClassVar[str] = """\
+    code = "DP031"
+    help_text = "raise `{self.option}`"
+    severity = "undecided"
+    explanation = """\
 The limit on the time of the whole run was reached, so that some files were not looked at. None of
 their claims is decided.
 
@@ -56,7 +51,6 @@ Right: dpcheck check --total-timeout 3600 models
 
     @property
     def title(self) -> str:
-        """Which limit, and what was not looked at."""
         match self.n_files:
             case None:
                 return f"{self.limit} before all files were found"

@@ -1,7 +1,8 @@
 """The base of every diagnostic: a mistake in the user's text as typed, frozen data.
 
-A concrete mistake is a frozen dataclass that derives from `Mistake`, carries the values involved,
-and says in properties what to show; `report` draws it. Codes never change their meaning:
+A concrete mistake derives from `Mistake`, which makes it a frozen dataclass. It carries the values
+involved and says what to show; `report` draws it. The first line of its docstring stands in the
+list of `dpcheck explain`. Codes never change their meaning:
 
     DP0xx files and command line     DP1xx syntax        DP2xx probabilities and numbers
     DP3xx names                      DP4xx kinds         DP5xx mechanisms and chains
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Literal
 
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen, dataclass
 from dpcheck.source import Span
 
 
@@ -25,8 +26,7 @@ class Label:
     text: str
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(Frozen):
     """One mistake: where, and through its class which. The first label is the primary place.
 
     `code` and `explanation` (what it means, why it matters, a wrong and a right example; shown by

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import ClassVar
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.model.distributions import DISTRIBUTIONS
-from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 
@@ -45,7 +43,6 @@ def _before(span: Span) -> str:
     return span.source.line(span.line)[: span.column - 1]
 
 
-@dataclass(frozen=True)
 class UnknownName(Mistake):
     """A name that means nothing here.
 
@@ -57,9 +54,9 @@ class UnknownName(Mistake):
     similar: str | None
     may_be_symbol: bool = False
 
-    code: ClassVar[str] = "DP301"
-    title_text: ClassVar[str] = "unknown name `{self.name}`"
-    explanation: ClassVar[str] = """\
+    code = "DP301"
+    title_text = "unknown name `{self.name}`"
+    explanation = """\
 A name is a constant, a parameter, an input, a local or a symbol. A symbol (a name that stands for
 itself) must be introduced somewhere in the file: by a set literal in a declaration, as a key of a
 distribution literal, or as a bare name that is output. Anywhere else an unknown name is a mistake,
@@ -76,7 +73,6 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
 
     @property
     def help(self) -> str | None:
-        """What is written another way here, or a name that looks like it."""
         if self.name in ("True", "False"):
             return f"write `{self.name.lower()}`"
         if self.name.startswith("ln") and self.name[2:].isdigit():
@@ -102,7 +98,6 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
         return f"{_meant(self.similar)} {symbol}" if is_other_case else _meant(self.similar)
 
 
-@dataclass(frozen=True)
 class NameTaken(Mistake):
     """A name that is declared a second time.
 
@@ -113,9 +108,9 @@ class NameTaken(Mistake):
     what: str
     first: Span
 
-    code: ClassVar[str] = "DP302"
-    title_text: ClassVar[str] = "the name `{self.name}` is taken: it is {self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP302"
+    title_text = "the name `{self.name}` is taken: it is {self.what}"
+    explanation = """\
 Names are unique: the top-level names of a file, and the parameters and inputs of one mechanism.
 
 Wrong: const n = 3
@@ -126,21 +121,19 @@ Right: const n = 3
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Both declarations."""
         assert self.span is not None, "declarations have places"
         return (Label(self.span, "declared again"), Label(self.first, "first declared here"))
 
 
-@dataclass(frozen=True)
 class NotAValue(Mistake):
     """A mechanism, function, distribution or chain where a value is needed."""
 
     name: str
     what: str
 
-    code: ClassVar[str] = "DP303"
-    title_text: ClassVar[str] = "`{self.name}` is {self.what}, not a value"
-    explanation: ClassVar[str] = """\
+    code = "DP303"
+    title_text = "`{self.name}` is {self.what}, not a value"
+    explanation = """\
 Only constants, parameters, inputs, locals and symbols have values. A function is called,
 `near(a, b)`; a distribution or another mechanism is drawn from, `y ~ survey(x = b)`.
 
@@ -150,7 +143,6 @@ Right: y ~ survey(x = b)
 
     @property
     def help(self) -> str | None:
-        """How such a thing is used."""
         match self.what:
             case "a mechanism" | "a distribution":
                 return f"draw from it with `~`, as in `y ~ {self.name}(...)`"
@@ -198,7 +190,6 @@ _FUNCTIONS_ELSEWHERE = {
 }
 
 
-@dataclass(frozen=True)
 class UnknownFunction(Mistake):
     """A call of something that is not known.
 
@@ -209,8 +200,8 @@ class UnknownFunction(Mistake):
     similar: str | None
     is_variable: bool
 
-    code: ClassVar[str] = "DP304"
-    explanation: ClassVar[str] = f"""\
+    code = "DP304"
+    explanation = f"""\
 A call names a `fun` or `dist` of the file, or a built-in: abs, min, max, sum, count, clamp, argmax,
 argmin, floor, ceil, len, exp, hamming, l1, linf; after `~` another mechanism, or one of
 {", ".join(DISTRIBUTIONS)}.
@@ -222,14 +213,12 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
 
     @property
     def title(self) -> str:
-        """Which name."""
         if self.is_variable:
             return f"`{self.name}` is a value and cannot be called"
         return f"unknown function `{self.name}`"
 
     @property
     def help(self) -> str | None:
-        """Square brackets, or a name that looks like it."""
         if self.name == "output":
             return "a component is `output[i]`; only `accuracy` reads the i-th output, `output(i)`"
         if self.is_variable:
@@ -237,7 +226,6 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
         return _FUNCTIONS_ELSEWHERE.get(self.name.lower()) or _meant(self.similar)
 
 
-@dataclass(frozen=True)
 class UnknownTarget(Mistake):
     """A claim about something that is no mechanism or chain.
 
@@ -248,8 +236,8 @@ class UnknownTarget(Mistake):
     what: str | None
     similar: str | None
 
-    code: ClassVar[str] = "DP305"
-    explanation: ClassVar[str] = """\
+    code = "DP305"
+    explanation = """\
 A claim is about a mechanism or a chain that the file declares or imports; `run` and `~` call
 mechanisms.
 
@@ -259,26 +247,23 @@ Right: check survey: dp(ln 3)
 
     @property
     def title(self) -> str:
-        """Which name."""
         if self.what is not None:
             return f"`{self.name}` is {self.what}, not a mechanism"
         return f"there is no mechanism or chain `{self.name}`"
 
     @property
     def help(self) -> str | None:
-        """A name that looks like it."""
         return _meant(self.similar)
 
 
-@dataclass(frozen=True)
 class PrimeOutsideAdjacency(Mistake):
     """A primed name outside an `adjacent` clause."""
 
     name: str
 
-    code: ClassVar[str] = "DP306"
-    title_text: ClassVar[str] = "`{self.name}'` is the neighbor's value, known only in `adjacent`"
-    explanation: ClassVar[str] = """\
+    code = "DP306"
+    title_text = "`{self.name}'` is the neighbor's value, known only in `adjacent`"
+    explanation = """\
 A primed name is the neighbor's value of an input. Only an `adjacent` clause speaks of two
 databases at once; a run and a claim see one.
 
@@ -287,13 +272,12 @@ Right: adjacent abs(x - x') <= 1
 """
 
 
-@dataclass(frozen=True)
 class OutputOutsideClaim(Mistake):
     """The word `output` used as a value where nothing was output."""
 
-    code: ClassVar[str] = "DP307"
-    title_text: ClassVar[str] = "`output` has a value only in claims about mechanisms"
-    explanation: ClassVar[str] = """\
+    code = "DP307"
+    title_text = "`output` has a value only in claims about mechanisms"
+    explanation = """\
 As a value, `output` is what a mechanism showed, and only the formulas of claims about mechanisms
 can speak of it. On a chain, claims name labels and states.
 
@@ -302,7 +286,6 @@ Right: check m: P>=1/2 [ F output = 3 ]
 """
 
 
-@dataclass(frozen=True)
 class CannotAssign(Mistake):
     """An assignment to something that keeps its value."""
 
@@ -310,10 +293,10 @@ class CannotAssign(Mistake):
     what: str
     declared: Span
 
-    code: ClassVar[str] = "DP308"
-    title_text: ClassVar[str] = "cannot assign to `{self.name}`: it is {self.what}"
-    help_text: ClassVar[str] = "assign to a local of another name"
-    explanation: ClassVar[str] = """\
+    code = "DP308"
+    title_text = "cannot assign to `{self.name}`: it is {self.what}"
+    help_text = "assign to a local of another name"
+    explanation = """\
 Inputs, parameters, constants and loop variables keep their values; a mechanism changes its locals
 only.
 
@@ -323,12 +306,10 @@ Right: input x in 0..5   ...   y := x + 1
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The assignment and the declaration."""
         assert self.span is not None, "assignments have places"
         return (Label(self.span, "assigned here"), Label(self.declared, f"{self.what}"))
 
 
-@dataclass(frozen=True)
 class ConstantCycle(Mistake):
     """Constants that need each other.
 
@@ -337,8 +318,8 @@ class ConstantCycle(Mistake):
 
     cycle: tuple[str, ...]
 
-    code: ClassVar[str] = "DP309"
-    explanation: ClassVar[str] = """\
+    code = "DP309"
+    explanation = """\
 Constants may stand in any order, but no constant may need its own value.
 
 Wrong: const a = b + 1
@@ -347,11 +328,9 @@ Wrong: const a = b + 1
 
     @property
     def title(self) -> str:
-        """The circle."""
         return "constants go in a circle: " + " needs ".join(f"`{name}`" for name in self.cycle)
 
 
-@dataclass(frozen=True)
 class MayBeUnassigned(Mistake):
     """A local that some run reads before it has a value.
 
@@ -361,10 +340,10 @@ class MayBeUnassigned(Mistake):
     name: str
     path: tuple[tuple[Span, str], ...]
 
-    code: ClassVar[str] = "DP310"
-    title_text: ClassVar[str] = "`{self.name}` may have no value here"
-    help_text: ClassVar[str] = "assign `{self.name}` on every way that leads here"
-    explanation: ClassVar[str] = """\
+    code = "DP310"
+    title_text = "`{self.name}` may have no value here"
+    help_text = "assign `{self.name}` on every way that leads here"
+    explanation = """\
 A local has no value before its first assignment, and every way to the place where it is read must
 pass one.
 
@@ -377,13 +356,11 @@ Right: y := 0
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The place where it is read, and the turns that lead there without an assignment."""
         assert self.span is not None, "names have places"
         read = Label(self.span, "read here")
         return (read, *(Label(span, text) for span, text in self.path))
 
 
-@dataclass(frozen=True)
 class UnknownState(Mistake):
     """A name that is no state, family or label of the chain."""
 
@@ -391,9 +368,9 @@ class UnknownState(Mistake):
     chain: str
     similar: str | None
 
-    code: ClassVar[str] = "DP311"
-    title_text: ClassVar[str] = "`{self.chain}` has no state or label `{self.name}`"
-    explanation: ClassVar[str] = """\
+    code = "DP311"
+    title_text = "`{self.chain}` has no state or label `{self.name}`"
+    explanation = """\
 In a chain and in claims about it, a name is a state, a family of states, or a label that a state
 carries after its colon.
 
@@ -403,30 +380,25 @@ Right: state s : Y   ...   observe Y
 
     @property
     def help(self) -> str | None:
-        """A name that looks like it."""
         return _meant(self.similar)
 
 
-@dataclass(frozen=True)
 class HiddenName(Mistake):
     """An index name of `adjacent` that hides a constant or parameter."""
 
     name: str
     what: str
 
-    code: ClassVar[str] = "DP312"
-    title_text: ClassVar[str] = (
-        "`{self.name}` ranges over all indices here; it is not {self.what} of that name"
-    )
-    severity: ClassVar = "warning"
-    explanation: ClassVar[str] = """\
+    code = "DP312"
+    title_text = "`{self.name}` ranges over all indices here; it is not {self.what} of that name"
+    severity = "warning"
+    explanation = """\
 A bare name between the brackets of `adjacent s[k] ~ s[l]` is fresh: it ranges over the whole index
 set of the family, even if a constant or parameter has the same name. If the constant is meant,
 write an expression, such as `s[n + 0]`.
 """
 
 
-@dataclass(frozen=True)
 class UnusedLocal(Mistake):
     """A local that nothing reads.
 
@@ -436,10 +408,10 @@ class UnusedLocal(Mistake):
     name: str
     shown: str | None
 
-    code: ClassVar[str] = "DP313"
-    title_text: ClassVar[str] = "nothing reads `{self.name}`"
-    severity: ClassVar = "warning"
-    explanation: ClassVar[str] = """\
+    code = "DP313"
+    title_text = "nothing reads `{self.name}`"
+    severity = "warning"
+    explanation = """\
 A local gets a value that nothing reads. Often its name is misspelt where it should be read: a bare
 name that is output and names nothing is a symbol, so `output bb` shows the symbol `bb`, always the
 same, whatever `b` is.
@@ -450,7 +422,6 @@ Right: b ~ bernoulli(1/3)   output b
 
     @property
     def help(self) -> str | None:
-        """The output that may mean it."""
         if self.shown is None:
             return None
         return f"`output {self.shown}` shows the symbol `{self.shown}`; did you mean `{self.name}`?"

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
-from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True)
 class ParamAsValue(RunMistake):
     """What depends on a `param` stands where a value is needed."""
 
     why: str
 
-    code: ClassVar[str] = "DP410"
-    title_text: ClassVar[str] = "{self.why}"
-    help_text: ClassVar[str] = "a `const` has a value, which `-D` may change"
-    explanation: ClassVar[str] = """\
+    code = "DP410"
+    title_text = "{self.why}"
+    help_text = "a `const` has a value, which `-D` may change"
+    explanation = """\
 A `param` is a value that nobody has chosen: a claim about it speaks of all its values at once. It
 may stand in probabilities and weights (added, multiplied, divided, to an integer power), in
 budgets, and in bounds of claims. It is no value of the program: nothing compares it, assigns it,
@@ -29,16 +25,15 @@ Wrong: param alpha in (0, 1)   ...   if alpha > 1/2 { output Y }
 Right: const alpha = 1/2   ...   if alpha > 1/2 { output Y }"""
 
 
-@dataclass(frozen=True)
 class ParamInterval(Mistake):
     """The interval of a `param`, or the part of it that a claim is about, is none."""
 
     name: str
     why: str
 
-    code: ClassVar[str] = "DP411"
-    title_text: ClassVar[str] = "the values of `{self.name}` {self.why}"
-    explanation: ClassVar[str] = """\
+    code = "DP411"
+    title_text = "the values of `{self.name}` {self.why}"
+    explanation = """\
 The values of a `param` are an interval with a first and a last end: rational numbers, or `inf` on
 one side. A parenthesis leaves an end out, a bracket takes it in, and `inf` is always left out.
 The part that a claim is about, `check m for alpha in (0, 1/2]: ...`, lies within it.
@@ -48,15 +43,14 @@ Right: param alpha in (0, 1)
 Right: param eps > 0"""
 
 
-@dataclass(frozen=True)
 class ParamNotThere(Mistake):
     """`for name in ...` names no `param` of the target or claim."""
 
     name: str
     known: tuple[str, ...]
 
-    code: ClassVar[str] = "DP412"
-    explanation: ClassVar[str] = """\
+    code = "DP412"
+    explanation = """\
 `check m for alpha in (0, 1/2]: ...` asks a claim for some values of a `param`, which the target or
 the claim has to depend on.
 
@@ -65,13 +59,11 @@ Right: check survey: dp(ln 3)"""
 
     @property
     def title(self) -> str:
-        """The name, and what it could be."""
         others = " and ".join(f"`{name}`" for name in self.known)
         depends = f", only on {others}" if others else ""
         return f"neither target nor claim depends on a `param` named `{self.name}`{depends}"
 
 
-@dataclass(frozen=True)
 class ParamOutside(Mistake):
     """A value chosen by `-D` lies outside of the interval of the `param`."""
 
@@ -79,16 +71,15 @@ class ParamOutside(Mistake):
     interval: str
     value: str
 
-    code: ClassVar[str] = "DP413"
-    title_text: ClassVar[str] = "`{self.name}` has values in {self.interval}, and not {self.value}"
-    explanation: ClassVar[str] = """\
+    code = "DP413"
+    title_text = "`{self.name}` has values in {self.interval}, and not {self.value}"
+    explanation = """\
 `-D alpha=1/2` chooses a value of a `param`, from the interval that the file declares.
 
 Wrong: dpcheck check noise.dpm -D alpha=2
 Right: dpcheck check noise.dpm -D alpha=1/2"""
 
 
-@dataclass(frozen=True)
 class WeightOutsideUnit(RunMistake):
     """A probability or weight that depends on a `param` is none for some value of it."""
 
@@ -96,9 +87,9 @@ class WeightOutsideUnit(RunMistake):
     wrong: str
     place: str
 
-    code: ClassVar[str] = "DP211"
-    title_text: ClassVar[str] = "{self.weight} is {self.wrong} {self.place}"
-    explanation: ClassVar[str] = """\
+    code = "DP211"
+    title_text = "{self.weight} is {self.wrong} {self.place}"
+    explanation = """\
 What depends on a `param` must be a probability for every value of it: bounds of its interval that
 leave the others out belong into its declaration.
 
@@ -106,17 +97,16 @@ Wrong: param p in (0, 1)     ...   x ~ bernoulli(2 * p - 1)
 Right: param p in (1/2, 1)   ...   x ~ bernoulli(2 * p - 1)"""
 
 
-@dataclass(frozen=True)
 class ParamsTogether(Mistake):
     """A target with its claim depends on what has no place beside its `param`."""
 
     why: str
     chosen: str
 
-    code: ClassVar[str] = "DP626"
-    title_text: ClassVar[str] = "{self.why}"
-    help_text: ClassVar[str] = "choose a value, `-D {self.chosen}`"
-    explanation: ClassVar[str] = """\
+    code = "DP626"
+    title_text = "{self.why}"
+    help_text = "choose a value, `-D {self.chosen}`"
+    explanation = """\
 A claim is decided for all values of one `param`, as polynomials in it. Beside it, all numbers are
 rational, and budgets are sums of logarithms. A parameter of which `exp(eps)` is used, in
 probabilities or as a budget `dp(eps)`, stands inside of `exp` and of budgets only.
@@ -125,7 +115,6 @@ Wrong: param eps > 0   ...   check m: dp(eps + 1)
 Right: param eps > 0   ...   check m: dp(2 * eps)"""
 
 
-@dataclass(frozen=True)
 class NotForAllValues(Mistake):
     """A claim that is not decided for all values of a `param` at once."""
 
@@ -133,10 +122,10 @@ class NotForAllValues(Mistake):
     name: str
     instead: str = ""
 
-    code: ClassVar[str] = "DP627"
-    title_text: ClassVar[str] = "{self.what} is not decided for all values of `{self.name}`"
-    help_text: ClassVar[str] = "{self.instead}choose a value with `-D {self.name}=...`"
-    explanation: ClassVar[str] = """\
+    code = "DP627"
+    title_text = "{self.what} is not decided for all values of `{self.name}`"
+    help_text = "{self.instead}choose a value with `-D {self.name}=...`"
+    explanation = """\
 For all values of a `param` at once dpcheck decides `dp`, comparisons of `epsilon`, `delta(..)` and
 `P=?` with a bound, and Boolean combinations of P and D whose brackets hold no further P or D; it
 computes `epsilon`, `delta(..)` and `P=?`. Where a D stands inside of a D, the states at which the
@@ -146,7 +135,6 @@ Wrong: param p in (0, 1)   ...   check m: D{ln 2} [ F D{ln 2} [ X Y ] ]
 Right: param p in (0, 1)   ...   check m: D{ln 2} [ F Y ]"""
 
 
-@dataclass(frozen=True)
 class BoundForSomeValues(Mistake):
     """A budget or a bound that depends on a `param` is none for some value of it."""
 
@@ -154,9 +142,9 @@ class BoundForSomeValues(Mistake):
     needed: str
     place: str
 
-    code: ClassVar[str] = "DP628"
-    title_text: ClassVar[str] = "{self.bound} is no {self.needed} {self.place}"
-    explanation: ClassVar[str] = """\
+    code = "DP628"
+    title_text = "{self.bound} is no {self.needed} {self.place}"
+    explanation = """\
 A budget is at least 0, and a probability or δ lies between 0 and 1, for every value of the `param`
 that a claim is about. `for` after the target asks about a part.
 
@@ -164,7 +152,6 @@ Wrong: param p in (0, 1)   ...   check rr: dp(ln(p / (1 - p)))
 Right: check rr for p in [1/2, 1): dp(ln(p / (1 - p)))"""
 
 
-@dataclass(frozen=True)
 class IrrationalChange(Mistake):
     """A weight vanishes at an irrational value inside of the interval."""
 
@@ -172,12 +159,12 @@ class IrrationalChange(Mistake):
     weight: str
     near: str
 
-    code: ClassVar[str] = "DP634"
-    title_text: ClassVar[str] = (
+    code = "DP634"
+    title_text = (
         "the weight {self.weight} is 0 at an irrational value of `{self.name}`, near {self.near}"
     )
-    help_text: ClassVar[str] = "leave that value out by `for {self.name} in ...`"
-    explanation: ClassVar[str] = """\
+    help_text = "leave that value out by `for {self.name} in ...`"
+    explanation = """\
 Where a weight is 0 a mechanism has other runs, so that value is checked by itself. A value that is
 irrational cannot be: it has to be left out.
 

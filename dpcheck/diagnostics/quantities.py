@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.quantities import QUANTITIES, listed, words_where
-from dpcheck.records import dataclass
 
 _TABLES = {row.word: row.one_value for row in QUANTITIES.values() if row.one_value}
 _OF_OUTPUTS = words_where(of="errors") + words_where(of="channel")
 
 
-@dataclass(frozen=True)
 class QuantityArgument(Mistake):
     """An argument of a quantity outside of its range.
 
@@ -22,9 +18,9 @@ class QuantityArgument(Mistake):
     wanted: str
     value: str
 
-    code: ClassVar[str] = "DP620"
-    title_text: ClassVar[str] = "{self.wanted}, not {self.value}"
-    explanation: ClassVar[str] = """\
+    code = "DP620"
+    title_text = "{self.wanted}, not {self.value}"
+    explanation = """\
 `renyi(a)` needs a rational order a > 0; `renyi(a, digits)` and `zcdp(digits)` need a number of
 digits from 1 to 1000. `accuracy(f, beta)` is about what a mechanism outputs first,
 `accuracy(output(2), f, beta)` about its second output and `accuracy(output(2)[1], f, beta)` about
@@ -37,19 +33,16 @@ Right: check m: accuracy((output(1), output(2)), (x, y), 1/20) <= 3
 """
 
 
-@dataclass(frozen=True)
 class TableInComparison(Mistake):
     """A function compared with a bound."""
 
     quantity: str
     instead: str
 
-    code: ClassVar[str] = "DP621"
-    title_text: ClassVar[str] = (
-        "`{self.quantity}` is a function, and a bound is for one of its values"
-    )
-    help_text: ClassVar[str] = "compare `{self.instead}`, or `compute` the table"
-    explanation: ClassVar[str] = f"""\
+    code = "DP621"
+    title_text = "`{self.quantity}` is a function, and a bound is for one of its values"
+    help_text = "compare `{self.instead}`, or `compute` the table"
+    explanation = f"""\
 {listed(_TABLES)} without arguments are functions, reported as tables. One value of
 such a function is a number: {listed(_TABLES.values())}.
 
@@ -59,19 +52,16 @@ Right: compute survey: profile
 """
 
 
-@dataclass(frozen=True)
 class BudgetAgainstNumber(Mistake):
     """A quantity that is a budget compared with one that is a number."""
 
     budget: str
     number: str
 
-    code: ClassVar[str] = "DP625"
-    title_text: ClassVar[str] = (
-        "`{self.budget}` is a budget and `{self.number}` a number: they do not compare"
-    )
-    help_text: ClassVar[str] = "compare each with a bound of its own, in two claims"
-    explanation: ClassVar[str] = f"""\
+    code = "DP625"
+    title_text = "`{self.budget}` is a budget and `{self.number}` a number: they do not compare"
+    help_text = "compare each with a bound of its own, in two claims"
+    explanation = f"""\
 {listed(words_where(value="budget"))} are budgets, all other quantities are numbers
 such as probabilities. Two quantities of one target can be compared where both are of one kind.
 
@@ -81,14 +71,13 @@ Right: check survey: renyi(2) < epsilon
 """
 
 
-@dataclass(frozen=True)
 class ArrangementUsage(Mistake):
     """`compose` or `group` with arguments that do not fit."""
 
     word: str
 
-    code: ClassVar[str] = "DP622"
-    explanation: ClassVar[str] = """\
+    code = "DP622"
+    explanation = """\
 `compose(m, 3)` is three independent runs of m on the same input, `compose(m1, m2)` a run of each;
 `group(m, 2)` is m with inputs up to distance 2 of the neighbor graph as neighbors. Targets may have
 parameters, `compose(m(k = 2), 3)`, and numbers are positive integers.
@@ -99,22 +88,20 @@ Right: check compose(survey, 2): dp(ln 9)
 
     @property
     def title(self) -> str:
-        """How it is written."""
         if self.word == "group":
             return "`group` is written `group(target, distance)`"
         return "`compose` is written `compose(target, times)` or `compose(target, target, ...)`"
 
 
-@dataclass(frozen=True)
 class NotOfArrangement(Mistake):
     """A claim about an arrangement that only the runs of one mechanism could answer."""
 
     claim: str
     word: str
 
-    code: ClassVar[str] = "DP623"
-    title_text: ClassVar[str] = "{self.claim} cannot be asked about `{self.word}(...)`"
-    explanation: ClassVar[str] = f"""\
+    code = "DP623"
+    title_text = "{self.claim} cannot be asked about `{self.word}(...)`"
+    explanation = f"""\
 A composition is computed from the output distributions of its parts, without building its chain.
 It has privacy losses (`dp`, `epsilon`, `delta`, `renyi`, `profile`, ...), but no runs for formulas,
 and no outputs for {listed(_OF_OUTPUTS, "or")}.
@@ -128,13 +115,11 @@ Right: mechanism twice {{ ... repeat 2 {{ run survey(x = x) }} }}
 
     @property
     def help(self) -> str | None:
-        """A program."""
         if self.word == "group":
             return "ask without nesting D"
         return "write a mechanism that runs the parts, and ask about it"
 
 
-@dataclass(frozen=True)
 class DifferentInputs(Mistake):
     """Parts of a composition that do not have the same inputs and neighbors."""
 
@@ -142,11 +127,11 @@ class DifferentInputs(Mistake):
     second: str
     difference: str
 
-    code: ClassVar[str] = "DP624"
-    title_text: ClassVar[str] = (
+    code = "DP624"
+    title_text = (
         "`{self.first}` and `{self.second}` cannot run on the same input: {self.difference}"
     )
-    explanation: ClassVar[str] = """\
+    explanation = """\
 `compose(m1, m2)` runs both on the same input. So both need the same inputs (names and values) and
 the same neighbors.
 
@@ -154,7 +139,6 @@ Right: mechanisms with `input x in 0..5` and `adjacent abs(x - x') <= 1`, both
 """
 
 
-@dataclass(frozen=True)
 class NoExpectedValue(Mistake):
     """Some run has no value of which `E` could be the mean.
 
@@ -165,9 +149,9 @@ class NoExpectedValue(Mistake):
     shown: tuple[str, ...]
     why: str
 
-    code: ClassVar[str] = "DP630"
-    title_text: ClassVar[str] = "a run has no expected value: {self.why}"
-    explanation: ClassVar[str] = """\
+    code = "DP630"
+    title_text = "a run has no expected value: {self.why}"
+    explanation = """\
 `E=? [ value ]` is the mean over all runs from a state, so every run (but for some of probability 0)
 needs a value: a number, computed from the last `output`, `output(i)`, the number of `outputs` and
 inputs. Runs that stop before output(i) do not have it; there is no last one where nothing is shown,
@@ -180,7 +164,6 @@ Right: compute above_threshold at q = [0, 0] : E=? [ if output = top then 1 else
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The run."""
         outputs = ", then ".join(self.shown[:_SHOWN]) or "no output"
         more = f", and {len(self.shown) - _SHOWN} more" if len(self.shown) > _SHOWN else ""
         return (f"the run: from {self.start}, {outputs}{more}",)

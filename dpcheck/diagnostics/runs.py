@@ -7,12 +7,12 @@ language writes them.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Self
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.exact import Number, add, compare, exact_text, subtract
 from dpcheck.model.distributions import DISTRIBUTIONS
-from dpcheck.records import dataclass, replace
+from dpcheck.records import replace
 from dpcheck.source import Span
 
 _DOMAINS = "\n".join(
@@ -31,7 +31,6 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"
 
 
-@dataclass(frozen=True)
 class RunMistake(Mistake):
     """A mistake some run meets."""
 
@@ -39,7 +38,6 @@ class RunMistake(Mistake):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The run that leads there."""
         return (f"on the run: {'; then '.join(self.run)}",) if self.run else ()
 
     def on_run(self, run: tuple[str, ...]) -> Self:
@@ -50,14 +48,13 @@ class RunMistake(Mistake):
 # --- probabilities and numbers -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class ProbabilityOutsideUnit(RunMistake):
     """A probability is negative or above 1."""
 
     probability: str
 
-    code: ClassVar[str] = "DP201"
-    explanation: ClassVar[str] = """\
+    code = "DP201"
+    explanation = """\
 A probability lies between 0 and 1.
 
 Wrong:  x ~ bernoulli(3/2)
@@ -65,19 +62,17 @@ Right:  x ~ bernoulli(1/2)"""
 
     @property
     def title(self) -> str:
-        """The value."""
         return f"{shortened(self.probability)} is not a probability (from 0 to 1)"
 
 
-@dataclass(frozen=True)
 class WeightsDoNotSumToOne(RunMistake):
     """The weights of a distribution literal sum to something else."""
 
     total: Number
     branches: tuple[tuple[Span, Number], ...]
 
-    code: ClassVar[str] = "DP202"
-    explanation: ClassVar[str] = """\
+    code = "DP202"
+    explanation = """\
 The probabilities of a distribution `{value: weight, ...}` sum to exactly 1. Where they are only
 proportional to the probabilities, write `normalized` after the braces.
 
@@ -87,29 +82,25 @@ Right:  x ~ {true: 2, false: 1} normalized"""
 
     @property
     def title(self) -> str:
-        """The sum."""
         return f"the weights of this distribution sum to {shortened(exact_text(self.total))}, not 1"
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Every weight with its value, where there are several."""
         return _weight_labels(self.span, self.branches)
 
     @property
     def help(self) -> str | None:
-        """The change of one weight that repairs the sum."""
         return _repaired(self.total, self.branches) or "`normalized` after `}` divides by the sum"
 
 
-@dataclass(frozen=True)
 class RowDoesNotSumToOne(RunMistake):
     """The probabilities of a chain's row sum to something else."""
 
     total: Number
     branches: tuple[tuple[Span, Number], ...]
 
-    code: ClassVar[str] = "DP203"
-    explanation: ClassVar[str] = """\
+    code = "DP203"
+    explanation = """\
 The probabilities of a row sum to exactly 1. A state without any row ends the run; a state with a
 row says where all of its probability goes.
 
@@ -118,17 +109,14 @@ Right:  pos -> 3/4: s + 1/4: t"""
 
     @property
     def title(self) -> str:
-        """The sum."""
         return f"the probabilities of this row sum to {shortened(exact_text(self.total))}, not 1"
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Every branch with its value."""
         return _weight_labels(self.span, self.branches)
 
     @property
     def help(self) -> str | None:
-        """The change of one branch that repairs the sum."""
         return _repaired(self.total, self.branches)
 
 
@@ -151,29 +139,25 @@ def _repaired(total: Number, branches: tuple[tuple[Span, Number], ...]) -> str |
     return None
 
 
-@dataclass(frozen=True)
 class NoPositiveWeight(RunMistake):
     """A normalized distribution has no positive weight."""
 
-    code: ClassVar[str] = "DP204"
-    title_text: ClassVar[str] = (
-        "no weight of this distribution is positive, so it cannot be normalized"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP204"
+    title_text = "no weight of this distribution is positive, so it cannot be normalized"
+    explanation = """\
 `normalized` divides the weights by their sum, so at least one weight must be positive.
 
 Wrong:  x ~ {true: 0, false: 0} normalized
 Right:  x ~ {true: 1, false: 3} normalized"""
 
 
-@dataclass(frozen=True)
 class NegativeWeight(RunMistake):
     """A weight is negative."""
 
     weight: str
 
-    code: ClassVar[str] = "DP205"
-    explanation: ClassVar[str] = """\
+    code = "DP205"
+    explanation = """\
 Weights are at least 0.
 
 Wrong:  x ~ {true: 2, false: -1} normalized
@@ -181,34 +165,29 @@ Right:  x ~ {true: 2, false: 1} normalized"""
 
     @property
     def title(self) -> str:
-        """The weight."""
         return f"the weight {shortened(self.weight)} is negative"
 
 
-@dataclass(frozen=True)
 class EmptyUniform(RunMistake):
     """A uniform distribution over nothing."""
 
-    code: ClassVar[str] = "DP206"
-    title_text: ClassVar[str] = (
-        "there is nothing to draw from: the set of this uniform distribution is empty"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP206"
+    title_text = "there is nothing to draw from: the set of this uniform distribution is empty"
+    explanation = """\
 A uniform distribution needs a set with at least one element.
 
 Wrong:  x ~ uniform(3..1)
 Right:  x ~ uniform(1..3)"""
 
 
-@dataclass(frozen=True)
 class DivisionByZero(RunMistake):
     """A division by zero."""
 
     what: str
 
-    code: ClassVar[str] = "DP207"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP207"
+    title_text = "{self.what}"
+    explanation = """\
 Some run divides by zero. `&`, `|`, `=>` and `if` evaluate only what they need, so a test in front
 of the division guards it.
 
@@ -216,7 +195,6 @@ Wrong:  y := 1 / x
 Right:  y := if x != 0 then 1 / x else 0"""
 
 
-@dataclass(frozen=True)
 class NumberTooLarge(RunMistake):
     """A number (or set) that cannot be written down.
 
@@ -226,41 +204,39 @@ class NumberTooLarge(RunMistake):
     what: str
     advice: str | None = None
 
-    code: ClassVar[str] = "DP208"
-    title_text: ClassVar[str] = "{self.what}"
-    help_text: ClassVar[str] = "{self.advice}"
-    explanation: ClassVar[str] = """\
+    code = "DP208"
+    title_text = "{self.what}"
+    help_text = "{self.advice}"
+    explanation = """\
 Numbers are exact, so every digit is kept; this one has millions.
 
 Wrong:  x := 2 ^ (10 ^ 10)"""
 
 
-@dataclass(frozen=True)
 class NoExactValue(RunMistake):
     """An operation without an exact value."""
 
     what: str
 
-    code: ClassVar[str] = "DP209"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP209"
+    title_text = "{self.what}"
+    explanation = """\
 The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
 
 Wrong:  p := 2 ^ (1/2)
 Right:  p := 2 ^ 3"""
 
 
-@dataclass(frozen=True)
 class BadParameter(RunMistake):
     """A distribution's parameter is outside what it can take."""
 
     what: str
     edit: str | None = None
 
-    code: ClassVar[str] = "DP210"
-    title_text: ClassVar[str] = "{self.what}"
-    help_text: ClassVar[str] = "{self.edit}"
-    explanation: ClassVar[str] = f"""\
+    code = "DP210"
+    title_text = "{self.what}"
+    help_text = "{self.edit}"
+    explanation = f"""\
 The distributions take:
 {_DOMAINS}
 A policy `lo..hi` takes integers with lo <= hi, `folded` with lo < hi.
@@ -272,22 +248,20 @@ Right:  x ~ geometric(c, 1/2) clamped 0..5"""
 # --- mechanisms ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class IndexOutOfRange(RunMistake):
     """An array index outside the declared range."""
 
     what: str
 
-    code: ClassVar[str] = "DP501"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP501"
+    title_text = "{self.what}"
+    explanation = """\
 An array declared as `a[1..k]` has the indices 1 to k.
 
 Wrong:  var a[1..3] := 0    a[4] := 1
 Right:  var a[1..4] := 0    a[4] := 1"""
 
 
-@dataclass(frozen=True)
 class OutsideDeclaredSet(RunMistake):
     """A value outside the declared range of a variable or an argument."""
 
@@ -295,8 +269,8 @@ class OutsideDeclaredSet(RunMistake):
     value: str
     domain: str
 
-    code: ClassVar[str] = "DP502"
-    explanation: ClassVar[str] = """\
+    code = "DP502"
+    explanation = """\
 A variable declared with `var c in 0..9`, or an argument of a mechanism declared with
 `input x in 0..9`, takes no other value.
 
@@ -305,111 +279,101 @@ Right:  var c in 0..10 := 0   c := 10"""
 
     @property
     def title(self) -> str:
-        """The value and the set."""
         return f"`{self.target}` becomes {shortened(self.value)}, outside {shortened(self.domain)}"
 
 
-@dataclass(frozen=True)
 class ReadBeforeAssignment(RunMistake):
     """A variable is read before it has a value."""
 
     what: str
 
-    code: ClassVar[str] = "DP503"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP503"
+    title_text = "{self.what}"
+    explanation = """\
 A local variable has no value before its first assignment.
 
 Wrong:  if c { x := 1 }    output x
 Right:  x := 0    if c { x := 1 }    output x"""
 
 
-@dataclass(frozen=True)
 class WrongKindOnRun(RunMistake):
     """An operation meets a value of the wrong kind."""
 
     what: str
 
-    code: ClassVar[str] = "DP504"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP504"
+    title_text = "{self.what}"
+    explanation = """\
 Arithmetic needs numbers, a condition needs true or false, `in` needs a set on its right.
 
 Wrong:  input x in {pos, neg}    y := x + 1
 Right:  input x in {pos, neg}    y := if x = pos then 1 else 0"""
 
 
-@dataclass(frozen=True)
 class NothingToTake(RunMistake):
     """`max` of nothing and its like."""
 
     what: str
 
-    code: ClassVar[str] = "DP505"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP505"
+    title_text = "{self.what}"
+    explanation = """\
 `max`, `min`, `argmax` and `argmin` need at least one value; `clamp(x, lo, hi)` needs lo <= hi.
 
 Wrong:  y := max(i in 3..1 : a[i])
 Right:  y := max(i in 1..3 : a[i])"""
 
 
-@dataclass(frozen=True)
 class LengthsDiffer(RunMistake):
     """Two arrays or tuples of different lengths, or an unpacking that does not fit."""
 
     what: str
 
-    code: ClassVar[str] = "DP506"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP506"
+    title_text = "{self.what}"
+    explanation = """\
 `hamming`, `l1` and `linf` compare arrays of one length; `(a, b) := t` needs a pair.
 
 Wrong:  (a, b) := (1, 2, 3)
 Right:  (a, b, c) := (1, 2, 3)"""
 
 
-@dataclass(frozen=True)
 class RunFails(RunMistake):
     """A run reaches a place that no run may reach."""
 
     what: str
 
-    code: ClassVar[str] = "DP507"
-    title_text: ClassVar[str] = "{self.what}"
-    explanation: ClassVar[str] = """\
+    code = "DP507"
+    title_text = "{self.what}"
+    explanation = """\
 A mechanism that is sampled, as in `y ~ survey(x = b)`, must output exactly once on every run.
 
 Wrong:  mechanism m { ... if c { output 1 } }      y ~ m()
 Right:  mechanism m { ... if c { output 1 } else { output 0 } }      y ~ m()"""
 
 
-@dataclass(frozen=True)
 class EmptyUniverse(Mistake):
     """No input value satisfies the declarations."""
 
     name: str
 
-    code: ClassVar[str] = "DP508"
-    title_text: ClassVar[str] = (
-        "no value of `{self.name}` satisfies its declaration: the universe is empty"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP508"
+    title_text = "no value of `{self.name}` satisfies its declaration: the universe is empty"
+    explanation = """\
 A mechanism needs at least one database: the product of its inputs' sets, restricted by `where`.
 
 Wrong:  input h[1..3] in 0..1 where sum(h) = 9
 Right:  input h[1..3] in 0..3 where sum(h) = 9"""
 
 
-@dataclass(frozen=True)
 class PairOutsideInput(Mistake):
     """A pair of `adjacent` names a value the input cannot have."""
 
     name: str
     value: str
 
-    code: ClassVar[str] = "DP509"
-    explanation: ClassVar[str] = """\
+    code = "DP509"
+    explanation = """\
 `adjacent (v, w)` lists pairs of values of the input.
 
 Wrong:  input x in {pos, neg}    adjacent (pos, zero)
@@ -417,38 +381,35 @@ Right:  input x in {pos, neg}    adjacent (pos, neg)"""
 
     @property
     def title(self) -> str:
-        """The value."""
         return f"{shortened(self.value)} is not a value of the input `{self.name}`"
 
 
 # --- chains --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class OutsideFamily(RunMistake):
     """A reference to a state that its family does not have."""
 
     reference: str
 
-    code: ClassVar[str] = "DP510"
-    title_text: ClassVar[str] = "there is no state `{self.reference}`"
-    explanation: ClassVar[str] = """\
+    code = "DP510"
+    title_text = "there is no state `{self.reference}`"
+    explanation = """\
 A family `state t[l in 0..n]` has a member for each element of its set and no other.
 
 Wrong:  state t[l in 0..3]    s -> 1: t[4]
 Right:  state t[l in 0..4]    s -> 1: t[4]"""
 
 
-@dataclass(frozen=True)
 class TwoRowsForOneState(RunMistake):
     """A state has two rows."""
 
     state: str
     other: Span
 
-    code: ClassVar[str] = "DP511"
-    title_text: ClassVar[str] = "the state `{self.state}` has two rows"
-    explanation: ClassVar[str] = """\
+    code = "DP511"
+    title_text = "the state `{self.state}` has two rows"
+    explanation = """\
 A state has at most one row; all its branches stand in it.
 
 Wrong:  pos -> 1: s    pos -> 1: t
@@ -456,24 +417,20 @@ Right:  pos -> 1/2: s + 1/2: t"""
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Both rows."""
         assert self.span is not None, "rows have places"
         if self.span == self.other:
             return (Label(self.span, "this row is made twice"),)
         return (Label(self.span, "the second row"), Label(self.other, "the first row"))
 
 
-@dataclass(frozen=True)
 class NowhereToStart(Mistake):
     """A chain with neither initial states nor neighbors."""
 
     name: str
 
-    code: ClassVar[str] = "DP512"
-    title_text: ClassVar[str] = (
-        "the chain `{self.name}` has neither `init` nor neighbors: no run can start"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP512"
+    title_text = "the chain `{self.name}` has neither `init` nor neighbors: no run can start"
+    explanation = """\
 The initial states of a chain are those `init` names, or else every state that has a neighbor.
 
 Right:  init start

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind, listed
-from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 _WITH_TAILS = listed(tuple(row.word for row in DISTRIBUTIONS.values() if row.policies), "and")
@@ -23,19 +22,16 @@ Right: input q[1..] in integers
 """
 
 
-@dataclass(frozen=True)
 class MissingAdjacent(Mistake):
     """A mechanism with private inputs and without `adjacent`."""
 
     name: str
     suggestion: str
 
-    code: ClassVar[str] = "DP520"
-    title_text: ClassVar[str] = (
-        "the mechanism `{self.name}` does not say which inputs are neighbors"
-    )
-    help_text: ClassVar[str] = "add, for example, `adjacent {self.suggestion}`"
-    explanation: ClassVar[str] = """\
+    code = "DP520"
+    title_text = "the mechanism `{self.name}` does not say which inputs are neighbors"
+    help_text = "add, for example, `adjacent {self.suggestion}`"
+    explanation = """\
 Privacy compares neighboring databases, and which ones are neighbors is part of the claim. There is
 no safe default, so every mechanism with private inputs says it.
 
@@ -45,18 +41,15 @@ Right: adjacent hamming(b, b') <= 1   (arrays that differ in one place)
 """
 
 
-@dataclass(frozen=True)
 class MissingPolicy(Mistake):
     """A distribution of infinite support without a policy."""
 
     distribution: str
     policies: tuple[PolicyKind, ...]
 
-    code: ClassVar[str] = "DP521"
-    title_text: ClassVar[str] = (
-        "`{self.distribution}` has infinitely many values and no policy for the tails"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP521"
+    title_text = "`{self.distribution}` has infinitely many values and no policy for the tails"
+    explanation = """\
 This distribution has infinitely many values, and a finite chain needs to know what happens outside
 of some range. The policies are different mechanisms with different privacy:
 
@@ -72,7 +65,6 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
 
     @property
     def help(self) -> str | None:
-        """The policies."""
         if len(self.policies) < len(POLICIES):
             exact = listed(tuple(f"`{policy} lo..hi`" for policy in self.policies), "or")
             policies = listed(tuple(f"`{policy}`" for policy in POLICIES), "and")
@@ -82,7 +74,6 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
         return f"write one of {policies} after it, or `unbounded`"
 
 
-@dataclass(frozen=True)
 class PolicyWithoutValues(Mistake):
     """A distribution under a policy that gives it no exact probabilities."""
 
@@ -90,9 +81,9 @@ class PolicyWithoutValues(Mistake):
     policy: str
     policies: tuple[PolicyKind, ...]
 
-    code: ClassVar[str] = "DP522"
-    title_text: ClassVar[str] = "`{self.distribution}` has no exact value when `{self.policy}`"
-    explanation: ClassVar[str] = """\
+    code = "DP522"
+    title_text = "`{self.distribution}` has no exact value when `{self.policy}`"
+    explanation = """\
 The tails of the discrete Gaussian sum to theta series, which have no exact value in the numbers of
 the language. `conditioned` cuts the tails off, so only finitely many weights are summed.
 
@@ -102,21 +93,19 @@ Right: y ~ gaussian(x, 1/2) conditioned 0..5
 
     @property
     def help(self) -> str | None:
-        """The one that works."""
         known = listed(tuple(f"`{policy}`" for policy in self.policies), "or")
         return f"write {known} in place of `{self.policy}`"
 
 
-@dataclass(frozen=True)
 class PolicyNotAllowed(Mistake):
     """A policy behind a distribution that needs none."""
 
     policy: str
 
-    code: ClassVar[str] = "DP523"
-    title_text: ClassVar[str] = "`{self.policy}` stands behind a distribution without tails"
-    help_text: ClassVar[str] = "leave the policy out"
-    explanation: ClassVar[str] = f"""\
+    code = "DP523"
+    title_text = "`{self.policy}` stands behind a distribution without tails"
+    help_text = "leave the policy out"
+    explanation = f"""\
 A policy says what happens to the tails of {_WITH_TAILS},
 and stands directly behind them. Other distributions have finitely many values and no tails.
 
@@ -125,15 +114,14 @@ Right: y ~ bernoulli(1/2)
 """
 
 
-@dataclass(frozen=True)
 class EmptyDomain(Mistake):
     """The set of an input, a loop or an index has no element."""
 
     what: str
 
-    code: ClassVar[str] = "DP524"
-    title_text: ClassVar[str] = "{self.what} has no element"
-    explanation: ClassVar[str] = """\
+    code = "DP524"
+    title_text = "{self.what} has no element"
+    explanation = """\
 The set of an input, of an index, or the range of an array has no element, so there is nothing to
 choose from. `5..3` is such a set: the smaller bound stands first.
 
@@ -142,17 +130,16 @@ Right: input x in 0..5
 """
 
 
-@dataclass(frozen=True)
 class FreeInput(Mistake):
     """A private input that no `adjacent` clause mentions."""
 
     name: str
 
-    code: ClassVar[str] = "DP525"
-    title_text: ClassVar[str] = "no `adjacent` clause mentions `{self.name}`, so it differs freely"
-    help_text: ClassVar[str] = "declare it `public`, or mention `{self.name}'` in `adjacent`"
-    severity: ClassVar = "warning"
-    explanation: ClassVar[str] = """\
+    code = "DP525"
+    title_text = "no `adjacent` clause mentions `{self.name}`, so it differs freely"
+    help_text = "declare it `public`, or mention `{self.name}'` in `adjacent`"
+    severity = "warning"
+    explanation = """\
 No `adjacent` clause mentions this private input, so it may differ freely between neighbors. If
 everyone knows its value, declare it `public`; if it may change only in some way, say so.
 
@@ -161,7 +148,6 @@ Right: adjacent abs(x - x') <= 1 & t = t'
 """
 
 
-@dataclass(frozen=True)
 class UnprimedInput(Mistake):
     """An `adjacent` clause that reads a private input, and not its primed copy.
 
@@ -172,12 +158,10 @@ class UnprimedInput(Mistake):
     condition: Span
     edit: str | None
 
-    code: ClassVar[str] = "DP534"
-    title_text: ClassVar[str] = (
-        "this clause reads `{self.name}` but not `{self.name}'`, the neighbor's value"
-    )
-    severity: ClassVar = "warning"
-    explanation: ClassVar[str] = """\
+    code = "DP534"
+    title_text = "this clause reads `{self.name}` but not `{self.name}'`, the neighbor's value"
+    severity = "warning"
+    explanation = """\
 In `adjacent`, `x` is one input and `x'` the neighbor's. A clause that reads `x` alone says nothing
 of the neighbor's value, so both may be as far apart as they like: `abs(x - x) <= 1` relates all
 inputs.
@@ -188,21 +172,19 @@ Right: adjacent abs(x - x') <= 1
 
     @property
     def help(self) -> str | None:
-        """The prime."""
         if self.edit is None:
             return f"`{self.name}'` may be anything here; say how far it may be from `{self.name}`"
         return f"write `adjacent {self.edit}`"
 
 
-@dataclass(frozen=True)
 class PairsNeedOneInput(Mistake):
     """Pairs of values in `adjacent`, for a mechanism that has not exactly one private scalar."""
 
     name: str
     n_inputs: int
 
-    code: ClassVar[str] = "DP526"
-    explanation: ClassVar[str] = """\
+    code = "DP526"
+    explanation = """\
 `adjacent (v, w), ...` lists pairs of values of the one private input, which is no array. With
 several inputs, say it with primed names.
 
@@ -212,22 +194,20 @@ Right: adjacent x = a & x' = b & y = y'
 
     @property
     def title(self) -> str:
-        """How many inputs there are."""
         if self.n_inputs == 1:
             return f"pairs of values need a single value as input, but `{self.name}` has an array"
         return f"pairs of values need one private input, but `{self.name}` has {self.n_inputs}"
 
 
-@dataclass(frozen=True)
 class ArrayWithoutValue(Mistake):
     """`var a[1..k]` without a first value."""
 
     name: str
 
-    code: ClassVar[str] = "DP527"
-    title_text: ClassVar[str] = "the array `{self.name}` has no first value"
-    help_text: ClassVar[str] = "write `:= 0` after it"
-    explanation: ClassVar[str] = """\
+    code = "DP527"
+    title_text = "the array `{self.name}` has no first value"
+    help_text = "write `:= 0` after it"
+    explanation = """\
 A local array gets a value for all of its elements where it is declared.
 
 Wrong: var a[1..3]
@@ -235,16 +215,15 @@ Right: var a[1..3] := 0
 """
 
 
-@dataclass(frozen=True)
 class LocalChangesShape(Mistake):
     """A local declared twice: as an array and not, or with two ranges."""
 
     name: str
     first: Span
 
-    code: ClassVar[str] = "DP528"
-    title_text: ClassVar[str] = "`{self.name}` is declared in two ways"
-    explanation: ClassVar[str] = """\
+    code = "DP528"
+    title_text = "`{self.name}` is declared in two ways"
+    explanation = """\
 A local is either a single value or an array with one range of indices, throughout its mechanism.
 
 Wrong: var a[1..3] := 0   ...   var a[1..4] := 0
@@ -253,36 +232,33 @@ Right: var a[1..3] := 0   ...   var b[1..4] := 0
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Both places."""
         assert self.span is not None, "declarations have places"
         return (Label(self.span, "here otherwise"), Label(self.first, "first like this"))
 
 
-@dataclass(frozen=True)
 class ProgramTooLarge(Mistake):
     """A mechanism that becomes too long once everything it runs is written out."""
 
     name: str
     limit: int
 
-    code: ClassVar[str] = "DP529"
-    title_text: ClassVar[str] = "`{self.name}`, written out, has more than {self.limit} statements"
-    explanation: ClassVar[str] = """\
+    code = "DP529"
+    title_text = "`{self.name}`, written out, has more than {self.limit} statements"
+    explanation = """\
 Mechanisms that are run or sampled are written out in place, and so are short loops. Mechanisms
 that run others twice, which run others twice, and so on, grow beyond what can be explored. Put the
 repeated call into a loop whose set a run decides, or shorten the chain of calls.
 """
 
 
-@dataclass(frozen=True)
 class BadRepeat(Mistake):
     """A `repeat` whose number of times is known and is not 0, 1, 2, ..."""
 
     times: str
 
-    code: ClassVar[str] = "DP530"
-    title_text: ClassVar[str] = "nothing can be repeated {self.times} times"
-    explanation: ClassVar[str] = """\
+    code = "DP530"
+    title_text = "nothing can be repeated {self.times} times"
+    explanation = """\
 `repeat n { ... }` runs its block n times, so n is 0, 1, 2, ...
 
 Wrong: repeat 3/2 { ... }
@@ -290,7 +266,6 @@ Right: repeat 3 { ... }
 """
 
 
-@dataclass(frozen=True)
 class WrongNumberOfIndices(Mistake):
     """A member of a family with too few or too many indices."""
 
@@ -298,9 +273,9 @@ class WrongNumberOfIndices(Mistake):
     needed: int
     given: int
 
-    code: ClassVar[str] = "DP531"
-    title_text: ClassVar[str] = "`{self.family}` takes {self.needed} indices, not {self.given}"
-    explanation: ClassVar[str] = """\
+    code = "DP531"
+    title_text = "`{self.family}` takes {self.needed} indices, not {self.given}"
+    explanation = """\
 A member of a family is named with one index for each index of its declaration; a single state has
 none.
 
@@ -309,16 +284,15 @@ Right: g[1, 2] -> 1: t
 """
 
 
-@dataclass(frozen=True)
 class NotAState(Mistake):
     """A label, or a whole family, where one state is needed."""
 
     name: str
     what: str
 
-    code: ClassVar[str] = "DP532"
-    title_text: ClassVar[str] = "`{self.name}` is {self.what}, not a state"
-    explanation: ClassVar[str] = """\
+    code = "DP532"
+    title_text = "`{self.name}` is {self.what}, not a state"
+    explanation = """\
 Rows and neighbors are about single states: a state, or a member of a family with its indices.
 
 Wrong: s -> 1/2: t + 1/2: Y
@@ -326,7 +300,6 @@ Right: state y : Y   ...   s -> 1/2: t + 1/2: y
 """
 
 
-@dataclass(frozen=True)
 class UnequalLengths(Mistake):
     """Two arrays that must have the same length, or an unpacking that surely does not fit."""
 
@@ -334,9 +307,9 @@ class UnequalLengths(Mistake):
     needed: int
     given: int
 
-    code: ClassVar[str] = "DP533"
-    title_text: ClassVar[str] = "{self.what} needs {self.needed} values, not {self.given}"
-    explanation: ClassVar[str] = """\
+    code = "DP533"
+    title_text = "{self.what} needs {self.needed} values, not {self.given}"
+    explanation = """\
 An array is assigned, or given as an argument, to one of the same length; `(a, b) := t` needs as
 many names as the tuple has components.
 
@@ -350,7 +323,6 @@ Right: input b[1..3] in 0..1   ...   var a[1..3] := b
 _POLICIES: Final = listed(tuple(f"`{policy} lo..hi`" for policy in POLICIES), "or")
 
 
-@dataclass(frozen=True)
 class ComputedWithUnbounded(Mistake):
     """A number without bounds in an operation whose results are too many to tell apart."""
 
@@ -359,14 +331,10 @@ class ComputedWithUnbounded(Mistake):
     drawn: Span | None
     instead: str = "use `clamp({name}, lo, hi)` here"
 
-    code: ClassVar[str] = "DP540"
-    title_text: ClassVar[str] = (
-        "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
-    )
-    help_text: ClassVar[str] = (
-        "draw it " + _POLICIES + " in place of `unbounded`, or {self.other_way}"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP540"
+    title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
+    help_text = "draw it " + _POLICIES + " in place of `unbounded`, or {self.other_way}"
+    explanation = """\
 Noise without bounds has infinitely many values. What a program finds out about such a number by
 comparing it has finitely many cases, and so the chain stays finite: it may be compared with numbers
 and with other such numbers, copied, taken `max min argmax argmin` of, clamped, and be output.
@@ -390,87 +358,78 @@ Right: z ~ geometric(0, 1/2) unbounded   output z > 1   output z > 3 - x
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The operation, and the noise."""
         assert self.span is not None, "operations have places"
         drawn = () if self.drawn is None else (Label(self.drawn, "drawn without bounds"),)
         return (Label(self.span, ""), *drawn)
 
 
-@dataclass(frozen=True)
 class EndlessHere(Mistake):
     """A range without an end where a set is needed."""
 
-    code: ClassVar[str] = "DP550"
-    title_text: ClassVar[str] = "a range without an end stands only behind `input` and `for`"
-    help_text: ClassVar[str] = "write the last number: `1..10`"
-    explanation: ClassVar[str] = _STREAMS
+    code = "DP550"
+    title_text = "a range without an end stands only behind `input` and `for`"
+    help_text = "write the last number: `1..10`"
+    explanation = _STREAMS
 
 
-@dataclass(frozen=True)
 class EndlessFrom(Mistake):
     """A range without an end that does not begin with 1."""
 
     first: str
 
-    code: ClassVar[str] = "DP551"
-    title_text: ClassVar[str] = "a range without an end begins with 1, not with {self.first}"
-    help_text: ClassVar[str] = "write `1`"
-    explanation: ClassVar[str] = _STREAMS
+    code = "DP551"
+    title_text = "a range without an end begins with 1, not with {self.first}"
+    help_text = "write `1`"
+    explanation = _STREAMS
 
 
-@dataclass(frozen=True)
 class EndlessInside(Mistake):
     """A loop that never ends inside of another loop or mechanism, or a second one."""
 
-    code: ClassVar[str] = "DP552"
-    title_text: ClassVar[str] = (
+    code = "DP552"
+    title_text = (
         "a mechanism has one loop that never ends, in no other loop, and is not run by others"
     )
-    help_text: ClassVar[str] = "give this loop a last round: `for j in 1..10`"
-    explanation: ClassVar[str] = _STREAMS
+    help_text = "give this loop a last round: `for j in 1..10`"
+    explanation = _STREAMS
 
 
-@dataclass(frozen=True)
 class RoundAsValue(Mistake):
     """The number of a round of a loop that never ends, used for more than reading a stream."""
 
     name: str
 
-    code: ClassVar[str] = "DP553"
-    title_text: ClassVar[str] = "the round `{self.name}` only tells which value of a stream is read"
-    help_text: ClassVar[str] = (
-        "count in a variable of your own, which may have finitely many values"
-    )
-    explanation: ClassVar[str] = _STREAMS
+    code = "DP553"
+    title_text = "the round `{self.name}` only tells which value of a stream is read"
+    help_text = "count in a variable of your own, which may have finitely many values"
+    explanation = _STREAMS
 
 
-@dataclass(frozen=True)
 class StreamMisused(Mistake):
     """A stream, or an input of all integers, that is declared or read as it cannot be."""
 
     name: str
     wanted: str
 
-    code: ClassVar[str] = "DP554"
-    title_text: ClassVar[str] = "`{self.name}` {self.wanted}"
-    explanation: ClassVar[str] = _STREAMS
+    code = "DP554"
+    title_text = "`{self.name}` {self.wanted}"
+    explanation = _STREAMS
 
 
-@dataclass(frozen=True)
 class ShownStillInUse(RunMistake):
     """A number without bounds is output while it, or what it was compared with, is read later."""
 
     shown: str
 
-    code: ClassVar[str] = "DP541"
-    title_text: ClassVar[str] = (
+    code = "DP541"
+    title_text = (
         "`{self.shown}` is output without bounds, and may tell about numbers that are read later"
     )
-    help_text: ClassVar[str] = (
+    help_text = (
         "output `clamp({self.shown}, lo, hi)`, or a number that is drawn anew for the output; if"
         " nothing follows on this run, write `stop` right after the output"
     )
-    explanation: ClassVar[str] = """\
+    explanation = """\
 Noise without bounds has infinitely many values. A number that is output may be any of them, and
 whatever it was compared with, and the program still reads, then depends on which one it was: there
 are infinitely many ways to go on. Output it clamped, or draw a fresh number for the output, as the

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dpcheck.diagnostics.mistakes import Label, Mistake
-from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 
@@ -14,7 +11,6 @@ def _listed(parts: tuple[str, ...]) -> str:
     return " or ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-@dataclass(frozen=True)
 class Unexpected(Mistake):
     """Something stands where the grammar wants something else; both in words."""
 
@@ -22,9 +18,9 @@ class Unexpected(Mistake):
     found: str
     edit: str | None = None
 
-    code: ClassVar[str] = "DP101"
-    help_text: ClassVar[str] = "{self.edit}"
-    explanation: ClassVar[str] = """\
+    code = "DP101"
+    help_text = "{self.edit}"
+    explanation = """\
 The text stops making sense at this place: what was read so far can only go on with what the
 message lists. Often the real slip is just before: a missing `,`, `:` or bracket.
 
@@ -34,11 +30,9 @@ Right: check survey: dp(ln 3)
 
     @property
     def title(self) -> str:
-        """Expected and found."""
         return f"expected {_listed(self.expected)}, found {self.found}"
 
 
-@dataclass(frozen=True)
 class UnclosedBracket(Mistake):
     """A bracket is still open where something else begins.
 
@@ -51,9 +45,9 @@ class UnclosedBracket(Mistake):
     found: str
     edit: str | None = None
 
-    code: ClassVar[str] = "DP102"
-    help_text: ClassVar[str] = "write `{self.edit}`"
-    explanation: ClassVar[str] = """\
+    code = "DP102"
+    help_text = "write `{self.edit}`"
+    explanation = """\
 A bracket was opened and not closed before the text goes on with something that cannot stand
 inside it, or ends.
 
@@ -65,13 +59,11 @@ Right: mechanism survey { output top }
 
     @property
     def title(self) -> str:
-        """Which bracket of what, and what came instead."""
         place = f"{self.what} opened at line {self.opener.line}"
         return f"expected `{self.closer}` to close the {place}, found {self.found}"
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Where it should have closed, and where it opened."""
         if self.span is None:
             return ()
         return (
@@ -80,15 +72,14 @@ Right: mechanism survey { output top }
         )
 
 
-@dataclass(frozen=True)
 class UnmatchedBracket(Mistake):
     """A closing bracket that closes nothing."""
 
     closer: str
 
-    code: ClassVar[str] = "DP103"
-    title_text: ClassVar[str] = "`{self.closer}` closes nothing"
-    explanation: ClassVar[str] = """\
+    code = "DP103"
+    title_text = "`{self.closer}` closes nothing"
+    explanation = """\
 A closing bracket has no opening one: either it is one too many, or the opening one is missing.
 
 Wrong: output (x + 1))
@@ -96,14 +87,13 @@ Right: output (x + 1)
 """
 
 
-@dataclass(frozen=True)
 class WrongEqualsSign(Mistake):
     """`=` where `:=` is meant, or the other way round."""
 
     found: str
 
-    code: ClassVar[str] = "DP104"
-    explanation: ClassVar[str] = """\
+    code = "DP104"
+    explanation = """\
 `=` compares (and defines constants, functions and parameters); `:=` assigns to a variable.
 
 Wrong: x = x + 1        const n := 5
@@ -112,18 +102,15 @@ Right: x := x + 1       const n = 5
 
     @property
     def title(self) -> str:
-        """What the sign does, and which one to take."""
         if self.found == "=":
             return "`=` compares; assign with `:=`"
         return "`:=` assigns to a variable; here `=` is meant"
 
     @property
     def help(self) -> str | None:
-        """The other sign."""
         return "write `:=`" if self.found == "=" else "write `=`"
 
 
-@dataclass(frozen=True)
 class KeywordAsName(Mistake):
     """A word of the language stands where a name is meant.
 
@@ -135,8 +122,8 @@ class KeywordAsName(Mistake):
     can_quote: bool
     in_formula: bool
 
-    code: ClassVar[str] = "DP105"
-    explanation: ClassVar[str] = """\
+    code = "DP105"
+    explanation = """\
 Keywords are reserved everywhere: a variable, constant or mechanism needs another name; a symbol or
 label of that name is written in quotes. The operator words P D X F G U W R E are reserved inside
 formulas only, where a name, symbol or label of that name is written in quotes.
@@ -147,20 +134,17 @@ Right: output "if"            check m: P>=1/2 [ X output = "R" ]
 
     @property
     def title(self) -> str:
-        """Which word, and what it is."""
         where = " in a formula" if self.in_formula else " and cannot be a name"
         return f"`{self.word}` is {self.meaning}{where}"
 
     @property
     def help(self) -> str | None:
-        """Quotes, or another name."""
         if self.can_quote:
             kinds = "name, symbol or label `{}`" if self.in_formula else "symbol or label `{}`"
             return f'a {kinds.format(self.word)} is written `"{self.word}"` here'
         return "choose another name"
 
 
-@dataclass(frozen=True)
 class ForeignSpelling(Mistake):
     """A spelling from another language whose meaning is plain.
 
@@ -171,8 +155,8 @@ class ForeignSpelling(Mistake):
     meant: str
     why: str = ""
 
-    code: ClassVar[str] = "DP107"
-    explanation: ClassVar[str] = """\
+    code = "DP107"
+    explanation = """\
 Other languages spell this so; this one does not.
 
 Wrong: x == 1 and y != 2      x % 2       |x - x'| ≤ 3        return x      3 ln 2
@@ -181,25 +165,22 @@ Right: x = 1 & y != 2         x mod 2     abs(x - x') <= 3    output x      3 * 
 
     @property
     def title(self) -> str:
-        """Both spellings."""
         if not self.meant:
             return f"`{self.found}` is no word of the language"
         return f"`{self.found}` is written `{self.meant}`"
 
     @property
     def help(self) -> str | None:
-        """The spelling here."""
         return f"write `{self.meant}` {self.why}".rstrip() if self.meant else "leave it out"
 
 
-@dataclass(frozen=True)
 class StrayCharacters(Mistake):
     """Characters that begin nothing in the language."""
 
     characters: str
 
-    code: ClassVar[str] = "DP108"
-    explanation: ClassVar[str] = """\
+    code = "DP108"
+    explanation = """\
 These characters have no meaning in a model file outside of comments and quoted names.
 
 Wrong: output x @ 2
@@ -208,7 +189,6 @@ Right: output x * 2
 
     @property
     def title(self) -> str:
-        """The characters; those one cannot see by their number."""
         plural = "s" if len(self.characters) > 1 else ""
         shown = self.characters if len(self.characters) <= 20 else self.characters[:20] + "..."
         if not shown.isprintable():
@@ -216,16 +196,15 @@ Right: output x * 2
         return f"stray character{plural} `{shown}`"
 
 
-@dataclass(frozen=True)
 class UnclosedQuote(Mistake):
     """A quoted name that does not end on its line."""
 
     quote: str
 
-    code: ClassVar[str] = "DP109"
-    title_text: ClassVar[str] = "this quote is not closed before the end of the line"
-    help_text: ClassVar[str] = 'add the closing `"`'
-    explanation: ClassVar[str] = """\
+    code = "DP109"
+    title_text = "this quote is not closed before the end of the line"
+    help_text = 'add the closing `"`'
+    explanation = """\
 A quoted name ends on the line on which it begins.
 
 Wrong: check "first answer survey: dp(ln 3)
@@ -233,15 +212,14 @@ Right: check "first answer" survey: dp(ln 3)
 """
 
 
-@dataclass(frozen=True)
 class SlashComment(Mistake):
     """A comment in the style of C."""
 
     found: str
 
-    code: ClassVar[str] = "DP110"
-    title_text: ClassVar[str] = "`{self.found}` means nothing here: comments start with `#`"
-    explanation: ClassVar[str] = """\
+    code = "DP110"
+    title_text = "`{self.found}` means nothing here: comments start with `#`"
+    explanation = """\
 Comments start with `#` and end with the line. Division without remainder is `div`.
 
 Wrong: x := 1   // one       y := x // 2      -- a comment      /* a comment */
@@ -250,7 +228,6 @@ Right: x := 1   # one        y := x div 2     # a comment       # a comment
 
     @property
     def help(self) -> str | None:
-        """The sign here."""
         match self.found:
             case "//":
                 return "write `#` for a comment, `div` for division rounded down"
@@ -260,17 +237,16 @@ Right: x := 1   # one        y := x div 2     # a comment       # a comment
                 return "put `#` at the start of every line of the comment"
 
 
-@dataclass(frozen=True)
 class MalformedNumber(Mistake):
     """Digits followed by letters."""
 
     text: str
     meant: str
 
-    code: ClassVar[str] = "DP111"
-    title_text: ClassVar[str] = "`{self.text}` is neither a number nor a name"
-    help_text: ClassVar[str] = "write `{self.meant}`"
-    explanation: ClassVar[str] = """\
+    code = "DP111"
+    title_text = "`{self.text}` is neither a number nor a name"
+    help_text = "write `{self.meant}`"
+    explanation = """\
 A number is digits, perhaps with a fraction and an exponent: `5`, `0.25`, `1e-6`. A name cannot
 begin with a digit, and a product needs its `*`.
 
@@ -279,7 +255,6 @@ Right: 2 * x     1000         16
 """
 
 
-@dataclass(frozen=True)
 class NumberTooLong(Mistake):
     """A literal whose exact value has too many digits to write down."""
 
@@ -287,8 +262,8 @@ class NumberTooLong(Mistake):
     n_digits: int
     limit: int
 
-    code: ClassVar[str] = "DP112"
-    explanation: ClassVar[str] = """\
+    code = "DP112"
+    explanation = """\
 Numbers are exact here, and this one has more digits than can be written down, let alone computed
 with. `1e-1000000000` is a fraction whose denominator has a billion digits.
 
@@ -298,22 +273,20 @@ Right: const delta = 1e-100
 
     @property
     def title(self) -> str:
-        """The literal, its size and the limit."""
         shown = self.text if len(self.text) <= 30 else self.text[:20] + "..."
         return (
             f"`{shown}` is too large to write down: {self.n_digits:,} digits, limit {self.limit:,}"
         )
 
 
-@dataclass(frozen=True)
 class NestedTooDeeply(Mistake):
     """Brackets, blocks or operators nested beyond the limit."""
 
     limit: int
 
-    code: ClassVar[str] = "DP113"
-    title_text: ClassVar[str] = "nested too deeply: more than {self.limit} levels"
-    explanation: ClassVar[str] = """\
+    code = "DP113"
+    title_text = "nested too deeply: more than {self.limit} levels"
+    explanation = """\
 Brackets, blocks and operators may be nested to a fixed depth, far beyond what a person writes. A
 chain of `+`, `*`, `=>`, or of conditions `if ... else if ...` inside an expression nests once for
 every link; chains of `&`, `|` and of comparisons do not.
@@ -324,19 +297,17 @@ Right: sum(i in 1..10000 : x[i])
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The place at which the limit is passed."""
         return () if self.span is None else (Label(self.span, f"level {self.limit + 1}"),)
 
 
-@dataclass(frozen=True)
 class PolicyWithoutRange(Mistake):
     """What follows `clamped`, `conditioned`, `folded`, `wrapped` is not a range."""
 
     policy: str
 
-    code: ClassVar[str] = "DP114"
-    title_text: ClassVar[str] = "`{self.policy}` needs a range `lo..hi` after it"
-    explanation: ClassVar[str] = """\
+    code = "DP114"
+    title_text = "`{self.policy}` needs a range `lo..hi` after it"
+    explanation = """\
 A policy says what happens to results outside of a range, so the range `lo..hi` stands after it.
 
 Wrong: geometric(x, 1/2) clamped 5
@@ -344,19 +315,16 @@ Right: geometric(x, 1/2) clamped 0..5
 """
 
 
-@dataclass(frozen=True)
 class ArrayWithoutRange(Mistake):
     """The brackets of an array declaration do not hold a range."""
 
     name: str
     size: str
 
-    code: ClassVar[str] = "DP115"
-    title_text: ClassVar[str] = (
-        "the array `{self.name}` needs a range of indices, such as `{self.name}[1..n]`"
-    )
-    help_text: ClassVar[str] = "write `1..{self.size}` for indices from 1"
-    explanation: ClassVar[str] = """\
+    code = "DP115"
+    title_text = "the array `{self.name}` needs a range of indices, such as `{self.name}[1..n]`"
+    help_text = "write `1..{self.size}` for indices from 1"
+    explanation = """\
 An array is declared with the range of its indices, both ends included.
 
 Wrong: var a[5] := 0
@@ -364,15 +332,14 @@ Right: var a[1..5] := 0
 """
 
 
-@dataclass(frozen=True)
 class MalformedBinder(Mistake):
     """`f(e1 : e2)` where e1 is not `name in set`, or f binds nothing."""
 
     function: str
     binds: bool
 
-    code: ClassVar[str] = "DP116"
-    explanation: ClassVar[str] = """\
+    code = "DP116"
+    explanation = """\
 `forall`, `exists`, `sum`, `product`, `max`, `min`, `count`, `argmax` and `argmin` bind one variable
 that ranges over a set: `sum(i in 1..3 : a[i])`, perhaps with a condition, as in
 `sum(i in 1..3 where i != j : a[i])`. For two variables, nest two of them.
@@ -383,20 +350,18 @@ Right: forall(i in 1..3 : a[i] = 0)          sum(i in S : sum(j in S : e))
 
     @property
     def title(self) -> str:
-        """What is wrong."""
         if self.binds:
             return f"`{self.function}` needs `name in set` before the `:`"
         return f"`{self.function}` does not bind a variable, so no `:` can stand in its parentheses"
 
 
-@dataclass(frozen=True)
 class NotAPair(Mistake):
     """One of several things after `adjacent` is not a pair."""
 
-    code: ClassVar[str] = "DP117"
-    title_text: ClassVar[str] = "several things after `adjacent` must be pairs `(v, w)`"
-    help_text: ClassVar[str] = "join conditions with `|` or `&`, or write one `adjacent` for each"
-    explanation: ClassVar[str] = """\
+    code = "DP117"
+    title_text = "several things after `adjacent` must be pairs `(v, w)`"
+    help_text = "join conditions with `|` or `&`, or write one `adjacent` for each"
+    explanation = """\
 After `adjacent` stands one condition over inputs and primed inputs, or `all`, or pairs of values
 `(v, w)` of the only input. Several conditions are several clauses: their union counts.
 
@@ -405,17 +370,16 @@ Right: adjacent abs(a - a') <= 1 | abs(b - b') <= 1
 """
 
 
-@dataclass(frozen=True)
 class UnknownLibrary(Mistake):
     """`import name.other` where name is not `std`."""
 
     name: str
     module: str
 
-    code: ClassVar[str] = "DP118"
-    title_text: ClassVar[str] = "only `std` has libraries, not `{self.name}`"
-    help_text: ClassVar[str] = 'import a file by its path: `import "{self.name}/{self.module}.dpm"`'
-    explanation: ClassVar[str] = """\
+    code = "DP118"
+    title_text = "only `std` has libraries, not `{self.name}`"
+    help_text = 'import a file by its path: `import "{self.name}/{self.module}.dpm"`'
+    explanation = """\
 `import std.NAME` brings in a library that ships with dpcheck. A file of your own is imported by its
 path in quotes.
 
@@ -424,7 +388,6 @@ Right: import "noise/laplace.dpm"
 """
 
 
-@dataclass(frozen=True)
 class LogarithmOfQuotient(Mistake):
     """`ln a/b` is (ln a)/b: right, but rarely meant."""
 
@@ -432,11 +395,11 @@ class LogarithmOfQuotient(Mistake):
     meant: str
     other: str
 
-    code: ClassVar[str] = "DP119"
-    title_text: ClassVar[str] = "`{self.written}` means {self.meant}"
-    help_text: ClassVar[str] = "write `{self.other}` or `{self.meant}`"
-    severity: ClassVar = "warning"
-    explanation: ClassVar[str] = """\
+    code = "DP119"
+    title_text = "`{self.written}` means {self.meant}"
+    help_text = "write `{self.other}` or `{self.meant}`"
+    severity = "warning"
+    explanation = """\
 `ln` binds tighter than `/`: `ln 3/2` is (ln 3)/2 = 0.549..., not ln(3/2) = 0.405... The two are
 different budgets, so say which one is meant.
 
@@ -445,7 +408,6 @@ Clear:   dp(ln(3/2))        dp((ln 3)/2)
 """
 
 
-@dataclass(frozen=True)
 class Misplaced(Mistake):
     """A statement or declaration that belongs inside something else, or outside.
 
@@ -456,9 +418,9 @@ class Misplaced(Mistake):
     home: str
     move: tuple[int, int, int] | None = None
 
-    code: ClassVar[str] = "DP120"
-    title_text: ClassVar[str] = "`{self.word}` belongs {self.home}"
-    explanation: ClassVar[str] = """\
+    code = "DP120"
+    title_text = "`{self.word}` belongs {self.home}"
+    explanation = """\
 Statements, inputs and adjacency belong inside of a mechanism, states and rows inside of a chain;
 checks, constants and functions stand at the top level of the file. Often a `}` too many, or one
 too few, has ended a block early or late.
@@ -469,7 +431,6 @@ Right: mechanism m { input x in 0..1  output x }
 
     @property
     def help(self) -> str | None:
-        """Where to move it."""
         if self.move is None:
             return None
         first, last, target = self.move
@@ -477,17 +438,14 @@ Right: mechanism m { input x in 0..1  output x }
         return f"move {lines} above line {target}"
 
 
-@dataclass(frozen=True)
 class QuotedPrime(Mistake):
     """A keyword with a prime."""
 
     word: str
 
-    code: ClassVar[str] = "DP121"
-    title_text: ClassVar[str] = (
-        "`{self.word}` is a word of the language, so `{self.word}'` names nothing"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP121"
+    title_text = "`{self.word}` is a word of the language, so `{self.word}'` names nothing"
+    explanation = """\
 `x'` is the neighbor's value of the input x. A keyword cannot be an input, so it has no primed form.
 
 Wrong: adjacent output' = output
@@ -495,17 +453,16 @@ Right: adjacent x' = x + 1
 """
 
 
-@dataclass(frozen=True)
 class ForeignLanguage(Mistake):
     """A whole text of another language, with how to say such a thing here."""
 
     language: str
     advice: str
 
-    code: ClassVar[str] = "DP124"
-    help_text: ClassVar[str] = "{self.advice}"
-    title_text: ClassVar[str] = "this is {self.language}, not a model of dpcheck"
-    explanation: ClassVar[str] = """\
+    code = "DP124"
+    help_text = "{self.advice}"
+    title_text = "this is {self.language}, not a model of dpcheck"
+    explanation = """\
 The text is a model or a program of another tool. Nothing else is said about it, because every line
 would be a mistake. `dpcheck new NAME` writes a file to start from.
 
@@ -514,7 +471,6 @@ Right: chain die { state s[i in 0..1]  s[0] -> 1/2: s[0] + 1/2: s[1]  init s[0] 
 """
 
 
-@dataclass(frozen=True)
 class IndentedBlock(Mistake):
     """A block by `:` and indentation.
 
@@ -524,10 +480,10 @@ class IndentedBlock(Mistake):
     head: str
     last_line: int
 
-    code: ClassVar[str] = "DP123"
-    title_text: ClassVar[str] = "the block of `{self.head}` stands in braces, not behind a `:`"
-    help_text: ClassVar[str] = "write `{{` and, after line {self.last_line}, `}}`"
-    explanation: ClassVar[str] = """\
+    code = "DP123"
+    title_text = "the block of `{self.head}` stands in braces, not behind a `:`"
+    help_text = "write `{{` and, after line {self.last_line}, `}}`"
+    explanation = """\
 A block stands in braces. Indentation means nothing, and a `:` opens no block.
 
 Wrong: mechanism m:                 if x = 1:
@@ -538,14 +494,13 @@ Right: mechanism m {                if x = 1 {
 """
 
 
-@dataclass(frozen=True)
 class BreakOutsideLoop(Mistake):
     """`break` with no loop around it in its mechanism."""
 
-    code: ClassVar[str] = "DP122"
-    title_text: ClassVar[str] = "`break` stands outside of a loop"
-    help_text: ClassVar[str] = "put it inside of `for`, `while` or `repeat`; `stop` ends the run"
-    explanation: ClassVar[str] = """\
+    code = "DP122"
+    title_text = "`break` stands outside of a loop"
+    help_text = "put it inside of `for`, `while` or `repeat`; `stop` ends the run"
+    explanation = """\
 `break` leaves the innermost `for`, `while` or `repeat` around it. It never leaves a mechanism: one
 that is run or sampled inside of a loop cannot end the loop of its caller. `stop` ends a run, or the
 mechanism that is run or sampled.
@@ -555,16 +510,13 @@ Right: while true { ...  if done { break } }
 """
 
 
-@dataclass(frozen=True)
 class LatePrior(Mistake):
     """`prior x ~ dist` after the first statement of its mechanism."""
 
-    code: ClassVar[str] = "DP127"
-    title_text: ClassVar[str] = "`prior` stands after the first statement"
-    help_text: ClassVar[str] = (
-        "put it before the first statement; noise is drawn by `x ~ dist` without `prior`"
-    )
-    explanation: ClassVar[str] = """\
+    code = "DP127"
+    title_text = "`prior` stands after the first statement"
+    help_text = "put it before the first statement; noise is drawn by `x ~ dist` without `prior`"
+    explanation = """\
 A prior is what the adversary believes about the data before the mechanism begins, so it is drawn
 before all statements. What the mechanism itself draws is noise: `x ~ dist` without `prior`.
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,14 +13,13 @@ from dpcheck.report.drawing import WIDTH
 from dpcheck.source import SourceText, Span
 
 
-@dataclass(frozen=True)
 class Sample(Mistake):
     places: tuple[Label, ...] = ()
     remark: tuple[str, ...] = ()
     edit: str | None = None
 
-    code: ClassVar[str] = "DP999"
-    explanation: ClassVar[str] = "only in tests"
+    code = "DP999"
+    explanation = "only in tests"
 
     title = property(lambda self: "something is wrong")
     labels = property(lambda self: self.places)
