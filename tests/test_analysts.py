@@ -65,6 +65,70 @@ def test_the_worst_of_all_strategies(seed):
     assert first == other
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_strategy_that_is_shown_attains_the_value(seed):
+    """Written out as public inputs; what it leaves open does not matter."""
+    rounds = two_rounds(seed)
+    head = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
+    public = f"  public first in 0..2\n  public after_0 in 0..{rounds['last']}\n"
+    public += f"  public after_1 in 0..{rounds['last']}\n"
+    for quantity in ("delta(0)", "delta(1/10)", "delta(ln 2)", "epsilon"):
+        asked = head + ADAPTIVE.format(**rounds) + f"compute m: {quantity}\n"
+        (result,) = check_text(asked)["results"]
+        if result["value"]["exact"] == "0":
+            continue
+        chosen = {"first": "0", "after_0": "0", "after_1": "0"}
+        for each in result["strategy"]["situations"]:
+            places = [f"after_{seen}" for seen in each["after"] or (0, 1)]
+            for choice in each["asks"].split(" and "):
+                query, _, number = choice.partition(" = ")
+                chosen |= dict.fromkeys(("first",) if query == "c" else places, number)
+        values = " & ".join(f"{name} = {number}" for name, number in chosen.items())
+        written = head + public + WRITTEN_OUT.format(**rounds)
+        written += f"compute m at {values} : {quantity}\n"
+        (of_strategy,) = check_text(written)["results"]
+        assert of_strategy["value"] == result["value"]
+
+
+def test_a_strategy_that_asks_the_same_wherever_it_can_is_told_in_one_line():
+    text = """
+mechanism m(n) {
+  input b[1..2] in 0..1
+  adjacent hamming(b, b') <= 1
+  repeat n {
+    query c in {first, second}
+    truth := if c = first then b[1] else b[2]
+    y ~ {truth: 3/4, 1 - truth: 1/4}
+    output y
+  }
+}
+for n in 2..6 { compute m(n = n): delta(ln 3) }
+"""
+    always = {"situations": [{"after": [], "asks": "c = second", "goes_on": True}], "more": 0}
+    assert [result["strategy"] for result in check_text(text)["results"]] == [always] * 5
+
+
+def test_a_strategy_may_be_steady_after_some_outputs_only():
+    text = """
+mechanism m {
+  input b[1..2] in 0..1
+  adjacent hamming(b, b') <= 1
+  swap ~ bernoulli(1/2)
+  output swap
+  repeat 3 {
+    query c in {first, second}
+    truth := if (c = first) = swap then b[1] else b[2]
+    y ~ {truth: 3/4, 1 - truth: 1/4}
+    output y
+  }
+}
+compute m: delta(ln 3)
+"""
+    (result,) = check_text(text)["results"]
+    told = {(*each["after"], each["asks"]) for each in result["strategy"]["situations"]}
+    assert told == {("true", "c = second"), ("false", "c = first")}
+
+
 RESPONSES = """
 mechanism rr(k = 2) {
   input x in 0..1

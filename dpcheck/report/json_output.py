@@ -18,6 +18,7 @@ from dpcheck.check.values.verdicts import (
     Holds,
     Phrase,
     ShownEvent,
+    Strategy,
     Table,
     Undecided,
     Value,
@@ -121,7 +122,18 @@ def _result(answer: Answer) -> dict[str, Any]:
             }
             for each in outcome.beside
         ]
+    if outcome.strategy is not None:
+        result["strategy"] = _strategy(outcome.strategy)
     return result
+
+
+def _strategy(strategy: Strategy) -> dict[str, Any]:
+    """Return what an analyst asks after which outputs, and whether again and again."""
+    situations = [
+        {"after": list(each.seen), "asks": each.asks, "goes_on": each.goes_on}
+        for each in strategy.situations
+    ]
+    return {"situations": situations, "more": strategy.n_more}
 
 
 def _evidence(answer: Answer) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from dpcheck.check.values.verdicts import (
     AllValues,
     Counterexample,
     Holds,
+    Strategy,
     Undecided,
     Value,
     Violated,
@@ -155,6 +156,9 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield from undecided_lines(verdict, "        ")
         case _ as never:
             assert_never(never)
+    if answer.outcome.strategy is not None and not (answer.is_ok and answer.kind == "refute"):
+        least = len("probability") if isinstance(verdict, Violated) else 0
+        yield from _rows([*_strategy_rows(answer.outcome.strategy)], least)
     for reason in answer.outcome.vacuity:
         tone: Role = "bad" if answer.is_strict else "unsure"
         yield line("        ", Piece("vacuous: ", tone), visible(reason.text), hang=8 + 9)
@@ -332,6 +336,23 @@ def _runs(found: Counterexample) -> list[tuple[str, str, Role]]:
         gap = " " * max(2, reach - width(text) + 2)
         rows.append(("" if rows else "runs", f"{text}{gap}{amounts}", "plain"))
     return rows
+
+
+def _strategy_rows(strategy: Strategy) -> Iterator[tuple[str, str, Role]]:
+    """Yield what an analyst asks: a table of what was seen and what is asked next."""
+    first = "at first" if len(strategy.situations) > 1 else ""
+    whens = [
+        f"after {', '.join(map(visible, each.seen))}" if each.seen else first
+        for each in strategy.situations
+    ]
+    reach = max(map(width, whens), default=0)
+    for when, each in zip(whens, strategy.situations, strict=True):
+        asks = visible(each.asks) + (" from then on" if each.seen else ", always") * each.goes_on
+        gap = " " * (reach - width(when) + 2 * bool(reach))
+        label = "strategy" if each is strategy.situations[0] else ""
+        yield label, f"{when}{gap}{asks}", "plain"
+    if strategy.n_more:
+        yield "", f"and {_counted(strategy.n_more, 'situation')} more", "faint"
 
 
 # --- the baseline --------------------------------------------------------------------------

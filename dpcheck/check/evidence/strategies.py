@@ -16,7 +16,7 @@ outputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 
@@ -31,6 +31,7 @@ from dpcheck.check.evidence.merged_prefixes import (
 )
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.verdicts import Situation, Strategy
 from dpcheck.exact import Number, Whole, add, compare, divide, multiply, number
 from dpcheck.privacy.profile import NOTHING, Line, Piece, profile_of_maximum
 from dpcheck.records import dataclass, field, replace
@@ -38,8 +39,14 @@ from dpcheck.records import dataclass, field, replace
 Offers = Mapping[int, tuple[object, int]]
 """By label of a choice: what was offered, and how many choices there were."""
 
+Plan = Mapping[object, int]
+"""By offer, the label of the choice that is made whenever it is offered, whatever is seen."""
+
 MAX_SITUATIONS = 12
-"""So many situations of a strategy are shown."""
+"""So many situations of a strategy are shown, and how many more there are is said."""
+
+_PLANS_KEPT = 8
+"""So many plans that are equally good are looked at, to find one that is easy to tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,38 +76,135 @@ class StrategyEvidence(MergedEvidence):
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words: choices stand among the outputs of its sequences."""
-        wanted, is_better = _asked(gap, factor)
-        event = self._event(wanted, is_forward=gap.is_forward)
-        played = self.played(event, is_better, is_forward=gap.is_forward)
+        played = self._readable(gap, factor)
         return MergedEvidence(played, self.output_text, self.limits).event_text(gap, factor)
 
-    def strategy(self, gap: EventGap, factor: ExpFactor | None) -> list[tuple[str, str]]:
-        """Return what the worst analyst asks: what was seen so far, and the choice.
+    def strategy(self, gap: EventGap, factor: ExpFactor | None) -> Strategy:
+        """Return what the worst analyst of a gap asks, situation by situation, the shortest first.
 
-        At most `MAX_SITUATIONS` situations, the shortest first, in which the answer still matters.
+        Where the same is asked from a situation on whatever is seen, that is one situation.
         """
-        wanted, is_better = _asked(gap, factor)
-        event = self._event(wanted, is_forward=gap.is_forward)
-        graph = self.played(event, is_better, is_forward=gap.is_forward)
-        found: list[tuple[str, str]] = []
-        waiting: list[tuple[list[str], int]] = [([], graph.roots[gap.pair])]
+        graph = self._readable(gap, factor)
+        plans = self._plans(graph, self._event(_asked(gap, factor)[0], is_forward=gap.is_forward))
+        root = graph.roots[gap.pair]
+        n_situations = self._numbers_of_situations(graph, plans)
+        n_asked = self._n_asked(graph)
+        found: list[Situation] = []
+        waiting: list[tuple[tuple[str, ...], int]] = [((), root)]
         for seen, node in waiting:
-            for label, _, child in graph.edges[node]:
-                text = self.output_text(label) if label >= 0 else ""
-                if label in self.offers:
-                    found.append((", then ".join(seen), text))
-                if len(found) == MAX_SITUATIONS:
-                    return found
-                if graph.leaves[child] is None:
-                    waiting.append(([*seen, text], child))
+            asked = self._asked_at(graph.edges[node], plans[node])
+            is_plan = plans[node] is not None
+            found += [Situation(seen, text, is_plan and n_asked[node] > 1) for text in asked]
+            if len(found) >= MAX_SITUATIONS:
+                break
+            for label, _, child in graph.edges[node] if plans[node] is None else ():
+                # What was asked is known from what was seen, unless something else could happen.
+                is_sure = label in self.offers and len(graph.edges[node]) == 1
+                shown = () if is_sure or label < 0 else (self.output_text(label),)
+                waiting.append(((*seen, *shown), child))
+        found = found[:MAX_SITUATIONS]
+        return Strategy(tuple(found), n_situations[root] - len(found))
+
+    def _asked_at(self, row: list[Edge], plan: Plan | None) -> list[str]:
+        """Return what is asked at a node, together where there is a plan from it on."""
+        if plan is None:
+            return [self.output_text(label) for label, _, _ in row if label in self.offers]
+        return [" and ".join(dict.fromkeys(map(self.output_text, plan.values())))] if plan else []
+
+    def _n_asked(self, graph: MergedPrefixes) -> list[int]:
+        """Return per node how often something is asked from it on, at most."""
+        found = [0] * len(graph.edges)
+        for node in graph.order.tolist():
+            found[node] = max(
+                (found[child] + (label in self.offers) for label, _, child in graph.edges[node]),
+                default=0,
+            )
         return found
+
+    def _numbers_of_situations(
+        self, graph: MergedPrefixes, plans: Sequence[Plan | None]
+    ) -> list[int]:
+        """Return per node how many situations there are to tell of, from it on."""
+        found = [0] * len(graph.edges)
+        for node in graph.order.tolist():
+            row, plan = graph.edges[node], plans[node]
+            found[node] = len(self._asked_at(row, plan))
+            if plan is None:
+                found[node] += sum(found[child] for _, _, child in row)
+        return found
+
+    def _plans(self, graph: MergedPrefixes, event: AbstractSet[int]) -> list[Plan | None]:
+        """Return per node the choices that are made from it on, None if they depend on more.
+
+        Where nothing of the event is left, it does not matter what is asked.
+        """
+        plans: list[Plan | None] = [{}] * len(graph.edges)
+        matters = self._reaching(event)
+        for node in graph.order.tolist():
+            if matters[node]:
+                parts = (self._followed(edge, plans[edge[2]]) for edge in graph.edges[node])
+                plans[node] = _merged(*parts)
+        return plans
+
+    def _followed(self, edge: Edge, plan: Plan | None) -> Plan | None:
+        """Return the plan of an edge, a choice or not, that a plan follows; None for no plan."""
+        label = edge[0]
+        return _merged({self.offers[label][0]: label}, plan) if label in self.offers else plan
 
     def played(
         self, event: AbstractSet[int], is_better: Better, *, is_forward: bool
     ) -> MergedPrefixes:
         """Return the graph with the best choice alone of each offer, its weight times |S|."""
+        best = self._best_choices(event, is_better, is_forward=is_forward)
+        edges = [[alternatives[0] for alternatives in row] for row in best]
+        return replace(self.graph, edges=edges)
+
+    def _readable(self, gap: EventGap, factor: ExpFactor | None) -> MergedPrefixes:
+        """Return the graph with one of the best choices of each offer, the same wherever it can be.
+
+        Of choices that are equally good, one is taken that is best from there on whatever is seen.
+        """
+        wanted, is_better = _asked(gap, factor)
+        event = self._event(wanted, is_forward=gap.is_forward)
+        best = self._best_choices(event, is_better, is_forward=gap.is_forward)
+        steady = self._steady_plans(best, event)
+        edges: list[list[Edge]] = [[] for _ in best]
+        wishes: list[Plan] = [{}] * len(best)
+        for node in reversed(self.graph.order.tolist()):
+            fitting = (plan for plan in steady[node] if _merged(plan, wishes[node]) is not None)
+            wish: Plan = next(fitting, next(iter(steady[node]), wishes[node]))
+            for alternatives in best[node]:
+                wished = (edge for edge in alternatives if edge[0] in wish.values())
+                chosen = next(wished, alternatives[0])
+                edges[node].append(chosen)
+                wishes[chosen[2]] = {**wish, **(self._followed(chosen, {}) or {})}
+        return replace(self.graph, edges=edges)
+
+    def _steady_plans(
+        self, best: Sequence[list[list[Edge]]], event: AbstractSet[int]
+    ) -> list[list[Plan]]:
+        """Return per node plans that are best from it on, a few of them."""
+        plans: list[list[Plan]] = [[{}] for _ in best]
+        matters = self._reaching(event)
+        for node in self.graph.order.tolist():
+            if not matters[node]:
+                continue
+            found: list[Plan] = [{}]
+            for alternatives in best[node]:
+                following = [
+                    self._followed(edge, plan) for edge in alternatives for plan in plans[edge[2]]
+                ]
+                both = (_merged(plan, after) for plan in found for after in following)
+                found = [plan for plan in both if plan is not None][:_PLANS_KEPT]
+            plans[node] = found
+        return plans
+
+    def _best_choices(
+        self, event: AbstractSet[int], is_better: Better, *, is_forward: bool
+    ) -> list[list[list[Edge]]]:
+        """Return per node its outputs, each alone, and of each offer the best choices, as edges."""
         graph = self.graph
-        edges: list[list[Edge]] = [[] for _ in graph.edges]
+        best: list[list[list[Edge]]] = [[] for _ in graph.edges]
         below: list[tuple[Number, Number]] = [(0, 0) for _ in graph.edges]
         for at, node in enumerate(graph.order.tolist()):
             if at % 1024 == 0:
@@ -110,27 +214,43 @@ class StrategyEvidence(MergedEvidence):
                 p, q = (number(each, 1) for each in (leaf if is_forward else leaf[::-1]))
                 below[node] = (p, q) if node in event else (0, 0)
                 continue
-            edges[node] = self._chosen(graph.edges[node], below, is_better)
-            below[node] = _total(edges[node], graph.scales[node], below)
-        return replace(graph, edges=edges)
+            best[node] = self._best_of_row(graph.edges[node], below, is_better)
+            chosen = [alternatives[0] for alternatives in best[node]]
+            below[node] = _total(chosen, graph.scales[node], below)
+        return best
 
-    def _chosen(
+    def _best_of_row(
         self, row: list[Edge], below: list[tuple[Number, Number]], is_better: Better
-    ) -> list[Edge]:
-        """Return the outputs of a row, and of each offer the best choice."""
-        kept = [edge for edge in row if edge[0] not in self.offers]
+    ) -> list[list[Edge]]:
+        """Return the outputs of a row, and of each offer the choices that are best."""
+        found = [[edge] for edge in row if edge[0] not in self.offers]
         choices = [edge for edge in row if edge[0] in self.offers]
         offered = sorted(choices, key=lambda edge: (repr(self.offers[edge[0]][0]), edge[0]))
         for _, alternatives in groupby(offered, key=lambda edge: self.offers[edge[0]][0]):
-            best: tuple[EventGap, Edge] | None = None
+            best: list[Edge] = []
+            most: EventGap | None = None
             for label, weight, child in alternatives:
                 p, q = (multiply(number(weight, 1), each) for each in below[child])
                 gap = EventGap(p, q, 0, is_forward=True)
-                if best is None or is_better(gap, best[0]):
-                    best = gap, (label, weight * self.offers[label][1], child)
-            assert best is not None, "an offer has a choice"
-            kept.append(best[1])
-        return kept
+                edge = label, weight * self.offers[label][1], child
+                if most is None or is_better(gap, most):
+                    best, most = [edge], gap
+                elif not is_better(most, gap):
+                    best.append(edge)
+            found.append(best)
+        return found
+
+
+def _merged(*plans: Plan | None) -> Plan | None:
+    """Return the plan that agrees with several, None if there is none."""
+    found: dict[object, int] = {}
+    for plan in plans:
+        if plan is None:
+            return None
+        for offer, label in plan.items():
+            if found.setdefault(offer, label) != label:
+                return None
+    return found
 
 
 def _total(

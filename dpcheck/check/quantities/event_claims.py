@@ -34,6 +34,7 @@ from dpcheck.check.values.verdicts import (
     Outcome,
     OutputSequence,
     Phrase,
+    Strategy,
     Vacuity,
     Violated,
 )
@@ -168,8 +169,8 @@ def _decided_completely(question: _Question, n_initial: int) -> Outcome:
         (
             *_closest(question, decision, evidence),
             *_why_infinite(question, decision, evidence),
-            *_strategy(decision, evidence),
         ),
+        strategy=_strategy(decision, evidence),
     )
 
 
@@ -205,18 +206,14 @@ def _closest(question: _Question, decision: Decision, evidence: Evidence) -> tup
         return ()
 
 
-def _strategy(decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:
+def _strategy(decision: Decision, evidence: Evidence) -> Strategy | None:
     """Return what the worst analyst asks, where one adapts and the decision shows an event."""
     from dpcheck.check.evidence.strategies import StrategyEvidence
 
     shown = decision.shown
     if not isinstance(evidence, StrategyEvidence) or shown is None or shown.gap is None:
-        return ()
-    situations = evidence.strategy(shown.gap, shown.factor)
-    asked = [
-        f"{f'after {sequence}: ' if sequence else ''}{choice}" for sequence, choice in situations
-    ]
-    return (Beside(f"the strategy: {'; '.join(asked)}"),)
+        return None
+    return evidence.strategy(shown.gap, shown.factor)
 
 
 def evidence_against(

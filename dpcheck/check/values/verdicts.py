@@ -360,6 +360,26 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class Situation:
+    """What an analyst asks after some outputs; `goes_on`: the same again and again from there on.
+
+    Among the outputs stands what was asked before only where that is not known from them.
+    """
+
+    seen: tuple[str, ...]
+    asks: str
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """What the worst analyst asks, and the number of situations that are left out."""
+
+    situations: tuple[Situation, ...]
+    n_more: int
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A value of `compute` for some values of a parameter: an expression over it."""
 
@@ -397,7 +417,8 @@ class Outcome:
     """A verdict and what stands beside it.
 
     `value` is the quantity a claim such as `epsilon = ln 3` compares, whatever the verdict; None
-    for other claims and where it stayed unknown. `all_values` is there for a claim with a `param`.
+    for other claims and where it stayed unknown. `all_values` is there for a claim with a `param`,
+    `strategy` where an analyst adapts and the verdict or value shows an event.
     """
 
     verdict: Verdict
@@ -406,6 +427,7 @@ class Outcome:
     value: Amount | None = None
     beside: tuple[Beside, ...] = ()
     all_values: AllValues | None = None
+    strategy: Strategy | None = None
 
     @property
     def neighbor_pairs(self) -> int:
