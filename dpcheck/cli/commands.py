@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from math import nan
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 import click
 
 from dpcheck import __version__
+from dpcheck.cli import options
 from dpcheck.cli.checking import (
     OUTPUTS,
     Report,
@@ -23,9 +22,8 @@ from dpcheck.cli.checking import (
     trusted_cache,
 )
 from dpcheck.cli.config import Config
-from dpcheck.cli.memory import available_memory, memory_of
-from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
-from dpcheck.records import replace
+from dpcheck.cli.memory import available_memory
+from dpcheck.limits import RunLimits
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
@@ -54,83 +52,6 @@ def dpcheck() -> None:
     """
 
 
-# --- limits --------------------------------------------------------------------------------
-
-
-def _seconds(text: str | float) -> float:
-    """Return a number of seconds that an option says, 0 for no limit."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = nan
-    if not seconds >= 0:
-        raise click.BadParameter(f"{text!r} is not a number of seconds, or 0 for no limit.")
-    return seconds
-
-
-def _memory(text: str | int) -> int:
-    """Return an amount of memory that an option says, in bytes."""
-    try:
-        return memory_of(str(text))
-    except (ValueError, KeyError, OverflowError):
-        raise click.BadParameter(
-            f"{text!r} is not an amount of memory, such as 1G or 500M."
-        ) from None
-
-
-def _limits(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that say what a run may use; the command takes them as `limits`."""
-
-    @wraps(command)
-    def limited(
-        *arguments: object,
-        max_states: int,
-        timeout: float,
-        total_timeout: float,
-        max_memory: int | None,
-        **options: object,
-    ) -> int:
-        limits = run_limits(max_states, timeout, total_timeout, max_memory)
-        return command(*arguments, limits=limits, **options)
-
-    for option in (
-        click.option(
-            "--max-memory",
-            type=_memory,
-            default=available_memory,
-            metavar="SIZE",
-            help="Stop a claim that needs more memory, such as 500M or 2G: it is undecided."
-            "  [default: three quarters of what there is]",
-        ),
-        click.option(
-            "--total-timeout",
-            type=_seconds,
-            default=0,
-            metavar="S",
-            help="Stop the whole run after so many seconds: what is left is undecided; 0 is never."
-            "  [default: 0]",
-        ),
-        click.option(
-            "--timeout",
-            type=_seconds,
-            default=TIMEOUT,
-            show_default=True,
-            metavar="S",
-            help="Stop each claim after so many seconds: it is undecided; 0 is never.",
-        ),
-        click.option(
-            "--max-states",
-            type=click.IntRange(min=1),
-            default=MAX_STATES,
-            show_default=True,
-            metavar="N",
-            help="Stop a claim that needs more states: it is undecided.",
-        ),
-    ):
-        limited = option(limited)
-    return limited
-
-
 # --- check ---------------------------------------------------------------------------------
 
 
@@ -145,13 +66,7 @@ def _output(text: str) -> tuple[str, str]:
 
 @dpcheck.command(epilog=EXIT_STATUS, short_help="Check every claim of model files.")
 @click.argument("paths", metavar="FILE_OR_DIR...", nargs=-1)
-@click.option(
-    "-D",
-    "definitions",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Give a constant of the files another value; an expression of the language.",
-)
+@options.definitions
 @click.option(
     "--format",
     "form",
@@ -180,7 +95,7 @@ def _output(text: str) -> tuple[str, str]:
     show_default=True,
     help="How much to say about a claim that is violated; in full for the first five of them.",
 )
-@_limits
+@options.limits
 @click.option(
     "--strict-vacuity",
     is_flag=True,
@@ -259,7 +174,7 @@ def check(
     `-` is standard input. What the call leaves open, [tool.dpcheck] of pyproject.toml may say.
     """
     from dpcheck.cli.config import limited
-    from dpcheck.pipeline.options import Options
+    from dpcheck.pipeline.options import EXPLAINED_IN_FULL, Options
     from dpcheck.pipeline.sources.files import STANDARD_INPUT
 
     config = Config() if no_config else _config()
@@ -270,29 +185,37 @@ def check(
         explain = config.explain
     if config.jobs is not None and not _is_given("jobs"):
         jobs = min(config.jobs, os.cpu_count() or 1)
-    if select is None and not _is_given("baseline"):
-        baseline = config.baseline
-    set_here = {text.partition("=")[0].strip() for text in definitions}
-    text = _standard_input() if STANDARD_INPUT in paths else None
     changed = None if changed_since is None else _changed(changed_since, config)
-    vacuity = strict_vacuity or config.strict_vacuity, allow_empty or changed is not None
-    limits = limited(config, limits, _is_given)
-    options = Options(
-        *((*config.constants, *definitions), select, limits, *vacuity, text, explain),
-        optional=config.names - set_here,
+    how = Options(
+        (*config.constants, *definitions),
+        select,
+        limited(config, limits, _is_given),
+        strict_vacuity or config.strict_vacuity,
+        allow_empty or changed is not None,
+        _standard_input() if STANDARD_INPUT in paths else None,
+        explain,
+        EXPLAINED_IN_FULL if form == "text" and not files else None,
         has_witnesses=witnesses is not None,
         has_opinions=second_opinion,
         cache=None if no_cache else trusted_cache(paths, cache_dir),
         jobs=jobs,
         changed=changed,
+        optional=config.names - {text.partition("=")[0].strip() for text in definitions},
     )
-    if form != "text" or files:
-        options = replace(options, n_explained=None)
-    if update_baseline and baseline is None:
+    agreed = _baseline(baseline, select, config, is_written=update_baseline)
+    return checked(paths, how, Report(form, files, quiet, witnesses, agreed, update_baseline))
+
+
+def _baseline(
+    given: str | None, select: str | None, config: Config, *, is_written: bool
+) -> str | None:
+    """Return the file of agreed costs, if there is one: of the call, or of the project."""
+    found = config.baseline if select is None and not _is_given("baseline") else given
+    if is_written and found is None:
         raise click.UsageError("--update-baseline needs the file: --baseline FILE.")
-    if baseline is not None and select is not None:
+    if found is not None and select is not None:
         raise click.UsageError("--baseline is about all claims of a file: leave --select out.")
-    return checked(paths, options, Report(form, files, quiet, witnesses, baseline, update_baseline))
+    return found
 
 
 def _is_given(name: str) -> bool:
@@ -334,33 +257,9 @@ def _standard_input() -> bytes:
 # --- profile and quantities ----------------------------------------------------------------
 
 
-def _define(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that name constants and limits."""
-    for option in (
-        click.option(
-            "-D",
-            "definitions",
-            metavar="NAME=VALUE",
-            multiple=True,
-            help="Give a constant of the file another value.",
-        ),
-        click.option("--target", metavar="TARGET", help="Only this one, `rr(k = 4)` for example."),
-        click.option(
-            "--at-distance",
-            "distance",
-            type=click.IntRange(min=1),
-            default=1,
-            metavar="K",
-            help="Compare inputs up to distance K of the neighbor graph.",
-        ),
-    ):
-        command = option(command)
-    return _limits(command)
-
-
 @dpcheck.command(short_help="Show delta as a function of epsilon.")
 @click.argument("path", metavar="FILE")
-@_define
+@options.overview
 @click.option("--svg", type=click.Path(dir_okay=False), help="Draw the profile into this file.")
 @click.option("--csv", type=click.Path(dir_okay=False), help="Write the table into this file.")
 def profile(
@@ -396,7 +295,7 @@ def profile(
 
 @dpcheck.command(short_help="Show what there is to know about the mechanisms of a file.")
 @click.argument("path", metavar="FILE")
-@_define
+@options.overview
 def quantities(
     path: str,
     definitions: tuple[str, ...],
@@ -416,15 +315,9 @@ def quantities(
 @dpcheck.command(short_help="Write exact output distributions as JSON or CSV.")
 @click.argument("path", metavar="FILE")
 @click.argument("target", metavar="TARGET")
-@click.option(
-    "-D",
-    "definitions",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Give a constant of the file another value.",
-)
+@options.definitions
 @click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json")
-@_limits
+@options.limits
 def pmf(
     path: str,
     target: str,
@@ -491,8 +384,8 @@ def pmf(
     metavar="CLUSTER",
     help="Work on dask distributed: `dask` for N workers here, or the address of a scheduler.",
 )
-@click.option("-D", "definitions", metavar="NAME=VALUE", multiple=True, help="As for `check`.")
-@_limits
+@options.definitions
+@options.limits
 def sweep(
     path: str,
     target: str,
@@ -562,10 +455,10 @@ def _overviews(
     from dpcheck.report import Collector, crash_lines, writer
     from dpcheck.report.overview import Overview
 
-    options = Options(definitions, limits=limits)
+    how = Options(definitions, limits=limits)
     found: list[Overview] = []
     collector = Collector()
-    for event in overviews(path, quantities, target, distance, options, say):
+    for event in overviews(path, quantities, target, distance, how, say):
         if not isinstance(event, Overview):
             collector.add(event)
             continue
