@@ -51,39 +51,98 @@ def mechanism_chain(
         raise MistakesFound([NotForAllIntegers(mechanism.span, "this")])
     table = ValueTable(limits)
     inputs, n_inputs = universe(mechanism, table, limits)
-    kept = kept_variables(mechanism, kept_inputs)
     mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
     mechanism, wide = revealed(mechanism)
+    kept = kept_variables(mechanism, kept_inputs)
+    given = _Given(mechanism, table, inputs, n_inputs, kept, limits)
 
-    def runs(window: Window) -> _Runs:
-        tails = Tails(wide, window, table) if wide.groups else None
-        flow = flow_of(mechanism, kept, tails)
-        found = explore_runs(
-            mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=later_neighbors
-        )
-        return _Runs(*found, flow, tails)
+    def runs(window: Window) -> tuple[Rows, _Runs]:
+        return _runs(given, wide, window, labelled=later_neighbors)
 
-    rows, raw, flow, tails = _in_window(Window() if window is None else window, runs)
-    visible = np.flatnonzero(~raw.silent[:-1])
-    full, number = _visible_rows(rows, raw, visible, limits)
+    rows, found = _in_window(Window() if window is None else window, runs)
+    visible = np.flatnonzero(~found.raw.silent[:-1])
+    full, number = _visible_rows(rows, found.raw, visible, limits)
     del rows  # there may be many millions of edges
+    columns = _columns(found.raw, inputs, n_inputs, kept)
+    codes, observation = _observation(columns["output"], full.n_rows)
+    memory = None if found.tails is None else found.tails.window
+    return Explored(
+        _chain(given, found, full, visible, number, codes, observation),
+        table,
+        columns,
+        inputs,
+        found.raw.places[visible],
+        found.raw.spans,
+        window=memory if wide.revealing else None,
+        memory=memory,
+        has_sure_kinds=found.tails is None or found.tails.has_sure_kinds,
+        shown=codes,
+    )
+
+
+class _Given(NamedTuple):
+    """What is known before any run: the inputs, and what is remembered of them."""
+
+    mechanism: Mechanism
+    table: ValueTable
+    inputs: Columns
+    n_inputs: int
+    kept: frozenset[str]
+    limits: Limits
+
+
+class _Runs(NamedTuple):
+    """What exploring gives beside its rows, and what was known in advance."""
+
+    raw: RawGraph
+    flow: Flow
+    tails: Tails | None
+
+
+def _runs(given: _Given, wide: Wide, window: Window, *, labelled: bool) -> tuple[Rows, _Runs]:
+    """Return rows over all raw states, and the graph that they are rows of.
+
+    Raises `WindowTooSmall` where numbers without bounds matter beyond the window.
+    """
+    mechanism, table, inputs, n_inputs, kept, limits = given
+    tails = Tails(wide, window, table) if wide.groups else None
+    flow = flow_of(mechanism, kept, tails)
+    rows, raw = explore_runs(
+        mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=labelled
+    )
+    return rows, _Runs(raw, flow, tails)
+
+
+def _chain(
+    given: _Given,
+    found: _Runs,
+    rows: Rows,
+    visible: IntArray,
+    number: IntArray,
+    codes: IntArray,
+    observation: IntArray,
+) -> Chain:
+    """Return the chain of rows over visible[n_visible] raw states and the sinks.
+
+    number[n_raw] is each raw state's row or -1, observation[n_rows] an index into codes or -1.
+    """
+    mechanism, table, inputs, n_inputs, _, limits = given
+    raw, flow, tails = found
     pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
     later = later_pairs(mechanism, raw, pairs, tails, limits)
     limits.check_time(f"{len(pairs)} neighbor pairs found")
-    n_visible, diverges = len(visible), full.n_rows > len(visible) + 1
-    columns = _columns(raw, inputs, n_inputs, kept)
-    codes, observation = _observation(columns["output"], full.n_rows)
-    chain = Chain(
-        full.indptr,
-        full.targets,
-        full.numerators,
-        full.denominators,
+    stopped = len(visible)
+    return Chain(
+        rows.indptr,
+        rows.targets,
+        rows.numerators,
+        rows.denominators,
         initial=np.arange(n_inputs),
         neighbors=NeighborRelation(pairs, number[later]),
         observation=observation,
         labelling={},
-        stopped=n_visible,
-        diverged=n_visible + 1 if diverges else None,
+        stopped=stopped,
+        diverged=stopped + 1 if rows.n_rows > stopped + 1 else None,
         state_text=_state_text(mechanism, inputs, raw.cuts, visible, table, tails),
         observation_text=lambda code: shown_text(table.value(int(codes[code]))),
         shows_every_step=True,
@@ -91,33 +150,9 @@ def mechanism_chain(
         offers=_offers(mechanism, codes, table),
         lumped={} if tails is None else lumped_states(raw, number, flow, tails),
     )
-    memory = None if tails is None else tails.window
-    shown = memory if wide.revealing else None
-    places = raw.places[visible]
-    return Explored(
-        chain,
-        table,
-        columns,
-        inputs,
-        places,
-        raw.spans,
-        window=shown,
-        memory=memory,
-        has_sure_kinds=tails is None or tails.has_sure_kinds,
-        shown=codes,
-    )
 
 
-class _Runs(NamedTuple):
-    """What exploring gives: rows over all raw states first, and what was known in advance."""
-
-    rows: Rows
-    raw: RawGraph
-    flow: Flow
-    tails: Tails | None
-
-
-def _in_window(window: Window, runs: Callable[[Window], _Runs]) -> _Runs:
+def _in_window(window: Window, runs: Callable[[Window], tuple[Rows, _Runs]]) -> tuple[Rows, _Runs]:
     """Return the runs in a window that is large enough, from the given one on."""
     for _ in range(MAX_WINDOWS):
         try:
