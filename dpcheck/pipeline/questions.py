@@ -179,38 +179,18 @@ def answered(
     whatever a bug there costs.
     """
     yield Started(asked)
-    started = time.monotonic()
-    limits = allowed.of_a_claim()
-    explored: Explored | None = None
-
-    def answer(outcome: Outcome) -> Answer:
-        chain = None if explored is None else explored.chain
-        sizes = None if chain is None else (chain.n_reported_states, chain.n_reported_transitions)
-        return asked.answered(outcome, sizes, time.monotonic() - started)
-
-    def undecided(limit: LimitReached) -> Answer:
-        stopped = answer(_undecided(limit, explored))
-        return without_evidence(stopped, check, heading, "the claim has no verdict")
-
+    work = _Work(check, asked, explorations, allowed.of_a_claim(), heading)
     try:
-        limits.check_time("the work on this claim had not begun")
-        if isinstance(check.target, Mechanism) and check.target.has_unbounded_inputs:
-            decided = answer(_everywhere(check, limits))
-            yield without_evidence(decided, check, heading, "it is about infinitely many inputs")
-            return
-        explored = explorations.explored(check, limits)  # to be counted if labels take too long
-        ready = _ready(check, explorations, limits)
-        explored = ready.explored
-        outcome, shown = _outcome(ready, limits)
+        outcome, shown = work.outcome()
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
-        yield _with_condition(rejected.mistake, check.target, explored)
+        yield _with_condition(rejected.mistake, check.target, work.explored)
     except (LimitReached, TooLarge) as limit:
-        yield undecided(_limit_of(limit, allowed))
+        yield work.undecided(_limit_of(limit, allowed))
     except (RecursionError, MemoryError) as limit:
         explorations.forget()
-        yield undecided(_limit_of(limit, allowed))
+        yield work.undecided(_limit_of(limit, allowed))
     except Exception:  # noqa: BLE001 - a bug costs this claim and no other
         import traceback
 
@@ -220,7 +200,49 @@ def answered(
         explorations.forget()
         raise
     else:
-        yield from _told(answer(outcome), shown, limits, detail, heading)
+        decided = work.answer(outcome)
+        if shown is None:
+            yield without_evidence(decided, check, heading, "it is about infinitely many inputs")
+        else:
+            yield from _told(decided, shown, work.limits, detail, heading)
+
+
+@dataclass
+class _Work:
+    """A claim that is being answered; `explored` is its chain once there is one, to be counted."""
+
+    check: ResolvedCheck
+    asked: Asked
+    explorations: Explorations
+    limits: Limits
+    heading: Heading | None
+    started: float = field(default_factory=time.monotonic)  # [s]
+    explored: Explored | None = None
+
+    def outcome(self) -> tuple[Outcome, _Ready | None]:
+        """Return the outcome, and the claim with the chain that its counterexample is about.
+
+        No chain has infinitely many inputs. Raises what `answered` makes answers of.
+        """
+        check, limits = self.check, self.limits
+        limits.check_time("the work on this claim had not begun")
+        if isinstance(check.target, Mechanism) and check.target.has_unbounded_inputs:
+            return _everywhere(check, limits), None
+        self.explored = self.explorations.explored(check, limits)  # labels may take too long
+        ready = _ready(check, self.explorations, limits)
+        self.explored = ready.explored
+        return _outcome(ready, limits)
+
+    def answer(self, outcome: Outcome) -> Answer:
+        """Return an outcome as an answer, with the sizes of the chain and the time it took."""
+        chain = None if self.explored is None else self.explored.chain
+        sizes = None if chain is None else (chain.n_reported_states, chain.n_reported_transitions)
+        return self.asked.answered(outcome, sizes, time.monotonic() - self.started)
+
+    def undecided(self, limit: LimitReached) -> Answer:
+        """Return that a limit was reached, without evidence."""
+        stopped = self.answer(_undecided(limit, self.explored))
+        return without_evidence(stopped, self.check, self.heading, "the claim has no verdict")
 
 
 def _told(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress, islice, takewhile
+from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -31,7 +32,17 @@ from dpcheck.pipeline.questions import (
 from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file
-from dpcheck.report import Answer, Crash, Decided, Event, FileDone, FileRead, Reading, Started
+from dpcheck.report import (
+    Answer,
+    Asked,
+    Crash,
+    Decided,
+    Event,
+    FileDone,
+    FileRead,
+    Reading,
+    Started,
+)
 from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
@@ -187,35 +198,75 @@ def file_events(
     yield Reading(path.shown)
     checks, found = _checks_of(path, library, definitions)
     yield from found
-    is_chosen = [is_selected(check, options.select) for check in checks]
-    selected = list(compress(checks, is_chosen))
-    asked = tuple(asked_of(check, is_strict=options.strict_vacuity) for check in selected)
     witnesses: Sequence[Heading | None] = [None] * len(checks)
     if options.has_witnesses and checks:
         witnesses = headings(checks, path, library.closure(path).paths, options.definitions)
-    first, last = part.bounds([each.target for each in asked])
+    questions = [
+        _Question(check, asked_of(check, is_strict=options.strict_vacuity), heading)
+        for check, heading in zip(checks, witnesses, strict=True)
+        if is_selected(check, options.select)
+    ]
+    first, last = part.bounds([question.asked.target for question in questions])
+    asked = tuple(question.asked for question in questions)
     yield FileRead(path.shown, asked, len(checks), first, last)
-    opinions = None
-    if options.has_opinions:
-        from dpcheck.pipeline.evidence.second_opinion import SecondOpinions
-
-        opinions = SecondOpinions(path, options.definitions, options.limits)
-    explorations = Explorations()
     start = first + sum(isinstance(event, Started) for event in told)
+    explorations = Explorations()
+    events = _answers(questions[start:last], explorations, options, told)
+    yield from _with_opinions(events, path, options) if options.has_opinions else events
+    if part.is_last:
+        selected = [question.check for question in questions]
+        yield from _of_targets(selected, explorations, path, library, definitions, options)
+    yield FileDone(path.shown)
+
+
+class _Question(NamedTuple):
+    """A claim, as people see it, and the heading of its witness where one is wanted."""
+
+    check: ResolvedCheck
+    asked: Asked
+    heading: Heading | None
+
+
+def _answers(
+    questions: Sequence[_Question],
+    explorations: Explorations,
+    options: Options,
+    told: Sequence[Event],
+) -> Iterator[Event]:
+    """Yield answers in turn; of each target the first few are explained in full."""
     target, n_explained = _latest(told)
-    questions = zip(selected, asked, compress(witnesses, is_chosen), strict=True)
-    for check, shown, heading in islice(questions, start, last):
-        if shown.target != target:
-            target, n_explained = shown.target, 0
+    for check, asked, heading in questions:
+        if asked.target != target:
+            target, n_explained = asked.target, 0
         detail = options.detail(n_explained)
-        for event in answered(check, shown, explorations, options.limits, detail, heading):
+        for event in answered(check, asked, explorations, options.limits, detail, heading):
             n_explained += isinstance(event, Answer) and event.explanation is not None
-            if opinions is not None and isinstance(event, Answer):
-                yield Decided(event)
-                yield from opinions.beside(event)
-            else:
-                yield event
-    if part.is_last and options.measures is not None:
+            yield event
+
+
+def _with_opinions(events: Iterator[Event], path: ModelPath, options: Options) -> Iterator[Event]:
+    """Yield what is told, beside every answer what the reference interpreter says of it."""
+    from dpcheck.pipeline.evidence.second_opinion import SecondOpinions
+
+    opinions = SecondOpinions(path, options.definitions, options.limits)
+    for event in events:
+        if isinstance(event, Answer):
+            yield Decided(event)
+            yield from opinions.beside(event)
+        else:
+            yield event
+
+
+def _of_targets(
+    selected: Sequence[ResolvedCheck],
+    explorations: Explorations,
+    path: ModelPath,
+    library: Library,
+    definitions: Definitions,
+    options: Options,
+) -> Iterator[Event]:
+    """Yield what a run asks of every target by itself: what it costs, its pictures."""
+    if options.measures is not None:
         from dpcheck.pipeline.measures import measured
 
         def asking(text: str) -> Sequence[ResolvedCheck]:
@@ -224,11 +275,10 @@ def file_events(
 
         recorded = options.measures.get(str(path.real), {})
         yield from measured(selected, explorations, options.limits, recorded, asking)
-    if part.is_last and options.has_portraits:
+    if options.has_portraits:
         from dpcheck.pipeline.portraits import portraits
 
         yield from portraits(selected, explorations, options.limits)
-    yield FileDone(path.shown)
 
 
 def _latest(told: Sequence[Event]) -> tuple[str | None, int]:

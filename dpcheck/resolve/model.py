@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import InputAsParameter
@@ -30,6 +31,7 @@ from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
 from dpcheck.resolve.claims.all_values import left_out, quantified
 from dpcheck.resolve.claims.arrangements import (
+    Arranged,
     Leaf,
     arranged,
     arranged_text,
@@ -308,6 +310,14 @@ def _outputs_alone(target: Target, scope: Scope) -> Target:
     return made
 
 
+def _outputs_of_all(
+    target: Target, parts: Sequence[Part], scope: Scope
+) -> tuple[Target, tuple[Part, ...]]:
+    """Return a target and the parts of an arrangement, where fixed queries are no steps."""
+    alone = (replace(part, target=_outputs_alone(part.target, scope)) for part in parts)
+    return _outputs_alone(target, scope), tuple(alone)
+
+
 def target_text(name: str, given: Mapping[str, Value | None]) -> str:
     """Return a target as reports call it.
 
@@ -401,14 +411,9 @@ class _Expansion:
         self, question: surface.Question, scope: Scope, loop_values: Mapping[str, Value]
     ) -> None:
         """Add one check, unless a part of it has a mistake."""
-        if _is_reversed(question, scope):
-            return
-        tree = arranged(question.target, scope)
-        if tree is None:
-            return
-        found = [(_resolved_target(leaf.target, scope), n, k) for leaf, n, k in leaves(tree)]
-        parts = [(part, n, k) for part, n, k in found if part is not None]
-        if len(parts) != len(found):
+        tree = None if _is_reversed(question, scope) else arranged(question.target, scope)
+        parts = None if tree is None else _resolved_parts(tree, scope)
+        if tree is None or parts is None:
             return
         file, declaration, given, target = parts[0][0]
         scope.session.asked.clear()
@@ -422,17 +427,14 @@ class _Expansion:
         if not is_askable(asked, arrangement, reader, question):
             return
         if is_about_outputs(asked):
-            target = _outputs_alone(target, scope)
-            arrangement = tuple(
-                replace(part, target=_outputs_alone(part.target, scope)) for part in arrangement
-            )
+            target, arrangement = _outputs_of_all(target, arrangement, scope)
         if scope.session.has_params:
             report_misuse(list(reader.collected.atoms.values()), scope)
-        targets = [part[3] for part, _, _ in parts]
+        targets = [part.target for part, _, _ in parts]
         values = quantified(question, asked, at, targets, arrangement, reader.scope)
         if not values.is_sound:
             return
-        names = [target_text(part[1].name.name, part[2]) for part, _, _ in parts]
+        names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
         at_text, claim_text = _texts(question, reader)
         self.checks.append(
             ResolvedCheck(
@@ -490,21 +492,35 @@ def _is_reversed(question: surface.Question, scope: Scope) -> bool:
     return True
 
 
-_TargetParts = tuple[File, TargetItem, dict[str, Value | None], Target]
+class _Resolved(NamedTuple):
+    """A target with its declaration, where that stands, and the parameters it is given."""
+
+    file: File
+    declaration: TargetItem
+    given: dict[str, Value | None]
+    target: Target
 
 
-def _resolved_target(tree: surface.Target, scope: Scope) -> _TargetParts | None:
-    """Return a target with its declaration and parameters."""
+def _resolved_parts(tree: Arranged, scope: Scope) -> list[tuple[_Resolved, int, int]] | None:
+    """Return the targets that are arranged, each with its distance and number of runs.
+
+    None, with a mistake, where one of them has no meaning.
+    """
+    found = [(_resolved_target(leaf.target, scope), n, k) for leaf, n, k in leaves(tree)]
+    parts = [(part, n, k) for part, n, k in found if part is not None]
+    return parts if len(parts) == len(found) else None
+
+
+def _resolved_target(tree: surface.Target, scope: Scope) -> _Resolved | None:
     found = _target_of(tree, scope)
     if found is None:
         return None
-    file, declaration, given = found
-    target = _instance(file, declaration, given, scope, tree.span)
-    return None if target is None else (file, declaration, given, target)
+    target = _instance(*found, scope, tree.span)
+    return None if target is None else _Resolved(*found, target)
 
 
-def _arrangement(parts: Sequence[tuple[_TargetParts, int, int]]) -> tuple[Part, ...]:
-    return tuple(Part(found[3], distance, times) for found, distance, times in parts)
+def _arrangement(parts: Sequence[tuple[_Resolved, int, int]]) -> tuple[Part, ...]:
+    return tuple(Part(found.target, distance, times) for found, distance, times in parts)
 
 
 def _target_of(

@@ -275,40 +275,50 @@ def _jacobi(matrix: Any, limits: Limits) -> FloatSolve | None:  # noqa: ANN401
 def _iterated(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
     """Return guesses by Krylov iterations, on incomplete factors where they converge slowly."""
     from scipy.sparse import diags
-    from scipy.sparse.linalg import LinearOperator, spilu
+    from scipy.sparse.linalg import LinearOperator
 
     scaling = diags([1.0 / matrix.diagonal()], [0])
     scaled = (scaling @ matrix).tocsr()
 
-    def iterated(
-        factors: Any,  # noqa: ANN401
-        n_steps: int,
-    ) -> Callable[[FloatArray, Limits], tuple[FloatArray, bool]]:
-        """Return what maps r to an approximation, and whether it converged."""
-        from scipy.sparse.linalg import bicgstab
+    def solver(inverse: Any, n_steps: int) -> FloatSolve:  # noqa: ANN401
+        return lambda right, limits: _krylov(scaled, scaling @ right, inverse, n_steps, limits)[0]
 
-        def solve(right: FloatArray, limits: Limits) -> tuple[FloatArray, bool]:
-            def tick(_: object) -> None:
-                limits.check_time(f"iterations for {matrix.shape[0]} states")
+    ones = np.ones(matrix.shape[0])
+    if _krylov(scaled, scaling @ ones, None, PLAIN_STEPS, limits)[1]:
+        return solver(None, PLAIN_STEPS)
+    factors = _incomplete_factors(scaled, limits)
+    return solver(LinearOperator(matrix.shape, factors.solve), FACTORED_STEPS)
 
-            found, failed = bicgstab(
-                *(scaled, scaling @ right),
-                rtol=KRYLOV_TOLERANCE,
-                maxiter=n_steps,
-                M=factors,
-                callback=tick,
-            )
-            return found, not failed
 
-        return solve
+def _krylov(
+    matrix: Any,  # noqa: ANN401
+    right: FloatArray,
+    inverse: Any,  # noqa: ANN401
+    n_steps: int,
+    limits: Limits,
+) -> tuple[FloatArray, bool]:
+    """Return an approximation x [n_states] of `matrix` x = right, and whether it converged.
 
-    plain = iterated(None, PLAIN_STEPS)
-    if plain(np.ones(matrix.shape[0]), limits)[1]:
-        return lambda right, limits: plain(right, limits)[0]
+    By the stabilized bi-conjugate gradient (van der Vorst, 1992), with an approximate inverse.
+    """
+    from scipy.sparse.linalg import bicgstab
 
-    def factor() -> Any:  # noqa: ANN401
+    def tick(_: object) -> None:
+        limits.check_time(f"iterations for {matrix.shape[0]} states")
+
+    found, failed = bicgstab(
+        matrix, right, rtol=KRYLOV_TOLERANCE, maxiter=n_steps, M=inverse, callback=tick
+    )
+    return found, not failed
+
+
+def _incomplete_factors(matrix: Any, limits: Limits) -> Any:  # noqa: ANN401
+    """Return LU factors of a scipy matrix without their small entries; raises `IllConditioned`."""
+    from scipy.sparse.linalg import spilu
+
+    def factored() -> Any:  # noqa: ANN401
         return spilu(
-            scaled.tocsc(),
+            matrix.tocsc(),
             drop_tol=DROPPED_BELOW,
             fill_factor=MAX_FILL,
             permc_spec="MMD_AT_PLUS_A",
@@ -316,11 +326,8 @@ def _iterated(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
             options={"SymmetricMode": True},
         )
 
+    progress = f"incomplete factors of {matrix.shape[0]} equations"
     try:
-        factors = _interruptible(
-            factor, limits, f"incomplete factors of {matrix.shape[0]} equations"
-        )
+        return _interruptible(factored, limits, progress)
     except RuntimeError as singular:
         raise IllConditioned from singular
-    helped = iterated(LinearOperator(matrix.shape, factors.solve), FACTORED_STEPS)
-    return lambda right, limits: helped(right, limits)[0]
