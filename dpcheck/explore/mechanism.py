@@ -126,11 +126,8 @@ def _chain(
 
     number[n_raw] is each raw state's row or -1, observation[n_rows] an index into codes or -1.
     """
-    mechanism, table, inputs, n_inputs, _, limits = given
+    mechanism, table, inputs, n_inputs, _, _ = given
     raw, flow, tails = found
-    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
-    later = later_pairs(mechanism, raw, pairs, tails, limits)
-    limits.check_time(f"{len(pairs)} neighbor pairs found")
     stopped = len(visible)
     return Chain(
         rows.indptr,
@@ -138,7 +135,7 @@ def _chain(
         rows.numerators,
         rows.denominators,
         initial=np.arange(n_inputs),
-        neighbors=NeighborRelation(pairs, number[later]),
+        neighbors=_neighbors(given, found, number),
         observation=observation,
         labelling={},
         stopped=stopped,
@@ -150,6 +147,15 @@ def _chain(
         offers=_offers(mechanism, codes, table),
         lumped={} if tails is None else lumped_states(raw, number, flow, tails),
     )
+
+
+def _neighbors(given: _Given, found: _Runs, number: IntArray) -> NeighborRelation:
+    """Return which inputs are neighbors, and which states later on; number[n_raw] as above."""
+    mechanism, table, inputs, n_inputs, _, limits = given
+    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    later = later_pairs(mechanism, found.raw, pairs, found.tails, limits)
+    limits.check_time(f"{len(pairs)} neighbor pairs found")
+    return NeighborRelation(pairs, number[later])
 
 
 def _in_window(window: Window, runs: Callable[[Window], tuple[Rows, _Runs]]) -> tuple[Rows, _Runs]:
