@@ -384,7 +384,7 @@ def _basic_composition(
     ]
     # Each is a promise, so it does no harm if the least is found by sixteen of its digits.
     least = min(promises, key=lambda terms: float(_sum_of_balls(terms).ball(128).mid()))
-    return Beside("basic composition promises", _capped_sum(least))
+    return Beside("basic composition promises delta", _capped_sum(least))
 
 
 def _corners(pieces: Sequence[Piece], most: Budget) -> list[Budget]:

@@ -242,7 +242,7 @@ def _decide_expectation(
     names = tuple(truths.chain.state_text(int(s)) for s in selected)
     if len(names) != 1:
         raise ClaimRejected(SeveralStates(quantity.span, names, "E=?"))
-    (mean,) = _expectations(quantity, selected, truths, measures)
+    (mean,) = means(quantity, selected, truths, measures)
     amount = INFINITE if mean is None else number_amount(mean)
     verdict = verdict_on(claim, quantity.text, mean, amount, names)
     return Outcome(verdict, Coverage(1, len(truths.pairs_at(selected))), (), amount)
@@ -256,9 +256,9 @@ def _decide_expectations(
     measures: Measures,
 ) -> Outcome:
     """Compare the mean of a number from every state of selected[n_selected]."""
-    means = _expectations(quantity, selected, truths, measures)
+    found = means(quantity, selected, truths, measures)
     coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
-    for state, mean in zip(selected.tolist(), means, strict=True):
+    for state, mean in zip(selected.tolist(), found, strict=True):
         for comparison, bound in relations:
             if holds(comparison, 1 if mean is None else compare(mean, bound)):
                 continue
@@ -275,7 +275,7 @@ def _decide_expectations(
     return Outcome(Holds(), coverage)
 
 
-def _expectations(
+def means(
     quantity: Expectation, selected: IntArray, truths: Truths, measures: Measures
 ) -> list[Number | None]:
     """Return the means from selected[n_selected], None where one is infinite."""

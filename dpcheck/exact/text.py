@@ -23,6 +23,9 @@ Value = Number | Epsilon | Excess
 
 DIGITS = 17
 
+_MAX_ROOT = 1_000
+"""Roots of numbers beyond that have no text that is read."""
+
 
 def exact_text(value: Value) -> str:
     """Return the exact value as an expression of the language.
@@ -54,7 +57,7 @@ def exp_text(epsilon: Epsilon) -> str:
     """
     if isinstance(epsilon, LogOf):
         return _fraction_text(epsilon.argument)
-    factors = [_power_text(base, fmpq(exponent)) for base, exponent in epsilon.powers]
+    factors = [_power_text(*_without_powers(power)) for power in epsilon.powers]
     if epsilon.offset != 0:
         factors.append(f"exp({_rational_text(epsilon.offset)})")
     return "*".join(factors) if factors else "1"
@@ -114,12 +117,30 @@ def _fraction_text(value: ExpNumber) -> str:
 def _budget_text(budget: Budget) -> str:
     """Return Σ m·ln(a) + offset."""
     terms = [
-        _term_text(fmpq(exponent), f"ln({_rational_text(base)})")
-        for base, exponent in budget.powers
+        _term_text(exponent, f"ln({_rational_text(base)})")
+        for base, exponent in map(_without_powers, budget.powers)
     ]
     if budget.offset != 0 or not terms:
         terms.append(_rational_text(budget.offset))
     return _sum_text(terms)
+
+
+def _without_powers(power: tuple[int | fmpq, int | fmpq]) -> tuple[int | fmpq, fmpq]:
+    """Return an irrational power with the least base: 512^(1/10) as 2^(9/10).
+
+    >>> exact_text(99 * Budget.ln(2) / 100), exp_text(Budget.ln(fmpq(4, 9)) / 3)
+    ('99/100*ln(2)', '(2/3)^(2/3)')
+    """
+    base, exponent = power[0], fmpq(power[1])
+    if exponent.q == 1:
+        return base, exponent
+    above, below = fmpq(base).p, fmpq(base).q
+    longest = min(max(above.bit_length(), below.bit_length()), _MAX_ROOT)
+    for degree in range(longest, 1, -1):
+        roots = above.root(degree), below.root(degree)
+        if roots[0] ** degree == above and roots[1] ** degree == below:
+            return fmpq(*roots), exponent * degree
+    return base, exponent
 
 
 def _power_text(base: int | fmpq, exponent: fmpq) -> str:

@@ -212,7 +212,9 @@ def _others(shown: ShownPair, cells: InputCells, limits: Limits) -> Others:
     gap = worst_pair(found, seen.states)
     over = number_amount(excess(subtract(gap.p, found.delta), gap.q, found.factor.epsilon))
     worst = _ends(seen.states, gap)
-    counts = found.n_violating, len(seen.pairs), found.is_complete
+    # Of outputs that go on, longer sequences may violate the claim for more pairs.
+    is_complete = found.is_complete and seen.are_finite
+    counts = found.n_violating, len(seen.pairs), is_complete
     event = largest_gaps(found, gap)
     if worst == (shown.left, shown.right) and set(event) == set(shown.event.sequences):
         return Others(*counts, over)

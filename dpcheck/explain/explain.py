@@ -13,12 +13,13 @@ from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
 from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import explain_event_claim
 from dpcheck.explain.explanation import Detail, Explanation, Neighbors
-from dpcheck.explain.formulas import as_found, explain_formula
+from dpcheck.explain.formulas import as_found, explain_expectation, explain_formula
 from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import (
     ChannelQuantity,
+    ExpectationClaim,
     FormulaClaim,
     LeastError,
     LossQuantity,
@@ -81,6 +82,8 @@ def _explain_one(
             return explain_event_claim(subject, example, is_short=is_short)
         case FormulaClaim():
             return explain_formula(subject, example, is_short=is_short)
+        case ExpectationClaim() as claim:
+            return explain_expectation(subject, claim)
         case QuantityClaim(quantity=LossQuantity() as quantity):
             return explain_losses(subject, quantity, example)
         case QuantityClaim(quantity=ChannelQuantity(word=word)):

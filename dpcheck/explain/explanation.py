@@ -168,7 +168,9 @@ class Attacker:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """How many pairs violate the claim (`is_complete`: all were looked at), and the worst of them.
+    """How many pairs violate the claim, and the worst of them.
+
+    Unless `is_complete`, not all pairs were looked at, or not all of their outputs.
 
     `worst` has the largest excess; None where it is the pair shown, with the same event. Its event
     has the probabilities `chances`: `rule` says which it is, if a short rule does; `outputs` are

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.check.decide import means
 from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.amounts import (
-    bare,
     epsilon_amount,
     growth_amount,
     number_amount,
@@ -30,6 +30,7 @@ from dpcheck.exact import (
     log,
     subtract,
 )
+from dpcheck.explain.bounds import Outside, extremes, outside, relations_of
 from dpcheck.explain.event_claims import inequality_of, known_inequality, known_runs
 from dpcheck.explain.explanation import (
     Explanation,
@@ -43,7 +44,7 @@ from dpcheck.explain.explanation import (
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.claims import Claim, FormulaClaim
+from dpcheck.logic.claims import Claim, ExpectationClaim, FormulaClaim, Relation
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     And,
@@ -57,8 +58,6 @@ from dpcheck.logic.formulas import (
 )
 from dpcheck.records import dataclass, replace
 
-_INPUTS_NAMED = 4
-
 
 def explain_formula(subject: Subject, example: Counterexample, *, is_short: bool) -> Explanation:
     """Return why a state formula is false at some selected state."""
@@ -66,12 +65,12 @@ def explain_formula(subject: Subject, example: Counterexample, *, is_short: bool
     assert isinstance(claim, FormulaClaim), "others are explained elsewhere"
     selected = subject.selected
     failing = selected[~subject.truths.at(claim.formula, selected)]
-    formula, more = _false_part(claim.formula, failing, subject.truths)
+    (formula, failing), *more = _false_parts(claim.formula, failing, subject.truths)
     match formula:
         case Private():
             made = _private(subject, formula, failing)
         case ProbabilityIs() | ProbabilityIn():
-            made = _probability(subject, formula, selected, failing)
+            made = _probability(subject, formula, selected)
         case Or() if all(isinstance(each, Private | ProbabilityIs) for each in formula.arguments):
             made = _disjunction(subject, formula, failing)
         case Not(argument=Private() as private):
@@ -79,26 +78,37 @@ def explain_formula(subject: Subject, example: Counterexample, *, is_short: bool
         case _:
             return as_found(claim, example)
     if more and made.tight is not None:
-        text = Phrase.of("all of these: ", *made.tight.text.parts, *more)
-        made = replace(made, tight=replace(made.tight, text=text))
+        parts = [formula, *(part for part, _ in more)]
+        enough = subject.part("tight", lambda: _all_of(subject, parts))
+        made = replace(made, tight=None if enough is None else Tight(enough))
     if is_short:
         made = replace(made, runs=(), others=None, inner=None)
     return made
 
 
-def _false_part(
+def _false_parts(
     formula: StateFormula, failing: IntArray, truths: Truths
-) -> tuple[StateFormula, tuple[str, ...]]:
-    """Return the part of a conjunction to explain, and what its other false parts are.
+) -> list[tuple[StateFormula, IntArray]]:
+    """Return the parts of a conjunction that are false, and where; those with a D come first.
 
     failing [n_failing] are the states where the formula is false.
     """
     if not isinstance(formula, And):
-        return formula, ()
-    false = [each for each in formula.arguments if not truths.at(each, failing).all()]
-    order = sorted(false, key=lambda each: not isinstance(each, Private))
-    first, more = _false_part(order[0], failing[~truths.at(order[0], failing)], truths)
-    return first, (*(f"; {formula_text(each)} is false, too" for each in order[1:]), *more)
+        return [(formula, failing)]
+    where = [(each, failing[~truths.at(each, failing)]) for each in formula.arguments]
+    found = [
+        part for each, states in where if len(states) for part in _false_parts(each, states, truths)
+    ]
+    return sorted(found, key=lambda part: not isinstance(part[0], Private))
+
+
+def _all_of(subject: Subject, formulas: Sequence[StateFormula]) -> Phrase:
+    """Return weaker formulas in place of those that are false, as far as there are any."""
+    parts: list[str | Amount] = ["all of these: "]
+    for k, each in enumerate(formulas):
+        weaker = _weaker(subject, each) if isinstance(each, Private | ProbabilityIs) else None
+        parts += ["; " * (k > 0), weaker or f"{formula_text(each)} is false, too"]
+    return Phrase.of(*parts)
 
 
 def as_found(claim: Claim, example: Counterexample) -> Explanation:
@@ -259,45 +269,46 @@ def _negated(
     )
 
 
-# --- P -------------------------------------------------------------------------------------
+# --- P and E -------------------------------------------------------------------------------
 
 
 def _probability(
-    subject: Subject,
-    formula: ProbabilityIs | ProbabilityIn,
-    selected: IntArray,
-    failing: IntArray,
+    subject: Subject, formula: ProbabilityIs | ProbabilityIn, selected: IntArray
 ) -> Explanation:
     """Return the inputs that fail a formula P, what runs are meant, and the bound that holds.
 
-    selected [n_selected] are the states that the claim is about, failing [n_failing] of them fail.
+    selected [n_selected] are the states that the claim is about.
     """
-    truths, name = subject.truths, subject.chain.state_text
-    known = dict(zip(selected.tolist(), truths.probabilities(formula.path, selected), strict=True))
-    bad = failing.tolist()
-    wants_more = _wants_more(formula, known[bad[0]])
-    worst = bad[0]
-    for state in bad:
-        if compare(known[state], known[worst]) * (-1 if wants_more else 1) > 0:
-            worst = state
-    wanted = _wanted(formula, known[worst])
-    remarks = [Remark("from", Phrase.of(f"{name(worst)}: ", number_amount(known[worst]), *wanted))]
-    if len(known) > 1:
-        remarks.append(Remark("inputs", _inputs(subject, known, bad)))
+    chances = subject.truths.probabilities(formula.path, selected)
+    found = _outside(subject, "P", relations_of(formula), chances)
     runs = [
-        *_weighted(subject, formula.path, worst, is_inside=True),
-        *_weighted(subject, formula.path, worst, is_inside=False)[: int(wants_more)],
+        *_weighted(subject, formula.path, found.state, is_inside=True),
+        *_weighted(subject, formula.path, found.state, is_inside=False)[: int(found.wants_more)],
     ]
     inner = subject.part("inner", lambda: inner_of(subject, formula.path))
-    tight = Tight(_bound(formula, list(known.values())))
-    if inner is not None and inner.least is not None:
-        tight = Tight(inner.least)
+    least = None if inner is None else inner.least
     return Explanation(
-        remarks=tuple(remarks),
+        remarks=found.remarks,
         runs=tuple(runs),
         inner=None if inner is None else inner.shown,
-        tight=tight,
+        tight=found.tight if least is None else Tight(least),
     )
+
+
+def explain_expectation(subject: Subject, claim: ExpectationClaim) -> Explanation:
+    """Return the inputs that fail a claim E, and the bound that holds."""
+    values = means(claim.quantity, subject.selected, subject.truths, subject.measures)
+    found = _outside(subject, "E", claim.relations, values)
+    return Explanation(remarks=found.remarks, tight=found.tight)
+
+
+def _outside(
+    subject: Subject, word: str, relations: Sequence[Relation], values: Sequence[Number | None]
+) -> Outside:
+    """Return which of the selected states are outside of bounds, by the values that they have."""
+    known = dict(zip(subject.selected.tolist(), values, strict=True))
+    names = {state: subject.chain.state_text(state) for state in known}
+    return outside(word, relations, known, names)
 
 
 def _weighted(
@@ -312,68 +323,6 @@ def _weighted(
     ]
 
 
-def _wants_more(formula: ProbabilityIs | ProbabilityIn, p: Number) -> bool:
-    """Return whether a larger probability is wanted."""
-    match formula:
-        case ProbabilityIs(comparison=">=" | ">"):
-            return True
-        case ProbabilityIs(comparison="="):
-            return compare(p, formula.bound) < 0
-        case ProbabilityIs():
-            return False
-        case ProbabilityIn(low=low):
-            return compare(p, low) < 0
-
-
-_WORDS = {
-    ">=": ", wanted at least ", ">": ", wanted more than ", "<=": ", wanted at most ",
-    "<": ", wanted less than ", "=": ", wanted exactly ",
-}  # fmt: skip
-
-
-def _wanted(formula: ProbabilityIs | ProbabilityIn, p: Number) -> tuple[str | Amount, ...]:
-    match formula:
-        case ProbabilityIs(comparison=comparison, bound=bound):
-            return _WORDS[comparison], number_amount(bound)
-        case ProbabilityIn(low=low, high=high):
-            is_low = compare(p, low) < 0
-            return _WORDS[">=" if is_low else "<="], number_amount(low if is_low else high)
-
-
-def _inputs(subject: Subject, known: dict[int, Number], bad: list[int]) -> Phrase:
-    """Return how many inputs fail and which probabilities some of them, and some others, have."""
-    name, lost = subject.chain.state_text, set(bad)
-    parts: list[str | Amount] = [f"{len(bad)} of {len(known)} fail: "]
-    for k, state in enumerate(bad[:_INPUTS_NAMED]):
-        parts += [", " * (k > 0) + f"{name(state)} (", bare(known[state]), ")"]
-    if len(bad) > _INPUTS_NAMED:
-        parts.append(" and others")
-    good = [state for state in known if state not in lost]
-    for k, state in enumerate(good[: _INPUTS_NAMED - 1]):
-        parts += [("; " if k == 0 else ", ") + f"{name(state)} has ", bare(known[state])]
-    return Phrase.of(*parts)
-
-
-def _bound(formula: ProbabilityIs | ProbabilityIn, values: Sequence[Number]) -> Phrase:
-    """Return the bound up to which a formula P holds at all inputs."""
-    least, most = _extremes(values)
-    match formula:
-        case ProbabilityIs(comparison=">=" | ">"):
-            return Phrase.of("holds up to P>=", bare(least))
-        case ProbabilityIs(comparison="<=" | "<"):
-            return Phrase.of("holds from P<=", bare(most), " on")
-        case _:
-            return Phrase.of("holds as P in [", bare(least), ", ", bare(most), "]")
-
-
-def _extremes(values: Sequence[Number]) -> tuple[Number, Number]:
-    least, most = values[0], values[0]
-    for value in values[1:]:
-        least = value if compare(value, least) < 0 else least
-        most = value if compare(value, most) > 0 else most
-    return least, most
-
-
 # --- disjunctions --------------------------------------------------------------------------
 
 
@@ -385,50 +334,46 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
     state = int(failing[0])
     at_state = f"{subject.chain.state_text(state)}: all {len(formula.arguments)} parts are false"
     remarks = [Remark("from", Phrase.of(at_state))]
-    wider: list[Phrase] = []
+    wider: list[str] = []
     for k, part in enumerate(formula.arguments, 1):
-        text, enough = _part(subject, part, state)
-        remarks.append(Remark(f"part {k}", text))
-        wider += [enough] if enough.parts else []
-    parts = [piece for k, each in enumerate(wider) for piece in ("; " * (k > 0), *each.parts)]
-    tight = Tight(Phrase.of("one of these would do: ", *parts)) if wider else None
+        assert isinstance(part, Private | ProbabilityIs), "others are explained as they were found"
+        remarks.append(Remark(f"part {k}", _why_false(subject, part, state)))
+        weaker = _weaker(subject, part)
+        wider += [weaker] if weaker else []
+    tight = Tight(Phrase.of("one of these would do: ", "; ".join(wider))) if wider else None
     return Explanation(remarks=tuple(remarks), tight=tight)
 
 
-def _part(subject: Subject, part: StateFormula, state: int) -> tuple[Phrase, Phrase]:
-    """Return why a part is false at a state, and a weaker one that is true where it is asked.
-
-    There is no weaker one, but nothing, where no ε is enough.
-    """
+def _why_false(subject: Subject, part: Private | ProbabilityIs, state: int) -> Phrase:
+    """Return why a part is false at a state."""
     truths, text, name = subject.truths, formula_text(part), subject.chain.state_text
     states = np.array([state], np.int64)
-    match part:
-        case Private():
-            gaps = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))
-            gap = gaps[0]
-            p, q = number_amount(gap.p), number_amount(gap.q)
-            from_left = f" from {name(gap.left)}" if gap.left != state else ""
-            from_right = f" from {name(gap.right)}" if gap.right != state else ""
-            ratio = ratio_amount(_event(gap))
-            parts: list[str | Amount] = [f"{text}: ", p, f"{from_left} against ", q, from_right]
-            if ratio is not None and ratio.exact != "inf":
-                parts += [", ratio ", ratio]
-            parts += [", allowed ", growth_amount(part.epsilon)]
-            parts += [" and ", number_amount(part.delta), " more"] if part.delta != 0 else []
-            pairs = truths.pairs_at(subject.selected)
-            least = least_budget(_gaps(truths, part.path, pairs), part.delta)
-            path = text[text.index("} ") :]
-            if least is None:
-                return Phrase.of(*parts), Phrase.of()
-            more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
-            return Phrase.of(*parts), Phrase.of(f"D{{{exact_text(least)}{more}{path}")
-        case ProbabilityIs():
-            (p_here,) = truths.probabilities(part.path, states)
-            values = truths.probabilities(part.path, subject.selected)
-            lowest, most = _extremes(values)
-            weaker = f"P>={exact_text(lowest)}" if part.comparison in (">=", ">") else None
-            weaker = weaker or f"P<={exact_text(most)}"
-            said = Phrase.of(f"{text}: ", number_amount(p_here))
-            return said, Phrase.of(weaker + text[text.index(" [") :])
-        case _:
-            raise AssertionError("other parts are explained by the counterexample")
+    if isinstance(part, ProbabilityIs):
+        (p_here,) = truths.probabilities(part.path, states)
+        return Phrase.of(f"{text}: ", number_amount(p_here))
+    gap = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
+    from_left = f" from {name(gap.left)}" if gap.left != state else ""
+    from_right = f" from {name(gap.right)}" if gap.right != state else ""
+    p, q, ratio = number_amount(gap.p), number_amount(gap.q), ratio_amount(_event(gap))
+    parts: list[str | Amount] = [f"{text}: ", p, f"{from_left} against ", q, from_right]
+    if ratio is not None and ratio.exact != "inf":
+        parts += [", ratio ", ratio]
+    parts += [", allowed ", growth_amount(part.epsilon)]
+    parts += [" and ", number_amount(part.delta), " more"] if part.delta != 0 else []
+    return Phrase.of(*parts)
+
+
+def _weaker(subject: Subject, part: Private | ProbabilityIs) -> str | None:
+    """Return a weaker formula that is true where it is asked; None where no ε is enough."""
+    truths, text, selected = subject.truths, formula_text(part), subject.selected
+    if isinstance(part, ProbabilityIs):
+        least, most = extremes(truths.probabilities(part.path, selected))
+        is_low = part.comparison in (">=", ">")
+        bound = least if is_low else most
+        assert bound is not None, "chances are finite"
+        return f"P{'>=' if is_low else '<='}{exact_text(bound)}{text[text.index(' [') :]}"
+    epsilon = least_budget(_gaps(truths, part.path, truths.pairs_at(selected)), part.delta)
+    if epsilon is None:
+        return None
+    more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
+    return f"D{{{exact_text(epsilon)}{more}{text[text.index('} ') :]}"

@@ -52,6 +52,90 @@ def test_of_endless_outputs_only_a_number_of_runs_that_is_enough_is_told(tmp_pat
     assert found.attacker.n_runs[0] == 1
 
 
+def test_of_endless_outputs_more_pairs_may_violate_than_are_counted(tmp_path):
+    text = """mechanism m {
+      input x in 0..2
+      adjacent abs(x - x') = 1
+      p := if x = 0 then 1/2 else if x = 1 then 9/20 else 1/10
+      while true { y ~ {stay: p, go: 1 - p} output y }
+    }
+    check m: dp(ln 3)"""
+    (answer,) = answers(text, tmp_path)
+    # From 0, `stay` is 10/9 times as likely as from 1, so (10/9)^11 > 3 times after eleven outputs.
+    assert (answer.explanation.others.n_violating, answer.explanation.others.n_pairs) == (1, 2)
+    assert not answer.explanation.others.is_complete
+    assert "at least 1 of 2 pairs violate" in answer_text(answer)
+
+
+def test_variables_of_a_run_are_named_as_on_their_lines(tmp_path):
+    text = f"""mechanism inner {{{TWO}
+      y ~ {{0: if x = 0 then 3/4 else 1/4, 1: if x = 0 then 1/4 else 3/4}}
+      output y
+    }}
+    mechanism m {{{TWO}
+      var c[1..2] := 0
+      repeat 2 {{
+        i ~ {{1: 1/2, 2: 1/2}}
+        c[i] ~ {{0: if x = 0 then 2/3 else 1/3, 1: if x = 0 then 1/3 else 2/3}}
+      }}
+      run inner(x = x)
+      run inner(x = x)
+      output c
+    }}
+    check m: dp(ln 2)"""
+    (found,) = explained(text, tmp_path)
+    steps = [*found.run.steps, *found.run.same, *found.run.elsewhere]
+    assert {step.variable for step in steps} == {"y", "c[i]", "i", ""}
+    assert {each.name for step in steps for each in step.reads} == {"x"}
+
+
+def test_a_cell_that_is_too_wide_is_folded_and_loses_nothing(tmp_path):
+    long = "a_symbol_of_thirty_letters_" + "x" * 3
+    text = f"""mechanism m {{{TWO}
+      if x = 0 {{ z ~ {{{long}: 1/2, b: 1/2}} output ({long}, z) }}
+      output x
+    }}
+    check m: dp(ln 2)"""
+    (answer,) = answers(text, tmp_path)
+    told = answer_text(answer)
+    assert "…" not in told
+    assert "never gets here" in " ".join(told.split())
+
+
+def test_an_expected_value_is_explained_at_the_worst_input(tmp_path):
+    text = f"""mechanism m {{ input x in 0..3 adjacent abs(x - x') <= 1
+      y ~ {{0: 1/2, 1: 1/2}} output x * y }}
+    check m: E<=1/2 [ output ]
+    check m: E in [0, 1] [ output ]
+    check m: E>=1/4 [ output ]
+    check s: E<=1 [ outputs ]
+    mechanism s {{{TWO}
+      while true {{ y ~ {{0: 1/2, 1: 1/2}} if y = 0 & x = 0 {{ stop }} output y }}
+    }}
+    """
+    most, within, least, endless = explained(text, tmp_path)
+    assert [str(each.text) for each in most.remarks] == [
+        "x = 3: 3/2, wanted at most 1/2",
+        "2 of 4 fail: x = 2 (1), x = 3 (3/2); x = 0 has 0, x = 1 has 1/2",
+    ]
+    assert str(most.tight.text) == "holds from E<=3/2 on"
+    assert str(within.tight.text) == "holds as E in [0, 3/2]"
+    assert str(least.remarks[0].text) == "x = 0: 0, wanted at least 1/4"
+    assert str(endless.tight.text) == "no bound would do: E is infinite"
+    assert not most.event
+
+
+def test_all_false_parts_of_a_conjunction_get_what_would_make_them_true(tmp_path):
+    rows = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
+    claim = "P<=1/8 [ X output = 0 ] & (D{ln 2} [ X output = 0 ] & D{1/2, 1/9} [ X output = 1 ])"
+    (found,) = explained(table_model(rows, claim), tmp_path)
+    all_of, enough = str(found.tight.text).split(": ", 1)
+    assert all_of == "all of these"
+    assert len(enough.split("; ")) == 3
+    (fits,) = answers(table_model(rows, " & ".join(enough.split("; "))), tmp_path)
+    assert fits.is_ok
+
+
 def test_noise_is_cut_only_where_wider_noise_would_do(tmp_path):
     noise = "z ~ geometric(0, 1/2) clamped 0..7\n"
     shown = f"mechanism m {{{TWO}{noise} output z + x }} check m: dp(1)"

@@ -7,6 +7,7 @@ the value, or outputs something else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -133,8 +134,19 @@ def _plain(runs: ProgramRuns, step: Step) -> RunStep:
     node = runs.nodes[step.node]
     value, line = value_text(step.value), Line(node.span.source.name, node.span.line)
     if isinstance(node, Sample):
-        return RunStep(line, "draw", node.target, value, left=number_amount(step.probability))
+        price = number_amount(step.probability)
+        place = _as_written(node.target) or node.span.text.partition("~")[0].strip()
+        return RunStep(line, "draw", place, value, left=price)
     return RunStep(line, "output", "", value)
+
+
+def _as_written(name: str) -> str:
+    """Return the name of a variable as it stands on its line, "" for one that nobody wrote.
+
+    >>> _as_written("survey.y#2"), _as_written("b#2[1]"), _as_written("drawn##2")
+    ('y', 'b[1]', '')
+    """
+    return re.sub(r"^.*\.|.*#(#\d+)?$|#\d+", "", name)
 
 
 def _priced(
@@ -172,9 +184,12 @@ def _parting(runs: ProgramRuns, left: Place, right: Place) -> str:
 def _different(runs: ProgramRuns, left: Place, right: Place) -> tuple[Difference, ...]:
     """Return the variables that the left reads next and that have other values on the right."""
     return tuple(
-        Difference(name, value_text(left.environment[name]), value_text(right.environment[name]))
+        Difference(
+            _as_written(name), *(value_text(side.environment[name]) for side in (left, right))
+        )
         for name in runs.reads(left)
-        if name in right.environment
+        if _as_written(name)
+        and name in right.environment
         and value_key(left.environment[name]) != value_key(right.environment[name])
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.explain.explanation import InputStep, Line, OutputStep, RunStep, TracedRun, WeightedRun
@@ -10,31 +12,58 @@ from dpcheck.report.characters import visible, width
 from dpcheck.report.explained.amounts import readable
 from dpcheck.report.notation import LONGEST_IN_TABLE, number_text, sequence_text, shortened
 
-_CAPS = (60, 56, 52, 48, 44, 40, 32, 24, 16, 10, 6)
+_CAPS = range(60, 5, -2)
 """Characters of a cell, from the widest table to the narrowest."""
 
 _GAP = "  "
 
+_MOST_LINES = 8
+"""A cell is folded into so many lines at most."""
 
-def table_rows(rows: Sequence[Sequence[str]], room: int, *, is_numbered: bool = True) -> list[str]:
-    """Return a table in so many characters a row; one that is numbered has them flush right.
 
-    Cells that are too wide for that are cut. Columns without any text below the head are left out.
+def table_rows(
+    rows: Sequence[Sequence[str]], room: int, *, is_numbered: bool = True
+) -> list[list[str]]:
+    """Return the lines of each row of a table that has so much room; numbers stand flush right.
 
-    >>> table_rows([("line", "draw", "reads"), ("8", "x = 1", ""), ("12", "output y", "")], 30)
-    ['line  draw', '   8  x = 1', '  12  output y']
+    Cells that are too wide for that are folded. Columns without any text below the head are left
+    out.
+
+    >>> table_rows([("line", "draw", "reads"), ("8", "x = 1", ""), ("12", "output y", "")], 15)
+    [['line  draw'], ['   8  x = 1'], ['  12  output y']]
+    >>> table_rows([("line", "draw"), ("12", "output (1, 2)")], 15)
+    [['line  draw'], ['  12  output', '      (1, 2)']]
     """
     filled = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
     for cap in _CAPS:
-        cut = [[_cut(shortened(visible(row[k])), cap) for k in filled] for row in rows]
-        widths = [max(width(row[k]) for row in cut) for k in range(len(filled))]
+        folded = [[_folded(shortened(visible(row[k])), cap) for k in filled] for row in rows]
+        widths = [max(width(line) for row in folded for line in row[k]) for k in range(len(filled))]
         if sum(widths) + len(_GAP) * (len(widths) - 1) <= room:
             break
-    return [_row(row, widths, is_numbered=is_numbered) for row in cut]
+    return [
+        [_row(line, widths, is_numbered=is_numbered) for line in zip_longest(*row, fillvalue="")]
+        for row in folded
+    ]
 
 
-def _cut(text: str, cap: int) -> str:
-    return text if width(text) <= cap else f"{text[: cap - 1]}…"
+def _folded(text: str, room: int) -> list[str]:
+    """Return the lines of a cell, broken between words, and within one that has no room.
+
+    `x = 1` and `1 | 2` stay together.
+
+    >>> _folded("c = high, then (bit, 0), then anything", 16)
+    ['c = high, then', '(bit, 0), then', 'anything']
+    """
+    lines = [""]
+    for word in re.split(r"(?<![=|]) (?![=|])", text):
+        if lines[-1] and width(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+            continue
+        lines += [""] * bool(lines[-1])
+        for char in word:
+            lines += [""] * (width(lines[-1] + char) > room)
+            lines[-1] += char
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], *, is_numbered: bool) -> str:
@@ -83,11 +112,11 @@ def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[st
         shown = "the end" if step.shown is None else f"{step.place} = {step.shown}"
         chances = number_text(step.left), number_text(step.right)
         rows.append((lines, shown, *chances, readable(step.factor, LONGEST_IN_TABLE)))
-    return [*heading, *table_rows(rows, room)]
+    return [*heading, *chain.from_iterable(table_rows(rows, room))]
 
 
-def weighted_rows(runs: Sequence[WeightedRun], room: int) -> list[str]:
-    """Return runs with their probabilities as a table."""
+def weighted_rows(runs: Sequence[WeightedRun], room: int) -> list[list[str]]:
+    """Return the lines of runs with their probabilities as a table."""
     rows = [("", "")]
     for run in runs:
         against = "" if run.right is None else f" against {number_text(run.right)}"
@@ -115,7 +144,7 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
     home, heading = _home([step.line for step in steps], file)
     yield from ((text, False) for text in heading)
     rows += [_step_cells(step, home) for step in run.steps]
-    for row in table_rows(rows, room):
+    for row in chain.from_iterable(table_rows(rows, room)):
         yield row, True
     if run.same:
         yield f"the same on both sides: {_listed(run.same, home)}", False

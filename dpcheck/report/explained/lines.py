@@ -44,8 +44,15 @@ _INDENT = 8
 _ROOM = 100 - _INDENT - len("probability") - 2 - 1
 """Columns of a table, beside the longest label."""
 
-_LONGEST_EXACT = ((24, 24), (24, 0), (9, 9), (9, 0), (0, 0))
-"""Characters of exact probabilities, and ratios, that a row shows; `fails` has all of them."""
+_LONGEST_EXACT = (
+    *((24, 24, 24), (24, 24, 0), (24, 0, 0)),
+    *((9, 24, 24), (9, 24, 0), (9, 0, 0)),
+    *((0, 24, 0), (0, 0, 0)),
+)
+"""Characters of exact probabilities, of the ratio, and of what is allowed, that a row shows.
+
+`fails` has all of them but the ratio.
+"""
 
 _EVENT_ROOM = 240
 """Characters of a set of sequences: two rows and a half."""
@@ -147,10 +154,11 @@ def _weighted(runs: Sequence[WeightedRun]) -> Iterator[Row]:
     """Yield the heaviest runs, labelled by whether they satisfy the path formula."""
     has_two_sides = any(run.right is not None for run in runs)
     last = ""
-    for run, text in zip(runs, weighted_rows(runs, _ROOM), strict=True):
+    for run, lines in zip(runs, weighted_rows(runs, _ROOM), strict=True):
         side = "runs" if has_two_sides else "inside" if run.is_inside else "outside"
-        yield Row("" if side == last else side, text, is_fixed=True)
-        last = side
+        for text in lines:
+            yield Row("" if side == last else side, text, is_fixed=True)
+            last = side
 
 
 def _attacker(gain: Attacker) -> str:
@@ -197,7 +205,7 @@ def _probabilities(failing: Inequality) -> str:
     return text
 
 
-def _probabilities_up_to(failing: Inequality, longest: int, longest_ratio: int) -> str:
+def _probabilities_up_to(failing: Inequality, longest: int, ratio: int, growth: int) -> str:
     """Return the row of the probabilities with exact numbers of so many characters."""
     p = readable(failing.p, longest)
     if failing.q is None:
@@ -205,10 +213,10 @@ def _probabilities_up_to(failing: Inequality, longest: int, longest_ratio: int) 
     text = f"{p} against {readable(failing.q, longest)}"
     slack = failing.slack
     more = "" if slack is None or slack.exact == "0" else f" and {short_text(slack)}"
-    allowed = "" if failing.allowed is None else readable(failing.allowed, longest_ratio)
+    allowed = "" if failing.allowed is None else readable(failing.allowed, growth)
     if failing.ratio is None or failing.ratio.exact == "inf":
         return text + (f": allowed {allowed} times that{more}" if allowed else "")
-    text += f": ratio {readable(failing.ratio, longest_ratio)}"
+    text += f": ratio {readable(failing.ratio, ratio)}"
     return f"{text}, allowed {allowed}{more}{' more' * bool(more)}" if allowed else text
 
 
@@ -241,7 +249,8 @@ def _worst_event(others: Others) -> str:
 def _others(others: Others, pair: Neighbors | None) -> Iterator[Row]:
     """Yield how many pairs violate, if there are several, and the worst of them."""
     if others.n_pairs > 1:
-        least = "" if others.is_complete else "at least "
+        is_all = others.is_complete or others.n_violating == others.n_pairs
+        least = "" if is_all else "at least "
         text = f"{least}{others.n_violating:,} of {others.n_pairs:,} pairs violate"
         yield Row("others", text + _worst(others, pair))
 
@@ -250,7 +259,8 @@ def _worst(others: Others, pair: Neighbors | None) -> str:
     """Return the worst pair with its optimal event."""
     if others.excess is None:
         return ""
-    text = f"; largest excess {readable(others.excess)}"
+    found = "" if others.is_complete else " found"
+    text = f"; largest excess{found} {readable(others.excess)}"
     worst = others.worst
     if worst is None:
         return text
