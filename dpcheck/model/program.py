@@ -95,15 +95,15 @@ class ChooseDistribution:
 Distribution = Parametric | Branches | Weighted | LetDistribution | ChooseDistribution
 
 
-def unbounded_span(distribution: Distribution) -> Span | None:
-    """Return where a distribution is said to be `unbounded`; None if it is not."""
+def unbounded_policy(distribution: Distribution) -> Unbounded | None:
+    """Return how a distribution is said to be `unbounded`, first of several; None if it is not."""
     match distribution:
-        case Parametric(policy=Unbounded(span=span)):
-            return span
+        case Parametric(policy=Unbounded() as policy):
+            return policy
         case LetDistribution(body=body):
-            return unbounded_span(body)
+            return unbounded_policy(body)
         case ChooseDistribution(then=then, orelse=orelse):
-            return unbounded_span(then) or unbounded_span(orelse)
+            return unbounded_policy(then) or unbounded_policy(orelse)
         case _:
             return None
 

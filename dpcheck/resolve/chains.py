@@ -223,10 +223,11 @@ def _branch(
             target = _member(target_tree, states, inner)
             if drawn is None or target is None:
                 return None
-            policy = program.unbounded_span(drawn)
+            policy = program.unbounded_policy(drawn)
             if policy is not None:
                 name, place = variable.name, target_tree.span
-                scope.report(ComputedWithUnbounded(place, "the target of a row", name, policy))
+                what = "the target of a row"
+                scope.report(ComputedWithUnbounded(place, what, name, policy.span))
                 return None
             return program.RowDraw(name, drawn, target, span)
     assert_never(branch)

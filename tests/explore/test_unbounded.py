@@ -211,6 +211,49 @@ check m: P>=0 [ X (output & P>=1/3 [ X output ]) ]
     assert verdicts(check_text(text)) == ["undecided", "holds"]
 
 
+KEPT_AND_SHOWN = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  kept ~ geometric(1, 1/8) POLICY
+  output asked
+  output kept
+}
+compute m at x = 1: P=? [ X (P>=1/100 [ X output = 2 ]) ]
+compute m at x = 1: P=? [ X (P>=1/100 [ X (output > 3 & X P=1 [ F stopped ]) ]) ]
+"""
+
+
+def test_a_formula_inside_of_a_path_reads_a_number_that_is_shown_later():
+    """The number is told apart as far as formulas compare it, not only up to its center."""
+    report = check_text(KEPT_AND_SHOWN.replace("POLICY", "unbounded"))
+    assert [result["value"]["exact"] for result in report["results"]] == ["7/72", "1/576"]
+    near = check_text(KEPT_AND_SHOWN.replace("POLICY", "clamped -12..12"))
+    assert [result["value"]["exact"] for result in near["results"]] == ["7/72", "1/576"]
+
+
+@pytest.mark.parametrize(
+    ("moved", "verdict"), [("z + x > 0", "undecided"), ("z + p > 0", "value"), ("z > 0", "value")]
+)
+def test_later_neighbors_have_equal_noise_also_where_something_is_added_to_it(moved, verdict):
+    """With equal z one run may see `z + x > 0` and the other not: see the clamped window."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  public p in 0..1
+  adjacent all
+  z ~ geometric(0, 1/8) POLICY
+  output asked
+  output {moved}
+}}
+compute m at x = 0 & p = 0: P=? [ X (output = asked & D{{0, 1/2}} [ X output = true ]) ]
+"""
+    (result,) = check_text(text.replace("POLICY", "unbounded"))["results"]
+    assert result["verdict"] == verdict
+    (near,) = check_text(text.replace("POLICY", "clamped -9..9"))["results"]
+    assert near["value"]["exact"] == ("2/9" if verdict == "undecided" else "1")
+
+
 ARGMAX = """
 mechanism noisy_argmax(m = 3, n = 2) {
   input q[1..m] in 0..n

@@ -14,9 +14,11 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.sets import distinct, distinct_rows, union, without
 from dpcheck.chain.weights.rows import ranges
+from dpcheck.explore.runs.moved_centers import shift_of
 from dpcheck.explore.runs.program_points import SHOWN
 from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.explore.tails.tails import Tails
+from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Assign, Branches, Mechanism, Node, Sample
@@ -46,12 +48,16 @@ def later_pairs(
     """Return the unordered pairs [n, 2] of different raw states after an output, sorted.
 
     pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
-    Raises `LimitReached` where two runs remember different numbers beyond the window: which of
-    their draws are equal there is not known.
+    Raises `LimitReached` where two runs remember different numbers beyond the window, or noise is
+    moved by different ones: which of their draws are equal is not known then.
     """
     if raw.labelled is None:
         return np.empty((0, 2), np.int64)
-    beyond = None if tails is None else _remembered(mechanism, raw, tails)
+    apart = (
+        []
+        if tails is None
+        else [_remembered(mechanism, raw, tails), _shifts(mechanism, raw, tails)]
+    )
     steps = _Steps.of(mechanism, raw, raw.labelled)
     n = raw.stopped + 1
     seen = np.empty(0, np.int64)
@@ -62,7 +68,7 @@ def later_pairs(
         keys = without(_keys(frontier, n, steps.is_prior), seen)
         seen = union(seen, keys)
         here = np.stack([keys // n, keys % n], axis=1)
-        if beyond is not None and (beyond[here[:, 0]] != beyond[here[:, 1]]).any():
+        if any((known[here[:, 0]] != known[here[:, 1]]).any() for known in apart):
             raise _different_memories()
         drawing = here[np.all(steps.is_sample[here], axis=1)]
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
@@ -93,9 +99,25 @@ def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
     return found
 
 
+def _shifts(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
+    """Return [n_raw_states + 1] codes of what is added to the noise that a state draws, else 0.
+
+    Results are those of moved noise (`moved_centers`): equal ones are equal draws if both are moved
+    by the same number.
+    """
+    found = np.zeros(raw.stopped + 1, np.int64)
+    for (kind, place), states in raw.cuts.items():
+        shift = shift_of(mechanism.nodes[place]) if kind == "sample" else None
+        if shift is not None:
+            frame = Frame(len(states.numbers), states.columns)
+            found[states.numbers] = evaluated(shift, frame, tails.table)
+    return found
+
+
 def _different_memories() -> LimitReached:
     return too_large(
-        "a D inside of a path compares runs that remember different numbers beyond the window",
+        "a D inside of a path compares runs that remember different numbers beyond the window, or "
+        "add different numbers to noise",
         "a policy such as `clamped lo..hi`",
     )
 

@@ -3,7 +3,8 @@
 From any two of these, runs have one law until another draw lands beyond the window: all else a
 number is compared with lies in it. So no probability differs by more than that of such a draw,
 which is at most the number of draws that are still to come times the largest of their
-probabilities. Where none comes, all have equal probabilities.
+probabilities. Where none comes, all have equal probabilities. None of that is so for numbers that
+are still shown, and are known in a wider window then.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ def lumped_states(raw: RawGraph, number: IntArray, flow: Flow, tails: Tails) -> 
     number: [n_raw_states], which state each raw state is.
     """
     found: dict[int, Number] = {}
+    shown = set(tails.wide.revealing.values()) if tails.window.margin else set()
     for (kind, point), states in raw.cuts.items():
         if kind != "shown" or point == END:
             continue
@@ -29,7 +31,7 @@ def lumped_states(raw: RawGraph, number: IntArray, flow: Flow, tails: Tails) -> 
             column = states.columns.get(state_column(group))
             if column is None or not column.any():
                 continue
-            n_draws = _draws_to_come(flow, tails, group)[point]
+            n_draws = None if group in shown else _draws_to_come(flow, tails, group)[point]
             error = 1 if n_draws is None else multiply(n_draws, tails.states.most_beyond)
             for state in number[states.numbers[column > 0]].tolist():
                 bound = add(found.get(state, 0), error)

@@ -25,6 +25,7 @@ from dpcheck.model.program import (
     Parametric,
     Sample,
     Unbounded,
+    unbounded_policy,
 )
 from dpcheck.records import dataclass, fields, replace
 
@@ -58,6 +59,12 @@ def with_centers_moved(mechanism: Mechanism, wide: Names) -> Mechanism:
             for k in web.writers:
                 nodes[k] = _moved(nodes[k], shift)
     return replace(mechanism, nodes=tuple(nodes))
+
+
+def shift_of(node: Node) -> Expr | None:
+    """Return what the noise that a node draws was moved by; None for anything else."""
+    policy = unbounded_policy(node.distribution) if isinstance(node, Sample) else None
+    return None if policy is None else policy.moved_by
 
 
 def _webs(name: str, flow: Flow) -> Iterator[_Web]:

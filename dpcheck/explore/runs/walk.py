@@ -18,6 +18,7 @@ from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
 from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.runs.liveness import Flow
+from dpcheck.explore.runs.moved_centers import shift_of
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.runs.raw_graph import RawStates
 from dpcheck.explore.sampling.distributions import Supports, distributions
@@ -304,7 +305,8 @@ class Walk:
         self._send(node.orelse, part.at(orelse))
 
     def _sample(self, index: int, node: Sample, part: Part) -> None:
-        kept = _kept_at_sample(self.flow, node)
+        is_labelled = self.states.labelled_edges is not None
+        kept = _kept_at_sample(self.flow, node, with_shift=is_labelled)
         frame = part.frame
         if self.tails is not None and index in self.tails.wide.drawing:
             part = self._settled(part, kept)
@@ -321,11 +323,15 @@ class Walk:
         self.finish(part, self.states.reach(cut, columns, part, self.batch, node.span))
 
 
-def _kept_at_sample(flow: Flow, node: Sample) -> tuple[str, ...]:
-    """Return the variables that still matter once the distribution of a `~` is known, sorted."""
+def _kept_at_sample(flow: Flow, node: Sample, *, with_shift: bool) -> tuple[str, ...]:
+    """Return the variables that still matter once the distribution of a `~` is known, sorted.
+
+    With those of what noise was moved by, so that results can be compared (`later_neighbors`).
+    """
     kept = set(flow.live[node.next]) - {node.target}
-    if node.within is not None:
-        kept |= set(reads(node.within))
+    shift = shift_of(node) if with_shift else None
+    for part in (node.within, shift):
+        kept |= set() if part is None else set(reads(part))
     return tuple(sorted(kept))
 
 

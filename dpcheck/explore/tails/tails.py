@@ -69,9 +69,9 @@ class Window:
         return replace(self, margin=max(self.margin, self.low - low, high - self.high))
 
     def wider(self) -> Window:
-        """Return a window that is about twice as wide."""
-        more = 3 + (self.high - self.low) // 2
-        return replace(self, low=self.low - more, high=self.high + more)
+        """Return a window that is about twice as wide, and holds all that is shown."""
+        more = 3 + (self.high - self.low) // 2 + self.margin
+        return replace(self, low=self.low - more, high=self.high + more, margin=0)
 
     def widened(self) -> Window:
         """Return a window with more than twice the margin."""

@@ -44,7 +44,7 @@ from dpcheck.model.program import (
     Unbounded,
     Unpack,
     Weighted,
-    unbounded_span,
+    unbounded_policy,
 )
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -250,9 +250,9 @@ class _Uses:
 
     def _drawn(self, target: str, distribution: Distribution, within: Expr | None) -> None:
         """Read `target ~ distribution`."""
-        names, span = self._distribution(distribution), unbounded_span(distribution)
-        if span is not None:
-            self.drawn.setdefault(target, span)
+        names, policy = self._distribution(distribution), unbounded_policy(distribution)
+        if policy is not None:
+            self.drawn.setdefault(target, policy.span)
         elif names:
             self.drawn.setdefault(target, self.drawn[min(names)])
         if target not in self.drawn:
@@ -298,7 +298,7 @@ class _Uses:
             case ChooseDistribution(condition=condition, then=then, orelse=orelse):
                 self.narrow(condition, "`if`")
                 names = self._distribution(then) | self._distribution(orelse)
-                if names and unbounded_span(distribution) is not None:
+                if names and unbounded_policy(distribution) is not None:
                     self._refuse("`if` between noise and what was drawn", names, distribution.span)
                 return names
         assert_never(distribution)
