@@ -53,7 +53,7 @@ def decided_between(
         return replace(outcome, beside=()), chain  # the pair that comes closest if more is told
     told = with_less_told(explored, chain, keeps_far=False)
     less = decide(told, claim)
-    if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
+    if _are_alike(outcome, less, claim) and not _may_rise_and_fall(claim):
         return less, told
     if not _is_pure(claim) or (isinstance(claim, claims.PrivacyClaim) and not is_last):
         return None
@@ -61,7 +61,7 @@ def decided_between(
         return outcome, chain
     asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
     less = decide(with_less_told(explored, chain, keeps_far=True), asked)
-    return (outcome, chain) if _are_alike(decide(chain, asked), less) else None
+    return (outcome, chain) if _are_alike(decide(chain, asked), less, asked) else None
 
 
 def may_be_decided(explored: Explored, claim: claims.Claim) -> bool:
@@ -99,14 +99,8 @@ def _is_pure(claim: claims.Claim) -> bool:
 
 def n_rounds(claim: claims.Claim) -> int:
     """Return how many windows to try: one where all losses count, however rare they are."""
-    match claim:
-        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            if isinstance(quantity, claims.LossQuantity | claims.LossTable):
-                words = ("renyi", "zcdp", "loss_tail", "profile", "losses")
-                return 1 if quantity.word in words else MAX_ROUNDS
-            return MAX_ROUNDS
-        case _:
-            return MAX_ROUNDS
+    words = ("renyi", "zcdp", "loss_tail", "profile", "losses")
+    return 1 if any(word in words for word in _words(claim)) else MAX_ROUNDS
 
 
 def _may_rise_and_fall(claim: claims.Claim) -> bool:
@@ -114,16 +108,29 @@ def _may_rise_and_fall(claim: claims.Claim) -> bool:
 
     Then it may lie outside of what it is where less, and where more, is told.
     """
+    return "loss_tail" in _words(claim)
+
+
+def _words(claim: claims.Claim) -> list[str]:
+    """Return the words of the quantities of losses that a claim is about."""
+    quantities: list[object] = []
     match claim:
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            return isinstance(quantity, claims.LossQuantity) and quantity.word == "loss_tail"
-        case _:
-            return False
+            quantities = [quantity]
+        case claims.QuantityComparison(left=left, right=right):
+            quantities = [left, right]
+    losses = claims.LossQuantity | claims.LossTable
+    return [quantity.word for quantity in quantities if isinstance(quantity, losses)]
 
 
-def _are_alike(left: Outcome, right: Outcome) -> bool:
-    """Return whether two outcomes are decided and agree, counterexamples aside."""
+def _are_alike(left: Outcome, right: Outcome, claim: claims.Claim) -> bool:
+    """Return whether two outcomes of a claim are decided and agree, counterexamples aside.
+
+    Of two quantities that are compared, which stand beside the verdict, both must be the same.
+    """
     if isinstance(left.verdict, Undecided) or type(left.verdict) is not type(right.verdict):
         return False
     is_same = not isinstance(left.verdict, Value) or left.verdict == right.verdict
+    if isinstance(claim, claims.QuantityComparison):
+        is_same = left.beside == right.beside
     return is_same and left.value == right.value

@@ -489,9 +489,12 @@ mechanism m {
 compute m: loss_tail(ln(3/2))
 compute m: renyi(2)
 compute m: delta(ln(3/2))
+check m: renyi(2) < epsilon
+check m: total_variation < loss_tail(1/10)
+check m: delta(ln(3/2)) < total_variation
 """
     report = check_text(text)
-    assert verdicts(report) == ["undecided", "undecided", "value"]
+    assert verdicts(report) == [*["undecided"] * 2, "value", *["undecided"] * 2, "holds"]
 
 
 SHOWN_FOR_ALL = """
