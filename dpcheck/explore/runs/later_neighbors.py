@@ -100,7 +100,7 @@ def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
 
 
 def _shifts(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
-    """Return [n_raw_states + 1] codes of what is added to the noise that a state draws, else 0.
+    """Return codes [n_states], † included, of what is added to noise that a state draws, else 0.
 
     Results are those of moved noise (`moved_centers`): equal ones are equal draws if both are moved
     by the same number.
