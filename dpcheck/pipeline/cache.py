@@ -1,9 +1,10 @@
-"""What is known of files from earlier runs: plain JSON, found by all that the results depend on.
+"""What is known of files from earlier runs: plain JSON, used where nothing it depends on changed.
 
-An entry belongs to a file, the text of it and of everything it imports, where imports may lead, the
-options that choose and shape results, and the code of dpcheck itself. Limits are no part of it:
-only files of which everything was decided are kept, and what was decided is so under any limit. An
-entry that is not as expected counts as none, so a broken one costs time and never a verdict.
+An entry belongs to a file and the options that choose and shape results. It depends on the texts of
+the file and of everything it imports, on where imports lead, and on the code of dpcheck. Limits are
+no part of it: only files of which everything was decided are kept, and what was decided is so under
+any limit. An entry that is not as expected counts as none, so a broken one costs time and never a
+verdict.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ class Cache:
         """Return what is known of a file, None if that is not all there is to know."""
         try:
             found = json.loads(self._place(path).read_bytes())
-            is_known = all(os.path.realpath(link) == real for link, real in found["links"])
-            if is_known and all(_digest(Path(f)) == digest for f, digest in found["files"]):
+            is_same = all(os.path.realpath(link) == real for link, real in found["links"])
+            is_same = is_same and all(_digest(Path(f)) == digest for f, digest in found["files"])
+            if is_same and found["code"] == code_digest():
                 return Entry([_decoded(event) for event in found["events"]], found["constants"])
         except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
             pass
@@ -67,14 +69,15 @@ class Cache:
         The texts are those that were read: a file may have been changed since then.
         """
         with suppress(OSError, ValueError, RecursionError, KeyError):
+            place = self._place(path)
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = {
+                "code": code_digest(),
                 "files": [(str(f.path.real), _hash(f.text.encode())) for f in closure.files],
                 "links": closure.links,
                 "constants": closure.constants,
                 "events": [_encoded(event) for event in events],
             }
-            place = self._place(path)
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             written = place.with_suffix(f".{os.urandom(8).hex()}.new")
             with written.open("x", encoding="ascii") as new:
                 json.dump(found, new, ensure_ascii=True, separators=(",", ":"))
@@ -82,7 +85,7 @@ class Cache:
 
     def _place(self, path: ModelPath) -> Path:
         places = [path.shown, str(path.real), str(path.root)]
-        key = json.dumps([code_digest(), self.options.shaping(path), places])
+        key = json.dumps([self.options.shaping(path), places])
         name = _hash(key.encode("utf-8", "surrogatepass"))
         return self.directory / RESULTS / name[:2] / f"{name[2:]}.json"
 
@@ -123,7 +126,8 @@ def clear(directory: Path) -> int:
 def code_digest() -> str:
     """Return a text that changes with dpcheck, Python, and the packages that compute.
 
-    It is the same wherever the same versions are installed, so that a cache can be moved there.
+    It is the same wherever the same versions are installed, so that a cache can be moved there. It
+    reads some 400 files in 7 ms: only a run that finds or keeps an entry has use for it.
     """
     package = Path(__file__).resolve().parent.parent
     contents = blake2b(digest_size=32)

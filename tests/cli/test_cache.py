@@ -119,6 +119,23 @@ def test_a_table_that_is_imported_is_seen(models, tmp_path, capsys):
     assert verdicts(cache, capsys)[0] == ["holds"]
 
 
+def test_what_another_dpcheck_found_is_not_used_but_replaced(models, tmp_path, monkeypatch):
+    options = Options(cache=tmp_path / "cache")
+    list(check_paths(["main.dpm"], options))
+    [entry] = options.cache.glob("results/*/*.json")
+    assert known_run(["main.dpm"], options) is not None
+    monkeypatch.setattr("dpcheck.pipeline.cache.code_digest", lambda: "another")
+    assert known_run(["main.dpm"], options) is None
+    list(check_paths(["main.dpm"], options))
+    assert json.loads(entry.read_bytes())["code"] == "another"
+    assert list(options.cache.glob("results/*/*.json")) == [entry]
+
+
+def test_code_is_read_only_for_a_run_that_finds_or_keeps_an_entry(models, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpcheck.pipeline.cache.code_digest", lambda: pytest.fail("it was read"))
+    assert known_run(["main.dpm"], Options(cache=tmp_path)) is None
+
+
 def test_constants_of_the_call_are_looked_for_without_reading_models(models, tmp_path, capsys):
     cache = tmp_path / "cache"
     verdicts(cache, capsys)
