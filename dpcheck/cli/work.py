@@ -11,7 +11,6 @@ from dpcheck.cli.workers import Stopped, Work, supervised
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.pipeline.options import Options
-from dpcheck.pipeline.run import check_paths
 from dpcheck.pipeline.stopped import after_crash, after_limit, run_stopped
 from dpcheck.records import replace
 from dpcheck.report import Answer, Crash, Event, Reading, Started, visible, work_text
@@ -35,8 +34,13 @@ def check_events(
         from dpcheck.cli.jobs import jobs_events
 
         return jobs_events(paths, options, (_after, _is_short_of_memory), tell)
-    work = Work[Event](lambda told: check_paths(paths, options, told), _after, _is_short_of_memory)
-    return _told(work, options.limits, tell)
+
+    def found(told: Sequence[Event]) -> Iterator[Event]:
+        from dpcheck.pipeline.run import check_paths
+
+        return check_paths(paths, options, told)
+
+    return _told(Work(found, _after, _is_short_of_memory), options.limits, tell)
 
 
 def overviews(
@@ -48,13 +52,13 @@ def overviews(
     tell: Tell,
 ) -> Generator[Found, None, None]:
     """Return what is found out about targets of a file: events, and an overview of each."""
-    from dpcheck.pipeline.overview import overview_events
 
-    asked = argument, quantities, target, distance, options
-    work: Work[Found] = Work(
-        lambda told: overview_events(*asked, told), _after, _is_short_of_memory
-    )
-    return _told(work, options.limits, tell)
+    def found(told: Sequence[Found]) -> Iterator[Found]:
+        from dpcheck.pipeline.overview import overview_events
+
+        return overview_events(argument, quantities, target, distance, options, told)
+
+    return _told(Work(found, _after, _is_short_of_memory), options.limits, tell)
 
 
 def pmf_events(

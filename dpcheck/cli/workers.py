@@ -1,11 +1,15 @@
 """Work in a process of its own, which is ended at a limit whatever it does.
 
 Python hears nothing while one long call into C goes on, and the kernel ends a process that takes
-too much memory. So the work is done in a child, a *worker*, that is forked when everything is
-imported, and tells what it finds through a pipe; the parent waits, and draws. A worker looks at the
-clock itself where it can. If it does not answer for a while after a limit, it is killed, what it
-was at is undecided, and a fresh worker goes on with the rest. Memory is bounded by the operating
-system: a worker that asks for too much is refused, which Python reports, and C libraries die of.
+too much memory. So the work is done in a child, a *worker*, that tells what it finds through a
+pipe; the parent waits, and draws. A worker can look at the clock itself. If it does not answer for
+a while after a limit, it is killed, what it was at is undecided, and a fresh one goes on. Memory is
+bounded by the operating system: a worker that asks for too much is refused, which Python reports,
+and C libraries die of.
+
+The parent has not imported what decides when it forks: a page that both have is copied when one of
+them writes into it, be it a count of references, and that took a tenth of a short check. A worker
+imports what it needs, then says that it is ready; until then no limit of time is held against it.
 
 Without `os.fork` (Windows) the work is done here: then limits hold where the work looks at them.
 """
@@ -66,9 +70,9 @@ class Stopped:
 class Work(Generic[T]):
     """Work that can be taken up where it was stopped.
 
-    events: yields what is found, after what was told before; stopped: returns what there is to
-    tell of an end by a limit or bug, and whether to go on; is_last: whether a worker that told
-    this is of no more use.
+    events: imports what the work needs, and returns what is found, after what was told before;
+    stopped: returns what there is to tell of an end by a limit or bug, and whether to go on;
+    is_last: whether a worker that told this is of no more use.
     """
 
     events: Callable[[Sequence[T]], Iterator[T]]
@@ -150,14 +154,17 @@ class _Watched(Generic[T]):
     def _begin(self) -> None:
         """Begin, or go on after what was heard, with a fresh worker."""
         self.worker = _Worker(self._work, self._heard, self._limits)
-        self._last, self._wait, self._end = time.monotonic(), FIRST_WAIT, inf
-        if self._limits.deadline is not None:
-            self._end = max(self._limits.deadline + GRACE, self._last + LAST_WORDS)
+        self._last, self._wait, self._ready = time.monotonic(), FIRST_WAIT, inf
 
     @property
     def _late(self) -> float:
         timeout = self._limits.timeout
-        return inf if timeout is None else self._last + timeout + GRACE
+        return inf if timeout is None or self._ready == inf else self._last + timeout + GRACE
+
+    @property
+    def _end(self) -> float:
+        deadline = self._limits.deadline
+        return inf if deadline is None else max(deadline + GRACE, self._ready + LAST_WORDS)
 
     @property
     def patience(self) -> float:
@@ -177,6 +184,9 @@ class _Watched(Generic[T]):
                     seconds = time.monotonic() - self._last
                     yield from self._stopped(replace(stopped, seconds=seconds))
                 return
+            if isinstance(event, _Ready):
+                self._ready = time.monotonic()
+                continue
             self._heard.append(event)
             yield event
             if self._work.is_last(event):
@@ -217,6 +227,11 @@ class _End:
     stopped: Stopped | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """The worker has imported what it needs, and begins."""
+
+
 class _Worker(Generic[T]):
     """A child process at work, seen from its parent."""
 
@@ -235,7 +250,7 @@ class _Worker(Generic[T]):
         self._is_closed = False
         self._sources: list[SourceText] = []
 
-    def messages(self) -> list[T | _End]:
+    def messages(self) -> list[T | _Ready | _End]:
         """Return what the worker told; waits for more where that is not a whole message."""
         received = os.read(self.told, 1 << 20)
         if not received:
@@ -243,7 +258,7 @@ class _Worker(Generic[T]):
         self._buffer += received
         return list(self._unpacked())
 
-    def _unpacked(self) -> Iterator[T | _End]:
+    def _unpacked(self) -> Iterator[T | _Ready | _End]:
         """Yield the messages that are complete."""
         start = 0
         while len(self._buffer) >= start + _LENGTH:
@@ -292,7 +307,7 @@ def _work(
     status = _FAILED
     try:
         _settle(complaining)
-        with_deep_stack(lambda: _tell_all(work.events(heard), limits.max_memory, telling))
+        with_deep_stack(lambda: _tell_all(work, heard, limits.max_memory, telling))
         status = 0
     except MemoryError:
         status = _OUT_OF_MEMORY
@@ -304,11 +319,13 @@ def _work(
         os._exit(status)
 
 
-def _tell_all(events: Iterator[T], max_memory: int | None, telling: int) -> None:
+def _tell_all(work: Work[T], heard: Sequence[T], max_memory: int | None, telling: int) -> None:
     """Write every event to the parent, and that there are no more.
 
-    Memory is limited from here on: what the stack and all before it take is not the work's.
+    Memory is limited from here on: what the stack and imports take is not the work's.
     """
+    events = work.events(heard)
+    _tell(telling, _Ready(), {})
     if max_memory is not None:
         limit_memory(max_memory)
     sources: dict[SourceText, int] = {}

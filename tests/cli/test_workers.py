@@ -149,6 +149,35 @@ def test_a_worker_that_does_not_hear_is_killed_soon_after_its_time(monkeypatch):
     assert time.monotonic() - began < 20
 
 
+def test_what_a_worker_imports_first_is_not_held_against_its_time(monkeypatch):
+    monkeypatch.setattr(workers, "GRACE", 0.1)
+    monkeypatch.setattr(workers, "LAST_WORDS", 0.3)
+
+    def events(_heard):
+        time.sleep(1)  # as an import can take
+        return iter(["decided"])
+
+    work = Work(events, lambda _told, stopped: ((stopped,), False), lambda _event: False)
+    limits = RunLimits(timeout=0.1, deadline=time.monotonic() + 0.1)
+    assert list(supervised(work, limits, lambda _seconds: None)) == ["decided"]
+
+
+def test_the_parent_imports_nothing_that_decides(tmp_path):
+    model = tmp_path / "m.dpm"
+    model.write_text(f"{QUICK}check q: dp(1)\ncheck q: true\ncompute q: epsilon\n")
+    code = """if True:
+        import sys
+        from dpcheck.cli.checking import Report, checked
+        from dpcheck.pipeline.options import Options
+        checked(sys.argv[1:], Options(), Report())
+        print({"numpy", "flint", "dpcheck.pipeline.run"} & set(sys.modules))
+    """
+    command = [sys.executable, "-c", code, str(model)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "holds" in done.stdout
+    assert done.stdout.endswith("set()\n")
+
+
 def test_long_silence_is_told_again_and_again(monkeypatch):
     monkeypatch.setattr(workers, "FIRST_WAIT", 0.1)
     heard = []
