@@ -33,67 +33,62 @@ from functools import cache
 from typing import Any, Literal, TypeVar, cast
 
 from dpcheck.model.distributions import PolicyKind
-from dpcheck.records import dataclass, field, fields, replace
+from dpcheck.records import Frozen, field, fields, replace
 from dpcheck.source import SourceText, Span
 
 MAX_NESTING = 150
 """Levels of nesting the parser accepts, in brackets and in the tree below one top-level item."""
 
 
+class Node(Frozen):
+    """What is written at a place; trees are equal that differ in places alone."""
+
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
 # --- names -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
+class Identifier(Node):
     """A name at the place that declares it, or a label; `quoted` if written in quotes."""
 
     name: str
     quoted: bool = False
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 # --- expressions -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Node):
     """A literal: exactly `numerator / denominator`, in lowest terms; `text` as written."""
 
     numerator: int
     denominator: int
     text: str
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Node):
     """`true` or `false`."""
 
     value: bool
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Node):
     """A name that is used: `x`, `x'` (primed), `"R"` (quoted), `output`."""
 
     name: str
     primed: bool = False
     quoted: bool = False
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Node):
     """One argument of a call or target: `value`, or `name = value`."""
 
     name: Identifier | None
     value: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """`function(arguments)`.
 
     Every argument of the form `NAME = e` is a named one here. Where the function takes no named
@@ -103,70 +98,56 @@ class Call:
 
     function: Identifier
     arguments: tuple[Argument, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(Node):
     """`base[indices]`: array element, tuple component, member of a family of states."""
 
     base: Expression
     indices: tuple[Expression, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Negative:
+class Negative(Node):
     """`-operand`."""
 
     operand: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Logarithm:
+class Logarithm(Node):
     """`ln operand`, the natural logarithm."""
 
     operand: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 ArithmeticOperator = Literal["+", "-", "*", "/", "div", "mod", "^"]
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(Node):
     """`left operator right`."""
 
     operator: ArithmeticOperator
     left: Expression
     right: Expression
     operator_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Node):
     """`low..high`, both ends included."""
 
     low: Expression
     high: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class EndlessRange:
+class EndlessRange(Node):
     """`low..`, without an end: the indices of a stream, the rounds of a loop that never ends."""
 
     low: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">=", "in"]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Node):
     """A chain `e0 op1 e1 op2 e2 ...`: every neighboring pair compares.
 
     `len(operands) == len(operators) + 1 >= 2`, and `operator_spans` go with `operators`.
@@ -175,70 +156,55 @@ class Comparison:
     operands: tuple[Expression, ...]
     operators: tuple[ComparisonOperator, ...]
     operator_spans: tuple[Span, ...] = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Node):
     """`! operand`."""
 
     operand: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Junction:
+class Junction(Node):
     """`a & b & ...` or `a | b | ...`: at least two operands, lazy from left to right."""
 
     operator: Literal["&", "|"]
     operands: tuple[Expression, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Implication:
+class Implication(Node):
     """`left => right`."""
 
     left: Expression
     right: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Conditional:
+class Conditional(Node):
     """`if condition then then else otherwise`, of values or of distributions."""
 
     condition: Expression
     then: Expression
     otherwise: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Tuple:
+class Tuple(Node):
     """`(a, b, ...)`: at least two items."""
 
     items: tuple[Expression, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class SetLiteral:
+class SetLiteral(Node):
     """`{a, b, ...}`, possibly empty."""
 
     items: tuple[Expression, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class SetComprehension:
+class SetComprehension(Node):
     """`{element for variable in domain where condition}`."""
 
     element: Expression
     variable: Identifier
     domain: Expression
     where: Expression | None
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 BinderKind = Literal[
@@ -246,8 +212,7 @@ BinderKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Binder:
+class Binder(Node):
     """`kind(variable in domain where condition : body)`."""
 
     kind: BinderKind
@@ -256,32 +221,26 @@ class Binder:
     where: Expression | None
     body: Expression
     kind_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 # --- distributions ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Node):
     """`value: weight` in a distribution literal."""
 
     value: Expression
     weight: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Branches:
+class Branches(Node):
     """`{value: weight, ...}`, with `normalized` after it or not."""
 
     branches: tuple[Branch, ...]
     normalized: bool
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedBranches:
+class WeightedBranches(Node):
     """`{value: weight for variable in domain where condition}`, `normalized` or not."""
 
     value: Expression
@@ -290,11 +249,9 @@ class WeightedBranches:
     domain: Expression
     where: Expression | None
     normalized: bool
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class WithPolicy:
+class WithPolicy(Node):
     """`distribution policy low..high`; `policy_span` covers from the policy's word to the end."""
 
     distribution: Expression
@@ -302,34 +259,28 @@ class WithPolicy:
     low: Expression
     high: Expression
     policy_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Unbounded:
+class Unbounded(Node):
     """`distribution unbounded`; `policy_span` is the word's."""
 
     distribution: Expression
     policy_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 # --- formulas --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TemporalPrefix:
+class TemporalPrefix(Node):
     """`X operand`, `F operand`, `G operand`; `F` and `G` may have a `bound` of steps."""
 
     operator: Literal["X", "F", "G"]
     bound: Expression | None
     operand: Expression
     operator_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class TemporalInfix:
+class TemporalInfix(Node):
     """`left U right` (may have a `bound` of steps), `left W right`, `left R right`."""
 
     operator: Literal["U", "W", "R"]
@@ -337,39 +288,31 @@ class TemporalInfix:
     left: Expression
     right: Expression
     operator_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ProbabilityIs:
+class ProbabilityIs(Node):
     """`P comparison bound [ path ]`."""
 
     comparison: Literal[">=", ">", "<=", "<", "="]
     bound: Expression
     path: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ProbabilityIn:
+class ProbabilityIn(Node):
     """`P in [low, high] [ path ]`."""
 
     low: Expression
     high: Expression
     path: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ProbabilityOf:
+class ProbabilityOf(Node):
     """`P=? [ path ]`: a quantity, to compare or to report."""
 
     path: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Node):
     """`E=? [ value ]`, `E comparison bound [ value ]` or `E in [low, high] [ value ]`.
 
     `relations` are the comparisons: none, one, or `>= low` and `<= high`.
@@ -377,17 +320,14 @@ class Expectation:
 
     relations: tuple[tuple[Literal[">=", ">", "<=", "<", "="], Expression], ...]
     value: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Private:
+class Private(Node):
     """`D{epsilon} [ path ]` or `D{epsilon, delta} [ path ]`."""
 
     epsilon: Expression
     delta: Expression | None
     path: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 Formula = (
@@ -480,37 +420,30 @@ def _equality(left: Name, right: Expression) -> Comparison:
 # --- statements of mechanisms ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Node):
     """`name[index]` on the left of `:=` or `~`."""
 
     name: Identifier
     index: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Node):
     """`(a, b, ...)` on the left of `:=` or `~`: at least two names."""
 
     names: tuple[Identifier, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 Place = Identifier | Cell | Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Node):
     """`place := value`."""
 
     place: Place
     value: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Node):
     """`place ~ distribution`, where the distribution may be a call of another mechanism.
 
     `is_prior` marks `prior place ~ distribution`, which stands before all other statements.
@@ -519,99 +452,75 @@ class Sample:
     place: Place
     distribution: Expression
     is_prior: bool = False
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Var:
+class Var(Node):
     """`var name[range] in domain := value`; each of the three parts may be missing (None)."""
 
     name: Identifier
     indices: Range | None
     domain: Expression | None
     value: Expression | None
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(Node):
     """`if c { } else if d { } else { }`: conditions with their blocks in order, flat."""
 
     branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
     otherwise: tuple[Statement, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopIndex:
+class LoopIndex(Node):
     """`variable in domain` in the head of a `for`."""
 
     variable: Identifier
     domain: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(Node):
     """`for i in S, j in T where condition { body }`: a domain sees the variables before it."""
 
     indices: tuple[LoopIndex, ...]
     where: Expression | None
     body: tuple[Statement, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class While:
+class While(Node):
     """`while condition { body }`."""
 
     condition: Expression
     body: tuple[Statement, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Node):
     """`repeat times { body }`."""
 
     times: Expression
     body: tuple[Statement, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Node):
     """`output value`."""
 
     value: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Node):
     """`stop`."""
 
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
-
-@dataclass(frozen=True, slots=True)
-class Break:
+class Break(Node):
     """`break`, inside of a loop."""
 
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
-
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Node):
     """`run mechanism(arguments)`."""
 
     mechanism: Identifier
     arguments: tuple[Argument, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Node):
     """`query name in choices`: the analyst chooses a value, seeing all outputs so far.
 
     With `fixed` the choice was made beforehand; it depends on the length of the history alone.
@@ -620,7 +529,6 @@ class Query:
     name: Identifier
     choices: Expression
     is_fixed: bool
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 Statement = Assign | Sample | Var | If | For | While | Repeat | Output | Stop | Break | Run | Query
@@ -629,17 +537,14 @@ Statement = Assign | Sample | Var | If | For | While | Repeat | Output | Stop | 
 # --- mechanisms ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Node):
     """`name = default` of a mechanism or chain, or `name` alone."""
 
     name: Identifier
     default: Expression | None
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Node):
     """`input name[range] in domain where condition`, or `public ...`; a scalar has no range."""
 
     name: Identifier
@@ -647,37 +552,28 @@ class Input:
     domain: Expression
     where: Expression | None
     is_public: bool
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentWhere:
+class AdjacentWhere(Node):
     """`adjacent condition`, over inputs and primed inputs."""
 
     condition: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentPairs:
+class AdjacentPairs(Node):
     """`adjacent (v, w), (v, w), ...`."""
 
     pairs: tuple[tuple[Expression, Expression], ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentAll:
+class AdjacentAll(Node):
     """`adjacent all`."""
-
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 Adjacent = AdjacentWhere | AdjacentPairs | AdjacentAll
 
 
-@dataclass(frozen=True, slots=True)
-class Mechanism:
+class Mechanism(Node):
     """`mechanism name(parameters) { inputs adjacency body }`, each kind in source order."""
 
     name: Identifier
@@ -685,118 +581,94 @@ class Mechanism:
     inputs: tuple[Input, ...]
     adjacency: tuple[Adjacent, ...]
     body: tuple[Statement, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 # --- explicit chains -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class StateIndex:
+class StateIndex(Node):
     """`variable in domain` between the brackets of a family."""
 
     variable: Identifier
     domain: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Node):
     """`state name[indices] : labels`; a single state has no indices."""
 
     name: Identifier
     indices: tuple[StateIndex, ...]
     labels: tuple[Identifier, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class StateReference:
+class StateReference(Node):
     """`name` or `name[e1, e2]`: a state, a member of a family, a family, or a label."""
 
     name: Identifier
     indices: tuple[Expression, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RowBranch:
+class RowBranch(Node):
     """`probability: target`."""
 
     probability: Expression
     target: StateReference
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RowDraw:
+class RowDraw(Node):
     """`variable ~ distribution : target`."""
 
     variable: Identifier
     distribution: Expression
     target: StateReference
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Node):
     """`origin -> branch + branch + ...`."""
 
     origin: StateReference
     branches: tuple[RowBranch | RowDraw, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RowsFor:
+class RowsFor(Node):
     """`for i in S, j in T where condition { rows }`."""
 
     indices: tuple[LoopIndex, ...]
     where: Expression | None
     body: tuple[RowStatement, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RowsIf:
+class RowsIf(Node):
     """`if c { rows } else if d { rows } else { rows }`, flat."""
 
     branches: tuple[tuple[Expression, tuple[RowStatement, ...]], ...]
     otherwise: tuple[RowStatement, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 RowStatement = Row | RowsFor | RowsIf
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentStates:
+class AdjacentStates(Node):
     """`adjacent left ~ right where condition`."""
 
     left: StateReference
     right: StateReference
     where: Expression | None
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Init:
+class Init(Node):
     """`init s, t[0], ...`."""
 
     states: tuple[StateReference, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Observe:
+class Observe(Node):
     """`observe Y, t, s[3], ...`."""
 
     names: tuple[StateReference, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Node):
     """`chain name(parameters) { ... }`, each kind of declaration in source order."""
 
     name: Identifier
@@ -806,93 +678,75 @@ class Chain:
     adjacency: tuple[AdjacentStates, ...]
     inits: tuple[Init, ...]
     observes: tuple[Observe, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 # --- top level -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Node):
     """`(low, high]`, each end in a bracket that takes it in or in a parenthesis that does not."""
 
     low: Expression
     high: Expression
     has_low: bool
     has_high: bool
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Node):
     """`const name = value`; or `param name in interval`, a value that nobody has chosen."""
 
     name: Identifier
     value: Expression | Interval
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Node):
     """`fun name(parameters) = body`."""
 
     name: Identifier
     parameters: tuple[Identifier, ...]
     body: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class DistributionFunction:
+class DistributionFunction(Node):
     """`dist name(parameters) = body`; without parentheses there are no parameters."""
 
     name: Identifier
     parameters: tuple[Identifier, ...]
     body: Expression
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ImportFile:
+class ImportFile(Node):
     """`import "path"`; `path` as between the quotes, `path_span` with the quotes."""
 
     path: str
     path_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ImportStandard:
+class ImportStandard(Node):
     """`import std.name`; `module` is what follows `std.`."""
 
     module: str
     module_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Node):
     """`name(arguments)` or `name`: what a question is about."""
 
     name: Identifier
     arguments: tuple[Argument, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 QuestionKind = Literal["check", "refute", "compute"]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Node):
     """`for name in interval`: the values of a `param` that a question is about."""
 
     name: Identifier
     interval: Interval
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Node):
     """`check "title" target for part at condition : claim`, or `refute`, or `compute`.
 
     `kind_span` is the word. The claim is a formula, a call of `dp`, a quantity, or a comparison
@@ -906,17 +760,14 @@ class Question:
     at: Expression | None
     claim: Expression
     kind_span: Span = field(compare=False, repr=False, kw_only=True)
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionsFor:
+class QuestionsFor(Node):
     """`for i in S, j in T where condition { questions }`."""
 
     indices: tuple[LoopIndex, ...]
     where: Expression | None
     body: tuple[Question | QuestionsFor, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 Item = (
@@ -932,8 +783,7 @@ Item = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceModel:
+class SurfaceModel(Frozen):
     """One file: its items in source order (without the ones that have syntax errors)."""
 
     source: SourceText = field(compare=False, repr=False)
