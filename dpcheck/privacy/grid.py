@@ -288,14 +288,15 @@ def _guessed_tails(
 
     By place j of the lattices, which begin at one point, and one more; both [n_points + 1].
     """
+    n_points = 1 + int(max(p_lattice.masses.degree(), q_lattice.masses.degree()))
     found = []
     for lattice, tilt in ((p_lattice, 0.0), (q_lattice, float(grid.step))):
-        masses = np.array([float(int(mass)) for mass in lattice.masses.coeffs()])
-        with np.errstate(divide="ignore"):
-            logs = np.log(masses) - grid.bits * math.log(2)
-        logs -= tilt * (lattice.low + np.arange(len(masses)))
-        sums = np.logaddexp.accumulate(np.append(logs, -np.inf)[::-1])[::-1]
-        found.append(sums)
+        logs = np.full(n_points + 1, -np.inf)
+        for i, mass in enumerate(lattice.masses.coeffs()):
+            if mass:
+                logs[i] = math.log(int(mass)) - grid.bits * math.log(2)
+        logs -= tilt * (lattice.low + np.arange(len(logs)))
+        found.append(np.logaddexp.accumulate(logs[::-1])[::-1])
     return found[0], found[1]
 
 

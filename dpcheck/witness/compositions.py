@@ -39,7 +39,9 @@ class Part:
 
     def losses(self) -> list[float]:
         """Return the privacy losses of the outputs."""
-        return [inf if q == 0 else -inf if p == 0 else log(p / q) for _, (p, q) in self.outputs]
+        return [
+            inf if q == 0 else -inf if p == 0 else log(p) - log(q) for _, (p, q) in self.outputs
+        ]
 
 
 def composition_evidence(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import expm1, log1p, prod
+from math import expm1, log, log1p, prod
 from random import Random
 
 import pytest
@@ -197,6 +197,25 @@ def test_a_delta_far_below_the_first_tails_is_found_on_a_coarse_grid():
     (result,) = check_text(MIX + "compute compose(mix, 120): delta(16)")["results"]
     low, high = map(float, result["value"]["enclosure"])
     assert 0 < low < high < 1.001 * low < 1e-20
+
+
+EXTREME = """
+compute compose(mix, 400): epsilon(10^-310)
+compute compose(mix, 400): epsilon(10^-400)
+check   compose(mix, 400): dp(1, 10^-400)
+check   compose(mix, 400): epsilon(99/100) >= -1
+check   compose(mix, 400): epsilon(99/100) <= -1
+"""
+
+
+def test_epsilon_is_at_most_the_sum_of_the_largest_losses_and_at_least_0():
+    tiny, tinier, bad, good, negative = check_text(MIX + EXTREME)["results"]
+    largest = 400 * log(11 / 9)
+    for result in (tiny, tinier):
+        low, high = map(float, result["value"]["enclosure"])
+        assert 0.99 * largest < low < largest <= high < 1.001 * largest
+    verdicts = [result["verdict"] for result in (bad, good, negative)]
+    assert verdicts == ["violated", "holds", "violated"]
 
 
 def random_run(drawn):

@@ -201,3 +201,19 @@ def test_products_of_masses_are_rounded_to_the_side_that_bounds():
         assert up.masses.coeffs() == [-(-int(mass) >> 30) for mass in exact]
         assert also_up.masses.coeffs() == [-(-int(mass) >> 30) for mass in exact]
         assert down.masses == fmpz_poly([int(mass) >> 30 for mass in exact])
+
+
+def test_outputs_too_light_for_the_grid_are_in_no_event():
+    light = [number(1, 10**n) for n in (40, 60)]
+    rows = [(light[0], light[1]), (number(1, 2), number(1, 3))]
+    losses = LossDistribution.of([*rows, tuple(1 - sum(side) for side in zip(*rows, strict=True))])
+    assert_encloses(GridLosses.of([(losses, 1)], fmpq(1, 10), 40, Limits()), losses, 1 / 5)
+
+
+def test_a_delta_too_small_for_floats_has_bounds():
+    half, third = number(1, 2), number(1, 3)
+    losses = LossDistribution.of([(half, third), (half, 1 - third)])
+    found = GridLosses.of([(losses, 30)], fmpq(1, 10), 1064, Limits())
+    delta = fmpq(1, 10**310)
+    value = exact_epsilon(composed([(losses, 30)]), delta)
+    assert found.epsilon_below(delta) <= value <= found.epsilon_above(delta)

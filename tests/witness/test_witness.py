@@ -29,6 +29,12 @@ mechanism survey(truth = 3/4) {
   y ~ if x = pos then {Y: truth, N: 1 - truth} else {Y: 1 - truth, N: truth}
   output y
 }
+mechanism faint {
+  input x in {pos, neg}
+  adjacent all
+  y ~ if x = pos then {Y: 1/10^400, N: 1 - 1/10^400} else {Y: 1/2, N: 1/2}
+  output y
+}
 mechanism thrice { input x in {pos, neg} adjacent all repeat 3 { run survey(x = x) } }
 mechanism noise(alpha = exp(-1/2)) {
   input x in 0..3
@@ -91,6 +97,7 @@ CLAIMS = {
     "noise: P>=1/5 [ X output = x ]": ("holds", "path"),
     "compose(survey, 20): dp(4, 1/1000)": ("violated", "sum"),
     "compose(survey, 3, survey(truth = 2/3), 2): dp(3, 1/100)": ("violated", "sum"),
+    "compose(faint, 2): dp(ln 2, 1/10)": ("violated", "sum"),
     "group(survey, 2): dp(ln 2)": ("violated", "event"),
     "survey: dp(400000)": ("holds", "laws"),
     "survey: dp(1000000)": ("nothing", "power of e above"),
@@ -157,7 +164,7 @@ def test_a_witness_proves_its_verdict_or_says_what_it_lacks(witnesses, claim):
     else:
         assert fields["proof"] == how
         assert verify(witnesses[claim]) == (0, f"proved: {claim}: {says} on the chain in the file")
-        assert len(witnesses[claim]) < 2000 or says == "holds"
+        assert len(witnesses[claim]) < 3000 or says == "holds"
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def _compared(
         low, high = ends_of(quantity, found)
         if high < bound:
             return -1
-        if low > bound and (budget is not None or isinstance(quantity, LossQuantity)):
+        if low > bound:
             return 1 if _is_surely_violated(found.top.grid, budget) else None
         return 0 if low == high == bound else None
 
@@ -324,7 +324,8 @@ def _budget(quantity: OnGrid, bound: Budget | Number | None) -> tuple[Budget, Nu
         return None
     if isinstance(quantity, TightDelta):
         return quantity.epsilon, as_number(bound)
-    return None if bound is None else (as_budget(bound), quantity.delta)
+    budget = None if bound is None else as_budget(bound)
+    return None if budget is None or budget < Budget.of(0) else (budget, quantity.delta)
 
 
 def _is_surely_violated(grid: GridLosses, budget: tuple[Budget, Number] | None) -> bool:

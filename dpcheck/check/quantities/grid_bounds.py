@@ -155,9 +155,10 @@ def on_grid(quantity: OnGrid, direction: Direction, grid: GridLosses) -> Bounded
         case _:
             raise AssertionError("grids bound no other quantity")
     infinite = arb("inf")
-    return Bounded(
-        direction, grid, infinite if low is None else low, infinite if high is None else high
-    )
+    low, high = infinite if low is None else low, infinite if high is None else high
+    if isinstance(quantity, TightEpsilon) and direction.epsilon is not None:
+        high = high.min(ball_of(direction.epsilon, BOUND_BITS))  # the least ε for δ = 0
+    return Bounded(direction, grid, low, high)
 
 
 def ends_of(quantity: OnGrid, found: Bounds) -> tuple[arb, arb]:
