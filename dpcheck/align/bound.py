@@ -17,6 +17,7 @@ import numpy as np
 from dpcheck.align.arena import Arena, Cost, Option, Step
 from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.limits import Limits
+from dpcheck.model.postorder import postorder
 from dpcheck.records import dataclass
 
 TOLERANCE = 1e-9
@@ -138,23 +139,4 @@ def _parts(arena: Arena) -> list[list[int]]:
     following: list[set[int]] = [set() for _ in range(count)]
     for state, each in enumerate(targets):
         following[component[state]].update(int(component[t]) for t in each)
-    return [parts[i] for i in _after_followers(following)]
-
-
-def _after_followers(following: list[set[int]]) -> list[int]:
-    """Return the nodes of an acyclic graph (loops aside), each after those that it leads to."""
-    order: list[int] = []
-    seen: set[int] = set()
-    for root in range(len(following)):
-        stack = [(root, iter(following[root]))] if root not in seen else []
-        seen.add(root)
-        while stack:
-            node, rest = stack[-1]
-            after = next(rest, None)
-            if after is None:
-                order.append(node)
-                stack.pop()
-            elif after not in seen:
-                seen.add(after)
-                stack.append((after, iter(following[after])))
-    return order
+    return [parts[i] for i in postorder(range(len(parts)), following.__getitem__)]

@@ -11,6 +11,7 @@ from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.explore.sampling.distributions import distribution_reads
 from dpcheck.explore.tails.tails import Tails
 from dpcheck.model.expressions import Const, reads
+from dpcheck.model.postorder import postorder
 from dpcheck.model.program import (
     Assign,
     AssignCell,
@@ -122,17 +123,17 @@ def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = No
     Nodes that read or write wide variables read their tail states too.
     """
     nodes = mechanism.nodes
-    postorder = _postorder(mechanism)
+    finished = postorder([mechanism.entry], lambda i: successors(nodes[i]))
     needs = [frozenset(node_reads(node)) for node in nodes]
     if tails is not None:
         needs = [names.union(tails.read_by(i)) for i, names in enumerate(needs)]
     kills = [certain_writes(node) for node in nodes]
     live: list[frozenset[str]] = [kept] * len(nodes)
     before: list[list[int]] = [[] for _ in nodes]
-    for i in postorder:
+    for i in finished:
         for j in successors(nodes[i]):
             before[j].append(i)
-    waiting, queued = list(reversed(postorder)), set(postorder)
+    waiting, queued = finished[::-1], set(finished)
     while waiting:
         i = waiting.pop()
         queued.discard(i)
@@ -145,7 +146,7 @@ def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = No
                     queued.add(j)
                     waiting.append(j)
     order = [len(nodes)] * len(nodes)
-    for place, i in enumerate(reversed(postorder)):
+    for place, i in enumerate(reversed(finished)):
         order[i] = place
     return Flow(nodes, tuple(tuple(sorted(v)) for v in live), tuple(order), kept, _endless(nodes))
 
@@ -165,20 +166,3 @@ def _endless(nodes: tuple[Node, ...]) -> frozenset[int]:
         and node.is_loop_head
         and (sizes[component[i]] > 1 or i in following[i])
     )
-
-
-def _postorder(mechanism: Mechanism) -> list[int]:
-    """Return the reachable nodes, each after everything it leads to (cycles aside)."""
-    order: list[int] = []
-    seen = {mechanism.entry}
-    stack = [(mechanism.entry, iter(successors(mechanism.nodes[mechanism.entry])))]
-    while stack:
-        i, following = stack[-1]
-        j = next(following, None)
-        if j is None:
-            order.append(i)
-            stack.pop()
-        elif j not in seen:
-            seen.add(j)
-            stack.append((j, iter(successors(mechanism.nodes[j]))))
-    return order

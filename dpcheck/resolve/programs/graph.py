@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from dpcheck.model import program
 from dpcheck.model.expressions import Apply, Const, Expr, Var
+from dpcheck.model.postorder import postorder
 from dpcheck.model.program import Node
 from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
@@ -279,25 +280,9 @@ def successors(node: Node) -> tuple[int, ...]:
 
 def _numbered(nodes: Sequence[Node], entry: int) -> tuple[tuple[Node, ...], int]:
     """Return the reachable nodes in reverse postorder; the entry becomes node 0."""
-    order = _reverse_postorder(nodes, entry)
+    order = postorder([entry], lambda node: successors(nodes[node]))[::-1]
     numbers = {old: new for new, old in enumerate(order)}
     return tuple(_renumbered(nodes[old], numbers) for old in order), 0
-
-
-def _reverse_postorder(nodes: Sequence[Node], entry: int) -> list[int]:
-    finished: list[int] = []
-    seen = {entry}
-    waiting = [(entry, iter(successors(nodes[entry])))]
-    while waiting:
-        node, remaining = waiting[-1]
-        following = next(remaining, None)
-        if following is None:
-            finished.append(node)
-            waiting.pop()
-        elif following not in seen:
-            seen.add(following)
-            waiting.append((following, iter(successors(nodes[following]))))
-    return finished[::-1]
 
 
 def _renumbered(node: Node, numbers: dict[int, int]) -> Node:
