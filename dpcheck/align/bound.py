@@ -12,12 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-import numpy as np
-
 from dpcheck.align.arena import Arena, Cost, Option, Step
-from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.limits import Limits
-from dpcheck.model.postorder import postorder
 from dpcheck.records import dataclass
 
 TOLERANCE = 1e-9
@@ -128,15 +125,10 @@ def _price(option: Option, arena: Arena, values: list[float]) -> float:
 
 def _parts(arena: Arena) -> list[list[int]]:
     """Return the strongly connected parts of the states, each after those that it leads to."""
-    targets = [[o.target for move in moves for o in move] for moves in arena.moves]
-    lengths = np.array([len(each) for each in targets], np.int64)
-    indptr = np.concatenate(([0], lengths.cumsum()))
-    flat = np.array([target for each in targets for target in each], np.int64)
-    component, count = strong_components(Graph(indptr, flat))
+    component, count = strong_components(
+        graph_from([[o.target for move in moves for o in move] for moves in arena.moves])
+    )
     parts: list[list[int]] = [[] for _ in range(count)]
     for state, number in enumerate(component.tolist()):
         parts[number].append(state)
-    following: list[set[int]] = [set() for _ in range(count)]
-    for state, each in enumerate(targets):
-        following[component[state]].update(int(component[t]) for t in each)
-    return [parts[i] for i in postorder(range(len(parts)), following.__getitem__)]
+    return parts

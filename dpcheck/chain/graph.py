@@ -12,7 +12,7 @@ import costs a third of a second, more than Tarjan's algorithm below needs for 1
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcheck.chain import sets
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
-from dpcheck.chain.weights.rows import entries_of, ranges
+from dpcheck.chain.weights.rows import entries_of, indptr_of, ranges
 from dpcheck.records import dataclass, replace
 
 NARROW = 48
@@ -320,6 +320,13 @@ def _narrow_layers(
         starts.append(end)
         states = following
     return np.array(states, np.int64)
+
+
+def graph_from(successors: Sequence[Sequence[int]]) -> Graph:
+    """Return the graph of which each state's successors are listed, [n_states] lists."""
+    lengths = np.fromiter(map(len, successors), np.int64, len(successors))
+    targets = np.array([target for each in successors for target in each], np.int64)
+    return Graph(indptr_of(lengths), targets)
 
 
 def strong_components(graph: Graph) -> tuple[IntArray, int]:

@@ -28,10 +28,8 @@ from heapq import nlargest
 from math import gcd
 from typing import Any
 
-import numpy as np
-
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.chain.graph import Graph, topological_layers
+from dpcheck.chain.graph import graph_from, topological_layers
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.sequences import inner_graph
 from dpcheck.check.values.event_text import (
@@ -217,10 +215,7 @@ def merge_prefixes(
 
 def _order(edges: list[list[Edge]]) -> IntArray:
     """Return the nodes so that successors come first."""
-    indptr = np.zeros(len(edges) + 1, np.int64)
-    np.cumsum([len(row) for row in edges], out=indptr[1:])
-    targets = np.fromiter((node for row in edges for _, _, node in row), np.int64, int(indptr[-1]))
-    layers = topological_layers(Graph(indptr, targets))
+    layers = topological_layers(graph_from([[node for _, _, node in row] for row in edges]))
     assert layers is not None, "finitely many output sequences have no cycle"
     return layers[0]
 

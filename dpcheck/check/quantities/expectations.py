@@ -20,11 +20,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
 from math import comb
 
-import numpy as np
-
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.chain.graph import Graph, strong_components
-from dpcheck.chain.weights.rows import indptr_of
+from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.check.evidence.sequences import has_output_cycle
 from dpcheck.check.values.measures import EndValue
 from dpcheck.diagnostics.quantities import NoExpectedValue
@@ -159,10 +156,8 @@ class _Runs:
 
     def means(self) -> list[Number | None]:
         """Return the mean from every node, None for an infinite one."""
-        places = [[t for t, _ in row if t is not None] for row in self.successors]
-        lengths = np.array([len(row) for row in places], np.int64)
-        targets = np.array([t for row in places for t in row], np.int64)
-        component, count = strong_components(Graph(indptr_of(lengths), targets))
+        following = [[t for t, _ in row if t is not None] for row in self.successors]
+        component, count = strong_components(graph_from(following))
         groups: list[list[int]] = [[] for _ in range(count)]
         for place, k in enumerate(component.tolist()):
             groups[k].append(place)

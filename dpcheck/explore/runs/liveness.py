@@ -7,7 +7,7 @@ from typing import assert_never
 
 import numpy as np
 
-from dpcheck.chain.graph import Graph, strong_components
+from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.explore.sampling.distributions import distribution_reads
 from dpcheck.explore.tails.tails import Tails
 from dpcheck.model.expressions import Const, reads
@@ -154,10 +154,7 @@ def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = No
 def _endless(nodes: tuple[Node, ...]) -> frozenset[int]:
     """Return the loop heads on a cycle of nodes that neither draw nor show."""
     following = [() if isinstance(node, Sample | Output) else successors(node) for node in nodes]
-    lengths = np.array([len(targets) for targets in following], np.int64)
-    indptr = np.concatenate(([0], lengths.cumsum()))
-    targets = np.array([j for targets in following for j in targets], np.int64)
-    component, count = strong_components(Graph(indptr, targets))
+    component, count = strong_components(graph_from(following))
     sizes = np.bincount(component, minlength=count)
     return frozenset(
         i
