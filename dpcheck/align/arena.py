@@ -14,19 +14,30 @@ from itertools import product
 from typing import NamedTuple, assert_never, cast
 
 from dpcheck.align.answers import OPEN, Draw, answers
-from dpcheck.align.moves import Case, Items, Mixed, Moved, Need, Reader, is_mixed, numbers_in
-from dpcheck.align.neighbors import Differences, Unreadable
-from dpcheck.diagnostics.align import OutsideAlignment
+from dpcheck.align.drawing import Drawing
+from dpcheck.align.moves import (
+    Items,
+    Mixed,
+    Moved,
+    Need,
+    Reader,
+    is_mixed,
+    may_fail,
+    numbers_in,
+    outside,
+)
+from dpcheck.align.neighbors import Differences
+from dpcheck.diagnostics.runs import OutsideDeclaredSet
 from dpcheck.exact import Number, ParamNumber, log
 from dpcheck.explore.runs.liveness import Flow, flow_of, node_reads
+from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limits, too_large
-from dpcheck.model.evaluation import elements_of
-from dpcheck.model.expressions import Const
+from dpcheck.model.evaluation import apply
+from dpcheck.model.expressions import Const, Expr
 from dpcheck.model.program import (
     Assign,
     AssignCell,
     Branch,
-    Branches,
     ChooseDistribution,
     Distribution,
     Fail,
@@ -35,14 +46,12 @@ from dpcheck.model.program import (
     Mechanism,
     Output,
     Parametric,
-    Policy,
     Sample,
     Stop,
     Unbounded,
     Unpack,
-    Weighted,
 )
-from dpcheck.model.values import SetValue, Value, value_key
+from dpcheck.model.values import INTEGERS, SetValue, Value, value_key, value_text
 from dpcheck.records import dataclass, field
 from dpcheck.source import Span
 
@@ -139,6 +148,7 @@ class _Game:
         self.limits_of_sums = case.limits
         self.streams = {c for one in mechanism.inputs if one.is_stream for c in one.cells}
         self.span = max([1, *(max(-low, high) for low, high in self.ranges.values())])
+        self.drawing = Drawing(limits)
         self.numbers: dict[Hashable, int] = {}
         self.waiting: list[tuple[int, State]] = []
 
@@ -154,17 +164,16 @@ class _Game:
                 self.limits.check_time(f"{number} states of an alignment")
 
     def _starts(self) -> Iterator[dict[str, Mixed]]:
-        """Yield what is known at the start: of public inputs that they are alike."""
+        """Yield what is known at the start: public inputs from finite sets.
+
+        More values than there are: a `where` is not looked at.
+        """
         cells: list[tuple[str, Sequence[Mixed]]] = []
         for one in self.mechanism.inputs:
-            if one.is_unbounded:
-                cells += [(cell, [Moved()]) for cell in one.cells if one.is_public]
-                continue
-            assert isinstance(one.domain, Const), "sets of inputs are known"
-            assert isinstance(one.domain.value, SetValue), "sets of inputs are sets"
-            if not one.is_public or one.where is not None:
-                raise Unreadable(OutsideAlignment(one.span, "a private input from a finite set"))
-            cells += [(cell, list(one.domain.value)) for cell in one.cells]
+            if one.is_public and not one.is_unbounded:
+                assert isinstance(one.domain, Const), "sets of inputs are known"
+                assert isinstance(one.domain.value, SetValue), "sets of inputs are sets"
+                cells += [(cell, list(one.domain.value)) for cell in one.cells]
         for values in product(*(values for _, values in cells)):
             yield dict(zip((cell for cell, _ in cells), values, strict=True))
 
@@ -203,10 +212,13 @@ class _Game:
                 return
         read = Reader(known)
         match node:
-            case Stop() | Fail():
+            case Stop():
                 pass
+            case Fail(reason=reason):
+                raise may_fail(node.span, reason)
             case Assign(target=target, value=value):
                 for result, needs in read.cases(value):
+                    check_declared(result, node.within, target, read)
                     after = {**known, target: result}
                     yield self._goes_on(state, node.next, after, needs, node.span)
             case AssignCell():
@@ -214,16 +226,15 @@ class _Game:
             case Unpack(targets=targets, value=value):
                 for result, needs in read.cases(value):
                     if not isinstance(result, tuple) or len(result) != len(targets):
-                        raise Unreadable(OutsideAlignment(node.span, "this"))
+                        raise outside(node.span, "taking this apart")
                     after = {**known, **dict(zip(targets, result, strict=True))}
                     yield self._goes_on(state, node.next, after, needs, node.span)
             case Forget(targets=targets):
                 after = {name: value for name, value in known.items() if name not in targets}
                 yield self._goes_on(state, node.next, after, (), node.span)
             case Branch(condition=condition, then=then, orelse=orelse):
-                for truth, needs in read.cases(condition):
-                    following = then if truth is True else orelse
-                    text = "true" if truth is True else "false"
+                for truth, needs in read.truths(condition):
+                    following, text = (then, "true") if truth else (orelse, "false")
                     yield self._goes_on(state, following, known, needs, node.span, text)
             case Output(value=value):
                 for result, needs in read.cases(value):
@@ -255,8 +266,9 @@ class _Game:
     ) -> Iterator[list[Option]]:
         for index, needs in read.cases(node.index):
             if not isinstance(index, int) or not 0 <= index - node.lo < len(node.cells):
-                raise Unreadable(OutsideAlignment(node.index.span, "this index"))
+                raise outside(node.index.span, "this index")
             for result, more in read.cases(node.value):
+                check_declared(result, node.within, node.array, read)
                 after = {**state.known, node.cells[index - node.lo]: result}
                 yield self._goes_on(state, node.next, after, (*needs, *more), node.span)
 
@@ -275,6 +287,7 @@ class _Game:
                 *centers, ratio = arguments
                 for values, more in read.each((*centers, ratio)):
                     *center, r = values
+                    check_declared(Moved(), node.within, target, read)
                     draw = self._noise(center, r, word, target, distribution.span)
                     noise = Moved(((len(state.draws), 1),), 0, True)
                     after = {**state.known, target: noise}
@@ -286,13 +299,14 @@ class _Game:
                     inner = read.where(name, bound)
                     yield from self._drawn(state, node, target, body, inner, (*needs, *more))
             case ChooseDistribution(condition=condition, then=then, orelse=orelse):
-                for truth, more in read.cases(condition):
-                    body = then if truth is True else orelse
+                for truth, more in read.truths(condition):
+                    body = then if truth else orelse
                     yield from self._drawn(state, node, target, body, read, (*needs, *more))
             case _:
-                for result, more in _results(distribution, read):
+                for result in self.drawing.values(distribution, read.environment):
+                    check_declared(result, node.within, target, read)
                     after = {**state.known, target: result}
-                    yield self._goes_on(state, node.next, after, (*needs, *more), node.span)
+                    yield self._goes_on(state, node.next, after, needs, node.span)
 
     def _noise(
         self, center: Sequence[Mixed], ratio: Mixed, word: str, target: str, span: Span
@@ -302,14 +316,16 @@ class _Game:
         for part in center:
             if isinstance(part, Moved):
                 if part.is_noisy:
-                    raise Unreadable(OutsideAlignment(span, "noise around noise"))
+                    raise outside(span, "noise around noise")
                 change = part.by
             elif is_mixed(part):
-                raise Unreadable(OutsideAlignment(span, "this center"))
-        if isinstance(ratio, Moved | Items | tuple):
-            raise Unreadable(OutsideAlignment(span, "this ratio"))
+                raise outside(span, "this center")
+        if is_mixed(ratio):
+            raise outside(span, "noise with this ratio")
+        known = [0 if isinstance(part, Moved) else part for part in (*center, ratio)]
+        self.drawing.check(word, cast("list[Value]", known), span)
         low = change if word == "geometric_positive" else -OPEN  # no values below its center
-        return Draw(change, self.found.number_of(ratio, span), target, low)
+        return Draw(change, self.found.number_of(cast("Value", ratio), span), target, low)
 
     # --- answers ---------------------------------------------------------------------------
 
@@ -379,45 +395,14 @@ def _cost(parts: Iterable[tuple[int, int]]) -> Cost:
     return tuple(sorted((ratio, far) for ratio, far in total.items() if far))
 
 
-def _results(distribution: Distribution, read: Reader) -> Iterator[Case]:
-    """Yield all that a distribution may give, whose weights are alike in both runs."""
-    match distribution:
-        case Branches(branches=branches):
-            for _, weight in branches:
-                read.alike(weight)
-            for value, _ in branches:
-                yield from read.cases(value)
-        case Weighted(name=name, domain=domain, where=where, value=value, weight=weight):
-            for element in elements_of(read.alike(domain)):
-                inner = read.where(name, element)
-                if where is not None and inner.alike(where) is not True:
-                    continue
-                inner.alike(weight)
-                yield from inner.cases(value)
-        case Parametric(word=word, arguments=arguments, policy=policy, span=span):
-            known = [read.alike(argument) for argument in arguments]
-            for result in _support(word, known, policy, read, span):
-                yield result, ()
-        case _:
-            raise AssertionError("the other distributions are taken apart before")
-
-
-def _support(
-    word: str, known: Sequence[Value], policy: Policy | Unbounded | None, read: Reader, span: Span
-) -> Iterable[Value]:
-    """Return all values that a built-in distribution may have, perhaps more."""
-    match word, policy:
-        case _, Policy(lo=lo, hi=hi):
-            low, high = read.alike(lo), read.alike(hi)
-            assert isinstance(low, int), "bounds are integers"
-            assert isinstance(high, int), "bounds are integers"
-            return range(low, high + 1)
-        case "bernoulli", _:
-            return (True, False)
-        case "uniform", _:
-            return elements_of(known[0])
-        case "binomial", _:
-            assert isinstance(known[0], int), "a number of trials is an integer"
-            return range(known[0] + 1)
-        case _:
-            raise Unreadable(OutsideAlignment(span, f"`{word}`"))
+def check_declared(value: Mixed, within: Expr | None, name: str, read: Reader) -> None:
+    """Raise `Unreadable` for a value that is not in the set declared for its variable."""
+    if within is None:
+        return
+    declared = read.alike(within)
+    if is_mixed(value):
+        if declared != INTEGERS:
+            raise outside(within.span, "a declared set for what depends on inputs")
+    elif apply("in", (cast("Value", value), declared)) is not True:
+        texts = value_text(cast("Value", value)), value_text(declared)
+        raise may_fail(within.span, OutsideDeclaredSet(within.span, (), spoken(name), *texts).title)

@@ -14,13 +14,13 @@ path that holds for every set of outputs. Nothing here depends on how large the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never, cast
 
 from dpcheck.align.neighbors import Unreadable
-from dpcheck.diagnostics.align import OutsideAlignment
+from dpcheck.diagnostics.align import MayFail, OutsideAlignment
 from dpcheck.exact import Rational
-from dpcheck.model.evaluation import Fault, apply, elements_of, evaluate
+from dpcheck.model.evaluation import Fault, apply, described, elements_of, evaluate
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -30,6 +30,7 @@ from dpcheck.model.expressions import (
     If,
     Let,
     Logic,
+    Operator,
     Var,
     reads,
 )
@@ -134,11 +135,17 @@ class Reader:
             case Logic():
                 return self._logic(expr.op, expr.args)
             case If(condition=condition, then=then, orelse=orelse):
-                return self._then(
-                    condition, lambda truth: self.cases(then if truth is True else orelse)
-                )
+                return [
+                    (result, (*needs, *more))
+                    for truth, needs in self.truths(condition)
+                    for result, more in self.cases(then if truth else orelse)
+                ]
             case Let(name=name, value=value, body=body):
-                return self._then(value, lambda bound: self.where(name, bound).cases(body))
+                return [
+                    (result, (*needs, *more))
+                    for bound, needs in self.cases(value)
+                    for result, more in self.where(name, bound).cases(body)
+                ]
             case Binder():
                 return self._binder(expr)
             case Const():
@@ -154,8 +161,18 @@ class Reader:
         found = self.cases(expr)
         value = found[0][0]
         if len(found) != 1 or isinstance(value, Moved | Items) or is_mixed(value):
-            raise _outside(expr.span, "this")
+            raise outside(expr.span, "a value here that depends on inputs")
         return cast("Value", value)
+
+    def truths(self, condition: Expr) -> list[tuple[bool, tuple[Need, ...]]]:
+        """Return all ways a condition may be evaluated; raises `Unreadable`."""
+        found = []
+        for value, needs in self.cases(condition):
+            if not isinstance(value, bool):
+                what = "a number" if is_mixed(value) else described(cast("Value", value))
+                raise may_fail(condition.span, f"a condition must be true or false, not {what}")
+            found.append((value, needs))
+        return found
 
     # --- parts -----------------------------------------------------------------------------
 
@@ -163,16 +180,10 @@ class Reader:
         """Return a value that both runs have."""
         try:
             return evaluate(expr, cast("Mapping[str, Value]", self.environment))
-        except (Fault, KeyError) as fault:
-            raise _outside(expr.span, f"this ({fault})") from None
-
-    def _then(self, first: Expr, rest: Callable[[Mixed], Cases]) -> Cases:
-        """Return the cases of what comes after an expression, for each of its results."""
-        return [
-            (result, (*needs, *more))
-            for value, needs in self.cases(first)
-            for result, more in rest(value)
-        ]
+        except Fault as fault:
+            raise may_fail(fault.span or expr.span, fault.title) from None
+        except KeyError as name:
+            raise may_fail(expr.span, f"`{name.args[0]}` may have no value here") from None
 
     def each(self, args: Sequence[Expr]) -> list[tuple[list[Mixed], tuple[Need, ...]]]:
         """Return the values of all operands together."""
@@ -190,42 +201,32 @@ class Reader:
         """Return the cases of `and`, `or`, `implies`, which read only what they need."""
         first, *rest = args
         if not rest:
-            return self.cases(first)
+            return [*self.truths(first)]
         ends_at = op == "or"  # the truth of the first operand that decides the whole
         result = op != "and"
-        return self._then(
-            first,
-            lambda truth: [(result, ())] if truth is ends_at else self._logic(op, rest),
-        )
+        return [
+            (whole, (*needs, *more))
+            for truth, needs in self.truths(first)
+            for whole, more in ([(result, ())] if truth is ends_at else self._logic(op, rest))
+        ]
 
     def _applied(self, expr: Apply, values: Sequence[Mixed]) -> Cases:
         """Return the cases of an operator on values of which some may differ."""
         match expr.op, values:
             case op, _ if not any(map(is_mixed, values)):
-                try:
-                    return [(apply(op, cast("Sequence[Value]", values)), ())]
-                except Fault as fault:
-                    raise _outside(expr.span, f"this ({fault})") from None
+                return [(_value_of(op, cast("Sequence[Value]", values), expr), ())]
             case ((">=" | ">" | "<" | "<=" | "=" | "!=") as op, (left, right)):
                 difference = self._number(left, expr).plus(self._number(right, expr), -1)
                 return _compared(difference, IF_TRUE[op], expr)
-            case "+", (left, right):
-                return [(self._number(left, expr).plus(self._number(right, expr)), ())]
-            case "-", (left, right):
-                return [(self._number(left, expr).plus(self._number(right, expr), -1), ())]
-            case "neg", (whole,):
-                return [(STILL.plus(self._number(whole, expr), -1), ())]
-            case "sum", _:
-                total = STILL
-                for item in _items(values):
-                    total = total.plus(self._number(item, expr))
-                return [(total, ())]
+            case (("+" | "-" | "neg" | "sum"), _):
+                return [(self._sum(values, expr), ())]
             case (("max" | "min" | "argmax" | "argmin"), _):
                 first = values[0].lo if len(values) == 1 and isinstance(values[0], Items) else 1
                 items = _items(values)
                 labels = items if expr.op in ("max", "min") else range(first, first + len(items))
                 return self._best(expr.op.endswith("max"), items, labels, expr)
             case "clamp", (whole, low, high) if not is_mixed((low, high)):
+                _value_of("clamp", (0, cast("Value", low), cast("Value", high)), expr)
                 number = self._number(whole, expr)
                 _need_noise(number, expr)
                 stays = ((number, 1), (number, -1))
@@ -246,7 +247,7 @@ class Reader:
             case "len", (Items(items=cells),):
                 return [(len(cells), ())]
             case op, _:
-                raise _outside(expr.span, f"`{'-' if op == 'neg' else op}`")
+                raise outside(expr.span, f"`{op}`")
 
     def _number(self, value: Mixed, expr: Expr) -> Moved:
         """Return how a number is moved; one that both runs have is not."""
@@ -254,7 +255,17 @@ class Reader:
             return value
         if isinstance(value, int | Rational) and not isinstance(value, bool):
             return STILL
-        raise _outside(expr.span, "this")
+        raise outside(expr.span, "what compares or computes with other values than numbers")
+
+    def _sum(self, values: Sequence[Mixed], expr: Apply) -> Moved:
+        """Return how a sum or difference of integers is moved."""
+        total = STILL
+        for i, item in enumerate(_items(values)):
+            if isinstance(item, Rational):
+                raise outside(expr.span, "a sum with a fraction")
+            is_subtracted = i == 1 if expr.op == "-" else expr.op == "neg"
+            total = total.plus(self._number(item, expr), -1 if is_subtracted else 1)
+        return total
 
     def _best(
         self, is_greatest: bool, items: Sequence[Mixed], labels: Sequence[Mixed], expr: Expr
@@ -274,8 +285,7 @@ class Reader:
 
     def _binder(self, expr: Binder) -> Cases:
         """Return the cases of a binder over a set that both runs have, element by element."""
-        domain = self._alike(expr.domain)
-        elements = list(elements_of(domain))
+        elements = list(elements_in(self.alike(expr.domain), expr.domain.span))
         if expr.where is not None:
             where = expr.where
             elements = [e for e in elements if self.where(expr.name, e).alike(where) is True]
@@ -294,7 +304,7 @@ class Reader:
     def _any(self, expr: Binder, elements: Sequence[Value], *, ends_at: bool) -> Cases:
         if not elements:
             return [(not ends_at, ())]
-        first, rest = self.where(expr.name, elements[0]).cases(expr.body), elements[1:]
+        first, rest = self.where(expr.name, elements[0]).truths(expr.body), elements[1:]
         return [
             (result, (*needs, *more))
             for truth, needs in first
@@ -307,13 +317,13 @@ class Reader:
         """Return the cases of a binder whose bodies have these values."""
         match expr.kind:
             case "count":
-                return [(sum(value is True for value in values), ())]
+                return [(_value_of("count", (tuple(cast("list[Value]", values)),), expr), ())]
             case "argmax" | "argmin":
                 return self._best(expr.kind == "argmax", values, elements, expr)
             case "max" | "min" | "sum":
                 return self._applied(Apply(expr.kind, (), expr.span), [tuple(values)])
             case _:
-                raise _outside(expr.span, f"`{expr.kind}`")
+                raise outside(expr.span, f"`{expr.kind}`")
 
 
 def _items(values: Sequence[Mixed]) -> Sequence[Mixed]:
@@ -334,8 +344,30 @@ def _compared(difference: Moved, need: int, expr: Expr) -> Cases:
 def _need_noise(number: Moved, expr: Expr) -> None:
     """Refuse to compare inputs that differ without noise: the outcomes may differ for certain."""
     if not number.is_noisy and number.by != 0:
-        raise _outside(expr.span, "a comparison without noise")
+        raise outside(expr.span, "a comparison without noise")
 
 
-def _outside(span: Span, what: str) -> Unreadable:
+def _value_of(op: Operator, values: Sequence[Value], expr: Expr) -> Value:
+    """Return the value of an operator on values that both runs have."""
+    try:
+        return apply(op, values)
+    except Fault as fault:
+        raise may_fail(fault.span or expr.span, fault.title) from None
+
+
+def elements_in(value: Value, span: Span) -> Iterable[Value]:
+    """Return the elements of a set that both runs have."""
+    try:
+        return elements_of(value, span)
+    except Fault as fault:
+        raise may_fail(span, fault.title) from None
+
+
+def may_fail(span: Span, what: str) -> Unreadable:
+    """Return what to raise where a run may meet a mistake."""
+    return Unreadable(MayFail(span, what))
+
+
+def outside(span: Span, what: str) -> Unreadable:
+    """Return what to raise for a part of a program that is outside of the class."""
     return Unreadable(OutsideAlignment(span, what))

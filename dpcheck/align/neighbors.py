@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dpcheck.diagnostics.align import FreeDifference, RelationOutside
+from dpcheck.diagnostics.align import FreeDifference, OutsideAlignment, RelationOutside
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Rational, ceil, floor
 from dpcheck.explore.inputs.adjacency_patterns import substituted
+from dpcheck.model.evaluation import elements_of
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Let, Logic, Var, primed_name
 from dpcheck.model.program import AdjacentWhere, Input, Mechanism
 from dpcheck.records import dataclass
@@ -65,7 +66,7 @@ class Unreadable(Exception):
 
 def _of_clause(condition: Expr, mechanism: Mechanism) -> Differences:
     private = {cell: one for one in mechanism.inputs if not one.is_public for cell in one.cells}
-    ends: dict[str, Ends] = dict.fromkeys(private, (None, None))
+    ends = {cell: _free(one) for cell, one in private.items()}
     sums: list[tuple[frozenset[str], int]] = []
     for part in _conjuncts(substituted(condition, {})):
         distance = _distance(part, private)
@@ -83,8 +84,25 @@ def _of_clause(condition: Expr, mechanism: Mechanism) -> Differences:
         if low is None or high is None:
             raise Unreadable(FreeDifference(condition.span, private[cell].name))
         ranges.append((cell, low, high))
-    within = tuple((c, tuple(i for i, (cs, _) in enumerate(sums) if c in cs)) for c in private)
+    public = [
+        c for one in mechanism.inputs if one.is_public and one.is_unbounded for c in one.cells
+    ]
+    ranges += [(cell, 0, 0) for cell in public]
+    cells = (*private, *public)
+    within = tuple((c, tuple(i for i, (cs, _) in enumerate(sums) if c in cs)) for c in cells)
     return Differences(tuple(ranges), within, tuple(limit for _, limit in sums))
+
+
+def _free(one: Input) -> Ends:
+    """Return what two values of a private input may differ by at all; a finite set is integers."""
+    if one.is_unbounded:
+        return None, None
+    assert isinstance(one.domain, Const), "sets of inputs are known"
+    values = [v for v in elements_of(one.domain.value) if type(v) is int]
+    if len(values) < elements_of(one.domain.value).size:
+        raise Unreadable(OutsideAlignment(one.span, "a private input that is no number"))
+    far = max(values) - min(values)
+    return -far, far
 
 
 def _conjuncts(condition: Expr) -> Iterator[Expr]:
@@ -111,6 +129,8 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
     """Return (linf or l1, cells, c) for a distance that is at most c; None if it is none."""
     op: str
     match part:
+        case Apply(op="=", args=(ArrayVar() as one, ArrayVar() as other)):
+            return _of_arrays("linf", (one, other), 0, private)
         case Apply(
             op=("<" | "<=" | "=") as op,
             args=(Apply() as left, Const(value=int() | Rational() as bound)),
@@ -126,19 +146,26 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
     most = ceil(bound) - 1 if op == "<" else floor(bound)
     match left:
         case Apply(op=("linf" | "l1") as word, args=(ArrayVar() as one, ArrayVar() as other)):
-            pass
+            if word == "l1" and any(private[c].is_stream for c in one.cells if c in private):
+                raise Unreadable(RelationOutside(part.span, "`l1` of a stream"))
+            return _of_arrays(word, (one, other), most, private)
         case Apply(op="abs", args=(difference,)):
             cell = _difference(difference, private)
-            return None if cell is None else ("linf", (cell[0],), most)
+            if cell is None or private[cell[0]].is_stream:
+                return None  # `q[1]` of a stream is one round, not all
+            return "linf", (cell[0],), most
         case _:
             return None
+
+
+def _of_arrays(
+    word: str, arrays: tuple[ArrayVar, ArrayVar], most: int, private: dict[str, Input]
+) -> tuple[str, Iterable[str], int] | None:
+    """Return a distance of an array from the neighbor's; None for other arrays."""
+    one, other = arrays
     cells = one.cells if one.cells[0] in private else other.cells
     is_pair = {one.cells, other.cells} == {cells, tuple(map(primed_name, cells))}
-    if not is_pair or not all(cell in private for cell in cells):
-        return None
-    if word == "l1" and private[cells[0]].is_stream:
-        raise Unreadable(RelationOutside(part.span, "`l1` of a stream"))
-    return word, cells, most
+    return (word, cells, most) if is_pair and all(cell in private for cell in cells) else None
 
 
 def _of_cell(part: Expr, private: dict[str, Input]) -> tuple[str, Ends]:

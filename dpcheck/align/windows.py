@@ -71,7 +71,8 @@ def window(mechanism: Mechanism, size: Size) -> Mechanism:
     if _may_be_silent(mechanism, head):
         raise Unreadable(SilentRound(mechanism.nodes[head].span))
     cells = {f"{one.name}[i]": one.cells for one in streams.values()}
-    return _first_outputs(_rounds(finite, head, cells, size.n_rounds), size.n_rounds)
+    written_out = _only_reached(_rounds(finite, head, cells, size.n_rounds))
+    return _first_outputs(written_out, size.n_rounds)
 
 
 def _input(one: Input, size: Size) -> Input:
@@ -145,6 +146,14 @@ def _rounds(
             following = len(mechanism.nodes) + len(copies) - 1
     numbers = {k: k for k in range(len(mechanism.nodes))} | {head: following}
     nodes = (*(_led_to(node, numbers) for node in mechanism.nodes), *copies)
+    return replace(mechanism, nodes=nodes, entry=numbers[mechanism.entry])
+
+
+def _only_reached(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism without nodes that no run gets to: the loop that was written out."""
+    kept = sorted(_reached(mechanism, mechanism.entry))
+    numbers = {old: new for new, old in enumerate(kept)}
+    nodes = tuple(_led_to(mechanism.nodes[old], numbers) for old in kept)
     return replace(mechanism, nodes=nodes, entry=numbers[mechanism.entry])
 
 

@@ -26,7 +26,8 @@ class RelationOutside(Mistake):
     code = "DP555"
     title_text = "{self.what} does not say how much the values of neighbors differ"
     help_text = (
-        "write `linf(q, q') <= 1` for an array or a stream q, `abs(x - x') <= 1` for a number x"
+        "write `linf(q, q') <= 1` for an array or a stream q, `abs(x - x') <= 1` for a number x,"
+        " and join several by `&`"
     )
     explanation = _CLASS
 
@@ -54,6 +55,28 @@ class OutsideAlignment(Mistake):
         " finite sets: `input q[1..3] in 0..2`"
     )
     explanation = _CLASS
+
+
+class MayFail(Mistake):
+    """A place where a run may meet a mistake, as far as an alignment can tell."""
+
+    what: str
+
+    code = "DP560"
+    title_text = "a run may fail here: {self.what}"
+    help_text = (
+        "avoid it in every round, whatever comparisons with noise give: `min(n + 1, 3)` counts no"
+        " further than 3"
+    )
+    explanation = """\
+Claims about all integers are proved for all runs. Runs are followed through both outcomes of every
+comparison with noise, and through any number of rounds; none of them may divide by zero, leave the
+set of a variable, or draw with weights that are none. Outcomes that exclude each other are followed
+too: what a program avoids only because of them has to be avoided another way.
+
+Wrong: var n in 0..3 := 0    for i in 1.. { ... n := n + 1 ... }
+Right: var n in 0..3 := 0    for i in 1.. { ... n := min(n + 1, 3) ... }
+"""
 
 
 class NoCommonRate(Mistake):

@@ -324,3 +324,131 @@ def test_an_end_that_is_only_rounded_to_one_is_not_one():
     assert AllValues("a", "(0, 1)", (ParamInterval(zero, one),)).fails_for_all
     assert not AllValues("a", "(0, 1)", (ParamInterval(zero, nearly_one),)).fails_for_all
     assert ParamInterval(zero, nearly_one).text == "(0, 1)"
+
+
+def in_rounds(body, before="", streams=""):
+    return f"""
+mechanism m {{
+  input q[1..] in integers
+  {streams}
+  public t in integers
+  adjacent linf(q, q') <= 1
+  {before}
+  for i in 1.. {{
+    z ~ geometric(q[i], 1/2) unbounded
+    {body}
+  }}
+}}
+check m: dp(ln 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "why"),
+    [
+        ("var n in 0..3 := 0", "output bot n := n + 1 if n > 5 { stop }", "`n` becomes 4"),
+        ("var n in 0..3 := 0", "output bot n ~ uniform(n..n + 1)", "`n` becomes 4"),
+        ("var a[1..2] in 0..3 := 0", "output bot a[1] := a[1] + 1", "`a[1]` becomes 4"),
+        ("n := 3", "output 1/n n := n - 1", "division by zero"),
+        ("n := 2", "output bot b ~ {0: 1/n, 1: 1/2} output b n := n + 1", "sum to 5/6"),
+        ("n := 1", "output bot b ~ binomial(n, 1/2) output b n := n - 1", "at least 0"),
+        ("n := 1", "w ~ geometric(t, n/3) unbounded output w > 0 n := n + 1", "between 0 and 1"),
+        ("n := 0", "w ~ geometric(n/2, 1/3) unbounded output w > 0 n := n + 1", "an integer"),
+        ("n := 0", "output clamp(z, n, 2) n := n + 1", "lo <= hi"),
+        ("n := true", "output if n then z > 0 else false n := 5", "must be true or false"),
+        ("n := true", "output n & z > 0 n := 5", "must be true or false"),
+        ("n := true", "output count(j in 1..1 : n) n := 5", "needs true or false"),
+        ("n := 1", "output max(j in 1..n : z) > 0 n := n - 1", "nothing"),
+    ],
+)
+def test_a_program_that_fails_in_a_later_round_is_not_proved(before, body, why):
+    [mistake] = check_text(in_rounds(body, before))["errors"]
+    assert mistake["code"] == "DP560"
+    assert why in mistake["message"]
+
+
+def test_a_sampled_mechanism_that_may_not_answer_is_not_proved():
+    text = in_rounds("y ~ once(n = n) output y n := 1", "n := 0")
+    once = "mechanism once { public n in 0..1 if n = 0 { output n } }"
+    assert error_codes(check_text(once + text)) == ["DP560"]
+
+
+def test_an_argument_that_may_be_any_integer_does_not_fit_a_finite_set():
+    inner = """
+mechanism inner {
+  input x in SET
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, 1/2) unbounded
+  output z > 0
+}
+mechanism m {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  run inner(x = x)
+}
+check m: dp(ln 2)
+"""
+    assert verdicts(check_text(inner.replace("SET", "integers"))) == ["holds"]
+    assert error_codes(check_text(inner.replace("SET", "-9..9"))) == ["DP557"]
+
+
+@pytest.mark.parametrize("relation", ["abs(q[1] - q'[1]) <= 1", "q[1] = q'[1]", "max(q) = max(q')"])
+def test_a_relation_of_one_round_says_nothing_of_the_others(relation):
+    text = in_rounds("output z > 0").replace("linf(q, q') <= 1", relation)
+    assert error_codes(check_text(text)) == ["DP555"]
+
+
+def test_arrays_that_are_equal_differ_by_nothing():
+    target = mechanism("""
+mechanism m {
+  input q[1..2] in integers
+  input p[1..2] in integers
+  adjacent linf(q, q') <= 1 & p = p'
+  z ~ geometric(q[1] + p[1], 1/2) unbounded
+  output z > 0
+}""")
+    assert bound(target) == Budget.ln(2)
+
+
+def test_a_public_stream_is_alike_in_every_round():
+    text = in_rounds("output z > t[i] stop", streams="public s[1..] in integers")
+    text = text.replace("t[i]", "s[i]")
+    assert verdicts(check_text(text)) == ["holds"]
+    assert bound(mechanism(text.rsplit("check", 1)[0])) == Budget.ln(2)
+
+
+@pytest.mark.parametrize(
+    ("relation", "cost"), [("abs(x - x') <= 1 & b = b'", 1), ("abs(x - x') <= 1", 4)]
+)
+def test_a_private_input_from_a_finite_set_differs_by_less_than_its_length(relation, cost):
+    target = mechanism(f"""
+mechanism m {{
+  input x in integers
+  input b in 0..3
+  adjacent {relation}
+  z ~ geometric(x + b, 1/2) unbounded
+  output z > 0
+}}""")
+    assert bound(target) == Budget.ln(2) * cost
+    assert compare_epsilon(window_epsilon(target, Size(1, 0, 1)), bound(target)) <= 0
+
+
+def test_windows_move_what_is_added_to_noise_into_its_center():
+    """One-sided noise is added to a number; the loop that was written out is in no window."""
+    text = """
+mechanism m {
+  input q[1..] in integers
+  public t in integers
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric_positive(1/4) unbounded
+  for i in 1.. {
+    z ~ geometric_positive(1/2) unbounded
+    if q[i] + z >= t + noisy_t { output top stop }
+    output bot
+  }
+}"""
+    target = mechanism(text)
+    assert bound(target) == Budget.ln(16)
+    for size in (Size(1, 0, 1), Size(2, 0, 1)):
+        assert compare_epsilon(window_epsilon(target, size), bound(target)) <= 0
+    assert verdicts(check_text(f"{text}\ncheck m: dp(ln 16)")) == ["holds"]

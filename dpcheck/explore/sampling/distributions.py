@@ -265,7 +265,9 @@ def _bad(span: Span, what: str) -> MistakeFault:
     return MistakeFault(BadParameter(span, (), what))
 
 
-def _checked(parameter: Parameter, value: Value, span: Span, table: ValueTable) -> tuple[Any, ...]:
+def checked_argument(
+    parameter: Parameter, value: Value, span: Span, table: ValueTable
+) -> tuple[Any, ...]:
     """Return an argument as its closed form takes it; raises the mistake of one that is not so.
 
     A probability and a ratio come as numerator and denominator, a half-integer as its double, a
@@ -353,7 +355,7 @@ def _parametric(
     """Return a built-in distribution, its arguments checked in the order they are written."""
     given: list[Any] = []
     for parameter, value in zip(row.parameters, values, strict=False):
-        given.extend(_checked(parameter, value, span, supports.table))
+        given.extend(checked_argument(parameter, value, span, supports.table))
     if policy is not None:
         given.extend(_window(values[-2], values[-1], policy))
     form = supports.forms[row.word, None if policy is None else policy.kind]
@@ -369,7 +371,7 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     """Return noise on all integers: values in the window, and arrivals beyond it."""
     given: list[Any] = []
     for parameter, value in zip(row.parameters, values, strict=False):
-        given.extend(_checked(parameter, value, span, supports.table))
+        given.extend(checked_argument(parameter, value, span, supports.table))
     tails, state = supports.tails, values[-1]
     shift = _integer(values[-2], "what is added to noise", span)
     assert tails is not None, "what is wide has tails"
