@@ -60,6 +60,12 @@ def test_every_file_that_a_paragraph_of_a_wing_names_is_there():
     assert [name for name in missing if name.split(": ")[1] not in WORDS_OF_THE_LANGUAGE] == []
 
 
+def test_every_file_is_named_by_a_paragraph():
+    named = set(re.findall(r"[`*.](\w+)[`*]", PAGE)) | {"__init__", "__main__"}
+    unnamed = [str(path.relative_to(ROOT)) for path in SOURCES if path.stem not in named]
+    assert unnamed == [], "say in ARCHITECTURE.md, in the paragraph of its folder, what is in it"
+
+
 def test_every_package_says_in_one_line_what_comes_in_and_what_goes_out():
     for path in (ROOT / "dpcheck").glob("*/**/__init__.py"):
         if path.parent.name in {"cli", "std"}:
