@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 CANNOT_WRITE = 2
+"""The exit status of a run that cannot write, that of a wrong call."""
 
 
 def main() -> None:

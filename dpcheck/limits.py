@@ -19,6 +19,7 @@ Tick = Callable[[str], None]
 """Takes a progress report now and then, and may raise to stop the work: `Limits.check_time`."""
 
 MAX_STATES = 10_000_000
+"""Bounds the states of a claim where a call says nothing else."""
 TIMEOUT = 600.0
 """What the command line allows a claim, [s]: a gate that waits longer waits for nothing."""
 

@@ -32,6 +32,7 @@ _Masses = tuple[list[int], int]
 """Masses of scores in units of 10^-digits, by falling score, and the least score."""
 
 _DIGITS = 30
+"""Digits that a sum of logarithms is known to beyond those that it may lose."""
 _EXACT = decimal.Context(
     prec=decimal.MAX_PREC,
     Emax=decimal.MAX_EMAX,

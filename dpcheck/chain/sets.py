@@ -14,6 +14,7 @@ from dpcheck.chain.arrays import are_first, marked
 from dpcheck.chain.chain import IntArray
 
 _RADIX_LIMIT = 2**62
+"""Bounds keys that are made of several numbers: int64 holds them and one sum of two."""
 
 
 def distinct(values: IntArray) -> IntArray:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpcheck.report.formats.findings import Checkout
 
 CANNOT_WRITE: Final = 2
+"""The exit status of a run that cannot write, that of a wrong call."""
 
 
 def _json(summary: Summary) -> str:

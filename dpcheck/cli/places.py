@@ -34,6 +34,7 @@ BATCH_SECONDS = 2.0
 """A batch of units should take so long, [s]: a task takes the scheduler some milliseconds."""
 
 MOST_A_BATCH = 64
+"""Bounds what is asked again where a worker ends before it has answered."""
 
 Answer = tuple[int, str | None, str]
 """The number of a unit, its result as JSON, or why there is none."""

@@ -351,6 +351,7 @@ def _settle(complaining: int) -> None:
 
 
 _PR_SET_PDEATHSIG = 1
+"""Linux's number of the request to be killed with the parent (prctl(2))."""
 
 
 def _tell(telling: int, event: object, sources: dict[SourceText, int]) -> None:

@@ -10,6 +10,7 @@ from dpcheck.source import Span
 
 _MAY_BE_INFINITE = [row.word for row in QUANTITIES.values() if row.may_be_infinite]
 _LISTED = 8
+"""States that a note lists."""
 
 
 class PathOutsideBrackets(Mistake):

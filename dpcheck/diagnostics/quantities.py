@@ -170,3 +170,4 @@ Right: compute above_threshold at q = [0, 0] : E=? [ if output = top then 1 else
 
 
 _SHOWN = 5
+"""Outputs that a title names."""

@@ -20,6 +20,7 @@ _DOMAINS = "\n".join(
 )
 
 MAX_TEXT = 60
+"""A longer text in a title is cut in its middle."""
 
 
 def shortened(text: str) -> str:

@@ -37,6 +37,7 @@ from dpcheck.exact.polynomial import precisions, refined_sign
 from dpcheck.records import dataclass
 
 LARGE_BITS = 1 << 20
+"""Bounds powers that are written out to be compared; beyond, factors are looked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

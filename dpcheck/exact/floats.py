@@ -19,7 +19,9 @@ from dpcheck.exact.number import ExpNumber, Number, as_fraction_parts
 
 UNIT_ROUNDOFF = ldexp(1, -53)
 MAX_FLOAT_BITS = 1000
+"""Numbers within 2^±1000 have floats that are normal, and so have their sums and quotients."""
 _BITS = 64
+"""The precision that floats are rounded from: 11 bits more than they have."""
 
 
 def float_bounds(value: Number) -> tuple[float, float] | None:

@@ -53,6 +53,7 @@ Entry = tuple[int, int, Whole]
 Row = dict[int, Number]
 
 DENSE_FROM = 8
+"""A smaller rest is eliminated sparsely whatever its fill: flint is not worth its conversion."""
 
 
 def solve_linear(

@@ -13,8 +13,11 @@ from __future__ import annotations
 from flint import fmpz_mat, fmpz_poly
 
 SHORT = 2**62
+"""Left numbers that fit a word multiply packed rows at the cost of one long product."""
 LONGEST_PACKED = 2**2560
+"""Longer numbers cost more to multiply than to convert; those of 400 bits did not."""
 LEAST_PACKED = 8
+"""Fewer columns are not worth packing."""
 
 
 def integer_product(left: list[int], right: list[int], n_rows: int, n_columns: int) -> list[int]:

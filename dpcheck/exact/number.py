@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 Rational = fmpq
 
 MAX_BITS = 1 << 25
+"""Bounds a rational number: 4 MiB, ten million digits."""
 MAX_EXPONENT = 1 << 30
+"""Bounds the exponent of a power of e, so that its size can be told before it is made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

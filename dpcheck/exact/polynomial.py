@@ -19,7 +19,9 @@ from dpcheck.exact.errors import LONGEST_TOLD, TooLarge
 from dpcheck.records import dataclass
 
 MAX_DEGREE = 1_000_000
+"""Bounds elements of ℤ[e^r] whose unit r is small beside their exponents."""
 FIRST_PRECISION = 64
+"""Bits of the first enclosure; each further one has twice as many."""
 
 
 def precisions(first: int = FIRST_PRECISION) -> Iterator[int]:

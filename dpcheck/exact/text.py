@@ -22,6 +22,7 @@ from dpcheck.exact.polynomial import precisions
 Value = Number | Epsilon | Excess
 
 DIGITS = 17
+"""Significant digits of a decimal, as many as a float has."""
 
 _MAX_ROOT = 1_000
 """Roots of numbers beyond that have no text that is read."""

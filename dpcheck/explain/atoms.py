@@ -24,6 +24,7 @@ _MAX_ATOMS = 300
 """Pairs of so many atoms are compared in a tenth of a second, over 4,096 sequences."""
 
 _MAX_PAIRS = 10
+"""Bounds the places of outputs that are compared with each other."""
 _ORDINALS = ("first", "second", "third")
 
 

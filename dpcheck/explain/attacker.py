@@ -29,8 +29,11 @@ _WANTED = number(98, 100)
 """The total variation at which a guess is right with 99 %."""
 
 _DIGITS = 40
+"""Digits of sums of logarithms, so that runs are counted without doubt."""
 _MOST_RUNS = 1_000_000
+"""More runs than this are "more than a million"."""
 _MAX_LOSSES = 2000
+"""Bounds the losses whose mean is summed."""
 _MAX_COMPOSED = 3000
 """So many losses of all runs are composed in a few milliseconds; a dozen times, to count runs."""
 

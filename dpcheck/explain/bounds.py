@@ -14,6 +14,7 @@ from dpcheck.logic.formulas import ProbabilityIn, ProbabilityIs
 from dpcheck.records import dataclass
 
 _INPUTS_NAMED = 4
+"""Inputs that are named."""
 
 _WANTED = {
     ">=": ", wanted at least ", ">": ", wanted more than ", "<=": ", wanted at most ",

@@ -37,10 +37,15 @@ from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 _MAX_CLASSES = 6
+"""Kinds of runs that a table shows: with more it explains nothing."""
 _MAX_SEQUENCES = 64
+"""Bounds the sequences that are sorted into kinds."""
 _MAX_LISTED = 4
+"""Sequences that are listed in a row."""
 _MAX_POWER_BITS = 200_000
+"""Bounds a power that is written out to tell what the kinds weigh."""
 _MAX_TIMES = 1000
+"""Bounds the runs whose numbers are told one by one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ SECONDS = 2
 """What an explanation may take of the processor: a reader waits that long without wondering."""
 
 MAX_STATES = 200_000
+"""Bounds chains that are made to explain, far below those that decide."""
 
 
 def short_limits(limits: Limits) -> Limits:

@@ -29,6 +29,7 @@ from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass
 
 _NO_ESTIMATE = 2.0**-900
+"""What a number without an estimate may add: those below 2^-900 have none."""
 _TIED = 1e-12
 """Total gaps this close order no pairs: what symmetry makes equal is rounded in different ways."""
 

@@ -38,6 +38,7 @@ from dpcheck.records import dataclass
 Shown = TypeVar("Shown")
 
 _LISTED = 4
+"""Outputs that a sentence lists."""
 _MAX_ORDER = 64
 """The largest order of which powers of probabilities are written down."""
 

@@ -33,8 +33,11 @@ MOST_DESCRIBED = 3_000
 """Properties are as many as sequences, and each is looked at for every one of these."""
 
 _MAX_FOUND = 50
+"""Bounds the rules for an event that are compared."""
 _MAX_TRIED = 20
+"""Bounds the atoms that are tried as exceptions."""
 _MAX_THIRDS = 60
+"""Bounds the atoms of which three are joined: their number enters to the third power."""
 _MAX_PARTS = 40
 """Properties that are tried in pairs beside each third one: 47,000 ways in all, half a second."""
 

@@ -28,6 +28,7 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
 NO_STATE = -1
+"""Stands for a state that a chain has not."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,7 @@ from dpcheck.parse.tokens import CLOSER_OF, END, ENDERS, ITEM_WORDS, POLICY_TOKE
 from dpcheck.source import SourceText, Span
 
 MOST_SLIPS = 200
+"""Mistakes after which no more slips are looked for: nobody reads more."""
 LONG_LINE = 500
 """Slips shown at once, and tokens of a line beyond which nobody wrote it: a hostile text costs a
 pass over it for each slip, and no more."""

@@ -73,6 +73,7 @@ WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
 """The integers of windows, from the first to the last."""
 
 MAX_ROUNDS = 10
+"""Bounds the rounds of a stream that are tried to refute a claim."""
 
 NOTHING = Coverage(0, 0)
 

@@ -32,6 +32,7 @@ from dpcheck.records import dataclass
 from dpcheck.source import SourceText
 
 MAX_UNITS = 20_000
+"""Bounds a sweep, before any of its units is made."""
 
 
 @dataclass(frozen=True)

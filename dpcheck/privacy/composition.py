@@ -39,6 +39,7 @@ from dpcheck.privacy.losses import (
 )
 
 _MAX_BITS = 1 << 33
+"""Bounds the numbers of a composed distribution together: 1 GiB."""
 
 _SHORT, _SHORT_EXP, _SHORT_BITS = 20_000, 300, 1 << 28
 """So many losses, in ℚ(e^r), and bits of masses take a second or two."""

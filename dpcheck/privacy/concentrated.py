@@ -29,7 +29,9 @@ from dpcheck.privacy.renyi import Divergence, kullback_leibler
 from dpcheck.records import dataclass
 
 _ROUNDS = 4000
+"""Bounds how often an interval that may hold the maximum is halved."""
 _ORDER = 14
+"""Terms of Taylor's formula: an enclosure of width w errs by w to this power."""
 _FURTHER = (64, 160)
 """Where several pairs are as large as each other to 20 bits, so many bits tell more."""
 

@@ -29,6 +29,7 @@ from dpcheck.exact.number import ball as number_ball
 from dpcheck.records import dataclass
 
 LAST_PRECISION = 1 << 12
+"""Bits after which two numbers that enclosures do not separate are called undecided."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,7 @@ from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
 
 LONG = 512
+"""Bits of all denominators beyond which a sum is enclosed, not written out."""
 
 Divergence = Epsilon | Enclosed
 """A finite value; None stands for an infinite one."""

@@ -31,9 +31,13 @@ from dpcheck.reference.values import (
 )
 
 MOST_OUTPUTS = 40
+"""Bounds a run that is followed, output by output."""
 STEPS = 50_000
+"""Bounds the statements that are run for one answer."""
 N_SAMPLED = 4
+"""Inputs that are looked at where all of them are too many."""
 N_NEIGHBORS = 2
+"""Neighbors of each of these."""
 QUANTITIES = re.compile(
     "epsilon|delta|renyi|zcdp|loss_tail|accuracy|tradeoff|total_variation|posterior_max|"
     "posterior_min|bayes_vulnerability|min_entropy_leakage|profile|losses"

@@ -33,6 +33,7 @@ from dpcheck.reference.values import NotCovered, Work, number
 MOST_ROUNDS = 10_000
 """A drawn run that takes more rounds of a loop without an output counts as one that goes on."""
 STEPS = 2_000_000
+"""Bounds the statements that are run to derive one violation again."""
 
 ENDS = ((None,), (DIVERGED,))
 Begun = tuple[str | None, ...]

@@ -20,7 +20,9 @@ from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, Symbol, Value, value_text
 
 _ENDS_SHOWN = 3
+"""Initial states that are named."""
 _PAIRS_SHOWN = 4
+"""Pairs of neighbors that are named."""
 
 
 def covered_by(target: Target) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ WIDTH = 96
 """Columns of source shown of one line; longer lines are clipped around their marks."""
 
 _TAB = 4
+"""Columns between tab stops, as most editors have them in code."""
 _SHOWN_OF_BRACKET = 2  # lines shown at either end of a place of many lines
 
 

@@ -33,6 +33,7 @@ from dpcheck.report.explained.json_object import explanation_object
 from dpcheck.report.notation import amount_object, event_text
 
 SCHEMA = 1
+"""The version of the schema; a key never changes its meaning within one."""
 
 
 def json_text(summary: Summary, version: str) -> str:

@@ -29,11 +29,14 @@ _LONGEST = 60
 LONGEST_IN_TABLE = 9
 """Characters of exact numbers that stand in tables."""
 _DIGITS_SHOWN = 7
+"""Significant digits that a decimal is rounded to for the eye."""
 _ALL_DIGITS = 17  # that an `Amount` has
 _MAX_SHIFT = 10**17
+"""Bounds exponents of decimals: the type `Decimal` holds no larger ones."""
 _REPEATED = 3
 """So many equal outputs in a row are counted instead of listed."""
 _SEQUENCES_SHOWN = 8
+"""Sequences of an event that are shown."""
 _SEQUENCE_SHOWN = 600
 """Characters of one sequence."""
 

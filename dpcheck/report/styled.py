@@ -27,6 +27,7 @@ WIDTH = 100
 """Columns of a report away from a terminal, and the most it takes on one."""
 
 _LEAST_WIDTH = 40
+"""A narrower terminal gets lines of this width."""
 
 _COLORS: dict[Role, str] = {
     "plain": "",

@@ -11,7 +11,9 @@ from dpcheck.report.styled import Line, Piece, line
 from dpcheck.source import escaped
 
 _TEXT_SHOWN = 60
+"""Characters of a cell."""
 _ROWS_SHOWN = 30
+"""Rows of a table on a terminal, half of them from its end."""
 
 
 def table_lines(table: Table, indent: str, *, all_rows: bool = False) -> Iterator[Line]:

@@ -40,9 +40,13 @@ from dpcheck.report.tables import aligned_lines, beside_text, table_lines
 
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
 _HANG = 8
+"""Columns before the second line of a claim."""
 _RUNS_SHOWN = 5
+"""Runs that are shown."""
 _INTERVALS_SHOWN = 6
+"""Intervals of a parameter that are shown."""
 _CRASHES_SHOWN = 3
+"""Internal errors that are shown in full."""
 
 
 class AnswerLines:

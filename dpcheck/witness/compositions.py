@@ -22,9 +22,11 @@ from dpcheck.records import dataclass
 from dpcheck.witness.writing import Fields, Lacking, Quotient, budget_fields, shown_ends
 
 MAX_SEQUENCES = 1_000
+"""Bounds the sequences of a part, each a row of the file."""
 MAX_WORK = 4_000_000
 """A composition whose scores take more products of weights has no evidence."""
 FINEST = 64
+"""Bounds how often scores are made finer, until they exceed the budget."""
 
 Law = dict[int, int]
 """Weights by score."""

@@ -27,6 +27,7 @@ from dpcheck.witness.writing import (
 )
 
 MAX_STATES = 100_000
+"""Bounds the rows of a file."""
 MAX_EDGES = 2_000_000
 """A certificate of more rows, or edges, is not written."""
 MAX_LENGTH = 5_000

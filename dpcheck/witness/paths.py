@@ -42,6 +42,7 @@ from dpcheck.witness.writing import (
 )
 
 MAX_NODES = 100_000
+"""Bounds the rows of a file."""
 
 Decided = Private | ProbabilityIs | ProbabilityIn
 

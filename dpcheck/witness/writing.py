@@ -28,6 +28,7 @@ FORMAT = "dpcheck-witness/1"
 MAX_BITS = 100_000
 """A denominator of more bits would make every number of a file as long."""
 MAX_BYTES = 16_000_000
+"""Bounds a file, which `verify` reads as a whole."""
 MAX_EXPONENT = 500_000
 """`verify` compares powers of e up to twice that: those of weights come to that of a budget."""
 

@@ -198,3 +198,36 @@ def test_no_room_has_more_files_than_one_can_look_over():
         path.parent for path in (ROOT / "dpcheck").rglob("*.py") if path.name != "__init__.py"
     )
     assert {str(room): n for room, n in counts.items() if n > 16} == {}
+
+
+def bare_constants(body):
+    """Yield the numeric constants of a module without a sentence below them or a comment beside."""
+    for node, below in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.Assign):
+            place = node.targets[0]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            place = node.target
+        else:
+            continue
+        if not isinstance(place, ast.Name) or not place.id.isupper():
+            continue
+        if any(not isinstance(part, NUMERIC) for part in ast.walk(node.value)):
+            continue
+        said = below.value if isinstance(below, ast.Expr) else None
+        if not (isinstance(said, ast.Constant) and isinstance(said.value, str)):
+            yield node
+
+
+NUMERIC = ast.Constant | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop
+
+
+def test_every_numeric_constant_says_what_it_bounds_or_what_was_measured():
+    bare = []
+    for path in SOURCES:
+        lines = path.read_text("utf-8").splitlines()
+        for node in bare_constants(ast.parse("\n".join(lines)).body):
+            values = [part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)]
+            is_number = all(type(value) in (int, float) for value in values)
+            if is_number and "#" not in lines[node.lineno - 1]:
+                bare.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert bare == [], "a sentence below it says what it bounds, or what was measured on what"

@@ -19,7 +19,9 @@ from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.exact import ExpPolynomial, Whole, exact_quotient, whole_lcm
 
 INT64_LIMIT = 2**62
+"""Bounds numbers of int64 arrays: a sum of two does not wrap."""
 MAX_BITS = 62
+"""Kinds of denominators that one word per row can mark, a bit each."""
 
 
 class Scales:

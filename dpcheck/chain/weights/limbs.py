@@ -19,9 +19,12 @@ import numpy as np
 from dpcheck.chain.chain import IntArray, WeightArray
 
 LIMB_BITS = 31
+"""Bits of a limb: a product of two, and the carry, fit a word."""
 LAST_BITS = 62
+"""Bits of the highest limb, which nothing is carried out of."""
 _MASK = (1 << LIMB_BITS) - 1
 _AT_ONCE = 1 << 12
+"""Bounds the integers of Python that exist at once while limbs are made or read."""
 
 Limbs = Sequence[IntArray]
 """One column's limbs from the lowest, each [n_numbers]."""

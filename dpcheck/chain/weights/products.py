@@ -32,12 +32,19 @@ from dpcheck.limits import Tick
 from dpcheck.records import dataclass
 
 LEAST_BLOCK = 4
+"""Smaller blocks have too few products to pay for being looked for and laid out."""
 LONG_BITS = 512
+"""From so many bits on, numbers cost more than the Python around them."""
 MANY_PRODUCTS = 1024
+"""Fewer products are over before blocks are found."""
 MOST_FILL = 3
+"""A dense block multiplies its zeros, too: at most so many cells for an entry."""
 LEAST_OVERLAP = 2
+"""With fewer entries a column, polynomials took 30 times as long as single products."""
 PRODUCTS_AT_ONCE = 2_000_000
+"""Bounds the products between two looks at the clock."""
 LEAST_ROWS_AT_ONCE = 64
+"""But so many rows at least, so that each call of flint has work to do."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from dpcheck.chain.weights.denominators import (
 from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
+"""Bounds a table of long numbers whose gcds are taken one by one, in Python."""
 
 ENTRIES_AT_ONCE = 1 << 16
 """So many entries are added up together: what is made on the way fits a cache."""

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     UIntArray = NDArray[np.uint64]
 
 _MANY_SCALES = 64
+"""Bounds the denominators of which one common multiple is made."""
 _MANY_LIMBS = 8
+"""Bounds how many words each weight takes: with more, hashes are the shorter way."""
 _MIXERS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 

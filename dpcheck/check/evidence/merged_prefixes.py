@@ -68,8 +68,11 @@ Wanted = Callable[[Whole, Whole], bool]
 Better = Callable[[EventGap, EventGap], bool]
 _STOPS, _GOES_SILENT = -1, -2
 _CHECKED_EVERY = 1024
+"""Nodes between two looks at the clock."""
 _FEW_ROOTS = 8
+"""So few pairs keep a profile each; of more, all are summed in one pass over the graph."""
 _BEAM = 8
+"""Runs that are followed at once in search of the heaviest: a display, not a verdict."""
 
 
 @dataclass(frozen=True, eq=False)

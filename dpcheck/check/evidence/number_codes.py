@@ -25,7 +25,9 @@ from dpcheck.exact import MAX_FLOAT_BITS, ExpPolynomial, Whole
 from dpcheck.records import dataclass
 
 _BITS = 128
+"""The precision in which quotients are rounded: twice what a float holds, and more."""
 _CERTAIN_BITS = 60
+"""Correct bits that make a rounded quotient a float with a proved error."""
 
 
 @dataclass(frozen=True, eq=False)

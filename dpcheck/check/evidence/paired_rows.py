@@ -65,13 +65,20 @@ if TYPE_CHECKING:
     Placed = TypeVar("Placed", WeightArray, FloatArray, IntArray)
 
 _INT64_LIMIT = 2**62
+"""Bounds numbers of int64 arrays: a sum of two does not wrap."""
 _BLOCK = 1 << 20
+"""Entries that are compared at once: bounds the memory that a comparison takes."""
 _KEPT = 1 << 22
+"""Bounds the entries of all blocks that are kept for later claims."""
 _RIVALS = 1 << 14
+"""Pairs whose largest quotients are looked for at once."""
 _HEAD = 8
+"""Entries at the start of a row that tell most rows apart."""
 _MANY_ROWS = 64
+"""From so many short rows of long numbers on, they are compared by limbs."""
 _MARGIN = 32 * UNIT_ROUNDOFF
 _HUGE = 2**1000
+"""Stands for e^ε beyond floats: above every quotient of two estimates."""
 
 _Key = tuple[bytes, Whole, bytes | tuple[Whole, ...]]
 

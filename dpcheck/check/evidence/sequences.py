@@ -33,9 +33,13 @@ from dpcheck.records import dataclass, field
 
 ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
 _INT64_LIMIT = 2**62
+"""Bounds numbers of int64 arrays: a sum of two does not wrap."""
 _MANY_SCALES = 8
+"""With fewer denominators, rows over one common multiple gain nothing."""
 _MANY_ENTRIES = 256
+"""Fewer entries are followed as they are."""
 _SHARED_BY = 4
+"""So many sources at least share what follows, where it is followed once for all of them."""
 
 
 @dataclass(frozen=True, eq=False)

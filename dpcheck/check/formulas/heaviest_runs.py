@@ -22,8 +22,11 @@ from dpcheck.exact import ExpPolynomial, Number, add, compare, multiply, number,
 from dpcheck.logic import formulas as f
 
 _MAX_GROUPS = 400
+"""Bounds the search for runs to show: groups of runs that are taken up."""
 _MAX_EDGES = 50_000
+"""Bounds the same search: transitions that are looked at."""
 _MAX_FOUND = 32
+"""Complete runs after which the search ends: a few of them are shown."""
 
 _Shown = tuple[int, str]
 """What entering a state shows, by code; -1 and its name if it is silent."""

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 Bounds = tuple[Number, Number]
 
 LARGE_CHAIN = 5_000
+"""From so many states on, one exact solution costs more than all estimates."""
 ESTIMATING_PAYS_FROM = 16
+"""Of fewer pairs in a small chain, exact values are had sooner than estimates."""
 _BITS = 128
+"""Certified bounds lie at most 2^-128 apart where exact values would be long."""
 
 
 BEYOND: Final = Limit(

@@ -227,6 +227,7 @@ TABLE_DELTA = fmpq(1, 10**9)
 """A profile is tabulated up to the ε at which δ is about this small."""
 
 TABLE_ROWS = 12
+"""Rows of a profile that has no exact pieces."""
 TABLE_ERRORS = [fmpq(n, 1000) for n in (0, 1, 5, 10, 25, 50, 100, 200, 300, 400, 500)]
 
 

@@ -47,14 +47,21 @@ if TYPE_CHECKING:
     from dpcheck.check.evidence.merged_prefixes import MergedEvidence, MergedPrefixes
 
 _MAX_PREFIX_ENTRIES = 200_000
+"""Bounds a table of first outputs, beyond which they are merged."""
 _MAX_DEPTH = 256
+"""Bounds the first outputs that are listed, doubled each time."""
 _MAX_MERGED_DEPTH = 4096
+"""Bounds the first outputs that are merged, doubled each time."""
 _MAX_DEPTH_TOLD = 16
 """So many outputs a run are cut down to the fewest that show a bound: more are not read anyway."""
 _SHARE_FOR_PREFIXES = 50
+"""Merged prefixes may take one in so many of the states allowed: they may be of no use."""
 _ASKED_OUTPUTS = 2
+"""Outputs of the path formula that advice suggests."""
 _MAX_CERTIFIED = 64
+"""Bounds the event that is summed once more by `certify`, sequence by sequence."""
 _MAX_ENTRIES = 1 << 18
+"""Bounds a table of complete sequences, beyond which prefixes are merged."""
 
 _complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | MergedPrefixes]]] = (
     WeakKeyDictionary()

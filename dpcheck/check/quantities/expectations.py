@@ -53,6 +53,7 @@ ENDLESSLY_MANY = Limit(
 )
 
 STATES_BETWEEN_LOOKS = 1 << 12
+"""States between two looks at the clock."""
 
 
 class Rejected(Exception):

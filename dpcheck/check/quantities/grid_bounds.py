@@ -45,6 +45,7 @@ MOST_MULTIPLES = 1 << 10
 """So many multiples of one exponent are losses of one run at most, for that to be the step."""
 
 BOUND_BITS = 256
+"""The precision of bounds: far more than a grid resolves."""
 
 SPARE_BITS, MARGIN_BITS, MAX_TAIL_BITS = 40, 30, 1 << 10
 """Tails below δ 2^-40 are cut off: a violation by more than δ 2^-30 does not hang on them."""

@@ -21,7 +21,9 @@ from dpcheck.limits import Limits
 from dpcheck.privacy.losses import LossDistribution
 
 _INT64_LIMIT = 2**62
+"""Bounds products of int64 arrays: they do not wrap."""
 _ROUNDS = 12
+"""Equal ratios of so many entries a row are summed in numpy; the rest is sorted in Python."""
 
 NumberedLosses = tuple[int, LossDistribution]
 """A pair of neighbors by its row among the pairs asked about, and its losses forward."""

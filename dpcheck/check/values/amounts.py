@@ -26,8 +26,11 @@ from dpcheck.exact import (
 from dpcheck.privacy.enclosed import Enclosed
 
 DIGITS = 17
+"""Significant digits of a decimal beside an exact value, as many as a float has."""
 ENCLOSED_DIGITS = 15
+"""Significant digits at most of the ends of an interval."""
 _BARE = 9
+"""A shorter exact text needs no decimal beside it."""
 INFINITE = Amount("inf", "inf")
 INFINITE_EPSILON = Amount("inf", "inf", "inf")
 

@@ -17,8 +17,11 @@ STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 """How a sequence of outputs ends; `GOES_ON`: with anything."""
 
 MAX_LISTED = 4096
+"""Sequences that an event lists at most: nobody reads more, and reports keep them."""
 N_RUNS = 3
+"""Runs that a counterexample shows."""
 _IN_PHRASE = 4
+"""Sequences that a sentence names."""
 
 _ENDINGS: dict[int, Ending] = {STOPPED: "stopped", DIVERGED: "diverged", GOES_ON: "goes on"}
 _NUMBER = pattern(r"(-?\d+(?:/\d+)?)")

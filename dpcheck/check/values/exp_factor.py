@@ -17,6 +17,7 @@ from dpcheck.exact import (
 from dpcheck.records import dataclass
 
 _LARGE = 2**4096
+"""A larger e^ε has no upper bound: hardly any event exceeds this one."""
 
 
 @dataclass(frozen=True, slots=True)

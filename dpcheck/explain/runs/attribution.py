@@ -23,6 +23,7 @@ from dpcheck.limits import Limits
 from dpcheck.model.values import value_text
 
 _MAX_INPUTS = 200_000
+"""Bounds the inputs among which those between two neighbors are looked for."""
 
 Vector = dict[int, Number]
 """The weight of each state, of those that are not 0."""

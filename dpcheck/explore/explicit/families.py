@@ -19,6 +19,7 @@ from dpcheck.model.values import SetValue
 from dpcheck.records import dataclass
 
 NO_STATE = -1
+"""Stands for a member that no family has."""
 
 
 def number_of_members(family: Family) -> int:

@@ -66,6 +66,7 @@ from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 MAX_MISTAKES = 20
+"""Mistakes after which laying out ends: nobody reads more."""
 
 ROWS_AT_ONCE = 1 << 17
 """So many instances of a row statement are laid out together: their columns fit a cache."""

@@ -35,6 +35,7 @@ from dpcheck.model.values import ArrayValue, Value, value_text
 from dpcheck.records import dataclass
 
 BLOCK = 1 << 20
+"""Pairs that are looked at at once: bounds the memory they take."""
 MOVED = 1 << 16
 """About how many keys are looked up at once."""
 
@@ -42,7 +43,9 @@ MAX_TABLE = 1 << 28
 """How long a table is at most that has a place for every key."""
 
 MAX_MOVES = 200_000
+"""Bounds the differences of inputs that are tried as moves."""
 MAX_KEY = 2**62
+"""Bounds keys that number rows of inputs: int64 holds a sum of two."""
 
 Columns = dict[str, IntArray]
 

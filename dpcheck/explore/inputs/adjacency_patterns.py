@@ -18,7 +18,9 @@ from dpcheck.model.values import ArrayValue, SetValue, Value
 from dpcheck.records import dataclass, replace
 
 MAX_CONJUNCTIONS = 64
+"""Bounds the disjunctive form of a condition, which may double with every `|`."""
 MAX_UNROLLED = 4096
+"""Bounds the set of a quantifier that is written out."""
 
 Norm = Literal["linf", "l1", "hamming"]
 

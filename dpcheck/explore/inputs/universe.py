@@ -29,6 +29,7 @@ from dpcheck.model.values import SetValue
 Columns = dict[str, IntArray]
 
 BLOCK = 1 << 20
+"""Rows that are made at once: bounds the memory they take before conditions leave some out."""
 
 
 def universe(mechanism: Mechanism, table: ValueTable, limits: Limits) -> tuple[Columns, int]:

@@ -32,6 +32,7 @@ MAX_ROWS = 1 << 20
 """How many rows a batch has at most when it leaves a cut point."""
 
 MAX_MISTAKES = 20
+"""Mistakes after which exploring ends: nobody reads more."""
 
 
 def explore_runs(

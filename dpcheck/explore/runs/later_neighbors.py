@@ -25,6 +25,7 @@ from dpcheck.model.program import Assign, Branches, Mechanism, Node, Sample
 from dpcheck.records import dataclass, replace
 
 NOWHERE = -1
+"""Stands for what a state does not show."""
 
 
 def with_results_drawn(mechanism: Mechanism) -> Mechanism:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     Array = TypeVar("Array", IntArray, WeightArray)
 
 MAX_RUN_STEPS = 12
+"""Steps of a run that a mistake shows."""
 
 
 @dataclass(frozen=True, eq=False)

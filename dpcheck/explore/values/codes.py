@@ -26,9 +26,11 @@ from dpcheck.model.values import ArrayValue, Value, value_key
 from dpcheck.records import dataclass, field
 
 PLAIN = 2**61
+"""Integers below it in size are their own codes; sums of two codes do not wrap."""
 FALSE = PLAIN
 TRUE = PLAIN + 1
 FIRST_FAULT = 2**62
+"""Codes from here on stand for faults of evaluation."""
 UNASSIGNED = FIRST_FAULT
 """The code of a variable that was never assigned; reading it is a fault."""
 

@@ -49,7 +49,9 @@ from dpcheck.source import Span
 Column = TypeVar("Column", IntArray, BoolArray)
 
 MAX_EXPANDED = 1 << 20
+"""Rows times elements that are evaluated at once: bounds the memory of a quantifier."""
 MAX_DOMAIN = 1 << 25
+"""Bounds the set of a quantifier, one element of which is a row."""
 SUMMED = 64
 """How many numbers are added between two looks at the clock."""
 

@@ -22,6 +22,7 @@ from dpcheck.report.evidence import Drawn, Replayed, Side
 from dpcheck.verify import verify
 
 CONFIDENCE = 0.95
+"""How often the intervals around sampled frequencies hold the probability, at least."""
 
 
 def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Replayed | Mistake:

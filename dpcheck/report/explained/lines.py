@@ -41,6 +41,7 @@ from dpcheck.report.notation import (
 from dpcheck.report.styled import Line, Piece, Role, line
 
 _INDENT = 8
+"""Columns before the lines of an explanation."""
 _ROOM = 100 - _INDENT - len("probability") - 2 - 1
 """Columns of a table, beside the longest label."""
 

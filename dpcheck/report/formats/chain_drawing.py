@@ -14,6 +14,7 @@ from dpcheck.report.characters import visible
 
 _COLUMN, _ROW, _MARGIN = 260, 46, 40
 _RADIUS = 7
+"""The radius of a state, in pixels."""
 _LONGEST = 34
 """Characters of a state's name beside its dot."""
 

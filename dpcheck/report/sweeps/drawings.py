@@ -13,8 +13,11 @@ from dpcheck.report.plot import svg_text, ticks
 _WIDTH, _HEIGHT = 720, 440
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 24, 56, 60
 _LABELS = 20
+"""Labels below an axis at most."""
 _LABEL_LENGTH = 12
+"""Characters of a label."""
 _TEXTS = 400
+"""A drawing of more cells shows colors alone."""
 _CELL = 64, 26
 _COLORS = {"holds": "#c8e6c9", "violated": "#ffcdd2", "undecided": "#fff3c4"}
 _UNKNOWN = "#eeeeee"

@@ -21,8 +21,11 @@ from dpcheck.resolve.expressions.expressions import constant, expression, has_ho
 from dpcheck.source import Span
 
 DIGITS: Final = 17
+"""Digits that a quantity without an exact form is told in."""
 MAX_DIGITS: Final = 1000
+"""Bounds the digits that a claim may ask for."""
 LAST_OUTPUT: Final = 10_000
+"""Bounds the number of the output that `output(i)` names."""
 
 
 def quantity(

@@ -28,7 +28,9 @@ from dpcheck.solve.formulas.terms import (
 )
 
 NEVER_FORMULA = 0
+"""The number of the formula that no path satisfies."""
 ALWAYS_FORMULA = 1
+"""The number of the formula that every path satisfies."""
 
 
 class Factors:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TIME_CHECK_INTERVAL = 256
+"""States between two looks at the clock."""
 PRODUCT = "states of the product of chain and path formula"
 """What is counted, in the words of a verdict."""
 MAX_DENSE = 1 << 28

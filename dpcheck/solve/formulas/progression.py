@@ -41,6 +41,7 @@ from dpcheck.solve.formulas.terms import (
 )
 
 MAX_CONJUNCTIONS = 5_000
+"""Bounds what is left of a formula: it may grow exponentially in the formula's size."""
 
 TermSet = int
 """A conjunction of terms: a bit each."""

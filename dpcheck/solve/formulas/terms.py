@@ -17,7 +17,9 @@ from __future__ import annotations
 from dpcheck.records import dataclass
 
 TRUE = 0
+"""The number of the term that every path satisfies."""
 FALSE = 1
+"""The number of the term that no path satisfies."""
 
 
 @dataclass(frozen=True, slots=True)

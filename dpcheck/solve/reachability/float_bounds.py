@@ -34,7 +34,9 @@ from dpcheck.solve.reachability.rounding import MAX_BITS, FloatBounds, left_behi
 from dpcheck.solve.systems.float_solves import FloatArray
 
 MAX_LAYERS = 256
+"""Bounds the depth of chains that are estimated layer by layer: errors and calls grow with it."""
 MAX_STEPS = 1 << 20
+"""Bounds the steps of an estimate, whose error grows with each."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from dpcheck.solve.reachability.rounding import FloatBounds, left_behind, rounde
 from dpcheck.solve.systems.float_solves import FloatArray
 
 MAX_STEPS = 1 << 30
+"""Bounds the steps along a line, of which pointer doubling takes only the logarithm."""
 LEAST_FACTOR = ldexp(1, -500)
 LEAST_VALUE = ldexp(1, -400)
 

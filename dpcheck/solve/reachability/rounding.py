@@ -13,6 +13,7 @@ from dpcheck.solve.systems.float_solves import FloatArray
 FloatBounds = tuple[FloatArray, FloatArray]
 
 MAX_BITS = 500
+"""Weights within 2^±500 have products of two that floats hold."""
 
 
 def left_behind(chain: Chain) -> WeightArray:

@@ -45,9 +45,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FLINT_PAYS_FROM_BITS = 2_000
+"""From so many bits on, flint multiplies faster than Python."""
 MAX_DIFFERENT_SCALES = 48
+"""Bounds the kinds of denominators that are counted a layer, in a column each."""
 MAX_DIFFERENT_POLYNOMIALS = 4
+"""Bounds the polynomials of which one multiple is made: its degree is the sum of theirs."""
 TIME_CHECK_INTERVAL = 1024
+"""States between two looks at the clock."""
 
 
 def acyclic_solution(

@@ -50,15 +50,25 @@ from dpcheck.solve.systems.float_solves import FloatArray, IllConditioned, kept_
 from dpcheck.solve.systems.system import System
 
 MAX_WEIGHT_BITS = 24
+"""Bounds weights, so that residuals of digits fit int64."""
 FIRST_CONSTANT_BITS = 24
+"""Bits of long constants in the first residual; the rest comes with later digits."""
 MAX_DIGIT_BITS = 50
+"""Bounds a digit, which a float of 53 bits holds with its rounding."""
 LEAST_DIGIT_BITS = 6
+"""With fewer bits a step, floats are no guide, and another backend has to solve the system."""
 HALF_DIGIT_BITS = 26
+"""Digits are split in halves of so many bits: products with fixed point then fit 64 bits."""
 STORED_DIGITS_LIMIT = 1 << 30
+"""Bytes of digits that are stored; those beyond are computed once more."""
 MAX_REPAIRS = 24
+"""Bounds the factors that a denominator is found to lack."""
 FIRST_ATTEMPT = 160
+"""Bits after which rational numbers are first tried; each further attempt has an eighth more."""
 SPARE_BITS = 24
+"""Bits beyond those that a fraction needs, so that hardly a wrong one is put to the proof."""
 EXTRA_BITS = 48
+"""Bits that the rest beyond all digits is smaller by: it adds 2^-48 to a distance."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from dpcheck.limits import Limits
 from dpcheck.solve.systems.system import System
 
 TIME_CHECK_INTERVAL = 1024
+"""States between two looks at the clock."""
 
 
 def acyclic_bounds(

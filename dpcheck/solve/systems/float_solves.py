@@ -48,17 +48,29 @@ else:
     FloatArray = np.ndarray
 
 SMALL_COMPONENT = 32
+"""Smaller components are factored many together, as one block."""
 CHEAP_PROFILE = 4e6
+"""Entries under the profile for which a factorization is over before an iteration is tried."""
 MAX_PROFILE = 1.2e8
+"""Entries under the profile that a factorization may fill: 1 GB of floats."""
 JACOBI_TRIAL = 64
+"""Steps after which it is told how fast Jacobi's iteration converges."""
 JACOBI_STEPS = 1_500
+"""Steps at most of an iteration that converges fast enough."""
 JACOBI_TOLERANCE = 2.0**-42
+"""Relative change at which an iteration ends: a digit has hardly more bits to gain."""
 KRYLOV_TOLERANCE = 1e-10
+"""Relative residual at which an iteration ends: some 30 bits a digit."""
 PLAIN_STEPS = 60
+"""Steps that an iteration without factors may take."""
 FACTORED_STEPS = 200
+"""Steps that an iteration with incomplete factors may take."""
 DROPPED_BELOW = 1e-4
+"""Relative size of what incomplete factors leave out; a grid of 10^6 states is decided so."""
 MAX_FILL = 20
+"""Bounds incomplete factors: so many entries for one of the matrix."""
 HEARING_INTERVAL = 0.05
+"""Seconds between two looks at the clock while a thread factors."""
 
 
 class IllConditioned(Exception):

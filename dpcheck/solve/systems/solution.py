@@ -43,10 +43,15 @@ from dpcheck.solve.systems.system import System
 from dpcheck.solve.systems.trees import Forest, forest, tree_solution
 
 MAX_COLUMN_ENTRIES = 20_000
+"""Bounds a component's columns of right sides, an exact number an entry."""
 LIFTING_PAYS_FROM = 700
+"""From so many states in a component on, its digits are had before its elimination."""
 ELIMINATION_LIMIT = 3_000
+"""A larger dense matrix is not eliminated: exact numbers of so many rows squared are too many."""
 ENCLOSING_PAYS_FROM = 64
+"""Exact values that are so many times longer than the bits asked for are enclosed."""
 ENCLOSING_CYCLES_PAYS_FROM = 4_000
+"""From so many states with cycles on, bounds are had before exact values."""
 
 
 def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:

@@ -40,8 +40,11 @@ from dpcheck.records import dataclass
 from dpcheck.solve.systems.system import System
 
 TIME_CHECK_INTERVAL = 256
+"""States between two looks at the clock."""
 SHORTEST_PATH = 16
+"""A shorter path is eliminated state by state: halves do not pay for numpy's calls."""
 WORD_BITS = 62
+"""Bits that products and sums may have in int64."""
 
 _Triple = tuple[Any, Any, Any]
 """Δ_s, N_s and P_s of a state."""
