@@ -81,7 +81,7 @@ def _sequence_text(shown: OutputSequence) -> str:
 
 
 def explain_composition(
-    subject: Subject, claim: EventClaim, example: Counterexample, *, is_short: bool
+    subject: Subject, claim: EventClaim, example: Counterexample
 ) -> Explanation | None:
     """Return why a composition violates dp(ε, δ), or has a larger ε or δ than claimed.
 
@@ -107,7 +107,7 @@ def explain_composition(
     remarks: list[Remark] = []
     text = str(example.event) if isinstance(example.event, Phrase) else ""
     is_exact = p.enclosure is None and q.enclosure is None  # else its event has rounded losses
-    if not is_short and is_exact and all(classes):
+    if subject.detail == "full" and is_exact and all(classes):
         has_largest_loss = delta == 0 and not (
             isinstance(claim, QuantityClaim) and isinstance(claim.quantity, TightDelta)
         )

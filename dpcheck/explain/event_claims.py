@@ -59,9 +59,7 @@ _LISTED = 4
 """Sequences of the worst pair that are listed where no rule says which they are."""
 
 
-def explain_event_claim(
-    subject: Subject, example: Counterexample, *, is_short: bool
-) -> Explanation | None:
+def explain_event_claim(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim about output sequences is violated."""
     claim = subject.claim
     assert isinstance(claim, EventClaim), "others are explained elsewhere"
@@ -75,29 +73,24 @@ def explain_event_claim(
     cells = input_cells(subject.explored)
     shown = _shown_pair(seen, found, cells, subject)
     certify_violation(shown.event.p, shown.event.q, *budget)
-    attributed = {} if is_short else _attributed(shown, cells, subject)
+    attributed = _attributed(shown, cells, subject)
     tight, reason = None, _one_sided(attributed.get("run"))
     if isinstance(claim, PrivacyClaim):
         is_complete = seen.are_finite
         tight = subject.part(
             "tight", lambda: _tight(evidence, *budget, reason, is_complete=is_complete)
         )
-    made = Explanation(
+    return Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
         inequality=inequality_of(shown.event.p, shown.event.q, *budget),
         remarks=_why_infinite(claim, example, reason),
         tight=tight,
+        rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
+        others=subject.part("others", lambda: _others(shown, cells, subject.limits)),
+        attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
         **attributed,
     )
-    if not is_short:
-        made = replace(
-            made,
-            rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
-            others=subject.part("others", lambda: _others(shown, cells, subject.limits)),
-            attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
-        )
-    return made
 
 
 def _why_infinite(claim: Claim, example: Counterexample, reason: str) -> tuple[Remark, ...]:

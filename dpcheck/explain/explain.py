@@ -12,7 +12,7 @@ from dpcheck.check.values.comparisons import as_number
 from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
 from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import explain_event_claim
-from dpcheck.explain.explanation import Detail, Explanation, Neighbors
+from dpcheck.explain.explanation import Explanation, Neighbors
 from dpcheck.explain.formulas import as_found, explain_expectation, explain_formula
 from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
 from dpcheck.explain.subject import Subject
@@ -44,16 +44,20 @@ def short_limits(limits: Limits) -> Limits:
     return replace(limits, max_states=most, cpu_deadline=end)
 
 
-def explain(subject: Subject, outcome: Outcome, detail: Detail) -> Explanation | None:
+def explain(subject: Subject, outcome: Outcome) -> Explanation | None:
     """Return why a claim is violated; None where the counterexample says all that is known."""
     if not isinstance(outcome.verdict, Violated):
         return None
-    example, is_short = outcome.verdict.counterexample, detail == "short"
-    made = subject.part("explanation", lambda: _explained(subject, example, is_short=is_short))
+    example = outcome.verdict.counterexample
+    made = subject.part("explanation", lambda: _explained(subject, example))
     if made is None and not subject.omitted:
         return None
     if made is not None and made.neighbors is not None and _are_secrets(subject.target):
         made = replace(made, neighbors=replace(made.neighbors, kind="secrets"))
+    if made is not None and subject.detail != "full":
+        made = made.in_short
+    if made is not None and subject.detail == "none":
+        made = replace(made, tight=None)
     left_out = tuple(dict.fromkeys(subject.omitted))
     return replace(made or Explanation(), omitted=left_out, faulty=tuple(subject.faults))
 
@@ -64,25 +68,23 @@ def _are_secrets(target: Target) -> bool:
     return any(isinstance(node, Sample) and node.is_prior for node in nodes)
 
 
-def _explained(subject: Subject, example: Counterexample, *, is_short: bool) -> Explanation | None:
+def _explained(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim is violated, by what its target is."""
     if subject.explored.window is not None:
         # Beyond the window numbers stand for all others of their kind, in more than one way.
         return as_found(subject.claim, example)
     if subject.parts:
-        return _explain_arranged(subject, example, is_short=is_short)
-    return _explain_one(subject, example, is_short=is_short)
+        return _explain_arranged(subject, example)
+    return _explain_one(subject, example)
 
 
-def _explain_one(
-    subject: Subject, example: Counterexample, *, is_short: bool
-) -> Explanation | None:
+def _explain_one(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim about one target is violated."""
     match subject.claim:
         case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()):
-            return explain_event_claim(subject, example, is_short=is_short)
+            return explain_event_claim(subject, example)
         case FormulaClaim():
-            return explain_formula(subject, example, is_short=is_short)
+            return explain_formula(subject, example)
         case ExpectationClaim() as claim:
             return explain_expectation(subject, claim)
         case QuantityClaim(quantity=LossQuantity() as quantity):
@@ -96,23 +98,21 @@ def _explain_one(
             return None
 
 
-def _explain_arranged(
-    subject: Subject, example: Counterexample, *, is_short: bool
-) -> Explanation | None:
+def _explain_arranged(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim about an arrangement is violated: one of one run is about its chain."""
     (chain, distance, times), *more = subject.parts
     if times == 1 and not more:
         grouped = at_distance(chain, distance, subject.limits)
         truths = Truths(grouped, subject.limits)  # of the neighbors of a group
         alone = replace(subject, chain=grouped, truths=truths, parts=())
-        made = _explain_one(alone, example, is_short=is_short)
+        made = _explain_one(alone, example)
         if made is None or made.neighbors is None or distance == 1:
             return made
         between = subject.part("between", lambda: _between(chain, made.neighbors))
         return replace(made, neighbors=replace(made.neighbors, between=between or ()))
     match subject.claim:
         case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()) as claim:
-            return explain_composition(subject, claim, example, is_short=is_short)
+            return explain_composition(subject, claim, example)
         case _:
             return None
 

@@ -7,7 +7,7 @@ name stands in `Explanation.omitted`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, ShownEvent, Sides
 from dpcheck.records import dataclass, replace
@@ -219,7 +219,7 @@ class Inner:
 
 
 Detail = Literal["full", "short", "none"]
-"""How much of an explanation is wanted; `short`: what needs no algorithm of its own."""
+"""How much of an explanation is wanted; `none`: the evidence, `short`: and what is tight."""
 
 Omission = Literal[
     "explanation",
@@ -234,6 +234,13 @@ Omission = Literal[
     "inner",
     "parts",
 ]
+
+WANTED: dict[Detail, frozenset[Omission]] = {
+    "none": frozenset({"explanation", "between"}),
+    "short": frozenset({"explanation", "between", "tight", "inner"}),
+    "full": frozenset(get_args(Omission)),
+}
+"""The parts that are made. In `short` a nested D is looked for: it says what is tight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +268,7 @@ class Explanation:
 
     @property
     def in_short(self) -> Explanation:
-        """What stays where many claims are violated: neighbors, event, numbers, what is tight."""
+        """What stays in `short`: neighbors, event, numbers, what is tight."""
         return replace(
             self,
             rule=None if self.event else self.rule,

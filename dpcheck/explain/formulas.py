@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.decide import means
+from dpcheck.check.formulas.counterexamples import false_parts
 from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.amounts import (
@@ -47,7 +48,6 @@ from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import Claim, ExpectationClaim, FormulaClaim, Relation
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
-    And,
     Not,
     Or,
     PathFormula,
@@ -59,13 +59,13 @@ from dpcheck.logic.formulas import (
 from dpcheck.records import dataclass, replace
 
 
-def explain_formula(subject: Subject, example: Counterexample, *, is_short: bool) -> Explanation:
+def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     """Return why a state formula is false at some selected state."""
     claim = subject.claim
     assert isinstance(claim, FormulaClaim), "others are explained elsewhere"
     selected = subject.selected
     failing = selected[~subject.truths.at(claim.formula, selected)]
-    (formula, failing), *more = _false_parts(claim.formula, failing, subject.truths)
+    (formula, failing), *more = false_parts(claim.formula, failing, subject.truths)
     match formula:
         case Private():
             made = _private(subject, formula, failing)
@@ -81,25 +81,7 @@ def explain_formula(subject: Subject, example: Counterexample, *, is_short: bool
         parts = [formula, *(part for part, _ in more)]
         enough = subject.part("tight", lambda: _all_of(subject, parts))
         made = replace(made, tight=None if enough is None else Tight(enough))
-    if is_short:
-        made = replace(made, runs=(), others=None, inner=None)
     return made
-
-
-def _false_parts(
-    formula: StateFormula, failing: IntArray, truths: Truths
-) -> list[tuple[StateFormula, IntArray]]:
-    """Return the parts of a conjunction that are false, and where; those with a D come first.
-
-    failing [n_failing] are the states where the formula is false.
-    """
-    if not isinstance(formula, And):
-        return [(formula, failing)]
-    where = [(each, failing[~truths.at(each, failing)]) for each in formula.arguments]
-    found = [
-        part for each, states in where if len(states) for part in _false_parts(each, states, truths)
-    ]
-    return sorted(found, key=lambda part: not isinstance(part[0], Private))
 
 
 def _all_of(subject: Subject, formulas: Sequence[StateFormula]) -> Phrase:

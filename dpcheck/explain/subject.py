@@ -10,7 +10,7 @@ from dpcheck.check.decide import selected_states
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.measures import Measures
 from dpcheck.exact import TooLarge
-from dpcheck.explain.explanation import Omission
+from dpcheck.explain.explanation import WANTED, Detail, Omission
 from dpcheck.explore import Explored
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import At, Claim
@@ -27,7 +27,7 @@ class Subject:
     `chain` has the labels of the claim's atoms, `truths` what was computed of formulas on it.
     `parts` are the chains of an arrangement, each with the distance of its neighbors and the number
     of its runs; `measures` what the outputs of states are measured by. `omitted` gathers the parts
-    that ran into the limits or a bug, `faults` the tracebacks of bugs, by part.
+    of the `detail` wanted that ran into the limits or a bug, `faults` tracebacks of bugs, by part.
     """
 
     claim: Claim
@@ -39,6 +39,7 @@ class Subject:
     limits: Limits
     parts: Sequence[tuple[Chain, int, int]] = ()
     measures: Measures = field(default_factory=Measures)
+    detail: Detail = "full"
     omitted: list[Omission] = field(default_factory=list)
     faults: dict[Omission, str] = field(default_factory=dict)
 
@@ -48,7 +49,9 @@ class Subject:
         return selected_states(self.truths, self.at)
 
     def part(self, name: Omission, make: Callable[[], Found]) -> Found | None:
-        """Return a part of the explanation, or None where it runs into the limits or into a bug."""
+        """Return a part of the explanation, None where it is not wanted, too much, or has a bug."""
+        if name not in WANTED[self.detail]:
+            return None
         try:
             self.limits.check_time("explaining")
             return make()

@@ -169,13 +169,13 @@ def answered(
     asked: Asked,
     explorations: Explorations,
     allowed: RunLimits,
-    detail: Detail = "none",
+    detail: Detail | None = None,
     heading: Heading | None = None,
 ) -> Iterator[Started | Decided | Answer | Mistake | Crash]:
     """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into.
 
-    A claim that is violated and should not be is explained in as much detail as asked. With a
-    heading the answer has a witness. Its verdict is told before that work begins, and stands
+    A claim that is violated and should not be is explained in as much detail as asked, if it is.
+    With a heading the answer has a witness. Its verdict is told before that work begins, and stands
     whatever a bug there costs.
     """
     yield Started(asked)
@@ -246,18 +246,20 @@ class _Work:
 
 
 def _told(
-    answer: Answer, ready: _Ready, limits: Limits, detail: Detail, heading: Heading | None
+    answer: Answer, ready: _Ready, limits: Limits, detail: Detail | None, heading: Heading | None
 ) -> Iterator[Decided | Answer | Crash]:
     """Yield an answer with why it is violated and with its witness, as far as they are wanted."""
     is_wrong = ready.check.kind == "check" and isinstance(answer.outcome.verdict, Violated)
-    is_explained = detail != "none" and is_wrong
-    if is_explained or heading is not None:
+    if (detail is not None and is_wrong) or heading is not None:
         yield Decided(answer)
+    why: Explanation | None = None
     faults: Sequence[str] = ()
-    if is_explained:
-        explanation, faults = _explained(ready, answer.outcome, limits, detail)
-        answer = replace(answer, explanation=explanation)
-    yield from witnessed(answer, ready.check, ready.chain, ready.parts, heading, limits)
+    if detail is not None and is_wrong:
+        why, faults = _explained(ready, answer.outcome, limits, detail)
+        answer = replace(answer, explanation=why)
+    elif heading is not None and ready.check.kind == "refute":
+        why, faults = _explained(ready, answer.outcome, limits, "none")
+    yield from witnessed(answer, ready.check, ready.chain, ready.parts, heading, why, limits)
     for fault in faults:
         yield Crash(f"{answer.file}:{answer.line}", fault)
 
@@ -411,8 +413,9 @@ def _explained(
     subject = Subject(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),
         *(ready.truths, ready.truths.limits, ready.parts, ready.measures),
+        detail=detail,
     )
-    return explain(subject, outcome, detail), tuple(subject.faults.values())
+    return explain(subject, outcome), tuple(subject.faults.values())
 
 
 def _everywhere(check: ResolvedCheck, limits: Limits) -> Outcome:

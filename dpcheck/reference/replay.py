@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcheck.reference.claims import Point, Question, Subject
 from dpcheck.reference.distributions import Law, distribution
-from dpcheck.reference.expressions import Env, Scope, as_budget, evaluate, holds
+from dpcheck.reference.expressions import Env, Scope, as_budget, compare, evaluate, holds
 from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import forever, formula, progress
 from dpcheck.reference.numbers import Budget, Exp, Number, sign
@@ -27,7 +27,7 @@ from dpcheck.reference.programs import (
     Runs,
     frozen,
 )
-from dpcheck.reference.syntax import Tree, by_place, parsed_claim, parsed_target
+from dpcheck.reference.syntax import Tree, by_place, parsed_claim, parsed_target, parsed_values
 from dpcheck.reference.values import NotCovered, Work, number
 
 MOST_ROUNDS = 10_000
@@ -68,6 +68,8 @@ class Replay:
 
         Raises `Contradicted` where that is something else, and `NotCovered`, `WrongProgram`.
         """
+        if "value" in self.fields:
+            self._check_value()
         if self.fields["proof"] == "sum":
             return self._of_composition()
         subject = Subject(self.loaded, _single(parsed_target(self.claim["target"])), Work(STEPS))
@@ -81,6 +83,19 @@ class Replay:
         for side, chance in zip(self.fields["sides"], chances, strict=True):
             _same(chance, self.written(side["probability"]), f"the chance at {side['input']}")
         return Derived(tuple(subject.text_of(point) for point in points), chances)
+
+    def _check_value(self) -> None:
+        """Look whether the value of a parameter is one that it may have, and the claim is about."""
+        scope, (name, _, _) = self.loaded.scope, self.fields["value"].partition(" = ")
+        declared = scope.of("param", name)
+        if declared is None:
+            raise Contradicted(f"the model has no parameter {name}")
+        asked, ends = parsed_values(self.claim["for"])
+        value = scope.constant(name)
+        for sign_, end in (*declared[2], *ends):
+            is_finite = end != ("name", "inf", False)
+            if asked != name or (is_finite and not compare(sign_, value, evaluate(end, {}, scope))):
+                raise Contradicted(f"{self.fields['value']} is no value that the claim is about")
 
     def _question(self, subject: Subject, points: list[Point]) -> Question:
         """Return the claim about the pair of the witness alone, its `at` among the points."""

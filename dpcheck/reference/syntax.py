@@ -119,7 +119,7 @@ class Parser:
             self.need(".")
             return ("import std", self.name())
         if word == "param":
-            return ("param", self.name(), self.interval())
+            return ("param", *self.values())
         if word in ("const", "fun", "dist"):
             name = self.name()
             names = self.many(self.name, ")") if self.takes("(") else []
@@ -146,21 +146,24 @@ class Parser:
             self.at += 1
         target, self.in_formula = self.target(), True
         if self.takes("for"):
-            self.name()
-            self.interval()
+            self.values()
         condition = self.expression() if self.takes("at") else None
         self.need(":")
         claim, self.in_formula = self.expression(), False
         return ("question", kind, target, condition, claim, line)
 
-    def interval(self) -> list[Tree]:
-        """Take `in (0, 1]`, or `> 0`."""
+    def values(self) -> tuple[str, list[tuple[str, Tree]]]:
+        """Take a parameter and what its values compare with: `alpha in (0, 1]`, or `eps > 0`."""
+        name = self.name()
         if self.takes(">"):
-            return [self.sum()]
+            return name, [(">", self.sum())]
         self.need("in")
-        _ = self.takes("(") or self.taken("[")
-        ends = [self.sum(), self.taken(","), self.sum()]
-        return [*ends, self.takes(")") or self.taken("]")]
+        above = ">" if self.takes("(") or not self.taken("[") else ">="
+        low = self.sum()
+        self.need(",")
+        high = self.sum()
+        below = "<" if self.takes(")") or not self.taken("]") else "<="
+        return name, [(above, low), (below, high)]
 
     def target(self) -> Tree:
         """Take a mechanism or chain with its arguments."""
@@ -610,6 +613,11 @@ def parsed_claim(text: str) -> Tree:
     if parser.kind() != "end":
         raise WrongProgram(f"`{parser.tokens[parser.at][1]}` is too much")
     return found
+
+
+def parsed_values(text: str) -> tuple[str, list[tuple[str, Tree]]]:
+    """Return a parameter and what its values compare with."""
+    return Parser(text).values()
 
 
 def parsed_target(text: str) -> Tree:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpcheck.check.values.verdicts import Amount
+from dpcheck.check.values.verdicts import Amount, ShownEvent
 from dpcheck.records import dataclass
-from dpcheck.report.notation import amount_text
+from dpcheck.report.notation import amount_text, event_text
+
+_EVENT_ROOM = 240
+"""Characters of a set of sequences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +33,21 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A witness that is true of the model's text."""
+    """A witness that is true of the model's text; its `event` is empty if the claim names it."""
 
     path: str
     claim: str
     place: str
+    event: ShownEvent
     sides: tuple[Side, ...]
 
 
 def replay_lines(found: Replayed) -> Iterator[str]:
     """Yield that a claim is violated, and the chance of the event from each side."""
     yield f"{found.path}: {found.claim} is violated by the text of {found.place}"
+    if found.event:
+        is_one = isinstance(found.event, tuple) and len(found.event) == 1
+        yield f"  {'output' if is_one else 'event'}  {event_text(found.event, _EVENT_ROOM)}"
     for side in found.sides:
         yield f"  {side.text}  {amount_text(side.chance)}"
         if side.drawn is not None:

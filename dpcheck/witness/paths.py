@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.check.formulas.counterexamples import false_parts
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.verdicts import Counterexample
 from dpcheck.exact import Number, Whole, as_fraction_parts, exact_quotient
 from dpcheck.logic.formulas import (
-    And,
     Finally,
     Globally,
     Holds,
@@ -78,7 +78,8 @@ def path_evidence(
         part = _decided(formula)
         says, states, pairs = "holds", selected.tolist(), truths.pairs_at(selected).tolist()
     else:
-        part = _false_part(formula, truths, selected)
+        failing = selected[~truths.at(formula, selected)]
+        part = _decided(false_parts(formula, failing, truths)[0][0])
         says, states, pairs = "violated", *_shown(part, truths, selected, found)
     if isinstance(part, Private):
         states = sorted({s for pair in pairs for s in pair}) if found is None else pairs[0]
@@ -101,15 +102,6 @@ def _decided(formula: StateFormula) -> Decided:
     if _is_nested(formula.path):
         raise Lacking("the path formula has a P or D inside, which would need its own")
     return formula
-
-
-def _false_part(formula: StateFormula, truths: Truths, selected: IntArray) -> Decided:
-    """Return a part of nested conjunctions, P or D, that is false at some state of [n_selected]."""
-    parts = formula.arguments if isinstance(formula, And) else ()
-    for part in parts:
-        if not truths.at(part, selected).all():
-            return _false_part(part, truths, selected)
-    return _decided(formula)
 
 
 def _is_nested(path: PathFormula) -> bool:

@@ -87,7 +87,9 @@ def test_options_that_shape_results_are_seen(models, tmp_path, capsys):
     verdicts(cache, capsys)
     assert verdicts(cache, capsys, "-D", "p = 2/3")[0] == ["holds", "holds", "value"]
     assert len(verdicts(cache, capsys, "--select", "dp*")[0]) == 2
-    assert "explanation" not in verdicts(cache, capsys, "--explain", "none")[1]["results"][1]
+    explanation = verdicts(cache, capsys, "--explain", "none")[1]["results"][1]["explanation"]
+    assert "neighbors" in explanation
+    assert "tight" not in explanation
 
 
 def test_an_import_that_leads_elsewhere_now_is_seen(models, tmp_path, capsys):

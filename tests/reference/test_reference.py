@@ -148,6 +148,71 @@ def test_rows_that_hide_an_edge_are_contradicted_by_the_text(witnesses, tmp_path
     assert "DP053" in capsys.readouterr().err
 
 
+PARAMETRIC = """
+param alpha in (0, 1)
+mechanism count {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, alpha) clamped 0..3
+  output y
+}
+refute count for alpha in (0, 1/2]: dp(ln 2)
+"""
+
+
+def test_a_violation_for_a_value_of_a_parameter_is_derived_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.dpm").write_text(PARAMETRIC, "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    (witness,) = (tmp_path / "w").iterdir()
+    assert run(["verify", str(witness)]) == run(["replay", str(witness)]) == 0
+    said = capsys.readouterr().out
+    fields = json.loads(witness.read_text("utf-8"))
+    assert f"with {fields['value']} is violated by the text" in said
+    loaded = load(Path("m.dpm"), tmp_path, [fields["value"]])
+    elsewhere = {**fields, "claim": {**fields["claim"], "for": "alpha in (1/2, 1)"}}
+    beyond = load(Path("m.dpm"), tmp_path, ["alpha = 1"])
+    unknown = {**fields, "value": "beta = 1/2"}
+    for model, forged, why in [
+        (loaded, elsewhere, "no value"),
+        (beyond, fields, "no value"),
+        (loaded, unknown, "no parameter"),
+    ]:
+        replay = Replay(model, forged)
+        with pytest.raises(Contradicted, match=why):
+            replay.derived()
+
+
+@pytest.mark.parametrize("kind", ["check", "refute"])
+@pytest.mark.parametrize("explain", ["full", "none"])
+def test_evidence_is_about_the_pair_and_the_event_of_the_report(
+    kind, explain, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    model = """mechanism counts {
+      input x[1..2] in 0..3
+      adjacent linf(x, x') <= 1
+      for i in 1..2 { y ~ geometric(x[i], 1/2) clamped 0..3 output y }
+    }
+    """
+    (tmp_path / "m.dpm").write_text(f"{model}check counts: dp(ln 2, 1/20)", "utf-8")
+    run(["check", "m.dpm", "--format", "json", "--explain", explain])
+    (told,) = json.loads(capsys.readouterr().out)["results"]
+    why = told["explanation"]
+    (tmp_path / "m.dpm").write_text(f"{model}{kind} counts: dp(ln 2, 1/20)", "utf-8")
+    run(["check", "m.dpm", "-q", "--explain", explain, "--witness", "w"])
+    (witness,) = (tmp_path / "w").iterdir()
+    fields = json.loads(witness.read_text("utf-8"))
+    assert [side["input"] for side in fields["sides"]] == [
+        why["neighbors"]["left"],
+        why["neighbors"]["right"],
+    ]
+    assert [each[:-1] for each in fields["event"]] == [each["outputs"] for each in why["event"]]
+    capsys.readouterr()
+    assert run(["replay", str(witness)]) == 0
+    assert "\n  output  0, then 0\n" in capsys.readouterr().out
+
+
 def test_frequencies_of_drawn_runs_are_near_the_exact_chance(witnesses, capsys):
     survey = next(w for w in witnesses if 'dp(ln 2)"' in w.read_text("utf-8"))
     assert run(["replay", str(survey), "--simulate", "500", "--seed", "1"]) == 0

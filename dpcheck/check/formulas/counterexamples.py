@@ -66,6 +66,22 @@ def _telling_part(
     return argument, where
 
 
+def false_parts(
+    formula: f.StateFormula, states: IntArray, truths: Truths
+) -> list[tuple[f.StateFormula, IntArray]]:
+    """Return the parts of nested conjunctions that are false, the most telling first, and where.
+
+    At the given states [n] the formula is false.
+    """
+    if not isinstance(formula, f.And):
+        return [(formula, states)]
+    where = [(each, states[~truths.at(each, states)]) for each in formula.arguments]
+    found = [
+        part for each, those in where if len(those) for part in false_parts(each, those, truths)
+    ]
+    return sorted(found, key=lambda part: _rank(part[0]))
+
+
 def _rank(formula: f.StateFormula) -> int:
     """Return how little a formula tells: 0 for pairs of neighbors, 1 for probabilities, 2 else."""
     match formula:

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-from dpcheck.check.values.verdicts import Amount
+from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence, Phrase, ShownEvent
 from dpcheck.diagnostics.commands import (
     ModelChanged,
     ModelSaysOtherwise,
@@ -42,9 +43,10 @@ def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Re
         return NotReplayed(None, path, f"it has no evidence, {fields['lacks']}")
     claim = fields["claim"]
     try:
-        key = json.dumps([claim["file"], fields.get("constants", [])])
+        chosen = [*fields.get("constants", []), *([fields["value"]] if "value" in fields else [])]
+        key = json.dumps([claim["file"], chosen])
         if key not in models:
-            models[key] = _model(claim["file"], fields.get("constants", []))
+            models[key] = _model(claim["file"], chosen)
         changed = _changed(models[key].hashes, fields["sha256"])
         if changed is not None:
             return ModelChanged(None, path, changed)
@@ -63,7 +65,22 @@ def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Re
         Side(text, _amount(p), None if k is None else _drawn(k, n_runs))
         for text, p, k in zip(derived.inputs, derived.chances, hits, strict=True)
     )
-    return Replayed(path, f"{claim['target']}: {claim['text']}", _place(claim), sides)
+    said = f"{claim['target']}: {claim['text']}"
+    said += f" with {fields['value']}" if "value" in fields else ""
+    return Replayed(path, said, _place(claim), _event(fields), sides)
+
+
+def _event(fields: dict[str, Any]) -> ShownEvent:
+    """Return the event of a witness; a formula is in the claim."""
+    if fields["proof"] == "sum":
+        return Phrase.of(f"the scores of the outputs add up to at least {fields['least']}")
+    endings: dict[str | None, Ending] = {None: "stopped", "diverged": "diverged"}
+    return tuple(
+        OutputSequence(tuple(each[:-1]), endings[each[-1]])
+        if each and each[-1] in endings
+        else OutputSequence(tuple(each), "goes on")
+        for each in fields.get("event", [])
+    )
 
 
 def _place(claim: dict[str, object]) -> str:

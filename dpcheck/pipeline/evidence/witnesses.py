@@ -6,8 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from os.path import relpath
+from typing import Any
 
 from dpcheck.chain.chain import Chain
+from dpcheck.check.values.verdicts import Outcome, Violated
+from dpcheck.explain import Explanation
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.records import dataclass, replace
@@ -23,7 +26,7 @@ class Heading:
     """The name of a claim's witness, and what the file says of the claim."""
 
     name: str
-    fields: Mapping[str, object]
+    fields: Mapping[str, Any]
 
 
 def headings(
@@ -62,12 +65,13 @@ def witnessed(
     chain: Chain,
     parts: Sequence[tuple[Chain, int, int]],
     heading: Heading | None,
+    why: Explanation | None,
     limits: Limits,
 ) -> Iterator[Answer | Crash]:
     """Yield an answer with its witness; its verdict stands, whatever keeps evidence from it.
 
     Values and claims without a heading have none. `parts` of an arrangement are chain, distance,
-    and number of runs.
+    and number of runs; `why` a violated claim is so says what the witness shows.
     """
     if heading is None or check.kind == "compute":
         yield answer
@@ -76,7 +80,8 @@ def witnessed(
 
     crash = None
     try:
-        text = _witness(answer, check, chain, parts, heading, limits)
+        outcome = _as_explained(answer.outcome, why)
+        text = _witness(outcome, check, chain, parts, heading, limits)
     except (LimitReached, MemoryError, RecursionError):
         text = lacking_text(heading.fields, "a limit was reached before it was made")
     except Exception:  # noqa: BLE001 - a bug here costs the witness, and no verdict
@@ -100,8 +105,19 @@ def without_evidence(
     return replace(answer, witness=Witness(heading.name, lacking_text(heading.fields, reason)))
 
 
+def _as_explained(outcome: Outcome, why: Explanation | None) -> Outcome:
+    """Return an outcome whose counterexample is the pair and the event that a report shows."""
+    verdict = outcome.verdict
+    if not isinstance(verdict, Violated) or why is None or why.neighbors is None:
+        return outcome
+    found = replace(verdict.counterexample, states=(why.neighbors.left, why.neighbors.right))
+    if why.event and isinstance(why.event, tuple):
+        found = replace(found, event=why.event, runs=())
+    return replace(outcome, verdict=Violated(found))
+
+
 def _witness(
-    answer: Answer,
+    outcome: Outcome,
     check: ResolvedCheck,
     chain: Chain,
     parts: Sequence[tuple[Chain, int, int]],
@@ -115,9 +131,10 @@ def _witness(
         return lacking_text(heading.fields, "the claim is about all values of a `param`")
     if chain.offers:
         return lacking_text(heading.fields, "an analyst's strategy is no set of output sequences")
-    known, fields = answer.outcome.all_values, heading.fields
+    known, fields = outcome.all_values, heading.fields
     if known is not None:
-        fields = {**fields, "value": f"{known.param} = {known.sample}"}
+        asked = {**fields["claim"], "for": f"{known.param} in {known.asked}"}
+        fields = {**fields, "claim": asked, "value": f"{known.param} = {known.sample}"}
     runs = arranged(parts, limits)
     is_composed = len(runs) > 1 or any(run.times > 1 for run in runs)
     asking = Asking(
@@ -127,4 +144,4 @@ def _witness(
         runs[0].chain if runs else chain,
         tuple((run.chain, run.times) for run in runs) if is_composed else (),
     )
-    return witness_text(asking, answer.outcome, limits)
+    return witness_text(asking, outcome, limits)
