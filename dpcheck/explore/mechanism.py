@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from dpcheck.chain.arrays import ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
-from dpcheck.chain.contraction.eliminate import eliminated
-from dpcheck.chain.weights.rows import Rows, with_sinks
 from dpcheck.diagnostics.align import NotForAllIntegers
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
-from dpcheck.explore.runs.explorer import explore_runs
 from dpcheck.explore.runs.later_neighbors import later_pairs, with_results_drawn
 from dpcheck.explore.runs.liveness import Flow, flow_of
 from dpcheck.explore.runs.lumped import lumped_states
 from dpcheck.explore.runs.moved_centers import with_centers_moved
 from dpcheck.explore.runs.program_points import SHOWN, Cut
-from dpcheck.explore.runs.raw_graph import Discovered, RawGraph, input_text
+from dpcheck.explore.runs.raw_graph import Discovered, input_text
+from dpcheck.explore.runs.visible import Visible, visible_runs
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
 from dpcheck.explore.tails.wide import Wide, wide_uses, with_numbers_revealed
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
@@ -56,23 +54,20 @@ def mechanism_chain(
     kept = kept_variables(mechanism, kept_inputs)
     given = _Given(mechanism, table, inputs, n_inputs, kept, limits)
 
-    def runs(window: Window) -> tuple[Rows, _Runs]:
+    def runs(window: Window) -> _Runs:
         return _runs(given, wide, window, labelled=later_neighbors)
 
-    rows, found = _in_window(Window() if window is None else window, runs)
-    visible = np.flatnonzero(~found.raw.silent[:-1])
-    full, number = _visible_rows(rows, found.raw, visible, limits)
-    del rows  # there may be many millions of edges
-    columns = _columns(found.raw, inputs, n_inputs, kept)
-    codes, observation = _observation(columns["output"], full.n_rows)
+    found = _in_window(Window() if window is None else window, runs)
+    columns = _columns(found.seen, inputs, n_inputs, kept)
+    codes, observation = _observation(columns["output"], found.seen.rows.n_rows)
     memory = None if found.tails is None else found.tails.window
     return Explored(
-        _chain(given, found, full, visible, number, codes, observation),
+        _chain(given, found, codes, observation),
         table,
         columns,
         inputs,
-        found.raw.places[visible],
-        found.raw.spans,
+        found.seen.places,
+        found.seen.spans,
         window=memory if wide.revealing else None,
         memory=memory,
         has_sure_kinds=found.tails is None or found.tails.has_sure_kinds,
@@ -92,73 +87,63 @@ class _Given(NamedTuple):
 
 
 class _Runs(NamedTuple):
-    """What exploring gives beside its rows, and what was known in advance."""
+    """What is seen of all runs, and what was known in advance."""
 
-    raw: RawGraph
+    seen: Visible
     flow: Flow
     tails: Tails | None
 
 
-def _runs(given: _Given, wide: Wide, window: Window, *, labelled: bool) -> tuple[Rows, _Runs]:
-    """Return rows over all raw states, and the graph that they are rows of.
+def _runs(given: _Given, wide: Wide, window: Window, *, labelled: bool) -> _Runs:
+    """Return what is seen of all runs.
 
     Raises `WindowTooSmall` where numbers without bounds matter beyond the window.
     """
     mechanism, table, inputs, n_inputs, kept, limits = given
     tails = Tails(wide, window, table) if wide.groups else None
     flow = flow_of(mechanism, kept, tails)
-    rows, raw = explore_runs(
-        mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=labelled
-    )
-    return rows, _Runs(raw, flow, tails)
+    seen = visible_runs(mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=labelled)
+    return _Runs(seen, flow, tails)
 
 
-def _chain(
-    given: _Given,
-    found: _Runs,
-    rows: Rows,
-    visible: IntArray,
-    number: IntArray,
-    codes: IntArray,
-    observation: IntArray,
-) -> Chain:
-    """Return the chain of rows over visible[n_visible] raw states and the sinks.
-
-    number[n_raw] is each raw state's row or -1, observation[n_rows] an index into codes or -1.
-    """
+def _chain(given: _Given, found: _Runs, codes: IntArray, observation: IntArray) -> Chain:
+    """Return the chain of what is seen; observation[n_states], an index into codes or -1."""
     mechanism, table, inputs, n_inputs, _, _ = given
-    raw, flow, tails = found
-    stopped = len(visible)
+    seen, flow, tails = found
+    rows, stopped = seen.rows, seen.n_states
     return Chain(
         rows.indptr,
         rows.targets,
         rows.numerators,
         rows.denominators,
         initial=np.arange(n_inputs),
-        neighbors=_neighbors(given, found, number),
+        neighbors=_neighbors(given, found),
         observation=observation,
         labelling={},
         stopped=stopped,
         diverged=stopped + 1 if rows.n_rows > stopped + 1 else None,
-        state_text=_state_text(mechanism, inputs, raw.cuts, visible, table, tails),
+        state_text=_state_text(mechanism, inputs, seen.shown, stopped, table, tails),
         observation_text=lambda code: shown_text(table.value(int(codes[code]))),
         shows_every_step=True,
         known=_known(mechanism, inputs),
         offers=_offers(mechanism, codes, table),
-        lumped={} if tails is None else lumped_states(raw, number, flow, tails),
+        lumped={} if tails is None else lumped_states(seen.shown, flow, tails),
     )
 
 
-def _neighbors(given: _Given, found: _Runs, number: IntArray) -> NeighborRelation:
-    """Return which inputs are neighbors, and which states later on; number[n_raw] as above."""
+def _neighbors(given: _Given, found: _Runs) -> NeighborRelation:
+    """Return which inputs are neighbors, and, where edges have labels, which states later on."""
     mechanism, table, inputs, n_inputs, _, limits = given
     pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
-    later = later_pairs(mechanism, found.raw, pairs, found.tails, limits)
     limits.check_time(f"{len(pairs)} neighbor pairs found")
+    if found.seen.labelled is None:
+        return NeighborRelation(pairs)
+    raw, number = found.seen.labelled
+    later = later_pairs(mechanism, raw, pairs, found.tails, limits)
     return NeighborRelation(pairs, number[later])
 
 
-def _in_window(window: Window, runs: Callable[[Window], tuple[Rows, _Runs]]) -> tuple[Rows, _Runs]:
+def _in_window(window: Window, runs: Callable[[Window], _Runs]) -> _Runs:
     """Return the runs in a window that is large enough, from the given one on."""
     for _ in range(MAX_WINDOWS):
         try:
@@ -189,24 +174,6 @@ def revealed(mechanism: Mechanism) -> tuple[Mechanism, Wide]:
     return mechanism, wide
 
 
-def _visible_rows(
-    raw_rows: Rows, raw: RawGraph, visible: IntArray, limits: Limits
-) -> tuple[Rows, IntArray]:
-    """Return the rows of the chain's states, sinks included, and the number of each raw state."""
-    rows = eliminated(
-        raw_rows,
-        silent=raw.silent,
-        wanted=visible,
-        diverged=raw.stopped + 1,
-        tick=limits.check_time,
-        n_more=2,
-    )
-    number = np.full(raw.stopped + 2, -1, np.int64)
-    number[visible] = np.arange(len(visible))
-    number[raw.stopped :] = len(visible) + np.arange(2)
-    return with_sinks(rows, number), number
-
-
 def kept_variables(mechanism: Mechanism, names: frozenset[str]) -> frozenset[str]:
     """Return the variables of the named inputs: an array stands for its cells."""
     arrays = {one.name: one.cells for one in mechanism.inputs if one.lo is not None}
@@ -214,18 +181,16 @@ def kept_variables(mechanism: Mechanism, names: frozenset[str]) -> frozenset[str
 
 
 def _columns(
-    raw: RawGraph, inputs: Columns, n_inputs: int, kept: frozenset[str]
+    seen: Visible, inputs: Columns, n_inputs: int, kept: frozenset[str]
 ) -> dict[str, IntArray]:
-    """Return `output` and the kept inputs of every visible state, in order of the raw states."""
+    """Return `output` and the kept inputs of every state, [n_states]."""
     columns: dict[str, IntArray] = {}
     for name in ("output", *sorted(kept)):
-        column = np.full(raw.stopped + 1, UNASSIGNED, np.int64)
+        column = columns[name] = np.full(seen.n_states, UNASSIGNED, np.int64)
         if name in inputs:
             column[:n_inputs] = inputs[name]
-        for cut, states in raw.cuts.items():
-            if cut[0] == "shown":
-                column[states.numbers] = states.columns[SHOWN if name == "output" else name]
-        columns[name] = column[:-1][~raw.silent[:-1]]
+        for states in seen.shown.values():
+            column[states.numbers] = states.columns[SHOWN if name == "output" else name]
     return columns
 
 
@@ -260,8 +225,8 @@ def _offers(
 def _state_text(
     mechanism: Mechanism,
     inputs: Columns,
-    cuts: dict[Cut, Discovered],
-    visible: IntArray,
+    shown_states: Mapping[Cut, Discovered],
+    n_states: int,
     table: ValueTable,
     tails: Tails | None,
 ) -> Callable[[int], str]:
@@ -271,12 +236,11 @@ def _state_text(
     def text(state: int) -> str:
         if state < n_inputs:
             return input_text(mechanism, inputs, state, table) or "the start"
-        if state >= len(visible):
-            return "stopped" if state == len(visible) else "diverged"
-        number = int(visible[state])
-        for cut, states in cuts.items():
-            row = int(np.searchsorted(states.numbers, number))
-            if row == len(states.numbers) or states.numbers[row] != number:
+        if state >= n_states:
+            return "stopped" if state == n_states else "diverged"
+        for states in shown_states.values():
+            row = int(np.searchsorted(states.numbers, state))
+            if row == len(states.numbers) or states.numbers[row] != state:
                 continue
             codes = {name: int(column[row]) for name, column in states.columns.items()}
             values = {
@@ -286,11 +250,10 @@ def _state_text(
             }
             beyond = {} if tails is None else tails.texts(codes)
             values = {name: text for name, text in values.items() if name not in beyond}
-            assert cut[0] == "shown", "visible states are starts or follow an output"
             shown = f"after output {values.pop(SHOWN)}"
             known = [f"{spoken(name)} = {value}" for name, value in values.items()]
             memory = ", ".join([*known, *(f"{spoken(n)} {text}" for n, text in beyond.items())])
             return f"{shown} with {memory}" if memory else shown
-        raise AssertionError("every visible state has a cut point")
+        raise AssertionError("states are starts or follow an output")
 
     return text

@@ -14,7 +14,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
 from dpcheck.chain.contraction.eliminate import eliminated
 from dpcheck.chain.sets import without
-from dpcheck.chain.weights.rows import Rows, with_sinks
+from dpcheck.chain.weights.rows import Rows, with_sinks, with_sorted_targets
 from dpcheck.limits import Tick
 from dpcheck.records import replace
 
@@ -42,7 +42,7 @@ def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignore
     number = np.full(chain.n_states + 1, -1, np.int64)
     number[wanted] = np.arange(n)
     number[chain.stopped], number[diverged] = n, n + 1
-    full = _sorted(with_sinks(kept, number, has_diverged=chain.diverged is not None))
+    full = with_sorted_targets(with_sinks(kept, number, has_diverged=chain.diverged is not None))
     diverges = full.n_rows > n + 1
     states = np.concatenate([wanted, [chain.stopped], [diverged] if diverges else []])
     n_states, state_text = chain.n_states, chain.state_text  # the text alone keeps no chain alive
@@ -73,13 +73,6 @@ def _with_ends(chain: Chain) -> Rows:
     targets = chain.targets.copy()
     targets[chain.indptr[ends]] = chain.stopped
     return Rows(chain.indptr, targets, chain.numerators, chain.denominators)
-
-
-def _sorted(rows: Rows) -> Rows:
-    """Return the rows with increasing targets."""
-    sources = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
-    order = np.lexsort((rows.targets, sources))
-    return Rows(rows.indptr, rows.targets[order], rows.numerators[order], rows.denominators)
 
 
 def _neighbors(relation: NeighborRelation, number: IntArray) -> NeighborRelation:

@@ -264,6 +264,13 @@ def with_sinks(rows: Rows, number: IntArray, *, has_diverged: bool = False) -> R
     )
 
 
+def with_sorted_targets(rows: Rows) -> Rows:
+    """Return the rows with increasing targets."""
+    sources = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+    order = np.lexsort((rows.targets, sources))
+    return Rows(rows.indptr, rows.targets[order], rows.numerators[order], rows.denominators)
+
+
 def in_lowest_terms(rows: Rows) -> Rows:
     """Divide each row by the greatest common divisor of its numerators.
 

@@ -16,17 +16,15 @@ from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.weights.rows import Rows
 from dpcheck.explore.runs.batches import Batch, Part
-from dpcheck.explore.runs.liveness import END, Flow
+from dpcheck.explore.runs.liveness import END
 from dpcheck.explore.runs.program_points import DRAWS, STOPPED
 from dpcheck.explore.runs.raw_graph import RawGraph, RawStates, StatesAtPoint
 from dpcheck.explore.runs.walk import Walk
 from dpcheck.explore.sampling.distributions import Supports
-from dpcheck.explore.tails.tails import Tails
-from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
+from dpcheck.explore.values.codes import UNASSIGNED
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.explore.values.mistakes import MistakesFound
-from dpcheck.limits import Limits
-from dpcheck.model.program import Mechanism, Sample
+from dpcheck.model.program import Sample
 
 MAX_ROWS = 1 << 20
 """How many rows a batch has at most when it leaves a cut point."""
@@ -35,25 +33,14 @@ MAX_MISTAKES = 20
 """Mistakes after which exploring ends: nobody reads more."""
 
 
-def explore_runs(
-    mechanism: Mechanism,
-    flow: Flow,
-    inputs: dict[str, IntArray],
-    n_inputs: int,
-    table: ValueTable,
-    limits: Limits,
-    tails: Tails | None,
-    *,
-    labelled: bool,
-) -> tuple[Rows, RawGraph]:
-    """Return the raw graph from one start per row of `inputs`, columns [n_inputs] by variable.
+def explored_runs(states: RawStates, supports: Supports) -> tuple[Rows, RawGraph]:
+    """Return the raw graph from some starts; what is known of distributions stays in `supports`.
 
     Its rows, over all raw states, come first: they are long, and of no use once they are summed up.
     Raises `MistakesFound` if some run makes a mistake of the user, `LimitReached` at a limit,
-    `WindowTooSmall` where a wide variable meets a number outside of the window of `tails`.
+    `WindowTooSmall` where a wide variable meets a number outside of the window of tails.
     """
-    states = RawStates(mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=labelled)
-    Explorer(states).run()
+    Explorer(states, supports).run()
     if states.mistakes:
         raise MistakesFound(states.mistakes)
     return states.graph()
@@ -62,11 +49,10 @@ def explore_runs(
 class Explorer:
     """The loop over cut points."""
 
-    def __init__(self, states: RawStates) -> None:
+    def __init__(self, states: RawStates, supports: Supports) -> None:
         """Start before the first batch."""
         self.states, self.flow, self.limits = states, states.flow, states.limits
-        self.tails = states.tails
-        self.supports = Supports(states.table, None if self.tails is None else self.tails.states)
+        self.tails, self.supports = states.tails, supports
 
     def run(self) -> None:
         """Expand states until none is left, in the program's order."""
@@ -100,7 +86,7 @@ class Explorer:
                 else np.full(len(source), 0 if name in no_tails else UNASSIGNED, np.int64)
                 for name in self.flow.live[entry]
             }
-            self.limits.check_states(self.states.n_states)
+            self.states.check_limits()
             self._leave(entry, source, Frame(len(source), columns))
 
     def _expand(self, table: StatesAtPoint, rows: slice) -> None:

@@ -9,23 +9,24 @@ are still shown, and are known in a wider window then.
 
 from __future__ import annotations
 
-from dpcheck.chain.chain import IntArray
+from collections.abc import Mapping
+
 from dpcheck.exact import Number, add, compare, multiply
 from dpcheck.explore.runs.liveness import END, Flow, successors
-from dpcheck.explore.runs.raw_graph import RawGraph
+from dpcheck.explore.runs.program_points import Cut
+from dpcheck.explore.runs.raw_graph import Discovered
 from dpcheck.explore.tails.tails import Tails, state_column
 from dpcheck.model.program import Sample
 
 
-def lumped_states(raw: RawGraph, number: IntArray, flow: Flow, tails: Tails) -> dict[int, Number]:
-    """Return the states that stand for several, each with a bound on how far those differ.
-
-    number: [n_raw_states], which state each raw state is.
-    """
+def lumped_states(
+    shown_states: Mapping[Cut, Discovered], flow: Flow, tails: Tails
+) -> dict[int, Number]:
+    """Return the states after outputs that stand for several, with a bound on how these differ."""
     found: dict[int, Number] = {}
     shown = set(tails.wide.revealing.values()) if tails.window.margin else set()
-    for (kind, point), states in raw.cuts.items():
-        if kind != "shown" or point == END:
+    for (_, point), states in shown_states.items():
+        if point == END:
             continue
         for group in range(len(tails.wide.groups)):
             column = states.columns.get(state_column(group))
@@ -33,7 +34,7 @@ def lumped_states(raw: RawGraph, number: IntArray, flow: Flow, tails: Tails) -> 
                 continue
             n_draws = None if group in shown else _draws_to_come(flow, tails, group)[point]
             error = 1 if n_draws is None else multiply(n_draws, tails.states.most_beyond)
-            for state in number[states.numbers[column > 0]].tolist():
+            for state in states.numbers[column > 0].tolist():
                 bound = add(found.get(state, 0), error)
                 found[state] = bound if compare(bound, 1) < 0 else 1
     return {state: error for state, error in found.items() if error != 0}

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 MAX_RUN_STEPS = 12
 """Steps of a run that a mistake shows."""
 
+MAX_SHARED = 1
+"""So many states for each input may be those of other slices, too: they are explored again."""
+
 
 @dataclass(frozen=True, eq=False)
 class Discovered:
@@ -81,6 +84,21 @@ class RawGraph:
     spans: tuple[Span, ...]
     stopped: int
     labelled: LabelledEdges | None
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What is known of other slices of the inputs: they differ in `names`, and have `n_states`.
+
+    A state that does not hold these variables may be one of theirs, too.
+    """
+
+    names: frozenset[str]
+    n_states: int
+
+
+class SharedStates(Exception):
+    """Too many states may be those of other slices, too: to part the inputs does not pay."""
 
 
 class StatesAtPoint:
@@ -127,8 +145,9 @@ class RawStates:
         tails: Tails | None,
         *,
         labelled: bool,
+        apart: Apart | None = None,
     ) -> None:
-        """Start with the starts."""
+        """Start with the starts, of all inputs or of those that lie apart from other ones."""
         self.tails = tails
         self.mechanism, self.flow, self.table, self.limits = mechanism, flow, table, limits
         self.inputs, self.n_inputs = inputs, n_inputs
@@ -136,6 +155,8 @@ class RawStates:
         self.queue: list[tuple[int, int, Cut]] = []
         self.n_states = n_inputs
         self.n_passed = 0
+        self.n_shared = 0
+        self.apart = apart
         self.mistakes: list[Mistake] = []
         self._seen_mistakes: set[Mistake] = set()
         self.sources: list[IntArray] = []
@@ -160,10 +181,18 @@ class RawStates:
         first, table.n_expanded = table.n_expanded, table.states.n_rows
         return table, first, table.n_expanded
 
+    @property
+    def n_counted(self) -> int:
+        """The number of states that limits are for, those of slices before this one included."""
+        n_before = 0 if self.apart is None else self.apart.n_states
+        return n_before + self.n_states + self.n_passed
+
     def check_limits(self) -> None:
         """Raise `LimitReached` where there are too many states or the time is up."""
-        self.limits.check_states(self.n_states + self.n_passed)
+        self.limits.check_states(self.n_counted)
         self.check_time()
+        if self.n_shared > MAX_SHARED * self.n_inputs:
+            raise SharedStates
 
     # --- states and edges ------------------------------------------------------------------
 
@@ -193,6 +222,8 @@ class RawStates:
             heappush(self.queue, (place, len(self.tables), table.cut))
         table.extend(self.n_states + np.arange(len(sources)))
         self.n_states += len(sources)
+        if self.apart is not None and not self.apart.names.issubset(table.names):
+            self.n_shared += len(sources)
         self.parents.append(sources)
         self.parent_drawn.append(drawn)
         place = self.spans.setdefault(span, len(self.spans))
@@ -282,7 +313,7 @@ class RawStates:
 
     def check_time(self) -> None:
         """Raise `LimitReached` after the deadline."""
-        self.limits.check_time(f"{self.n_states} states explored")
+        self.limits.check_time(f"{self.n_counted} states explored")
 
     # --- mistakes --------------------------------------------------------------------------
 
