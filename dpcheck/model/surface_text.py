@@ -10,41 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, assert_never
 
-from dpcheck.model.surface import (
-    Argument,
-    Arithmetic,
-    Binder,
-    Boolean,
-    Branches,
-    Call,
-    Comparison,
-    Conditional,
-    EndlessRange,
-    Expectation,
-    Expression,
-    Implication,
-    Index,
-    Junction,
-    Logarithm,
-    Name,
-    Negative,
-    Not,
-    Number,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    ProbabilityOf,
-    Range,
-    SetComprehension,
-    SetLiteral,
-    Target,
-    TemporalInfix,
-    TemporalPrefix,
-    Tuple,
-    Unbounded,
-    WeightedBranches,
-    WithPolicy,
-)
+from dpcheck.model import surface
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.records import fields, replace
 
@@ -53,31 +19,31 @@ from dpcheck.records import fields, replace
 _CONDITIONAL, _POLICY, _IMPLICATION, _OR, _AND, _UNTIL, _PREFIX, _COMPARISON, _RANGE = range(9)
 _SUM, _PRODUCT, _UNARY, _POWER, _POSTFIX, _ATOM = range(9, 15)
 
-Node = TypeVar("Node", bound=Expression | Argument | Target)
+Node = TypeVar("Node", bound=surface.Expression | surface.Argument | surface.Target)
 
 
-def surface_text(node: Expression | Argument | Target) -> str:
+def surface_text(node: surface.Expression | surface.Argument | surface.Target) -> str:
     """Return the text of an expression, argument or target, canonical and on one line.
 
     >>> from dpcheck.source import SourceText, Span
     >>> here = Span(SourceText("a", ""), 0, 0)
-    >>> total = Arithmetic("+", Name("a", span=here), Name("b", span=here),
+    >>> total = surface.Arithmetic("+", surface.Name("a", span=here), surface.Name("b", span=here),
     ...                    operator_span=here, span=here)
-    >>> surface_text(Negative(total, span=here))
+    >>> surface_text(surface.Negative(total, span=here))
     '-(a + b)'
     """
     match node:
-        case Target(arguments=()):
+        case surface.Target(arguments=()):
             return node.name.name
-        case Target():
+        case surface.Target():
             return f"{node.name.name}({_joined_arguments(node.arguments)})"
-        case Argument():
+        case surface.Argument():
             return _argument(node)
         case _:
             return _text(node, _CONDITIONAL)
 
 
-def filled(node: Node, values: Mapping[str, Expression]) -> Node:
+def filled(node: Node, values: Mapping[str, surface.Expression]) -> Node:
     """Return the tree with expressions in place of free names; bound names stay.
 
     The values are meant to be closed (numbers, symbols): no care is taken that a binder does not
@@ -87,7 +53,9 @@ def filled(node: Node, values: Mapping[str, Expression]) -> Node:
     return result
 
 
-def written_text(node: Expression | Argument | Target, texts: Mapping[str, str]) -> str:
+def written_text(
+    node: surface.Expression | surface.Argument | surface.Target, texts: Mapping[str, str]
+) -> str:
     """Return what the user wrote, on one line without comments, with texts for free names.
 
     A text that is more than one word or number gets parentheses unless it stands between
@@ -112,66 +80,66 @@ def written_text(node: Expression | Argument | Target, texts: Mapping[str, str])
 # --- canonical text --------------------------------------------------------------------------
 
 
-def _text(node: Expression, place: int) -> str:
+def _text(node: surface.Expression, place: int) -> str:
     """Return the text of an expression for a place that demands at least this tightness."""
     level, text = _level_and_text(node)
     return text if level >= place else f"({text})"
 
 
-def _level_and_text(node: Expression) -> tuple[int, str]:
+def _level_and_text(node: surface.Expression) -> tuple[int, str]:
     """Return how tight an expression binds, and its text without parentheses around it."""
     match node:
-        case Conditional(condition, then, otherwise):
+        case surface.Conditional(condition, then, otherwise):
             parts = (_text(part, _CONDITIONAL) for part in (condition, then, otherwise))
             return _CONDITIONAL, "if {} then {} else {}".format(*parts)
-        case WithPolicy(distribution, policy, low, high):
+        case surface.WithPolicy(distribution, policy, low, high):
             bounds = f"{_text(low, _SUM)}..{_text(high, _SUM)}"
             return _POLICY, f"{_text(distribution, _IMPLICATION)} {policy} {bounds}"
-        case Unbounded(distribution):
+        case surface.Unbounded(distribution):
             return _POLICY, f"{_text(distribution, _IMPLICATION)} unbounded"
-        case Implication(left, right):
+        case surface.Implication(left, right):
             return _IMPLICATION, f"{_text(left, _OR)} => {_text(right, _IMPLICATION)}"
-        case Junction(operator, operands):
+        case surface.Junction(operator, operands):
             level = _OR if operator == "|" else _AND
             return level, f" {operator} ".join(_text(operand, level + 1) for operand in operands)
-        case Comparison(operands, operators):
+        case surface.Comparison(operands, operators):
             texts = [_text(operand, _RANGE) for operand in operands]
             pairs = zip(operators, texts[1:], strict=True)
             return _COMPARISON, texts[0] + "".join(f" {sign} {text}" for sign, text in pairs)
-        case Range(low, high):
+        case surface.Range(low, high):
             upper = _text(high, _SUM)
             if upper.startswith("{"):  # `..` before a brace has no upper end
                 upper = f"({upper})"
             return _RANGE, f"{_text(low, _SUM)}..{upper}"
-        case EndlessRange(low):
+        case surface.EndlessRange(low):
             return _RANGE, f"{_text(low, _SUM)}.."
-        case Not(operand):
+        case surface.Not(operand):
             return _PREFIX, "!" + _text(operand, _PREFIX)
-        case Arithmetic():
+        case surface.Arithmetic():
             return _arithmetic(node)
-        case Negative(operand):
+        case surface.Negative(operand):
             return _UNARY, "-" + _text(operand, _UNARY)
-        case Logarithm(operand):
+        case surface.Logarithm(operand):
             text = _text(operand, _UNARY)
             return _UNARY, f"ln{text}" if text.startswith("(") else f"ln {text}"
-        case Index(base, indices):
+        case surface.Index(base, indices):
             return _POSTFIX, f"{_text(base, _POSTFIX)}[{_joined_items(indices)}]"
-        case TemporalInfix() | TemporalPrefix():
+        case surface.TemporalInfix() | surface.TemporalPrefix():
             return _temporal(node)
         case _:
             return _ATOM, _atom(node)
 
 
-def _arithmetic(node: Arithmetic) -> tuple[int, str]:
+def _arithmetic(node: surface.Arithmetic) -> tuple[int, str]:
     operator, right = node.operator, node.right
     if operator == "^":
         signs = ""
-        while isinstance(right, Negative):  # an exponent may have signs without parentheses
+        while isinstance(right, surface.Negative):  # an exponent may have signs without parentheses
             signs, right = signs + "-", right.operand
         return _POWER, f"{_text(node.left, _POSTFIX)}^{signs}{_text(right, _POWER)}"
     level = _SUM if operator in ("+", "-") else _PRODUCT
     left_text, right_text = _text(node.left, level), _text(right, level + 1)
-    if operator == "/" and isinstance(node.left, Logarithm):
+    if operator == "/" and isinstance(node.left, surface.Logarithm):
         left_text = f"({left_text})"  # never `ln a/b`, which looks like ln(a/b)
     if operator == "/" and not _has_outer_space(left_text + right_text):
         return level, f"{left_text}/{right_text}"
@@ -188,53 +156,58 @@ def _has_outer_space(text: str) -> bool:
     return False
 
 
-def _temporal(node: TemporalInfix | TemporalPrefix) -> tuple[int, str]:
+def _temporal(node: surface.TemporalInfix | surface.TemporalPrefix) -> tuple[int, str]:
     bound = "" if node.bound is None else f"<={_bound(node.bound)}"
     match node:
-        case TemporalPrefix():
+        case surface.TemporalPrefix():
             return _PREFIX, f"{node.operator}{bound} {_text(node.operand, _PREFIX)}"
-        case TemporalInfix():
+        case surface.TemporalInfix():
             right = _text(node.right, _UNTIL)
             return _UNTIL, f"{_text(node.left, _PREFIX)} {node.operator}{bound} {right}"
 
 
-def _atom(node: Expression) -> str:
+def _atom(node: surface.Expression) -> str:
     match node:
-        case Number():
+        case surface.Number():
             return node.text
-        case Boolean(value):
+        case surface.Boolean(value):
             return "true" if value else "false"
-        case Name(name, primed, quoted):
+        case surface.Name(name, primed, quoted):
             return f'"{name}"' if quoted else name + "'" * primed
-        case Call():
+        case surface.Call():
             name = f'"{node.function.name}"' if node.function.quoted else node.function.name
             return f"{name}({_joined_arguments(node.arguments)})"
-        case Tuple(items):
+        case surface.Tuple(items):
             return f"({_joined_items(items)})"
-        case SetLiteral(items):
+        case surface.SetLiteral(items):
             return f"{{{_joined_items(items)}}}"
-        case SetComprehension() | Binder() | Branches() | WeightedBranches():
+        case (
+            surface.SetComprehension()
+            | surface.Binder()
+            | surface.Branches()
+            | surface.WeightedBranches()
+        ):
             return _with_variable(node)
-        case ProbabilityIs(sign, bound, path):
+        case surface.ProbabilityIs(sign, bound, path):
             return f"P{sign}{_bound(bound)} [ {surface_text(path)} ]"
-        case ProbabilityIn(low, high, path):
+        case surface.ProbabilityIn(low, high, path):
             return f"P in [{_joined_items((low, high))}] [ {surface_text(path)} ]"
-        case ProbabilityOf(path):
+        case surface.ProbabilityOf(path):
             return f"P=? [ {surface_text(path)} ]"
-        case Expectation(relations, value):
+        case surface.Expectation(relations, value):
             return f"E{_relations(relations)} [ {surface_text(value)} ]"
-        case Private(epsilon, delta, path):
+        case surface.Private(epsilon, delta, path):
             budget = (epsilon,) if delta is None else (epsilon, delta)
             return f"D{{{_joined_items(budget)}}} [ {surface_text(path)} ]"
         case _:
             raise AssertionError(f"{type(node).__name__} binds less tight than an atom")
 
 
-def _relations(relations: tuple[tuple[str, Expression], ...]) -> str:
+def _relations(relations: tuple[tuple[str, surface.Expression], ...]) -> str:
     match relations:
         case ():
             return "=?"
-        case ((sign, Negative(operand=bound)),):
+        case ((sign, surface.Negative(operand=bound)),):
             return f"{sign}-{_bound(bound)}"
         case ((sign, bound),):
             return f"{sign}{_bound(bound)}"
@@ -242,36 +215,38 @@ def _relations(relations: tuple[tuple[str, Expression], ...]) -> str:
             return f" in [{_joined_items(tuple(bound for _, bound in relations))}]"
 
 
-def _with_variable(node: SetComprehension | Binder | Branches | WeightedBranches) -> str:
+def _with_variable(
+    node: surface.SetComprehension | surface.Binder | surface.Branches | surface.WeightedBranches,
+) -> str:
     match node:
-        case Binder():
+        case surface.Binder():
             where = "" if node.where is None else f" where {surface_text(node.where)}"
             member = f"{node.variable.name} in {_text(node.domain, _RANGE)}{where}"
             return f"{node.kind}({member} : {surface_text(node.body)})"
-        case SetComprehension():
+        case surface.SetComprehension():
             return f"{{{surface_text(node.element)}{_generator(node)}}}"
-        case Branches():
+        case surface.Branches():
             pairs = (
                 f"{surface_text(branch.value)}: {surface_text(branch.weight)}"
                 for branch in node.branches
             )
             return f"{{{', '.join(pairs)}}}" + " normalized" * node.normalized
-        case WeightedBranches():
+        case surface.WeightedBranches():
             branch = f"{surface_text(node.value)}: {surface_text(node.weight)}"
             return f"{{{branch}{_generator(node)}}}" + " normalized" * node.normalized
         case _:
             assert_never(node)
 
 
-def _generator(node: SetComprehension | WeightedBranches) -> str:
+def _generator(node: surface.SetComprehension | surface.WeightedBranches) -> str:
     where = "" if node.where is None else f" where {surface_text(node.where)}"
     return f" for {node.variable.name} in {surface_text(node.domain)}{where}"
 
 
-def _bound(bound: Expression) -> str:
+def _bound(bound: surface.Expression) -> str:
     """Return the text of a bound: a number, a name, a quotient of these, or parentheses."""
     match bound:
-        case Arithmetic(operator="/", left=left, right=right) if _is_bound_atom(
+        case surface.Arithmetic(operator="/", left=left, right=right) if _is_bound_atom(
             left
         ) and _is_bound_atom(right):
             return f"{surface_text(left)}/{surface_text(right)}"
@@ -281,25 +256,25 @@ def _bound(bound: Expression) -> str:
             return f"({surface_text(bound)})"
 
 
-def _is_bound_atom(node: Expression) -> bool:
+def _is_bound_atom(node: surface.Expression) -> bool:
     match node:
-        case Number():
+        case surface.Number():
             return True
-        case Name(name, primed, quoted):
+        case surface.Name(name, primed, quoted):
             return not primed and not quoted and name != "output"
         case _:
             return False
 
 
-def _joined_items(items: tuple[Expression, ...]) -> str:
+def _joined_items(items: tuple[surface.Expression, ...]) -> str:
     return ", ".join(surface_text(item) for item in items)
 
 
-def _joined_arguments(arguments: tuple[Argument, ...]) -> str:
+def _joined_arguments(arguments: tuple[surface.Argument, ...]) -> str:
     return ", ".join(_argument(argument) for argument in arguments)
 
 
-def _argument(argument: Argument) -> str:
+def _argument(argument: surface.Argument) -> str:
     text = surface_text(argument.value)
     if argument.name is not None:
         return f"{argument.name.name} = {text}"
@@ -310,13 +285,15 @@ def _argument(argument: Argument) -> str:
 # --- names filled in -------------------------------------------------------------------------
 
 
-def _filled(node: Any, values: Mapping[str, Expression]) -> Any:  # noqa: ANN401 (any part of a tree)
+def _filled(node: Any, values: Mapping[str, surface.Expression]) -> Any:  # noqa: ANN401 (any part of a tree)
     match node:
         case tuple():
             return tuple(_filled(item, values) for item in node)
-        case Name(name, primed=False, quoted=quoted) if not quoted or name in OPERATOR_WORDS:
+        case surface.Name(name, primed=False, quoted=quoted) if (
+            not quoted or name in OPERATOR_WORDS
+        ):
             return values.get(name, node)
-        case Binder() | SetComprehension() | WeightedBranches():
+        case surface.Binder() | surface.SetComprehension() | surface.WeightedBranches():
             inner = {name: value for name, value in values.items() if name != node.variable.name}
             parts = {name: _filled(getattr(node, name), inner) for name in _parts(node)}
             return replace(node, **parts | {"domain": _filled(node.domain, values)})
@@ -326,14 +303,16 @@ def _filled(node: Any, values: Mapping[str, Expression]) -> Any:  # noqa: ANN401
             return node
 
 
-def _free_names(node: Any) -> Iterator[Name]:  # noqa: ANN401 (any part of a tree)
+def _free_names(node: Any) -> Iterator[surface.Name]:  # noqa: ANN401 (any part of a tree)
     match node:
         case tuple():
             for item in node:
                 yield from _free_names(item)
-        case Name(name, primed=False, quoted=quoted) if not quoted or name in OPERATOR_WORDS:
+        case surface.Name(name, primed=False, quoted=quoted) if (
+            not quoted or name in OPERATOR_WORDS
+        ):
             yield node
-        case Binder() | SetComprehension() | WeightedBranches():
+        case surface.Binder() | surface.SetComprehension() | surface.WeightedBranches():
             yield from _free_names(node.domain)
             for name in _parts(node):
                 if name != "domain":

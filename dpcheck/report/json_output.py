@@ -9,22 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, assert_never
 
-from dpcheck.check.values.verdicts import (
-    AllValues,
-    Amount,
-    Bounds,
-    Cell,
-    Counterexample,
-    Holds,
-    Phrase,
-    ShownEvent,
-    Strategy,
-    Table,
-    Undecided,
-    Value,
-    Verdict,
-    Violated,
-)
+from dpcheck.check.values import verdicts
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.records import fields
@@ -78,7 +63,7 @@ def json_object(summary: Summary, version: str) -> dict[str, Any]:
     return found
 
 
-def _bounds(bounds: Bounds) -> dict[str, Any]:
+def _bounds(bounds: verdicts.Bounds) -> dict[str, Any]:
     """Return what is known of a quantity that stayed unknown."""
     made: dict[str, Any] = {"quantity": bounds.quantity}
     made |= {"low": amount_object(bounds.low), "high": amount_object(bounds.high)}
@@ -128,7 +113,7 @@ def _result(answer: Answer) -> dict[str, Any]:
     return result
 
 
-def _strategy(strategy: Strategy) -> dict[str, Any]:
+def _strategy(strategy: verdicts.Strategy) -> dict[str, Any]:
     """Return what an analyst asks after which outputs, and whether again and again."""
     situations = [
         {"after": list(each.seen), "asks": each.asks, "goes_on": each.goes_on}
@@ -141,31 +126,31 @@ def _evidence(answer: Answer) -> dict[str, Any]:
     """Return what a verdict rests on: a counterexample, a value, or what kept it undecided."""
     found: dict[str, Any] = {}
     match answer.outcome.verdict:
-        case Violated(counterexample=counterexample):
+        case verdicts.Violated(counterexample=counterexample):
             found["counterexample"] = _counterexample(counterexample)
             if answer.explanation is not None:
                 found["explanation"] = explanation_object(answer.explanation)
-        case Undecided(limit=limit, progress=progress, bounds=bounds):
+        case verdicts.Undecided(limit=limit, progress=progress, bounds=bounds):
             option = limit.advice or OPTIONS.get(limit.kind, "")
             found["reason"] = {"text": limit.text, "progress": str(progress), "option": option}
             if bounds is not None:
                 found["bounds"] = _bounds(bounds)
-        case Value(amount=amount, table=table):
+        case verdicts.Value(amount=amount, table=table):
             if answer.outcome.all_values is None:
                 found["value"] = amount_object(amount)
             if table is not None:
                 found["table"] = table_object(table)
-        case Holds():
+        case verdicts.Holds():
             pass
         case _ as never:
             assert_never(never)
     return found
 
 
-def _all_values(known: AllValues, verdict: Verdict) -> dict[str, Any]:
+def _all_values(known: verdicts.AllValues, verdict: verdicts.Verdict) -> dict[str, Any]:
     """Return for which values of a parameter a claim fails, or the pieces of a quantity."""
     values: dict[str, Any] = {"param": known.param, "in": known.asked}
-    if isinstance(verdict, Value):
+    if isinstance(verdict, verdicts.Value):
         pieces = [
             {"in": each.interval.text, **_param_interval(each.interval), "exact": each.exact}
             for each in known.pieces
@@ -193,7 +178,7 @@ def _param_end(end: ParamEnd) -> dict[str, str]:
     return {"root_of": end.equation or "", "decimal": end.decimal}
 
 
-def _counterexample(found: Counterexample) -> dict[str, Any]:
+def _counterexample(found: verdicts.Counterexample) -> dict[str, Any]:
     made: dict[str, Any] = {
         "states": list(found.states),
         "event": _event(found.event),
@@ -217,20 +202,20 @@ def _counterexample(found: Counterexample) -> dict[str, Any]:
     return made
 
 
-def _event(event: ShownEvent) -> list[str]:
+def _event(event: verdicts.ShownEvent) -> list[str]:
     """Return output sequences as the keys of tables write them, anything else as one text."""
-    texts = [str(event)] if isinstance(event, Phrase) else map(str, event)
+    texts = [str(event)] if isinstance(event, verdicts.Phrase) else map(str, event)
     return [text for text in texts if text]
 
 
-def table_object(table: Table) -> dict[str, Any]:
+def table_object(table: verdicts.Table) -> dict[str, Any]:
     """Return a table as an object: its name, columns, and rows of texts and amounts."""
     rows = [[_cell(cell) for cell in row] for row in table.rows]
     return {"name": table.name, "columns": list(table.columns), "rows": rows}
 
 
-def _cell(cell: Cell) -> str | dict[str, Any]:
-    if isinstance(cell, Amount):
+def _cell(cell: verdicts.Cell) -> str | dict[str, Any]:
+    if isinstance(cell, verdicts.Amount):
         return amount_object(cell)
     return cell if isinstance(cell, str) else event_text(cell)
 

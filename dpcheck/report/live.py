@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Self, TextIO, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
-from dpcheck.report.answers import (
-    Answer,
-    Crash,
-    Decided,
-    Event,
-    FileDone,
-    FileRead,
-    Measured,
-    Portrait,
-    Reading,
-    Started,
-    in_reading_order,
-)
+from dpcheck.report import answers
 from dpcheck.report.characters import visible
 from dpcheck.report.drawing import draw_mistake
 from dpcheck.report.styled import Writer, line
@@ -41,7 +29,7 @@ class TextReport:
     complain: Writer
     progress: TextIO | None
     only_wrong: bool = False
-    _file: FileRead | None = None
+    _file: answers.FileRead | None = None
     _lines: AnswerLines | None = None
     _waiting: list[Mistake] = field(default_factory=list)
     _told: set[Mistake] = field(default_factory=set)
@@ -60,14 +48,14 @@ class TextReport:
         """Write the rest."""
         self._end_file()
 
-    def add(self, event: Event) -> None:
+    def add(self, event: answers.Event) -> None:
         """Take in an event; an answer is written at once, mistakes when their file is done."""
         match event:
-            case Reading() | Started():
+            case answers.Reading() | answers.Started():
                 self._show(event)
-            case FileRead():
+            case answers.FileRead():
                 self._begin_file(event)
-            case Answer():
+            case answers.Answer():
                 self._stop_progress()
                 assert self._lines is not None, "the claims of a file are known before its answers"
                 self.write(self._lines.add(event))
@@ -75,14 +63,14 @@ class TextReport:
                 if event not in self._told:
                     self._told.add(event)
                     self._waiting.append(event)
-            case FileDone():
+            case answers.FileDone():
                 self._end_file()
-            case Decided() | Crash() | Portrait() | Measured():
+            case answers.Decided() | answers.Crash() | answers.Portrait() | answers.Measured():
                 pass
             case _ as never:
                 assert_never(never)
 
-    def _begin_file(self, read: FileRead) -> None:
+    def _begin_file(self, read: answers.FileRead) -> None:
         """Take in the claims of a file; one that was read again goes on."""
         if read != self._file:
             self._file, self._lines = read, AnswerLines(read.asked, only_wrong=self.only_wrong)
@@ -92,12 +80,12 @@ class TextReport:
         self._stop_progress()
         if self._lines is not None:
             self.write(self._lines.end())
-        for mistake in in_reading_order(self._waiting):
+        for mistake in answers.in_reading_order(self._waiting):
             self.complain((*draw_mistake(mistake, self.complain.columns), line()))
         self._file = self._lines = None
         self._waiting.clear()
 
-    def _show(self, event: Reading | Started) -> None:
+    def _show(self, event: answers.Reading | answers.Started) -> None:
         """Show what is worked on, on a terminal."""
         if self.progress is None:
             return
@@ -111,9 +99,9 @@ class TextReport:
             self._status.stop()
 
 
-def work_text(event: Reading | Started) -> str:
+def work_text(event: answers.Reading | answers.Started) -> str:
     """Return what is worked on, in a line."""
-    if isinstance(event, Reading):
+    if isinstance(event, answers.Reading):
         return f"reading {event.file}"
     asked = event.asked
     at = "" if asked.at is None else f" at {asked.at}"

@@ -11,23 +11,7 @@ from dpcheck.check.formulas.counterexamples import false_parts
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.verdicts import Counterexample
 from dpcheck.exact import Number, Whole, as_fraction_parts, exact_quotient
-from dpcheck.logic.formulas import (
-    Finally,
-    Globally,
-    Holds,
-    Next,
-    PathAnd,
-    PathFormula,
-    PathNot,
-    PathOr,
-    Private,
-    ProbabilityIn,
-    ProbabilityIs,
-    Release,
-    StateFormula,
-    Until,
-    WeakUntil,
-)
+from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
 from dpcheck.solve import path_product, reach_probabilities
 from dpcheck.witness.writing import (
@@ -44,7 +28,7 @@ from dpcheck.witness.writing import (
 MAX_NODES = 100_000
 """Bounds the rows of a file."""
 
-Decided = Private | ProbabilityIs | ProbabilityIn
+Decided = f.Private | f.ProbabilityIs | f.ProbabilityIn
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +52,7 @@ class Reaching:
 
 
 def path_evidence(
-    formula: StateFormula, truths: Truths, selected: IntArray, found: Counterexample | None
+    formula: f.StateFormula, truths: Truths, selected: IntArray, found: Counterexample | None
 ) -> Fields:
     """Return evidence for a P or D, or for a part of a conjunction that is false.
 
@@ -81,13 +65,13 @@ def path_evidence(
         failing = selected[~truths.at(formula, selected)]
         part = _decided(false_parts(formula, failing, truths)[0][0])
         says, states, pairs = "violated", *_shown(part, truths, selected, found)
-    if isinstance(part, Private):
+    if isinstance(part, f.Private):
         states = sorted({s for pair in pairs for s in pair}) if found is None else pairs[0]
     reaching = _reaching(truths, part.path, states)
     fields = _chances(reaching)
     shown = [] if found is None else states
     fields["sides"] = [_side(truths.chain, reaching, s) for s in shown]
-    if isinstance(part, Private):
+    if isinstance(part, f.Private):
         ends = {tuple(sorted(reaching.starts[s] for s in pair)) for pair in pairs}
         asked = {"pairs": sorted(map(list, ends)), **budget_fields(part.epsilon, part.delta)}
     else:
@@ -95,7 +79,7 @@ def path_evidence(
     return {"says": says, "proof": "path", **asked, **fields}
 
 
-def _decided(formula: StateFormula) -> Decided:
+def _decided(formula: f.StateFormula) -> Decided:
     """Return a formula that is P or D without another in its path."""
     if not isinstance(formula, Decided):
         raise Lacking("the formula is made of several, and each would need its own")
@@ -104,19 +88,24 @@ def _decided(formula: StateFormula) -> Decided:
     return formula
 
 
-def _is_nested(path: PathFormula) -> bool:
+def _is_nested(path: f.PathFormula) -> bool:
     match path:
-        case Holds(state=state):
+        case f.Holds(state=state):
             return _has_probability(state)
-        case PathNot(argument=a) | Next(argument=a) | Finally(argument=a) | Globally(argument=a):
+        case (
+            f.PathNot(argument=a)
+            | f.Next(argument=a)
+            | f.Finally(argument=a)
+            | f.Globally(argument=a)
+        ):
             return _is_nested(a)
-        case PathAnd(arguments=arguments) | PathOr(arguments=arguments):
+        case f.PathAnd(arguments=arguments) | f.PathOr(arguments=arguments):
             return any(map(_is_nested, arguments))
-        case Until(left=a, right=b) | WeakUntil(left=a, right=b) | Release(left=a, right=b):
+        case f.Until(left=a, right=b) | f.WeakUntil(left=a, right=b) | f.Release(left=a, right=b):
             return _is_nested(a) or _is_nested(b)
 
 
-def _has_probability(state: StateFormula) -> bool:
+def _has_probability(state: f.StateFormula) -> bool:
     if isinstance(state, Decided):
         return True
     inner = getattr(state, "arguments", None) or (getattr(state, "argument", None),)
@@ -128,7 +117,7 @@ def _shown(
 ) -> tuple[list[int], list[list[int]]]:
     """Return the state or pair, of [n_selected], that fails: the counterexample's if it does."""
     text = truths.chain.state_text
-    if not isinstance(part, Private):
+    if not isinstance(part, f.Private):
         failing: list[int] = selected[~truths.at(part, selected)].tolist()
         return [next((s for s in failing if text(s) == found.states[0]), failing[0])], []
     pairs = truths.violating(part, truths.pairs_at(selected)).tolist()
@@ -146,13 +135,13 @@ def _side(chain: Chain, reaching: Reaching, state: int) -> Fields:
     }
 
 
-def _bounds(part: ProbabilityIs | ProbabilityIn) -> list[list[object]]:
-    if isinstance(part, ProbabilityIs):
+def _bounds(part: f.ProbabilityIs | f.ProbabilityIn) -> list[list[object]]:
+    if isinstance(part, f.ProbabilityIs):
         return [[part.comparison, Quotient(part.bound)]]
     return [[">=", Quotient(part.low)], ["<=", Quotient(part.high)]]
 
 
-def _reaching(truths: Truths, path: PathFormula, states: Sequence[int]) -> Reaching:
+def _reaching(truths: Truths, path: f.PathFormula, states: Sequence[int]) -> Reaching:
     """Return the product from some states, with the chance of true at every node."""
     chain, limits = truths.chain, truths.limits
     asked = np.array(states, np.int64)

@@ -13,20 +13,8 @@ from dataclasses import is_dataclass
 from typing import TypeVar
 
 from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of, node_reads, successors
+from dpcheck.model import program
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
-from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    ChooseDistribution,
-    Distribution,
-    LetDistribution,
-    Mechanism,
-    Node,
-    Parametric,
-    Sample,
-    Unbounded,
-    unbounded_policy,
-)
 from dpcheck.records import dataclass, fields, replace
 
 Names = frozenset[str]
@@ -42,7 +30,7 @@ class _Web:
     between: frozenset[int]
 
 
-def with_centers_moved(mechanism: Mechanism, wide: Names) -> Mechanism:
+def with_centers_moved(mechanism: program.Mechanism, wide: Names) -> program.Mechanism:
     """Return the mechanism where wide variables are drawn with what is added to them.
 
     Sums that cannot be moved stay as they are.
@@ -61,9 +49,11 @@ def with_centers_moved(mechanism: Mechanism, wide: Names) -> Mechanism:
     return replace(mechanism, nodes=tuple(nodes))
 
 
-def shift_of(node: Node) -> Expr | None:
+def shift_of(node: program.Node) -> Expr | None:
     """Return what the noise that a node draws was moved by; None for anything else."""
-    policy = unbounded_policy(node.distribution) if isinstance(node, Sample) else None
+    policy = (
+        program.unbounded_policy(node.distribution) if isinstance(node, program.Sample) else None
+    )
     return None if policy is None else policy.moved_by
 
 
@@ -102,7 +92,9 @@ def _web(writer: int, name: str, flow: Flow) -> _Web:
     return _Web(frozenset((writer,)), frozenset(readers), frozenset(between))
 
 
-def _shift(name: str, web: _Web, wide: Names, mechanism: Mechanism, flow: Flow) -> Expr | None:
+def _shift(
+    name: str, web: _Web, wide: Names, mechanism: program.Mechanism, flow: Flow
+) -> Expr | None:
     """Return what is added to a variable wherever the web reads it; None if it cannot be moved."""
     if not all(_may_move(flow.nodes[k]) for k in web.writers):
         return None
@@ -118,48 +110,48 @@ def _shift(name: str, web: _Web, wide: Names, mechanism: Mechanism, flow: Flow) 
     return shifts[0] if is_known and is_constant else None
 
 
-def _may_move(node: Node) -> bool:
+def _may_move(node: program.Node) -> bool:
     """Return whether the value that a node gives a variable can be moved."""
     match node:
-        case Sample(distribution=distribution, within=None):
+        case program.Sample(distribution=distribution, within=None):
             return _is_noise(distribution)
-        case Assign(within=None):
+        case program.Assign(within=None):
             return True
         case _:
             return False
 
 
-def _is_noise(distribution: Distribution) -> bool:
+def _is_noise(distribution: program.Distribution) -> bool:
     match distribution:
-        case Parametric(policy=Unbounded()):
+        case program.Parametric(policy=program.Unbounded()):
             return True
-        case LetDistribution(body=body):
+        case program.LetDistribution(body=body):
             return _is_noise(body)
-        case ChooseDistribution(then=then, orelse=orelse):
+        case program.ChooseDistribution(then=then, orelse=orelse):
             return _is_noise(then) and _is_noise(orelse)
         case _:
             return False
 
 
-def _moved(node: Node, shift: Expr) -> Node:
+def _moved(node: program.Node, shift: Expr) -> program.Node:
     """Return a node that gives a variable a value, moved."""
     match node:
-        case Sample(distribution=distribution):
+        case program.Sample(distribution=distribution):
             return replace(node, distribution=_moved_noise(distribution, shift))
-        case Assign(value=value):
+        case program.Assign(value=value):
             return replace(node, value=Apply("+", (value, shift), value.span))
         case _:
             raise AssertionError("only draws and assignments are moved")
 
 
-def _moved_noise(distribution: Distribution, shift: Expr) -> Distribution:
+def _moved_noise(distribution: program.Distribution, shift: Expr) -> program.Distribution:
     match distribution:
-        case Parametric(policy=Unbounded(moved_by=before) as policy):
+        case program.Parametric(policy=program.Unbounded(moved_by=before) as policy):
             both = shift if before is None else Apply("+", (before, shift), shift.span)
             return replace(distribution, policy=replace(policy, moved_by=both))
-        case LetDistribution(body=body):
+        case program.LetDistribution(body=body):
             return replace(distribution, body=_moved_noise(body, shift))
-        case ChooseDistribution(then=then, orelse=orelse):
+        case program.ChooseDistribution(then=then, orelse=orelse):
             then, orelse = _moved_noise(then, shift), _moved_noise(orelse, shift)
             return replace(distribution, then=then, orelse=orelse)
         case _:
@@ -231,6 +223,6 @@ def _key(tree: object) -> Hashable:
     return type(tree), tree
 
 
-def _writes(node: Node) -> Names:
+def _writes(node: program.Node) -> Names:
     """Return the variables that may get a new value."""
-    return frozenset(node.cells) if isinstance(node, AssignCell) else certain_writes(node)
+    return frozenset(node.cells) if isinstance(node, program.AssignCell) else certain_writes(node)

@@ -27,21 +27,9 @@ from dpcheck.explore.tails.tails import TAIL_STATE
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
+from dpcheck.model import program
 from dpcheck.model.evaluation import Fault, described
 from dpcheck.model.expressions import Apply, Expr, Var, reads
-from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    Branch,
-    Fail,
-    Forget,
-    Node,
-    Output,
-    Parametric,
-    Sample,
-    Stop,
-    Unpack,
-)
 from dpcheck.model.values import value_text
 from dpcheck.source import Span
 
@@ -73,7 +61,7 @@ class Walk:
         a state that comes back comes back to the states of every so many passes too.
         """
         node = self.flow.nodes[start]
-        if isinstance(node, Branch) and leaves_head:
+        if isinstance(node, program.Branch) and leaves_head:
             self._branch(node, part)
         else:
             self._send(start, part)
@@ -91,7 +79,7 @@ class Walk:
         self.ends.append((part, targets))
 
     def assigned(
-        self, node: Node, target: str, within: Expr | None, value: IntArray, part: Part
+        self, node: program.Node, target: str, within: Expr | None, value: IntArray, part: Part
     ) -> Part:
         """Return the rows with a new value [n_rows] of a variable, where it is in the set."""
         if within is None:
@@ -100,7 +88,7 @@ class Walk:
         return part.at(rows).bound(target, value[rows])
 
     def _inside(
-        self, node: Node, target: str, within: Expr, value: IntArray, part: Part
+        self, node: program.Node, target: str, within: Expr, value: IntArray, part: Part
     ) -> IntArray:
         """Return the rows whose new value lies in the declared set; others are mistakes."""
         test = Apply("in", (Var("", node.span), within), node.span)
@@ -161,32 +149,34 @@ class Walk:
         if self.tails is not None:
             self.tails.check(index, part.frame)
         match self.flow.nodes[index]:
-            case Assign() as node:
+            case program.Assign() as node:
                 codes, part = self._valued(node.value, part, node.span)
                 part = self.assigned(node, node.target, node.within, codes, part)
                 self._send(node.next, part)
-            case AssignCell() as node:
+            case program.AssignCell() as node:
                 self._assign_cell(node, part)
-            case Unpack() as node:
+            case program.Unpack() as node:
                 self._unpack(node, part)
-            case Forget() as node:
+            case program.Forget() as node:
                 nothing = np.full(len(part.origin), UNASSIGNED, np.int64)
                 for target in node.targets:
                     part = part.bound(target, nothing)
                 self._send(node.next, part)
-            case Branch() as node if index in self.flow.endless and not self._may_pass(part):
+            case program.Branch() as node if index in self.flow.endless and not self._may_pass(
+                part
+            ):
                 self._arrive(("head", index), {}, index, part, node.span)
-            case Branch() as node:
+            case program.Branch() as node:
                 self._branch(node, part)
-            case Sample() as node:
+            case program.Sample() as node:
                 self._sample(index, node, part)
-            case Output() as node:
+            case program.Output() as node:
                 codes, part = self._valued(node.value, part, node.span)
                 point = self.flow.point(node.next)
                 self._arrive(("shown", point), {SHOWN: codes}, point, part, node.span)
-            case Stop():
+            case program.Stop():
                 self.finish(part, np.full(len(part.origin), STOPPED, np.int64))
-            case Fail() as node:
+            case program.Fail() as node:
                 mistake = RunFails(node.span, (), node.reason)
                 self._met_mistake(MistakeFault(mistake), node.span, part, 0)
             case never:
@@ -214,11 +204,11 @@ class Walk:
             self.finish(part, states)
 
     def _distributions(
-        self, index: int, node: Sample, kept: tuple[str, ...], frame: Frame
+        self, index: int, node: program.Sample, kept: tuple[str, ...], frame: Frame
     ) -> IntArray:
         """Return the number of each row's distribution [n_rows], or a fault's code."""
         if self.tails is not None and index in self.tails.wide.revealing:
-            assert isinstance(node.distribution, Parametric), "it is `reveal`"
+            assert isinstance(node.distribution, program.Parametric), "it is `reveal`"
             group = self.tails.wide.revealing[index]
             return revealing(node.distribution, group, frame, kept, self.tails, self.supports)
         return distributions(node.distribution, frame, self.supports)
@@ -253,7 +243,7 @@ class Walk:
         source, drawn = int(self.batch.source[origin]), int(self.batch.drawn[origin])
         self.states.add_mistake(fault, span, source, drawn)
 
-    def _assign_cell(self, node: AssignCell, part: Part) -> None:
+    def _assign_cell(self, node: program.AssignCell, part: Part) -> None:
         index, part = self._valued(node.index, part, node.span)
         fault = _index_faults(node, index, self.table)
         if self._report(fault, node.span, part):
@@ -274,7 +264,7 @@ class Walk:
                 part = part.bound(cell, new)
         self._send(node.next, part)
 
-    def _unpack(self, node: Unpack, part: Part) -> None:
+    def _unpack(self, node: program.Unpack, part: Part) -> None:
         codes, part = self._valued(node.value, part, node.span)
         distinct, group = np.unique(codes, return_inverse=True)
         table = np.empty((len(distinct), len(node.targets)), np.int64)
@@ -293,7 +283,7 @@ class Walk:
             part = part.bound(target, table[group, k])
         self._send(node.next, part)
 
-    def _branch(self, node: Branch, part: Part) -> None:
+    def _branch(self, node: program.Branch, part: Part) -> None:
         mask = comparison(node.condition, part.frame)
         if mask is None:
             truth = truths(node.condition, part.frame, self.table)
@@ -304,7 +294,7 @@ class Walk:
         self._send(node.then, part.at(then))
         self._send(node.orelse, part.at(orelse))
 
-    def _sample(self, index: int, node: Sample, part: Part) -> None:
+    def _sample(self, index: int, node: program.Sample, part: Part) -> None:
         is_labelled = self.states.labelled_edges is not None
         kept = _kept_at_sample(self.flow, node, with_shift=is_labelled)
         frame = part.frame
@@ -323,7 +313,7 @@ class Walk:
         self.finish(part, self.states.reach(cut, columns, part, self.batch, node.span))
 
 
-def _kept_at_sample(flow: Flow, node: Sample, *, with_shift: bool) -> tuple[str, ...]:
+def _kept_at_sample(flow: Flow, node: program.Sample, *, with_shift: bool) -> tuple[str, ...]:
     """Return the variables that still matter once the distribution of a `~` is known, sorted.
 
     With those of what noise was moved by, so that results can be compared (`later_neighbors`).
@@ -335,7 +325,7 @@ def _kept_at_sample(flow: Flow, node: Sample, *, with_shift: bool) -> tuple[str,
     return tuple(sorted(kept))
 
 
-def _index_faults(node: AssignCell, index: IntArray, table: ValueTable) -> IntArray:
+def _index_faults(node: program.AssignCell, index: IntArray, table: ValueTable) -> IntArray:
     """Return a fault for each row whose index is none of the array's, 0 elsewhere."""
     last = node.lo + len(node.cells) - 1
     result = np.zeros(len(index), np.int64)
