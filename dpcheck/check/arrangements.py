@@ -33,11 +33,12 @@ from dpcheck.check.quantities.grid_bounds import Composition, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
 from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon
-from dpcheck.check.values.amounts import DIGITS, enclosed_amount, epsilon_amount, number_amount
+from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome, Phrase
 from dpcheck.exact import (
+    DIGITS,
     Budget,
     Epsilon,
     Excess,

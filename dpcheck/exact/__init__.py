@@ -55,9 +55,10 @@ from dpcheck.exact.roots import (
     where_above,
     where_sign,
 )
-from dpcheck.exact.text import decimal, enclosure, exact_text, exp_text
+from dpcheck.exact.text import DIGITS, decimal, enclosure, exact_text, exp_text
 
 __all__ = [
+    "DIGITS",
     "MAX_FLOAT_BITS",
     "UNIT_ROUNDOFF",
     "Budget",

@@ -32,6 +32,7 @@ from dpcheck.chain.arrays import are_first, marked
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.chain.weights.denominators import (
+    INT64_LIMIT,
     as_objects,
     distinct_pairs,
     shared_sums,
@@ -64,8 +65,6 @@ FloatPair = tuple[FloatArray, FloatArray]
 if TYPE_CHECKING:
     Placed = TypeVar("Placed", WeightArray, FloatArray, IntArray)
 
-_INT64_LIMIT = 2**62
-"""Bounds numbers of int64 arrays: a sum of two does not wrap."""
 _BLOCK = 1 << 20
 """Entries that are compared at once: bounds the memory that a comparison takes."""
 _KEPT = 1 << 22
@@ -702,7 +701,7 @@ def first_places(keys: IntArray) -> IntArray:
     [0, 1, 3]
     """
     n = len(keys)
-    if n == 0 or int(keys.max()) >= _INT64_LIMIT // n:
+    if n == 0 or int(keys.max()) >= INT64_LIMIT // n:
         return np.sort(np.unique(keys, return_index=True)[1])
     ordered = np.sort(keys * n + np.arange(n))
     different = ordered // n
@@ -744,7 +743,7 @@ def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> Weig
 
 def _is_small(value: Whole) -> bool:
     """Return whether a non-negative weight of at most this size fits int64."""
-    return isinstance(value, int) and value < _INT64_LIMIT
+    return isinstance(value, int) and value < INT64_LIMIT
 
 
 def _whole(value: Whole) -> Whole:

@@ -23,7 +23,13 @@ import numpy as np
 from dpcheck.chain.arrays import differences, marked, ranked
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
-from dpcheck.chain.weights.denominators import Scales, as_objects, concatenated, multiplied
+from dpcheck.chain.weights.denominators import (
+    INT64_LIMIT,
+    Scales,
+    as_objects,
+    concatenated,
+    multiplied,
+)
 from dpcheck.chain.weights.products import composed
 from dpcheck.chain.weights.rows import Entries, merged, ranges
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, STOPPED
@@ -32,8 +38,6 @@ from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
 
 ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
-_INT64_LIMIT = 2**62
-"""Bounds numbers of int64 arrays: a sum of two does not wrap."""
 _MANY_SCALES = 8
 """With fewer denominators, rows over one common multiple gain nothing."""
 _MANY_ENTRIES = 256
@@ -200,7 +204,7 @@ def _with_few_scales(
     known = [int(scales.values[code]) for code in values.tolist()]
     common = lcm(*known)
     n_bits = sum(value.bit_length() * n for value, n in zip(known, counts.tolist(), strict=True))
-    if common >= _INT64_LIMIT or common.bit_length() * int(counts.sum()) > 3 * n_bits:
+    if common >= INT64_LIMIT or common.bit_length() * int(counts.sum()) > 3 * n_bits:
         return chain.numerators, codes
     # A numerator is at most its denominator, so its product with a factor is at most `common`.
     factors = np.where(later, common // chain.denominators, 1)
@@ -494,7 +498,7 @@ def _assembled(
     indptr = np.zeros(len(sources) + 1, np.int64)
     np.cumsum(np.bincount(source, minlength=len(sources)), out=indptr[1:])
     denominators = tuple(scales.values[code] for code in source_scales.tolist())
-    if any(not isinstance(d, int) or d >= _INT64_LIMIT for d in denominators):
+    if any(not isinstance(d, int) or d >= INT64_LIMIT for d in denominators):
         weight = as_objects(weight)
     return SequenceTable(
         sources=sources,

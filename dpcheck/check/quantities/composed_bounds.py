@@ -41,7 +41,6 @@ from dpcheck.check.quantities.grid_bounds import (
 from dpcheck.check.quantities.loss_values import Measured
 from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.amounts import (
-    DIGITS,
     INFINITE_EPSILON,
     bound_amount,
     bounds_amount,
@@ -65,7 +64,7 @@ from dpcheck.check.values.verdicts import (
     Verdict,
     Violated,
 )
-from dpcheck.exact import Budget, Number, decimal
+from dpcheck.exact import DIGITS, Budget, Number, decimal
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (

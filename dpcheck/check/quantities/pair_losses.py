@@ -13,15 +13,13 @@ from itertools import groupby
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
-from dpcheck.chain.weights.denominators import as_objects, weight_array
+from dpcheck.chain.weights.denominators import INT64_LIMIT, as_objects, weight_array
 from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 from dpcheck.check.evidence.paired_rows import Block, PairedRows
 from dpcheck.exact import ExpPolynomial, Number, Whole, exact_quotient, number, whole_gcd
 from dpcheck.limits import Limits
 from dpcheck.privacy.losses import LossDistribution
 
-_INT64_LIMIT = 2**62
-"""Bounds products of int64 arrays: they do not wrap."""
 _ROUNDS = 12
 """Equal ratios of so many entries a row are summed in numpy; the rest is sorted in Python."""
 
@@ -103,7 +101,7 @@ def _alike(block: Block, entries: IntArray) -> BoolArray:
 def _times(weights: WeightArray, factors: WeightArray, segment: IntArray) -> WeightArray:
     """Return exact products, in int64 where they fit."""
     are_short = weights.dtype == np.int64 and factors.dtype == np.int64
-    if are_short and int(weights.max(initial=0)) * int(factors.max(initial=0)) < _INT64_LIMIT:
+    if are_short and int(weights.max(initial=0)) * int(factors.max(initial=0)) < INT64_LIMIT:
         product: WeightArray = weights * factors[segment]
         return product
     return as_objects(weights) * as_objects(factors)[segment]

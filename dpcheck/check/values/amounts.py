@@ -25,8 +25,6 @@ from dpcheck.exact import (
 )
 from dpcheck.privacy.enclosed import Enclosed
 
-DIGITS = 17
-"""Significant digits of a decimal beside an exact value, as many as a float has."""
 ENCLOSED_DIGITS = 15
 """Significant digits at most of the ends of an interval."""
 _BARE = 9

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from dpcheck.diagnostics.claims import WordTaken
 from dpcheck.diagnostics.quantities import QuantityArgument
-from dpcheck.exact import Budget, Number, Rational
+from dpcheck.exact import DIGITS, Budget, Number, Rational
 from dpcheck.logic import claims
 from dpcheck.logic.quantities import EPSILON, Parameter, QuantityWord
 from dpcheck.model import surface
@@ -20,8 +20,6 @@ from dpcheck.resolve.claims.formulas import Reader, budget, filled_in_texts, pro
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.source import Span
 
-DIGITS: Final = 17
-"""Digits that a quantity without an exact form is told in."""
 MAX_DIGITS: Final = 1000
 """Bounds the digits that a claim may ask for."""
 LAST_OUTPUT: Final = 10_000
