@@ -26,7 +26,7 @@ from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
-from dpcheck.pipeline.evidence.witnesses import Heading, without_evidence, witnessed
+from dpcheck.pipeline.evidence.witnesses import Heading, lacking, witnessed
 from dpcheck.pipeline.shown_numbers import (
     decided_between,
     is_decided,
@@ -202,7 +202,8 @@ def answered(
     else:
         decided = work.answer(outcome)
         if shown is None:
-            yield without_evidence(decided, check, heading, "it is about infinitely many inputs")
+            reason = "it is about infinitely many inputs"
+            yield replace(decided, witness=lacking(check, heading, reason))
         else:
             yield from _told(decided, shown, work.limits, detail, heading)
 
@@ -242,7 +243,9 @@ class _Work:
     def undecided(self, limit: LimitReached) -> Answer:
         """Return that a limit was reached, without evidence."""
         stopped = self.answer(_undecided(limit, self.explored))
-        return without_evidence(stopped, self.check, self.heading, "the claim has no verdict")
+        return replace(
+            stopped, witness=lacking(self.check, self.heading, "the claim has no verdict")
+        )
 
 
 def _told(
@@ -526,8 +529,13 @@ def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:
     return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 
-def asked_of(check: ResolvedCheck, *, is_strict: bool = False) -> Asked:
-    """Return a claim as people see it; with `is_strict`, one that says nothing is not ok."""
+def asked_of(
+    check: ResolvedCheck, heading: Heading | None = None, *, is_strict: bool = False
+) -> Asked:
+    """Return a claim as people see it; with `is_strict`, one that says nothing is not ok.
+
+    With a heading it has a witness, which lacks evidence as long as nobody has made it.
+    """
     return Asked(
         file=check.span.source.name,
         line=check.span.line,
@@ -539,4 +547,5 @@ def asked_of(check: ResolvedCheck, *, is_strict: bool = False) -> Asked:
         covers=covered_by(check.target),
         is_strict=is_strict,
         region=region_of(check.span),
+        witness=lacking(check, heading, "its work was ended before it was made"),
     )

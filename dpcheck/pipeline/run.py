@@ -202,7 +202,7 @@ def file_events(
     if options.has_witnesses and checks:
         witnesses = headings(checks, path, library.closure(path).paths, options.definitions)
     questions = [
-        _Question(check, asked_of(check, is_strict=options.strict_vacuity), heading)
+        _Question(check, asked_of(check, heading, is_strict=options.strict_vacuity), heading)
         for check, heading in zip(checks, witnesses, strict=True)
         if is_selected(check, options.select)
     ]

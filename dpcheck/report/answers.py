@@ -43,13 +43,22 @@ def region_of(span: Span) -> Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Witness:
+    """A file of evidence for an outcome: its name, and its text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """One claim as it is asked.
 
     `target`, `at` and `claim` have parameters and loop variables filled in. `covers` says for which
     inputs and neighbors an outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
     With `is_strict`, a vacuous claim is not ok, whatever its verdict. `region` is None for a claim
-    that stands in no file.
+    that stands in no file. `witness` is there where evidence is asked for: what says that there is
+    none, until there is some.
     """
 
     file: str
@@ -62,6 +71,7 @@ class Asked:
     covers: tuple[str, ...]
     is_strict: bool
     region: Region | None = field(default=None, kw_only=True)
+    witness: Witness | None = field(default=None, kw_only=True)
 
     def answered(self, outcome: Outcome, sizes: tuple[int, int] | None, seconds: float) -> Answer:
         """Return the answer with this outcome; `sizes` are the states and transitions."""
@@ -74,14 +84,6 @@ class Asked:
             n_transitions=n_transitions,
             seconds=seconds,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """A file of evidence for an outcome: its name, and its text."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ class Opinion:
 class Answer(Asked):
     """One claim and its outcome, explained if it is violated and should not be.
 
-    States and transitions leave the sinks out; they are None where no chain was finished. `witness`
-    and `opinion` are there where evidence, or a second opinion, was asked for.
+    States and transitions leave the sinks out; they are None where no chain was finished. `opinion`
+    is there where a second opinion was asked for.
     """
 
     outcome: Outcome
@@ -108,7 +110,6 @@ class Answer(Asked):
     n_transitions: int | None
     seconds: float
     explanation: Explanation | None = None
-    witness: Witness | None = field(default=None, kw_only=True)
     opinion: Opinion | None = field(default=None, kw_only=True)
 
     @property

@@ -48,6 +48,17 @@ def test_claims_after_one_that_was_killed_are_decided(tmp_path):
     assert status == 1
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_claim_whose_work_was_ended_has_a_witness_that_says_so(jobs, tmp_path):
+    text = f"{QUICK}check q: true\n{SLOW}refute q: dp(1)\ncheck q: P>=1 [ X output = 5 ]"
+    place = tmp_path / "w"
+    options = ("--timeout", "1", "--jobs", str(jobs), "--witness", str(place))
+    report, _ = check(tmp_path, text, *options)
+    told = [json.loads((place / each["witness"]).read_text()) for each in report["results"]]
+    assert [each["says"] for each in told] == ["nothing", "nothing", "violated", "violated"]
+    assert told[1]["lacks"] == "its work was ended before it was made"
+
+
 def test_a_claim_that_needs_too_much_memory_is_undecided_and_the_rest_goes_on(tmp_path):
     text = f"{QUICK}{LARGE}check q: true"
     report, status = check(tmp_path, text, "--max-memory", "60M")

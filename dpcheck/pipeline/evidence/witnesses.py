@@ -94,15 +94,13 @@ def witnessed(
         yield crash
 
 
-def without_evidence(
-    answer: Answer, check: ResolvedCheck, heading: Heading | None, reason: str
-) -> Answer:
-    """Return an answer with a witness that says why there is no evidence, as far as one is due."""
+def lacking(check: ResolvedCheck, heading: Heading | None, reason: str) -> Witness | None:
+    """Return a witness that says why there is no evidence, as far as one is due."""
     if heading is None or check.kind == "compute":
-        return answer
+        return None
     from dpcheck.witness import lacking_text
 
-    return replace(answer, witness=Witness(heading.name, lacking_text(heading.fields, reason)))
+    return Witness(heading.name, lacking_text(heading.fields, reason))
 
 
 def _as_explained(outcome: Outcome, why: Explanation | None) -> Outcome:
