@@ -72,7 +72,7 @@ Right: check survey: renyi(2) < epsilon
 
 
 class ArrangementUsage(Mistake):
-    """`compose` or `group` with arguments that do not fit."""
+    """`compose`, `group` or `subsample` with arguments that do not fit."""
 
     word: str
 
@@ -80,7 +80,9 @@ class ArrangementUsage(Mistake):
     explanation = """\
 `compose(m, 3)` is three independent runs of m on the same input, `compose(m1, m2)` a run of each;
 `group(m, 2)` is m with inputs up to distance 2 of the neighbor graph as neighbors. Targets may have
-parameters, `compose(m(k = 2), 3)`, and numbers are positive integers.
+parameters, `compose(m(k = 2), 3)`, and numbers are positive integers. `subsample(m, 1/100)` is a
+mechanism m that sees each record with probability 1/100, a rational number. A sample is drawn for
+each run: `compose(subsample(m, 1/100), 3)`, `group(subsample(m, 1/100), 2)`.
 
 Wrong: check compose(3, survey): dp(ln 9)
 Right: check compose(survey, 2): dp(ln 9)
@@ -90,7 +92,68 @@ Right: check compose(survey, 2): dp(ln 9)
     def title(self) -> str:
         if self.word == "group":
             return "`group` is written `group(target, distance)`"
+        if self.word == "subsample":
+            return "`subsample` is written `subsample(mechanism, probability)`"
         return "`compose` is written `compose(target, times)` or `compose(target, target, ...)`"
+
+    @property
+    def help(self) -> str | None:
+        if self.word != "subsample":
+            return None
+        sample = "`subsample(m, 1/100)`, with a rational number in 0..1"
+        return f"write {sample}; a sample for each run is `compose(subsample(m, 1/100), 3)`"
+
+
+class NotCountsOfRecords(Mistake):
+    """`subsample` of a mechanism with an input that is not 0..n."""
+
+    mechanism: str
+    name: str
+    domain: str
+    instead: str
+
+    code = "DP639"
+    title_text = "`{self.name}` of `{self.mechanism}` counts no records: it is in {self.domain}"
+    help_text = "write `{self.name} in {self.instead}`: how many such records there are"
+    explanation = """\
+`subsample(m, q)` is m on a sample of the records, in which each stands with probability q (Poisson
+subsampling). So m says what it does without a record: each private input, or element of one, is in
+0..n and counts equal records, of which binomially many are kept. For one record that is there or
+not, 0..1 is enough. Values of a record that cannot be absent have no law without it. Other samples
+are drawn in the mechanism: `there ~ bernoulli(q)`, then `if there then ... else ...`.
+
+Wrong: mechanism m { input x in {none, yes} adjacent all ... }
+       check subsample(m, 1/100): dp(1/50)
+Right: mechanism m { input x in 0..1 adjacent all ... }
+       check subsample(m, 1/100): dp(1/50)
+"""
+
+
+class MoreThanOneRecord(Mistake):
+    """`subsample` of a mechanism with neighbors that differ by more than one record."""
+
+    mechanism: str
+    inputs: tuple[str, str]
+    adjacency: str
+
+    code = "DP641"
+    help_text = "write `adjacent {self.adjacency}`, and `group(subsample(...), k)` for k records"
+    explanation = """\
+`subsample(m, q)` takes m's inputs for counts of records, and neighbors differ by one that is added
+or removed. Where they are further apart the numbers may be values, not counts, and the sample would
+be a wrong one. Inputs that are several records apart are `group(subsample(m, q), k)`; samples and
+neighbors of other kinds are written in the mechanism: `kept ~ binomial(x, q)`.
+
+Wrong: mechanism m { input x in 0..3 adjacent all ... }
+       check subsample(m, 1/100): dp(1/50)
+Right: mechanism m { input x in 0..3 adjacent abs(x - x') <= 1 ... }
+       check subsample(m, 1/100): dp(1/50)
+"""
+
+    @property
+    def title(self) -> str:
+        first, second = self.inputs
+        return f"{first} and {second}, neighbors of `{self.mechanism}`, are not one record apart"
 
 
 class NotOfArrangement(Mistake):

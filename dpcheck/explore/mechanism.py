@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.chain.arrays import ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.diagnostics.align import NotForAllIntegers
+from dpcheck.diagnostics.quantities import MoreThanOneRecord
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
@@ -28,6 +29,7 @@ from dpcheck.limits import Limits, too_large
 from dpcheck.model.offers import choice_of, shown_text
 from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
+from dpcheck.source import Span
 
 MAX_WINDOWS = 200
 """How often runs are explored anew because the window of numbers without bounds was too small."""
@@ -135,12 +137,36 @@ def _neighbors(given: _Given, found: _Runs) -> NeighborRelation:
     """Return which inputs are neighbors, and, where edges have labels, which states later on."""
     mechanism, table, inputs, n_inputs, _, limits = given
     pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    if mechanism.sampled_at is not None:
+        _check_records(mechanism, pairs, inputs, table, mechanism.sampled_at)
     limits.check_time(f"{len(pairs)} neighbor pairs found")
     if found.seen.labelled is None:
         return NeighborRelation(pairs)
     raw, number = found.seen.labelled
     later = later_pairs(mechanism, raw, pairs, found.tails, limits)
     return NeighborRelation(pairs, number[later])
+
+
+def _check_records(
+    mechanism: Mechanism, pairs: IntArray, inputs: Columns, table: ValueTable, asked: Span
+) -> None:
+    """Raise `MistakesFound` where neighbors, pairs[n, 2], are not one record apart."""
+    private = [one for one in mechanism.inputs if not one.is_public]
+    cells = [name for one in private for name in ((one.name,) if one.lo is None else one.cells)]
+    apart = np.zeros(len(pairs), np.int64)
+    for name in cells:
+        apart += np.abs(np.subtract(*inputs[name][pairs].T))  # small numbers are their codes
+    further = np.flatnonzero(apart != 1)
+    if len(further):
+        first, second = (
+            input_text(mechanism, inputs, row, table) for row in pairs[further[0]].tolist()
+        )
+        terms = [
+            f"abs({one.name} - {one.name}')" if one.lo is None else f"l1({one.name}, {one.name}')"
+            for one in private
+        ]
+        adjacency = f"{' + '.join(terms)} <= 1"
+        raise MistakesFound([MoreThanOneRecord(asked, mechanism.title, (first, second), adjacency)])
 
 
 def _in_window(window: Window, runs: Callable[[Window], _Runs]) -> _Runs:

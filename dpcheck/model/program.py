@@ -282,7 +282,8 @@ class Mechanism:
     `nodes[entry]` is where a run starts. `title` is how messages call it: `rr(k = 4)`.
     The neighbor relation is the symmetric closure of the union of `adjacency`, without
     self-pairs, restricted to pairs that agree on every public input; a private input that no
-    clause mentions may change freely.
+    clause mentions may change freely. Where a sample of the records is drawn first, `sampled_at`
+    says where that is asked for: neighbors must be one record apart.
     """
 
     title: str
@@ -291,6 +292,7 @@ class Mechanism:
     nodes: tuple[Node, ...]
     entry: int
     span: Span
+    sampled_at: Span | None = None
 
     @property
     def has_unbounded_inputs(self) -> bool:

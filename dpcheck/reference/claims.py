@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
+from math import comb, prod
 from typing import Any
 
 from dpcheck.reference.chains import Chain
@@ -16,10 +17,21 @@ from dpcheck.reference.expressions import Env, Scope, as_budget, chosen_from, ev
 from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import Formula, Holds, forever, formula, polarities, progress
 from dpcheck.reference.numbers import Budget, Number, excess_sign, number_text, quotient, sign
-from dpcheck.reference.programs import CUT, DIVERGED, STOPPED, Mechanism, Row, Runs, add, solved
+from dpcheck.reference.programs import (
+    CUT,
+    DIVERGED,
+    STOPPED,
+    Mechanism,
+    Rest,
+    Row,
+    Runs,
+    add,
+    solved,
+)
 from dpcheck.reference.syntax import Tree, by_place, parsed_claim, parsed_target
 from dpcheck.reference.values import (
     TRUE,
+    Arr,
     NotCovered,
     Sym,
     TooLong,
@@ -27,6 +39,7 @@ from dpcheck.reference.values import (
     Work,
     WrongProgram,
     as_text,
+    integer,
     number,
 )
 
@@ -63,15 +76,18 @@ class Subject:
 
     def __init__(self, loaded: Loaded, target: Tree, work: Work) -> None:
         """Find the declaration and give its parameters values."""
+        self.kept: Number = Fraction(1)
+        while is_sample(target, loaded.scope):
+            (_, target), (_, kept) = target[2]
+            self.kept *= number(evaluate(kept, {}, loaded.scope))
         name, arguments = target[1], target[2] if target[0] == "call" else []
         self.scope: Scope = loaded.scope
         self.work = work
-        given = {key: evaluate(value, {}, self.scope) for key, value in arguments}
-        tree = self.scope.of("mechanism", name)
-        self.mechanism = None if tree is None else Mechanism(tree, given, self.scope)
-        chain = self.scope.of("chain", name)
+        tree, chain = self.scope.of("mechanism", name), self.scope.of("chain", name)
         if tree is None and chain is None:
             raise NotCovered(f"the target {name}(...)")
+        given = {key: evaluate(value, {}, self.scope) for key, value in arguments}
+        self.mechanism = None if tree is None else Mechanism(tree, given, self.scope)
         self.chain = None if chain is None else Chain(chain, given, self.scope, work)
         self.runs = Runs(self.scope, work)
         self._rows: dict[str, Row] = {}
@@ -119,13 +135,28 @@ class Subject:
         text = self.text_of(point)
         if text not in self._rows:
             if self.mechanism is not None:
-                found = self.runs.row(self.mechanism, point, MOST_OUTPUTS)
+                found = self.row_of_samples(self.runs, point, MOST_OUTPUTS)
             else:
                 found = self._row_of_state(point, MOST_OUTPUTS)
             self._rows[text] = found
         if not is_open and any(status == CUT for _, status in self._rows[text]):
             raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
         return self._rows[text]
+
+    def row_of_samples(self, runs: Runs, point: Point, rest: Rest) -> Row:
+        """Return what runs of a mechanism show from an input, or from a sample of its records."""
+        assert self.mechanism is not None, "inputs are of mechanisms"
+        samples: list[tuple[Point, Number]] = [({}, Fraction(1))]
+        for kind, name, *_ in self.mechanism.inputs:
+            ways = [(point[name], Fraction(1))]
+            if kind == "input" and self.kept != 1:
+                ways = list(_samples(point[name], self.kept))
+            samples = [({**env, name: v}, p * q) for env, p in samples for v, q in ways]
+        found: Row = {}
+        for sample, p in samples:
+            for seen, q in runs.row(self.mechanism, sample, rest).items():
+                add(found, seen, p * q)
+        return found
 
     def _row_of_state(self, state: Point, most: int) -> Row:
         assert self.chain is not None, "a subject is a mechanism or a chain"
@@ -138,6 +169,23 @@ class Subject:
         if self.mechanism is not None:
             return {**self.mechanism.parameters, **point}
         return dict(self.chain.env) if self.chain is not None else {}
+
+
+def is_sample(target: Tree, scope: Scope) -> bool:
+    """Return whether a target is `subsample(m, q)`, not a mechanism of that name."""
+    is_word = target[0] == "call" and target[1] == "subsample" and len(target[2]) == 2
+    return is_word and all(scope.of(kind, "subsample") is None for kind in ("mechanism", "chain"))
+
+
+def _samples(records: Value, kept: Number) -> Iterator[tuple[Value, Number]]:
+    """Yield how many of some equal records, or of those of each cell, are kept, and how likely."""
+    if isinstance(records, Arr):
+        for cells in product(*(list(_samples(each, kept)) for each in records.items)):
+            yield Arr(records.lo, tuple(n for n, _ in cells)), prod((p for _, p in cells), start=1)
+        return
+    n = integer(records)
+    for k in range(n + 1):
+        yield k, comb(n, k) * kept**k * (1 - kept) ** (n - k)
 
 
 class Question:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpcheck.reference.claims import Point, Question, Subject
+from dpcheck.reference.claims import Point, Question, Subject, is_sample
 from dpcheck.reference.distributions import Law, distribution
 from dpcheck.reference.expressions import Env, Scope, as_budget, compare, evaluate, holds
 from dpcheck.reference.files import Loaded
@@ -149,9 +149,8 @@ class Replay:
         outputs = [each[:-1] if each[-1:] in ENDS else each for each in event]
         if subject.mechanism is not None:
             # A run that has shown a beginning that is asked for is cut where it shows more.
-            row = Runs(subject.scope, subject.work).row(
-                subject.mechanism, point, frozenset(outputs)
-            )
+            runs = Runs(subject.scope, subject.work)
+            row = subject.row_of_samples(runs, point, frozenset(outputs))
         else:
             row = subject.row(point, max(map(len, outputs)))
         return sum(
@@ -171,7 +170,7 @@ class Replay:
             raise NotCovered(f"the target {self.claim['target']}")
         parts: list[tuple[Subject, int]] = []
         for _, tree in arguments:
-            if tree[0] == "name" or (tree[0] == "call" and _is_target(tree, self.loaded.scope)):
+            if tree[0] == "name" or _is_target(tree, self.loaded.scope):
                 parts.append((Subject(self.loaded, tree, Work(STEPS)), 1))
             else:
                 times = evaluate(tree, {}, self.loaded.scope)
@@ -217,6 +216,8 @@ class Replay:
         subject = Subject(self.loaded, _single(parsed_target(self.claim["target"])), Work(STEPS))
         if subject.mechanism is None:
             raise NotCovered("drawing the runs of an explicit chain")
+        if subject.kept != 1:
+            raise NotCovered("drawing the samples of `subsample`")
         points = [_point(subject, side["input"]) for side in self.fields["sides"]]
         happens = self._test(subject)
         found = []
@@ -322,7 +323,8 @@ def _paths(tree: Tree, env: Env, question: Question) -> list[tuple[Tree, Env]]:
 
 
 def _is_target(tree: Tree, scope: Scope) -> bool:
-    return any(scope.of(kind, tree[1]) is not None for kind in ("mechanism", "chain"))
+    is_declared = any(scope.of(kind, tree[1]) is not None for kind in ("mechanism", "chain"))
+    return tree[0] == "call" and (is_declared or is_sample(tree, scope))
 
 
 def _single(target: Tree) -> Tree:

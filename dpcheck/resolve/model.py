@@ -16,8 +16,9 @@ from dpcheck.diagnostics.composition import InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
 from dpcheck.diagnostics.params import ParamAsValue
+from dpcheck.diagnostics.quantities import ArrangementUsage
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
-from dpcheck.exact import ExpNumber
+from dpcheck.exact import ExpNumber, Number
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
@@ -38,6 +39,7 @@ from dpcheck.resolve.claims.arrangements import (
     is_about_outputs,
     is_askable,
     leaves,
+    sampled_text,
 )
 from dpcheck.resolve.claims.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.claims.formulas import Collected, Reader, filled_in_texts
@@ -278,20 +280,26 @@ def _instance(
     given: Mapping[str, Value | None],
     scope: Scope,
     use: Span,
+    kept: Number = 1,
 ) -> Target | None:
-    """Return the target with these parameters; equal parameters give the same object."""
+    """Return the target with these parameters; equal parameters give the same object.
+
+    Each record is `kept` so likely, which only mechanisms can be asked with.
+    """
     session = scope.session
     name = declaration.name.name
     inner = Scope(session, file, FreshNames())
     bindings = parameter_bindings(declaration.parameters, given, name, inner, use)
     values = [binding.value for binding in bindings.values() if isinstance(binding, Known)]
-    key = (id(declaration), *(None if v is None else value_key(v) for v in values))
+    key = (id(declaration), kept, *(None if v is None else value_key(v) for v in values))
     if key not in session.instances:
-        title = target_text(name, given)
+        title = sampled_text(target_text(name, given), kept)
         inner = inner.bound_all(bindings)
         session.instances[key] = None
         if isinstance(declaration, surface.Mechanism):
-            session.instances[key] = resolved_mechanism(declaration, title, inner)
+            session.instances[key] = resolved_mechanism(declaration, title, inner, kept, use)
+        elif kept != 1:
+            scope.report(ArrangementUsage(use, "subsample"))
         else:
             session.instances[key] = resolved_chain(declaration, title, inner)
         if session.has_params:
@@ -506,16 +514,16 @@ def _resolved_parts(tree: Arranged, scope: Scope) -> list[tuple[_Resolved, int, 
 
     None, with a mistake, where one of them has no meaning.
     """
-    found = [(_resolved_target(leaf.target, scope), n, k) for leaf, n, k in leaves(tree)]
+    found = [(_resolved_target(leaf, scope), n, k) for leaf, n, k in leaves(tree)]
     parts = [(part, n, k) for part, n, k in found if part is not None]
     return parts if len(parts) == len(found) else None
 
 
-def _resolved_target(tree: surface.Target, scope: Scope) -> _Resolved | None:
-    found = _target_of(tree, scope)
+def _resolved_target(leaf: Leaf, scope: Scope) -> _Resolved | None:
+    found = _target_of(leaf.target, scope)
     if found is None:
         return None
-    target = _instance(*found, scope, tree.span)
+    target = _instance(*found, scope, leaf.target.span, leaf.kept)
     return None if target is None else _Resolved(*found, target)
 
 

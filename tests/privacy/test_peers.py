@@ -213,3 +213,40 @@ def test_opendp_never_claims_less_than_the_exact_epsilon_of_noisy_max(scale):
     exact = loads(NOISY_MAX).target("noisy_max", scale=scale).epsilon()
     assert float(exact.decimal) > 0
     assert mechanism.map(1) >= float(exact.decimal) * (1 - 1e-12)
+
+
+SAMPLED = """
+mechanism step {
+  input x in 0..1
+  adjacent all
+  y ~ gaussian(x, exp(-1/2)) conditioned -10..11
+  output y
+}
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("rate", "times"), [("1/2", 1), ("1/10", 20), ("1/100", 500)])
+def test_poisson_samples_lie_between_the_bounds_of_dp_accounting(rate, times):
+    accounting = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    low, high = (
+        accounting.from_discrete_gaussian_mechanism(
+            1,
+            value_discretization_interval=1e-4,
+            sampling_prob=float(Fraction(rate)),
+            pessimistic_estimate=is_pessimistic,
+        ).self_compose(times)
+        for is_pessimistic in (False, True)
+    )
+    target = f"compose(subsample(step, {rate}), {times})"
+    for epsilon in ("1/10", "1"):
+        (answer,) = loads(SAMPLED).ask(f"compute {target}: delta({epsilon})")
+        amount = answer.outcome.verdict.amount
+        ends = [float(end) for end in amount.enclosure or (amount.decimal, amount.decimal)]
+        at = float(Fraction(epsilon))
+        assert low.get_delta_for_epsilon(at) - SLACK <= ends[1]
+        assert ends[0] <= high.get_delta_for_epsilon(at) + SLACK
+        assert ends[1] - ends[0] <= 4e-4 * ends[1]
+        # Rounding every loss by less than 10^-4 moves ε by less than 10^-4 a run.
+        wide = [pld.get_delta_for_epsilon(at) for pld in (low, high)]
+        assert wide[1] - wide[0] < 0.03

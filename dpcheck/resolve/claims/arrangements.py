@@ -1,10 +1,11 @@
-"""Targets made of targets: `compose(m, 3)`, `compose(m1, m2)`, `group(m, 2)`.
+"""Targets made of targets: `compose(m, 3)`, `compose(m1, m2)`, `group(m, 2)`, `subsample(m, q)`.
 
 A composition is independent runs on the same input, a group the same mechanism with inputs up to a
 distance of the neighbor graph as neighbors. They nest: the group of a composition is the
 composition of groups, and the distances of a group of a group multiply. So every arrangement comes
 down to parts: a mechanism or chain, the distance of its neighbors, and how often it runs. A
-declared target of the same name wins.
+subsample is a mechanism of its own, which draws the records that another sees. A declared target of
+the same name wins.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from flint import fmpq
+
 from dpcheck.diagnostics.align import NotForAllIntegers
 from dpcheck.diagnostics.claims import NothingObserved
 from dpcheck.diagnostics.composition import FixedInComparison, NestedOverFixed, NotForStrategies
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
-from dpcheck.exact import exact_text
+from dpcheck.exact import Number, exact_text, multiply
 from dpcheck.logic import claims
 from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
@@ -28,16 +31,17 @@ from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
 from dpcheck.resolve.names.scopes import Scope
 from dpcheck.source import Span
 
-WORDS = ("compose", "group")
+WORDS = ("compose", "group", "subsample")
 OF_LOSSES: Final = (claims.TightEpsilon, claims.TightDelta, claims.LossQuantity, claims.LossTable)
 """Quantities that are computed from privacy losses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A target that is a mechanism or chain, as written."""
+    """A target that is a mechanism or chain, as written; each record is `kept` so likely."""
 
     target: surface.Target
+    kept: Number = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,24 @@ def arranged(target: surface.Target, scope: Scope) -> Arranged | None:
     word = target.name.name
     if word not in WORDS or word in scope.file.visible:
         return Leaf(target)
-    return _group(target, scope) if word == "group" else _compose(target, scope)
+    made = {"compose": _compose, "group": _group, "subsample": _subsample}[word]
+    return made(target, scope)
+
+
+def _subsample(target: surface.Target, scope: Scope) -> Arranged | None:
+    """Return a sample of the records, drawn for one mechanism; of a sample it is a smaller one."""
+    if len(target.arguments) != 2 or any(argument.name for argument in target.arguments):
+        scope.report(ArrangementUsage(target.span, "subsample"))
+        return None
+    inner = _inner(target.arguments[0].value, "subsample", scope)
+    kept = constant(target.arguments[1].value, scope, "the probability in `subsample(...)`")
+    if inner is None or kept is None:
+        return None
+    match inner, kept:
+        case Leaf(), int() | fmpq() if not isinstance(kept, bool) and 0 <= kept <= 1:
+            return Leaf(inner.target, multiply(inner.kept, kept))
+    scope.report(ArrangementUsage(target.span, "subsample"))
+    return None
 
 
 def _group(target: surface.Target, scope: Scope) -> Arranged | None:
@@ -157,8 +178,8 @@ def arranged_text(tree: Arranged, leaf_texts: Sequence[str]) -> str:
 
     def text(part: Arranged) -> str:
         match part:
-            case Leaf():
-                return next(remaining)
+            case Leaf(kept=kept):
+                return sampled_text(next(remaining), kept)
             case Group(inner=inner, distance=distance):
                 return f"group({text(inner)}, {exact_text(distance)})"
             case Compose(parts=parts):
@@ -169,6 +190,11 @@ def arranged_text(tree: Arranged, leaf_texts: Sequence[str]) -> str:
                 return f"compose({', '.join(texts)})"
 
     return text(tree)
+
+
+def sampled_text(leaf_text: str, kept: Number) -> str:
+    """Return the text of a leaf with the probability that a record is kept."""
+    return leaf_text if kept == 1 else f"subsample({leaf_text}, {exact_text(kept)})"
 
 
 # --- what may be asked ---------------------------------------------------------------------

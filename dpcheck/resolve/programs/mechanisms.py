@@ -13,6 +13,7 @@ from dpcheck.diagnostics.structure import (
     ProgramTooLarge,
     UnprimedInput,
 )
+from dpcheck.exact import Number
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, primed_name, reads
@@ -31,16 +32,20 @@ from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input
 from dpcheck.resolve.names.scopes import Held, Role, Scope
 from dpcheck.resolve.names.syntax import descendants
 from dpcheck.resolve.programs.fixed_queries import with_choices_as_inputs
-from dpcheck.resolve.programs.graph import control_flow_graph
+from dpcheck.resolve.programs.graph import Step, control_flow_graph
 from dpcheck.resolve.programs.lengths import too_long_part
 from dpcheck.resolve.programs.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
+from dpcheck.resolve.programs.subsampling import sample_of_records
+from dpcheck.source import Span
 
 
-def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -> Mechanism | None:
+def resolved_mechanism(
+    mechanism: surface.Mechanism, title: str, scope: Scope, kept: Number, use: Span
+) -> Mechanism | None:
     """Return the core mechanism; None if its inputs have a mistake.
 
-    `scope` is the file's, with the parameters bound. Other mistakes are only reported: what is
-    returned then must not be explored.
+    `scope` is the file's, with the parameters bound; each record is `kept` so likely, which is said
+    at `use`. Other mistakes are only reported: what is returned then must not be explored.
     """
     part = too_long_part(mechanism, scope.file, scope.session, MAX_STEPS)
     if part is not None:
@@ -50,8 +55,11 @@ def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -
     scope = scope.bound_all({**input_bindings(shapes, scope), **broken})
     inputs = tuple(_input(shape, shapes[:i], scope) for i, shape in enumerate(shapes))
     adjacency = _adjacency(mechanism, shapes, scope)
+    drawn: tuple[Step, ...] = ()
+    if kept != 1:
+        drawn, scope = sample_of_records(mechanism, shapes, kept, scope, use)
     try:
-        steps = mechanism_steps(mechanism, scope, Size(), captured=False)
+        steps = (*drawn, *mechanism_steps(mechanism, scope, Size(), captured=False))
     except TooManySteps:
         scope.report(ProgramTooLarge(mechanism.name.span, mechanism.name.name, MAX_STEPS))
         scope.session.too_long.append(mechanism)
@@ -59,7 +67,8 @@ def resolved_mechanism(mechanism: surface.Mechanism, title: str, scope: Scope) -
     place = mechanism.name.span
     nodes, entry = control_flow_graph(steps, place)
     nodes, choices = with_choices_as_inputs(nodes, entry, inputs, scope)
-    core = Mechanism(title, inputs + choices, adjacency, nodes, entry, place)
+    sampled_at = None if kept == 1 else use
+    core = Mechanism(title, inputs + choices, adjacency, nodes, entry, place, sampled_at)
     report_wrong_kinds(core, scope)
     return None if broken else core
 

@@ -1,0 +1,86 @@
+"""Poisson subsampling: a mechanism that sees each record with some probability, independently.
+
+A database is as many records of each kind as its private inputs say, integers in 0..n. Of v equal
+records, binomially many are kept (each by itself with probability q), and the mechanism runs on
+those: a program as any other, so its law is exact for every database, and neighbors are what the
+mechanism says, one record that is added or removed (Balle, Barthe, Gaboardi, "Privacy amplification
+by subsampling", NeurIPS 2018). Inputs that do not count have no law of what runs see without a
+record, so they are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from dpcheck.diagnostics.quantities import NotCountsOfRecords
+from dpcheck.exact import Number
+from dpcheck.model import surface
+from dpcheck.model.expressions import ArrayVar, Const, Var
+from dpcheck.model.program import Parametric, Sample
+from dpcheck.model.values import INTEGERS, value_text
+from dpcheck.resolve.expressions.expressions import expression
+from dpcheck.resolve.expressions.signatures import InputShape, cell_names
+from dpcheck.resolve.names.scopes import Held, Scope
+from dpcheck.resolve.programs.graph import Step, choice, fail, plain
+from dpcheck.source import Span
+
+
+def sample_of_records(
+    mechanism: surface.Mechanism,
+    shapes: Sequence[InputShape],
+    kept: Number,
+    scope: Scope,
+    span: Span,
+) -> tuple[tuple[Step, ...], Scope]:
+    """Return the draws of what is kept of each private input, and a scope where inputs mean that.
+
+    A sample that the mechanism's `where` excludes is a mistake of the run that draws it.
+    """
+    steps: list[Step] = []
+    for shape in shapes:
+        if shape.declared.is_public:
+            continue
+        if not _counts_records(shape):
+            domain, instead = value_text(shape.domain), _counts(shape)
+            name = mechanism.name.name
+            scope.report(NotCountsOfRecords(span, name, shape.name, domain, instead))
+            continue
+        held = scope.bindings[shape.name]
+        assert isinstance(held, Held), "an input is a variable"
+        new = scope.names.fresh(f"kept {shape.name}")
+        sample: Var | ArrayVar = Var(new, held.span)
+        cells, records = [new], [shape.name]
+        if isinstance(held.variable, ArrayVar):
+            assert shape.indices is not None, "an array has indices"
+            cells, records = list(cell_names(new, shape.indices)), list(held.variable.cells)
+            sample = ArrayVar(new, held.variable.lo, tuple(cells), held.span)
+        for one, of in zip(cells, records, strict=True):
+            steps.append(_draw(one, Var(of, span), kept, span))
+        scope = scope.bound(shape.name, Held(sample, "input", held.span))
+        if shape.declared.where is not None:
+            condition = expression(shape.declared.where, scope)
+            reason = f"a sample of records does not satisfy the `where` of `{shape.name}`"
+            steps.append(choice(condition, (), (fail(reason, span),), span))
+    return tuple(steps), scope
+
+
+def _draw(sample: str, records: Var, kept: Number, span: Span) -> Step:
+    drawn = Parametric("binomial", (records, Const(kept, span)), None, span)
+    return plain(partial(Sample, sample, drawn, None, span=span))
+
+
+def _counts_records(shape: InputShape) -> bool:
+    """Return whether an input is 0..n."""
+    if shape.is_stream or shape.domain == INTEGERS:
+        return False
+    numbers = {item for item in shape.domain if type(item) is int}
+    return numbers == set(range(shape.domain.size))
+
+
+def _counts(shape: InputShape) -> str:
+    """Return 0..n for the numbers of an input, 0..1 for other values."""
+    if shape.domain == INTEGERS:
+        return "0..1"
+    numbers = [item for item in shape.domain if type(item) is int and item > 0]
+    return f"0..{max(numbers, default=1)}"
