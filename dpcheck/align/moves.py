@@ -88,6 +88,13 @@ Branches = Sequence[tuple[Mixed, Sequence[Need]]]
 IF_TRUE = {">=": 1, ">": 1, "<": -1, "<=": -1, "=": 0, "!=": 0}
 """The need of a difference that compares so with 0; where it does not, the opposite."""
 
+WORDS: Mapping[Operator, str] = {
+    "index": "an index that depends on inputs",
+    "range": "a range whose end depends on inputs",
+    "set": "a set of what depends on inputs",
+}
+"""How operators that have no law are called where they have no sign."""
+
 
 def is_mixed(value: Mixed) -> bool:
     """Return whether a number in the value may differ between the two runs."""
@@ -242,12 +249,12 @@ class Reader:
                 return [(Items(lo, tuple(items)), ())]
             case "index", (Items(lo=lo, items=cells), int(i)) if 0 <= i - lo < len(cells):
                 return [(cells[i - lo], ())]
-            case "component", (tuple() as whole, int(i)) if 1 <= i <= len(whole):
+            case (("index" | "component"), (tuple() as whole, int(i))) if 1 <= i <= len(whole):
                 return [(whole[i - 1], ())]
             case "len", (Items(items=cells),):
                 return [(len(cells), ())]
             case op, _:
-                raise outside(expr.span, f"`{op}`")
+                raise outside(expr.span, WORDS.get(op, f"`{op}`"))
 
     def _number(self, value: Mixed, expr: Expr) -> Moved:
         """Return how a number is moved; one that both runs have is not."""

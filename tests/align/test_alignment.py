@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
 import pytest
 
 from dpcheck.align.arena import arena
 from dpcheck.align.bound import aligned
-from dpcheck.align.moves import Moved, Reader
-from dpcheck.align.neighbors import differences
+from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Size, window
 from dpcheck.certify import certify_alignment
 from dpcheck.check.decide import decide
 from dpcheck.check.values.verdicts import AllValues
 from dpcheck.exact import Budget, compare_epsilon
-from dpcheck.explore import explore
+from dpcheck.explore import MistakesFound, explore
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
-from dpcheck.model.evaluation import apply
-from dpcheck.model.program import Output
-from dpcheck.parse.parse import parse_model
-from dpcheck.resolve import resolve_model
-from dpcheck.source import SourceText
+from tests.align.programs import RandomProgram
+from tests.align.resolved import mechanism
 from tests.checking import check_text, error_codes, verdicts
 
 LIMITS = Limits(max_states=100_000)
-
-
-def mechanism(text):
-    parsed = parse_model(SourceText("main.dpm", f"{text}\ncheck m: dp(1)"))
-    assert parsed.mistakes == ()
-    resolved = resolve_model(parsed.model)
-    assert [m.title for m in resolved.mistakes if m.severity == "error"] == []
-    return resolved.checks[0].target
 
 
 def alignment_of(target):
@@ -150,54 +137,24 @@ mechanism m {{
     assert compare_epsilon(window_epsilon(target, Size(1, -1, 1)), found) <= 0
 
 
-COMPARISONS = (">=", ">", "<", "<=", "=", "!=")
-
-
-def random_body(rng):
-    """Return rounds that compare, copy, choose and show noisy numbers at random."""
-    ratio = rng.choice(["1/2", "1/4"])
-    lines = [f"x ~ geometric(q[i]{rng.choice(['', ' + 1', ' - t'])}, {ratio}) unbounded"]
-    sides = ["noisy_t", "noisy_t", "t", "1", "kept"]
-    condition = f"x {rng.choice(COMPARISONS[:4])} {rng.choice(sides)}"
-    if rng.random() < 0.3:
-        condition += f" {rng.choice('&|')} x {rng.choice(COMPARISONS)} {rng.choice(sides)}"
-    if rng.random() < 0.2:
-        condition = f"max(x, kept) {rng.choice(COMPARISONS[:4])} noisy_t"
-    if rng.random() < 0.15:
-        condition = f"q[i] {rng.choice(COMPARISONS)} noisy_t"
-    kept = rng.choice(["", "", "kept := x", "kept ~ geometric(t, 1/2) unbounded"])
-    end = rng.choice(["stop", "if n = 1 { stop } n := 1", "noisy_t ~ geometric(t, 1/4) unbounded"])
-    fresh = rng.choice(["", "", "y ~ geometric(q[i], 1/2) unbounded output y"])
-    lines.append(f"if {condition} {{ output top {fresh} {kept} {end} }}")
-    lines.append("output bot")
-    return "\n    ".join(lines)
-
-
-def random_stream(rng):
-    return f"""
-mechanism m {{
-  input q[1..] in integers
-  public t in integers
-  adjacent linf(q, q') <= 1
-  n := 0
-  noisy_t ~ geometric(t, {rng.choice(["1/2", "1/4", "1/8"])}) unbounded
-  kept ~ geometric(t, 1/2) unbounded
-  for i in 1.. {{
-    {random_body(rng)}
-  }}
-}}"""
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_no_window_of_a_random_stream_loses_more_than_is_proved(seed):
-    text = random_stream(random.Random(seed))
-    target = mechanism(text)
-    most = bound(target)
-    for size in (Size(1, -1, 1), Size(2, 0, 1)):
-        least = window_epsilon(target, size)
-        if most is not None:
-            assert least is not None, text
-            assert compare_epsilon(least, most) <= 0, text
+@pytest.mark.parametrize("seed", range(80))
+def test_no_window_of_a_random_program_loses_more_than_is_proved(seed):
+    program = RandomProgram(seed)
+    target = mechanism(program.text)
+    try:
+        most = bound(target)
+    except Unreadable:
+        return
+    if most is None:
+        return
+    narrow = [Size(1, 0, 1), Size(2, 0, 1)]
+    for size in narrow if program.is_stream else [Size(1, -1, 1)]:
+        try:
+            least = window_epsilon(target, size)
+        except (MistakesFound, Unreadable):
+            return  # windows read less, and see silent rounds
+        assert least is not None, program.text
+        assert compare_epsilon(least, most) <= 0, program.text
 
 
 @pytest.mark.parametrize("relation", ["0 <= q'[i] - q[i] <= 1", "-1 <= q'[i] - q[i] <= 0"])
@@ -216,26 +173,6 @@ mechanism m {{
     found = bound(target)
     assert found == Budget.ln(8)  # the threshold moved by 1 for what stays below, the last by 1
     assert compare_epsilon(window_epsilon(target, Size(1, 0, 1)), found) <= 0
-
-
-@pytest.mark.parametrize("op", [">=", ">", "<", "<=", "=", "!="])
-def test_what_a_comparison_needs_keeps_its_outcome(op):
-    """Moved as far as the need allows, every number compares with 0 as before."""
-    target = mechanism(f"""
-mechanism m {{
-  input x in integers
-  adjacent abs(x - x') <= 1
-  z ~ geometric(x, 1/2) unbounded
-  output z {op} 0
-}}""")
-    shown = next(node for node in target.nodes if isinstance(node, Output))
-    for outcome, needs in Reader({"z": Moved(((0, 1),), 0, True)}).cases(shown.value):
-        for z in range(-3, 4):
-            if apply(op, (z, 0)) is not outcome:
-                continue
-            for shift in range(-3, 4):
-                if all((shift >= 0 or s < 0) and (shift <= 0 or s > 0) for _, s in needs):
-                    assert apply(op, (z + shift, 0)) is outcome, (z, shift)
 
 
 def test_a_cost_that_is_too_small_somewhere_is_found():
@@ -452,3 +389,56 @@ mechanism m {
     for size in (Size(1, 0, 1), Size(2, 0, 1)):
         assert compare_epsilon(window_epsilon(target, size), bound(target)) <= 0
     assert verdicts(check_text(f"{text}\ncheck m: dp(ln 16)")) == ["holds"]
+
+
+DISTRIBUTIONS = """
+dist around(c) = geometric(c, 1/2) unbounded
+dist one_of(c) = if c then geometric(0, 1/2) unbounded else geometric(5, 1/2) unbounded
+"""
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "geometric(if w > 0 then 0 else 5, 1/2) unbounded",
+        "geometric(0, if w > 0 then 1/2 else 1/4) unbounded",
+        "around(if w > 0 then 0 else 5)",
+        "one_of(w > 0)",
+    ],
+)
+def test_what_a_draw_reads_of_noise_is_on_its_path(drawn):
+    target = mechanism(f"""{DISTRIBUTIONS}
+mechanism m {{
+  input x in integers
+  adjacent abs(x - x') <= 1
+  w ~ geometric(x, 1/3) unbounded
+  y ~ {drawn}
+  output y
+}}""")
+    assert bound(target) == Budget.ln(3)
+
+
+def test_noise_around_noise_is_not_read():
+    target = mechanism("""
+mechanism m {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  w ~ geometric(x, 1/3) unbounded
+  y ~ geometric(w, 1/2) unbounded
+  output y > 0
+}""")
+    with pytest.raises(Unreadable):
+        bound(target)
+
+
+@pytest.mark.parametrize("op", [">=", "<"])
+def test_one_sided_noise_moves_to_its_side_only(op):
+    target = mechanism(f"""
+mechanism m {{
+  input x in integers
+  adjacent abs(x - x') <= 1
+  z ~ geometric_positive(1/2) unbounded
+  output x + z {op} 0
+}}""")
+    assert bound(target) is None
+    assert window_epsilon(target, Size(1, -1, 1)) is None
