@@ -220,7 +220,6 @@ class Binder(Node):
     domain: Expression
     where: Expression | None
     body: Expression
-    kind_span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 # --- distributions ---------------------------------------------------------------------------
@@ -749,7 +748,7 @@ class Part(Node):
 class Question(Node):
     """`check "title" target for part at condition : claim`, or `refute`, or `compute`.
 
-    `kind_span` is the word. The claim is a formula, a call of `dp`, a quantity, or a comparison
+    The claim is a formula, a call of `dp`, a quantity, or a comparison
     with a quantity; `at` is a state formula or a member of a family.
     """
 
@@ -759,7 +758,6 @@ class Question(Node):
     part: Part | None
     at: Expression | None
     claim: Expression
-    kind_span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 class QuestionsFor(Node):

@@ -234,7 +234,6 @@ class Builder:
             part,
             at,
             claim,
-            kind_span=self._place(kind),
             span=span,
         )
 
@@ -783,7 +782,6 @@ class Builder:
                     domain,
                     where,
                     body,
-                    kind_span=self._place(kind),
                     span=span,
                 )
             case _:

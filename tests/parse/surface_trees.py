@@ -64,7 +64,7 @@ def larger(e):
         node(s.Tuple, tuples(e, 2)),
         node(s.SetLiteral, tuples(e, 0)),
         node(s.SetComprehension, e, name, e, maybe),
-        node(s.Binder, st.sampled_from(binders), name, e, maybe, e, kind_span=here),
+        node(s.Binder, st.sampled_from(binders), name, e, maybe, e),
         node(s.Branches, tuples(branch), st.booleans()),
         node(s.WeightedBranches, e, e, name, e, maybe, st.booleans()),
         node(s.WithPolicy, e, st.sampled_from(policies), e, e, policy_span=here),
