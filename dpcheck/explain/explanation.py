@@ -133,6 +133,9 @@ class TracedRun:
     with equal probabilities on both sides. Where the same draws lead to other outputs on the right,
     `elsewhere` are the draws of the right's own most probable run. `cut` is the range at whose end
     a draw is, where the outputs are impossible on the right.
+
+    Of an explicit chain it may be a run that satisfies a path formula: `event` of two neighbors, of
+    one state `inside`, or `outside` if it does not.
     """
 
     share: Amount
@@ -140,6 +143,7 @@ class TracedRun:
     same: tuple[RunStep, ...] = ()
     elsewhere: tuple[RunStep, ...] = ()
     cut: str = ""
+    of: Literal["output", "event", "inside", "outside"] = "output"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -40,10 +41,12 @@ from dpcheck.explain.explanation import (
     Others,
     Remark,
     Tight,
+    TracedRun,
     WeightedRun,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
+from dpcheck.explain.runs.passed_states import satisfying_run
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import Claim, ExpectationClaim, FormulaClaim, Relation
 from dpcheck.logic.formula_text import formula_text
@@ -56,6 +59,7 @@ from dpcheck.logic.formulas import (
     ProbabilityIs,
     StateFormula,
 )
+from dpcheck.model.program import Mechanism
 from dpcheck.records import dataclass, replace
 
 
@@ -151,6 +155,7 @@ def _private(subject: Subject, formula: Private, failing: IntArray) -> Explanati
         made,
         inner=None if inner is None else inner.shown,
         runs=_pair_runs(subject, formula.path, shown),
+        run=_passed(subject, formula.path, (shown.left, shown.right), "event"),
         others=Others(len(gaps), n_pairs, True) if n_pairs > 1 else None,
     )
 
@@ -213,6 +218,18 @@ def _pair_runs(subject: Subject, path: PathFormula, gap: Gap) -> tuple[WeightedR
     )
 
 
+def _passed(
+    subject: Subject,
+    path: PathFormula,
+    states: tuple[int, ...],
+    of: Literal["event", "inside", "outside"],
+) -> TracedRun | None:
+    """Return the most probable run of an explicit chain that decides a formula, row by row."""
+    if isinstance(subject.target, Mechanism):
+        return None
+    return subject.part("run", lambda: satisfying_run(subject, path, states, of))
+
+
 def _heavy_runs(
     subject: Subject, path: PathFormula, states: tuple[int, ...], *, is_satisfying: bool
 ) -> list[tuple[OutputSequence, tuple[Number, ...]]]:
@@ -267,11 +284,13 @@ def _probability(
         *_weighted(subject, formula.path, found.state, is_inside=True),
         *_weighted(subject, formula.path, found.state, is_inside=False)[: int(found.wants_more)],
     ]
+    side: Literal["inside", "outside"] = "outside" if found.wants_more else "inside"
     inner = subject.part("inner", lambda: inner_of(subject, formula.path))
     least = None if inner is None else inner.least
     return Explanation(
         remarks=found.remarks,
         runs=tuple(runs),
+        run=_passed(subject, formula.path, (found.state,), side),
         inner=None if inner is None else inner.shown,
         tight=found.tight if least is None else Tight(least),
     )

@@ -257,6 +257,46 @@ def test_a_run_of_a_chain_is_its_most_probable_path(tmp_path):
     assert product == exact(found.run.share) * exact(found.inequality.p)
 
 
+WALK = """chain walk {
+  state s[i in 0..1]
+  state on : lit
+  state off : dark
+  state gone : lost
+  for i in 0..1 { s[i] -> (1 + i)/4: on + (3 - i)/4: off }
+  on -> 1/2: on + 1/2: off
+  off -> 1/3: on + 1/3: off + 1/3: gone
+  adjacent s[0] ~ s[1]
+  observe lit, dark
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "states", "lines", "p"),
+    [
+        ("D{0} [ F<=3 lost ]", ["off", "gone"], [6, 8], Fraction(3, 8)),
+        ("P>=2/3 [ G !lost ]", ["off", "gone"], [6, 8], Fraction(1)),
+        ("P in [1/10, 1/4] [ lit R !lost ]", ["on"], [6], Fraction(3, 4)),
+        ("P<=1/10 [ X lit & X X lit ]", ["on", "on"], [6, 7], Fraction(1, 4)),
+        ("P<=1/10 [ !dark U lost ]", None, None, None),
+    ],
+)
+def test_a_run_of_a_chain_that_decides_a_formula_has_the_lines_of_its_rows(
+    claim, states, lines, p, tmp_path
+):
+    found = explained(f"{WALK}check walk: {claim}", tmp_path)
+    if states is None:
+        assert not found
+        return
+    run = found[0].run
+    assert [step.value for step in run.steps] == states
+    assert [step.line.number for step in run.steps] == lines
+    product = Fraction(1)
+    for step in run.steps:
+        product *= exact(step.left)
+    assert product == exact(run.share) * p
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_what_carries_a_quantity_adds_up_to_it(seed, tmp_path):
     rows = random_rows(seeded(seed), 2, 4)

@@ -35,8 +35,8 @@ Rest = tuple[Any, ...]
 Belief = dict[tuple[int, Rest], Number]
 HeavyRun = tuple[OutputSequence, tuple[Number, ...]]
 
-_TRUE: Rest = ("true",)
-_FALSE: Rest = ("false",)
+TRUE: Rest = ("true",)
+FALSE: Rest = ("false",)
 
 
 def heavy_runs(
@@ -53,8 +53,22 @@ def heavy_runs(
     groups that are likelier from the first are wanted, by falling difference.
     """
     search = _Search(chain, satisfying)
-    start = search.rest(path)
-    return search.found(start if is_satisfying else _not(start), states)
+    return search.found(search.start(path, is_satisfying=is_satisfying), states)
+
+
+def progression(
+    chain: Chain,
+    path: f.PathFormula,
+    *,
+    satisfying: Callable[[f.StateFormula], BoolArray],
+    is_satisfying: bool,
+) -> tuple[Rest, Callable[[Rest, int], Rest]]:
+    """Return what a run must satisfy, and what is left of that after a state, `TRUE` or `FALSE`.
+
+    That is to satisfy the path formula, or not to.
+    """
+    search = _Search(chain, satisfying)
+    return search.start(path, is_satisfying=is_satisfying), search.settled
 
 
 class _Search:
@@ -65,6 +79,17 @@ class _Search:
         self.satisfying = satisfying
         self.literals: list[BoolArray] = []
         self.n_edges = 0
+
+    def start(self, path: f.PathFormula, *, is_satisfying: bool) -> Rest:
+        """Return what runs are to satisfy."""
+        start = self.rest(path)
+        return start if is_satisfying else _not(start)
+
+    def settled(self, rest: Rest, state: int) -> Rest:
+        """Return what is left of a formula after a state; where a run stays in it, all is known."""
+        if self._is_absorbing(state):
+            return TRUE if self._constant(rest, state) else FALSE
+        return self._after(rest, state)
 
     def rest(self, path: f.PathFormula) -> Rest:
         """Return a path formula in X, U, W and Booleans over numbered literals."""
@@ -81,9 +106,9 @@ class _Search:
             case f.Next(argument=argument):
                 return ("next", self.rest(argument))
             case f.Finally(argument=argument, bound=bound):
-                return ("until", _TRUE, self.rest(argument), bound)
+                return ("until", TRUE, self.rest(argument), bound)
             case f.Globally(argument=argument, bound=bound):
-                return _not(("until", _TRUE, _not(self.rest(argument)), bound))
+                return _not(("until", TRUE, _not(self.rest(argument)), bound))
             case f.Until(left=left, right=right, bound=bound):
                 return ("until", self.rest(left), self.rest(right), bound)
             case f.WeakUntil(left=left, right=right):
@@ -122,13 +147,10 @@ class _Search:
             total: Number = 0
             left: Belief = {}
             for (s, rest), weight in belief.items():
-                if self._is_absorbing(s):
-                    after = _TRUE if self._constant(rest, s) else _FALSE
-                else:
-                    after = self._after(rest, s)
-                if after == _TRUE:
+                after = self.settled(rest, s)
+                if after == TRUE:
                     total = add(total, weight)
-                elif after != _FALSE:
+                elif after != FALSE:
                     left[s, after] = add(left.get((s, after), 0), weight)
             true.append(total)
             rests.append(left)
@@ -173,7 +195,7 @@ class _Search:
         """Return what the run from the next state on must satisfy."""
         match rest:
             case ("literal", int(k)):
-                return _TRUE if self.literals[k][state] else _FALSE
+                return TRUE if self.literals[k][state] else FALSE
             case ("not", tuple(argument)):
                 return _not(self._after(argument, state))
             case ("or", frozenset(parts)):
@@ -182,13 +204,13 @@ class _Search:
                 return argument
             case ("until", tuple(left), tuple(right), bound):
                 now = self._after(right, state)
-                if now == _TRUE or bound == 0:
+                if now == TRUE or bound == 0:
                     return now
                 later = ("until", left, right, None if bound is None else bound - 1)
                 return _or([now, _and([self._after(left, state), later])])
             case ("weak", tuple(left), tuple(right)):
                 now = self._after(right, state)
-                return now if now == _TRUE else _or([now, _and([self._after(left, state), rest])])
+                return now if now == TRUE else _or([now, _and([self._after(left, state), rest])])
             case _:
                 return rest
 
@@ -208,7 +230,7 @@ class _Search:
             case ("weak", tuple(left), tuple(right)):
                 return self._constant(left, state) or self._constant(right, state)
             case _:
-                return rest == _TRUE
+                return rest == TRUE
 
 
 class _Falling:
@@ -257,10 +279,10 @@ def _whole(weight: int | ExpPolynomial) -> int | ExpPolynomial:
 
 def _not(rest: Rest) -> Rest:
     """Return the negation, simplified."""
-    if rest == _TRUE:
-        return _FALSE
-    if rest == _FALSE:
-        return _TRUE
+    if rest == TRUE:
+        return FALSE
+    if rest == FALSE:
+        return TRUE
     return rest[1] if rest[0] == "not" and isinstance(rest[1], tuple) else ("not", rest)
 
 
@@ -273,12 +295,12 @@ def _or(arguments: list[Rest]) -> Rest:
     """Return the disjunction, simplified: flat, without repeats."""
     parts: set[Rest] = set()
     for each in arguments:
-        if each == _TRUE:
-            return _TRUE
+        if each == TRUE:
+            return TRUE
         if each[0] == "or":
             parts |= each[1]
-        elif each != _FALSE:
+        elif each != FALSE:
             parts.add(each)
     if not parts:
-        return _FALSE
+        return FALSE
     return next(iter(parts)) if len(parts) == 1 else ("or", frozenset(parts))

@@ -7,16 +7,21 @@ other states, so its own most probable run stands beside it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
 
 from dpcheck.chain.chain import Chain
+from dpcheck.check.formulas.heaviest_runs import FALSE, TRUE, Rest, progression
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON
-from dpcheck.exact import Number, divide
+from dpcheck.exact import Number, divide, subtract
 from dpcheck.explain.explanation import Line, RunStep, TracedRun
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.runs.attribution import probability_in, step_probability
 from dpcheck.explain.runs.likeliest import likeliest
 from dpcheck.explain.subject import Subject
+from dpcheck.logic.formulas import PathFormula
 
 Passed = tuple[int, int, Number]
 """A state, the one after it, and the probability of that step."""
@@ -65,6 +70,57 @@ def _run(
         following,
         lambda place: place,
         lambda place: place[0] == len(outputs) and (not ends or _is_absorbing(chain, place[1])),
+        subject.limits,
+    )
+
+
+def satisfying_run(
+    subject: Subject,
+    path: PathFormula,
+    states: Sequence[int],
+    of: Literal["event", "inside", "outside"],
+) -> TracedRun | None:
+    """Return the most probable run from the first state that satisfies a formula, or does not.
+
+    Beside it, that of the second state of a pair.
+    """
+    truths, is_satisfying = subject.truths, of != "outside"
+    found = [_formula_run(subject, path, state, is_satisfying=is_satisfying) for state in states]
+    if found[0] is None:
+        return None
+    steps, probability = found[0]
+    (p,) = truths.probabilities(path, np.array(states[:1], np.int64))
+    elsewhere = found[1] if len(found) > 1 else None
+    return TracedRun(
+        number_amount(divide(probability, p if is_satisfying else subtract(1, p))),
+        _steps(subject, steps),
+        elsewhere=() if elsewhere is None else _steps(subject, elsewhere[0]),
+        of=of,
+    )
+
+
+def _formula_run(
+    subject: Subject, path: PathFormula, state: int, *, is_satisfying: bool
+) -> tuple[list[Passed], Number] | None:
+    """Return the steps of the most probable run from a state until the formula is settled so."""
+    chain = subject.truths.chain
+    start, settled = progression(
+        chain, path, satisfying=subject.truths.everywhere, is_satisfying=is_satisfying
+    )
+
+    def following(place: tuple[int, Rest]) -> Iterator[tuple[Passed, Number, tuple[int, Rest]]]:
+        before, rest = place
+        if rest == FALSE:
+            return
+        for j in range(int(chain.indptr[before]), int(chain.indptr[before + 1])):
+            after, p = int(chain.targets[j]), step_probability(chain, before, j)
+            yield (before, after, p), p, (after, settled(rest, after))
+
+    return likeliest(
+        (state, settled(start, state)),
+        following,
+        lambda place: place,
+        lambda place: place[1] == TRUE,
         subject.limits,
     )
 

@@ -134,12 +134,22 @@ def by_input_text(steps: Sequence[InputStep]) -> str:
     return ", then ".join(map(visible, texts))
 
 
+_SHARES = {
+    "output": ("from the left", "this output"),
+    "event": ("from the left", "this event"),
+}
+
+
 def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]:
     """Yield the rows of a run, and whether each is one of a table, which is not folded."""
+    side, whole = _SHARES.get(run.of, (run.of, "that chance"))
     if run.share.exact != "1":
-        yield f"the most probable one from the left, {readable(run.share)} of this output", False
+        yield f"the most probable one {side}, {readable(run.share)} of {whole}", False
+    elif run.of not in _SHARES:
+        yield f"the only one {side}", False
     is_chain = any(step.kind == "passing" for step in run.steps)
-    rows = [("line", "to state" if is_chain else "draw", "reads", "left", "right", "factor")]
+    first = "left" if run.of in _SHARES else "chance"
+    rows = [("line", "to state" if is_chain else "draw", "reads", first, "right", "factor")]
     steps = (*run.steps, *run.same, *run.elsewhere)
     home, heading = _home([step.line for step in steps], file)
     yield from ((text, False) for text in heading)
