@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from flint import fmpq
-
 from dpcheck.diagnostics.align import NotForAllIntegers
 from dpcheck.diagnostics.claims import NothingObserved
 from dpcheck.diagnostics.composition import FixedInComparison, NestedOverFixed, NotForStrategies
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
-from dpcheck.exact import Number, exact_text, multiply
+from dpcheck.exact import Number, Rational, exact_text, multiply
 from dpcheck.logic import claims
 from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
@@ -81,7 +79,7 @@ def _subsample(target: surface.Target, scope: Scope) -> Arranged | None:
     if inner is None or kept is None:
         return None
     match inner, kept:
-        case Leaf(), int() | fmpq() if not isinstance(kept, bool) and 0 <= kept <= 1:
+        case Leaf(), int() | Rational() if not isinstance(kept, bool) and 0 <= kept <= 1:
             return Leaf(inner.target, multiply(inner.kept, kept))
     scope.report(ArrangementUsage(target.span, "subsample"))
     return None
