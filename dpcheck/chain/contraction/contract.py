@@ -76,7 +76,7 @@ def _with_ends(chain: Chain) -> Rows:
 
 
 def _neighbors(relation: NeighborRelation, number: IntArray) -> NeighborRelation:
-    """Return the relation among the states that are left."""
+    """Return the relation among the states that are left, by their number[n_states] or -1."""
     return NeighborRelation(
         _renumbered(relation.pairs, number), _renumbered(relation.later, number)
     )

@@ -46,7 +46,7 @@ def acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
 
 
 def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the states that lead to a cycle (their level is -1), and the component of each."""
+    """Return the states [n] that lead to a cycle (their level is -1), and the component of each."""
     places = marked(level < 0)
     if not len(places):
         return places, places
@@ -60,7 +60,7 @@ def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[
 
 
 def _completed(graph: SilentGraph, level: IntArray, tick: Tick) -> IntArray:
-    """Return levels for all states, where only states that led to a cycle have -1.
+    """Return levels [n_states], where only states that led to a cycle have -1.
 
     The others keep theirs: where they lead to has not changed but for self-loops that are gone.
     """

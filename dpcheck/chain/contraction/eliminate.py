@@ -79,7 +79,7 @@ def eliminated(
 def _eliminated(
     graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
 ) -> list[Rows]:
-    """Return the rows of the wanted states over non-silent states, some after the others."""
+    """Return the rows of wanted states [n] over non-silent states, some after the others."""
     if not len(wanted):
         return []
     for store in candidate_tables(graph, levels):
@@ -133,7 +133,7 @@ def _are_whole(graph: SilentGraph, states: IntArray | slice) -> BoolArray:
 
 
 def _rows_at(graph: SilentGraph, states: IntArray | slice) -> Rows:
-    """Return the rows of some states as they are, in lowest terms."""
+    """Return the rows of some states [n] as they are, in lowest terms."""
     edges = graph.steps.edges_of(states)
     indptr = indptr_of(graph.steps.degrees[states])
     denominators = graph.scales.weights(graph.scale[states])
@@ -163,7 +163,7 @@ def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
 
 
 def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
-    """Return the silent states by level, so that silent edges lead to earlier parts."""
+    """Return the silent states by level [n_states], so that silent edges lead to earlier parts."""
     silent = marked(graph.silent)
     if not len(silent):
         return []
@@ -172,7 +172,7 @@ def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
 
 
 def forward_is_cheaper(graph: SilentGraph, wanted: IntArray, levels: list[IntArray]) -> bool:
-    """Estimate both costs by counting paths, capped where nothing more can be met.
+    """Estimate both costs for wanted [n] by counting paths, capped where nothing more can be met.
 
     The first level leads to no silent state, so each of its edges costs 1, and paths through it
     need not be followed.

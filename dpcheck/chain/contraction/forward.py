@@ -36,7 +36,7 @@ def forward_rows(
 def _pushed(
     graph: SilentGraph, wanted: IntArray, levels: list[IntArray], tick: Tick
 ) -> Rows | None:
-    """Return the rows of the wanted states, or None if they should be pushed in smaller groups."""
+    """Return the rows of wanted states [n], or None if they should be pushed in smaller groups."""
     level = np.full(graph.n_targets, -1, np.int64)
     for depth, states in enumerate(levels):
         level[states] = depth

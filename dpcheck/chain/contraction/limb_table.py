@@ -112,7 +112,7 @@ class LongTable:
         return sums, scales.code(bound)
 
     def _brought_to_one_scale(self, lines: IntArray) -> int:
-        """Bring some lines to the least common multiple of their scales, and return that."""
+        """Bring some lines [n] to the least common multiple of their scales, and return that."""
         is_used = np.zeros(self.n_lines, np.bool_)
         is_used[lines] = True
         used = np.flatnonzero(is_used)
@@ -140,7 +140,7 @@ class LongTable:
 
 
 def _common_multiple(scales: Scales, codes: IntArray) -> int | None:
-    """Return the least common multiple of denominators, None if one is not an integer."""
+    """Return the least common multiple of denominators [n], None if one is not an integer."""
     if scales.bound(codes) is None:
         return None
     common = scales.segment_lcms(np.zeros(len(codes), np.int64), codes, 1)

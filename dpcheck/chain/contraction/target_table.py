@@ -34,7 +34,7 @@ a little: with more, they seldom stay below 2^62."""
 
 
 def few_targets(graph: SilentGraph) -> IntArray | None:
-    """Return the states that are not silent and that edges lead to, None if a table is no use."""
+    """Return the states [n], not silent, that edges lead to, None if a table is no use."""
     targets = np.flatnonzero(graph.is_met & ~graph.silent)
     return targets if graph.numerators.dtype == np.int64 and len(targets) <= MAX_WIDTH else None
 

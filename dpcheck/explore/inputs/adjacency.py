@@ -108,7 +108,7 @@ def symmetric(found: Sequence[IntArray], n_states: int) -> IntArray:
 def _listed(
     mechanism: Mechanism, clause: AdjacentPairs, inputs: Columns, table: ValueTable
 ) -> IntArray:
-    """Return the pairs that are listed by value, for the one input of a mechanism."""
+    """Return the pairs [n_pairs, 2] that are listed by value, for the one input of a mechanism."""
     (one,) = mechanism.inputs
     names = (one.name,) if one.lo is None else one.cells
     rows: dict[tuple[int, ...], int] = {
@@ -253,7 +253,7 @@ class _PairSearch:
         return _Found(np.concatenate(found, axis=1).T, np.concatenate(unsure, axis=1).T)
 
     def _truth(self, rows: IntArray, others: IntArray, conjuncts: Sequence[Expr]) -> IntArray:
-        """Return the truth of the conjunction on pairs of rows, from left to right."""
+        """Return the truth of the conjunction on pairs of rows [n], from left to right."""
         truth = np.full(len(rows), TRUE, np.int64)
         for conjunct in conjuncts:
             good = marked(truth == TRUE)
@@ -373,7 +373,7 @@ class _PairSearch:
         return _Coordinate(rank[: len(left)], rank[len(left) :], len(distinct), is_metric=False)
 
     def moves(self, plan: _Plan, *, is_whole: bool) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the rows that moves lead from and the rows they lead to, many rows at a time.
+        """Yield the rows [n] that moves lead from and the rows they lead to, many rows at a time.
 
         A digit of a key has room for the width w and the longest step r < w. A digit that leaves
         its range comes, from the last one on, to a digit from w to w + r - 1 (with a borrow or
@@ -406,7 +406,7 @@ class _PairSearch:
 
 
 def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
-    """Return what finds keys among the targets, which are at least 0 and below `size`.
+    """Return what finds keys among targets [n], which are at least 0 and below `size`.
 
     It returns which of the keys asked for, each between -size and size, are where in `target`.
     A negative one may be taken modulo `size`.
@@ -538,12 +538,12 @@ def _across(conjunct: Expr, search: _PairSearch) -> Iterator[tuple[Expr, Expr]]:
 
 
 def _values(expr: Expr, side: Side, rows: IntArray, table: ValueTable) -> IntArray:
-    """Return the codes of an expression that always has a value, on some rows of a side."""
+    """Return the codes [n] of an expression that always has a value, on some rows of a side."""
     return evaluated(expr, Frame(len(rows), _gathered(side.columns, rows, expr)), table)
 
 
 def _side_rows(side: Side, rows: IntArray) -> Side:
-    """Return some rows of a side."""
+    """Return some rows [n] of a side."""
     if len(rows) == side.n_rows:
         return side
     return Side({name: column[rows] for name, column in side.columns.items()}, len(rows))

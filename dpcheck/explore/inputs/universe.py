@@ -108,7 +108,7 @@ def _free_rows(sizes: list[int], n_cells: int) -> int:
 
 
 def _blocks(sizes: IntArray, total: int) -> list[tuple[int, int]]:
-    """Cut the rows so that each block expands to about `BLOCK` rows; fewer rows are one block."""
+    """Cut rows of sizes [n] so that each block expands to about `BLOCK` rows."""
     if total < BLOCK:
         return [(0, len(sizes))] if total else []
     cuts = marked(differences(sizes.cumsum() // BLOCK)) + 1

@@ -69,7 +69,7 @@ class Frame:
         self._bound: str | None = None
 
     def __getitem__(self, name: str) -> IntArray:
-        """Return a column."""
+        """Return a column, [n_rows]."""
         column = self._columns.get(name)
         if column is None:
             assert self._parent is not None, f"no column {name}"
@@ -221,7 +221,7 @@ def _cells_of(expr: Expr, frame: Frame, table: ValueTable) -> _Cells | None:
 
 
 def _packed(cells: _Cells | None, span: Span, frame: Frame, table: ValueTable) -> IntArray:
-    """Return the array or tuple as one value per row."""
+    """Return the array or tuple as one value per row, [n_rows]."""
     assert cells is not None, "only written-out arrays and tuples have cells"
     lo = cells.lo
 
@@ -243,7 +243,7 @@ _TWO_CELLS = frozenset({"hamming", "l1", "linf"})
 
 
 def _applied(expr: Apply, frame: Frame, table: ValueTable) -> IntArray:
-    """Evaluate a strict operator."""
+    """Evaluate a strict operator, [n_rows]."""
     op = expr.op
     if op == "in" and isinstance(expr.args[1], Apply | Const):
         found = _membership(expr, frame, table)
@@ -271,7 +271,7 @@ def _applied(expr: Apply, frame: Frame, table: ValueTable) -> IntArray:
 def _on_columns(
     op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
 ) -> IntArray:
-    """Return the result of an operator on columns of codes."""
+    """Return the result of an operator on columns of codes, each [n_rows]."""
     fast = _on_plain(op, columns)
     if fast is not None:
         return fast
@@ -300,7 +300,7 @@ def _is_plain(column: IntArray) -> bool:
 
 
 def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
-    """Return the result of an operator on integers by numpy, if it is provably exact."""
+    """Return the result of an operator on integers [n_rows] by numpy, if it is provably exact."""
     if op in ("=", "!="):
         left, right = columns
         if _has_fault(left) or _has_fault(right):
@@ -339,7 +339,7 @@ _COMPARISONS: Mapping[str, Callable[[IntArray, IntArray], BoolArray]] = {
 
 
 def _arithmetic(op: Operator, left: IntArray, right: IntArray) -> IntArray | None:
-    """Return the result where it is an integer below 2^61 in size on every row."""
+    """Return the result [n_rows] where it is an integer below 2^61 in size on every row."""
     if len(left) == 0 or len(right) == 0:
         return np.empty(0, np.int64)
     if op in ("+", "-"):
@@ -363,7 +363,7 @@ def _is_small(column: IntArray) -> bool:
 
 
 def _folded(op: Operator, columns: Sequence[IntArray]) -> IntArray | None:
-    """Return the sum, least or greatest of some columns of integers."""
+    """Return the sum, least or greatest of some columns of integers, each [n_rows]."""
     total: IntArray = columns[0]
     for column in columns[1:]:
         match op:
@@ -443,7 +443,7 @@ def _distance(
 
 
 def _membership(expr: Apply, frame: Frame, table: ValueTable) -> IntArray | None:
-    """Return `value in set` for a constant set or a range of integers, or None."""
+    """Return `value in set` [n_rows] for a constant set or a range of integers, or None."""
     value_expr, domain = expr.args
     match domain:
         case Const(value=SetValue(items=range() as items)):
@@ -546,7 +546,7 @@ def _chosen(
 
 
 def _logic(expr: Logic, frame: Frame, table: ValueTable) -> IntArray:
-    """Evaluate from left to right, each argument only on the rows it can still decide."""
+    """Evaluate from left to right [n_rows], each argument only on rows it can still decide."""
     go_on = FALSE if expr.op == "or" else TRUE
     result = np.array(truths(expr.args[0], frame, table))
     for i, arg in enumerate(expr.args[1:], start=1):
@@ -588,7 +588,7 @@ def _spreads(name: str, domains: IntArray, frame: Frame, table: ValueTable) -> I
 
 
 def _domains(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
-    """Return the codes of sets, and faults where the value is no set, or one beyond memory."""
+    """Return codes of sets [n_rows]; faults where the value is no set, or one beyond memory."""
     domains = np.array(evaluated(expr, frame, table))
     for code in distinct(domains).tolist():
         fault = None if code >= FIRST_FAULT else _domain_fault(table.value(code), expr)
@@ -679,14 +679,14 @@ def _kept_bodies(
 
 
 def _row_blocks(sizes: IntArray) -> Iterable[IntArray]:
-    """Cut the rows so that each block expands to about `MAX_EXPANDED` rows."""
+    """Cut rows of sizes [n_rows] so that each block expands to about `MAX_EXPANDED` rows."""
     block = sizes.cumsum() // MAX_EXPANDED
     cuts = marked(differences(block)) + 1
     return [part for part in np.split(np.arange(len(sizes)), cuts) if len(part)]
 
 
 def _elements(code: int, table: ValueTable) -> IntArray:
-    """Return the elements of a set in order; a fault has none."""
+    """Return the elements [n] of a set in order; a fault has none."""
     if code >= FIRST_FAULT:
         return np.empty(0, np.int64)
     value = table.value(code)
@@ -695,7 +695,7 @@ def _elements(code: int, table: ValueTable) -> IntArray:
 
 
 def _reduced(expr: Binder, part: _Spread, table: ValueTable) -> IntArray:
-    """Return per row the value of the binder over its elements."""
+    """Return the value of the binder over the elements of each row, [n_rows]."""
     n_rows = len(part.rows)
     owner, element, (body,) = _kept_bodies(expr.where, (expr.body,), part, table)
     if expr.kind in ("forall", "exists"):
@@ -710,7 +710,7 @@ def _reduced(expr: Binder, part: _Spread, table: ValueTable) -> IntArray:
 def _quantified(
     expr: Binder, owner: IntArray, body: IntArray, n_rows: int, table: ValueTable
 ) -> IntArray:
-    """Return per row the first body that decides: false (or a fault) for `forall`."""
+    """Return the first body of each row [n_rows] that decides: false (or a fault) for `forall`."""
     go_on = TRUE if expr.kind == "forall" else FALSE
     deciding = marked(body != go_on)
     rows, first = np.unique(owner[deciding], return_index=True)
@@ -756,7 +756,7 @@ def _reduced_plain(
 def _products(
     owner: IntArray, body: IntArray, starts: IntArray, counts: IntArray
 ) -> IntArray | None:
-    """Return the product of each row's integers if all are below 2^61 in size."""
+    """Return each row's product [n_rows] of integers if all are below 2^61 in size."""
     size = np.abs(body)
     # A factor x with |x| > 1 is below 2^bits(x) in size; rounding x to a float can only add a bit.
     bits = np.where(size > 1, np.frexp(size.astype(np.float64))[1], 0)

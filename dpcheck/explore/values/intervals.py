@@ -47,7 +47,7 @@ _ALWAYS = np.ones(1, np.bool_)
 
 
 def _possible(condition: Expr, known: _Known) -> BoolArray:
-    """Return whether the condition can be true."""
+    """Return whether the condition can be true, [n_rows]."""
     match condition:
         case Logic(op="and", args=args):
             result = _ALWAYS
@@ -139,7 +139,7 @@ def _collected(op: str, parts: list[_Interval | None]) -> _Interval | None:
 
 
 def _checked(low: IntArray, high: IntArray) -> _Interval | None:
-    """Return the interval if it is small enough to be added to others without a wrap."""
+    """Return the interval of ends [n_rows] if it is small enough to be added without a wrap."""
     assert LIMIT < PLAIN, "plain integers only"
     if len(low) and (int(low.min()) <= -LIMIT or int(high.max()) >= LIMIT):
         return None

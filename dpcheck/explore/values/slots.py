@@ -79,7 +79,7 @@ class Slots:
         return tight if is_soon_made and _size(tight) <= most else None
 
     def _slots(self, columns: Sequence[IntArray]) -> IntArray:
-        """Return the slots of rows within the ranges."""
+        """Return the slots [n_rows] of rows within the ranges."""
         slots = np.zeros(len(columns[0]), np.int64)
         for column, (low, high) in zip(columns, self._ranges, strict=True):
             slots *= high - low + 1
@@ -88,7 +88,7 @@ class Slots:
 
 
 def _ranges(columns: Sequence[IntArray]) -> list[Range]:
-    """Return the least and the greatest value of each column; none where there are no rows."""
+    """Return the least and greatest value of each column [n_rows]; none where there are no rows."""
     return [(int(column.min()), int(column.max())) for column in columns if len(column)]
 
 

@@ -128,7 +128,7 @@ class StateTable:
         return numbers, new
 
     def _found(self, rows: list[IntArray]) -> IntArray:
-        """Return the numbers of distinct rows, -1 where they are new."""
+        """Return the numbers [n_rows] of distinct rows, -1 where they are new."""
         while True:
             try:
                 self._index()
@@ -175,7 +175,7 @@ class StateTable:
         self._runs.append((hashes, numbers[order]))
 
     def _hashes(self, rows: list[IntArray]) -> UIntArray:
-        """Return a 64-bit mix of each row (after Steele, Lea, Flood, SplitMix, OOPSLA 2014)."""
+        """Return a 64-bit mix of rows [n] (after Steele, Lea, Flood, SplitMix, OOPSLA 2014)."""
         first, second, third = (np.uint64(m) for m in _MIXERS)
         state = np.full(len(rows[0]), self._seed, np.uint64)
         for row in rows:

@@ -121,7 +121,7 @@ class LiftedSystem:
         return bound, bits
 
     def _product(self, vector: IntArray) -> IntArray:
-        """Return A v exactly; raises `IllConditioned` if that cannot be proved to fit int64."""
+        """Return A v, [n_states]; raises `IllConditioned` if it is not proved to fit int64."""
         as_float = vector.astype(np.float64)
         estimate = self._float @ as_float
         size = self._sizes @ np.abs(as_float)
@@ -193,7 +193,7 @@ class LiftedSystem:
     def _residual(
         self, residual: IntArray, values: IntArray, bits: int, incoming: IntArray | None
     ) -> IntArray | None:
-        """Return 2^K r + incoming - A x if it is proved to be small, else None."""
+        """Return 2^K r + incoming - A x, [n_states], if it is proved to be small, else None."""
         as_float = values.astype(np.float64)
         scaled = np.ldexp(residual.astype(np.float64), bits)
         exact = residual.view(np.uint64) * np.uint64(1 << bits)
@@ -272,7 +272,7 @@ def lifted_bounds(
 
 
 def _keep(found: _Digits, digit: Digit, asked: IntArray) -> None:
-    """Add a digit; those of all states only while they fit in memory."""
+    """Add a digit at asked [n]; those of all states only while they fit in memory."""
     found.asked.append(digit.values[asked])
     found.bits.append(digit.bits)
     found.totals.append(digit.total)

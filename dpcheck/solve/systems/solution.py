@@ -109,7 +109,7 @@ class _Shape:
 
 
 def _solved(system: System, shape: _Shape, wanted: IntArray, limits: Limits) -> list[Number]:
-    """Return x_s for the wanted states, at least one."""
+    """Return x_s for the wanted states [n], at least one."""
     if shape.layers is not None:
         return acyclic_solution(system, shape.layers, wanted, limits)
     component, sizes = shape.components
@@ -139,7 +139,7 @@ def _check_elimination_is_possible(system: System, largest: int) -> None:
 def _without_cycles(
     system: System, component: IntArray, sizes: IntArray, wanted: IntArray, limits: Limits
 ) -> System:
-    """Return an acyclic system with the same solution at the wanted states."""
+    """Return an acyclic system with the same solution at the wanted states [n]."""
     count = len(sizes)
     inner = component[system.graph.sources] == component[system.graph.targets]
     exits = np.bincount(component[system.graph.sources[~inner]], minlength=count)
@@ -269,7 +269,7 @@ def _solved_in_numbers(
 
 
 def _acyclic_values(system: System, states: IntArray, limits: Limits) -> dict[int, Number]:
-    """Return the values of states whose rows lead to acyclic parts only."""
+    """Return the values of states [n] whose rows lead to acyclic parts only."""
     below = np.flatnonzero(reachable(system.graph, states, np.ones(system.n_states, np.bool_)))
     part = system.restricted(below)
     values = solution(part, np.searchsorted(below, states), limits)
@@ -298,7 +298,7 @@ def _constants_over_one_scale(
 
 
 def _component_values(part: System, asked: IntArray, limits: Limits) -> list[Number]:
-    """Return the asked values of one strongly connected system."""
+    """Return the asked values [n] of one strongly connected system."""
     limits.check_time(f"before solving a component of {part.n_states} states")
     everything = np.arange(len(part.graph.targets))
     solved = solve_linear(

@@ -152,7 +152,7 @@ def _steps(trees: Forest, kept: set[int]) -> Iterator[tuple[list[int], list[int]
 
 
 def _ancestors(trees: Forest, wanted: IntArray) -> set[int]:
-    """Return the wanted states and all states above them."""
+    """Return the wanted states [n] and all states above them."""
     found: set[int] = set()
     for state in wanted.tolist():
         s = state
@@ -250,14 +250,14 @@ def _in_halves(steps: _Matrices, bits: int, limits: Limits) -> _Matrices:
 
 
 def _as_long(values: WeightArray) -> WeightArray:
-    """Return the integers as flint's, which multiply long numbers fast."""
+    """Return integers [n] as flint's, which multiply long numbers fast."""
     long = np.empty(len(values), np.object_)
     long[:] = [fmpz(value) for value in values.tolist()]
     return long
 
 
 def _weights(system: System, states: IntArray, others: IntArray) -> WeightArray:
-    """Return n_st for each state and its other one; parallel entries are added."""
+    """Return n_st [n] for each state and its other one; parallel entries are added."""
     indptr = system.graph.indptr
     lengths = indptr[states + 1] - indptr[states]
     edges = ranges(indptr[states], lengths)
