@@ -93,7 +93,7 @@ def _level_and_text(node: surface.Expression) -> tuple[int, str]:
             parts = (_text(part, _CONDITIONAL) for part in (condition, then, otherwise))
             return _CONDITIONAL, "if {} then {} else {}".format(*parts)
         case surface.WithPolicy(distribution, policy, low, high):
-            bounds = f"{_text(low, _SUM)}..{_text(high, _SUM)}"
+            bounds = _range(low, high)
             return _POLICY, f"{_text(distribution, _IMPLICATION)} {policy} {bounds}"
         case surface.Unbounded(distribution):
             return _POLICY, f"{_text(distribution, _IMPLICATION)} unbounded"
@@ -107,10 +107,7 @@ def _level_and_text(node: surface.Expression) -> tuple[int, str]:
             pairs = zip(operators, texts[1:], strict=True)
             return _COMPARISON, texts[0] + "".join(f" {sign} {text}" for sign, text in pairs)
         case surface.Range(low, high):
-            upper = _text(high, _SUM)
-            if upper.startswith("{"):  # `..` before a brace has no upper end
-                upper = f"({upper})"
-            return _RANGE, f"{_text(low, _SUM)}..{upper}"
+            return _RANGE, _range(low, high)
         case surface.EndlessRange(low):
             return _RANGE, f"{_text(low, _SUM)}.."
         case surface.Not(operand):
@@ -201,6 +198,13 @@ def _atom(node: surface.Expression) -> str:
             return f"D{{{_joined_items(budget)}}} [ {surface_text(path)} ]"
         case _:
             raise AssertionError(f"{type(node).__name__} binds less tight than an atom")
+
+
+def _range(low: surface.Expression, high: surface.Expression) -> str:
+    upper = _text(high, _SUM)
+    if upper.startswith("{"):  # `..` before a brace has no upper end
+        upper = f"({upper})"
+    return f"{_text(low, _SUM)}..{upper}"
 
 
 def _relations(relations: tuple[tuple[str, surface.Expression], ...]) -> str:

@@ -30,7 +30,7 @@ def test_printing_and_parsing_again_gives_the_same_tree(expression):
     [
         "a + b - c", "a - (b - c)", "(a => b) => c", "a => b => c", "-a^2", "(-a)^2", "a^-b^c",
         "ln 2^3", "ln(3/2)", "(ln 3)/2", "3/4", "a * b / c", "a * (b/c)", "(a + b)/c", "0..n",
-        "S * T",
+        "S * T", "a..({b})", "a clamped b..({c})",
         "0 <= x < 3", "(0 <= x) < 3", "!a & b", "!(a & b)", "a & (b & c)", "F<=3 a U b",
         "F (a U b)",
         "a U<=n/m b W c", "F output = 3", "(F output) = 3", "X X a",
