@@ -627,6 +627,32 @@ def test_clamped_windows_converge_to_noise_without_bounds(seed):
             assert abs(float(difference)) < 1e-8, (shown, state)
 
 
+LOOPS = {
+    "while y <= t { y ~ geometric(0, 1/4) unbounded }  output x": False,
+    "while y <= t { output below  y ~ geometric(0, 1/4) unbounded }": False,
+    "while y > t { t := y  y ~ geometric(0, 1/4) unbounded  output above }": False,
+    "c := 0  while c < 30 { y ~ geometric(x, 1/4) unbounded  output y > t  c := c + 1 }": True,
+    "for i in 1..30 { y ~ geometric(x, 1/4) unbounded  if y > t { output i  stop } }": True,
+    "while y <= t { t ~ geometric(0, 1/2) unbounded  y ~ geometric(x, 1/2) unbounded }": True,
+}
+
+
+@pytest.mark.parametrize(("loop", "has_end"), LOOPS.items(), ids=LOOPS)
+def test_loops_without_end_that_learn_ever_more_are_mistakes(loop, has_end):
+    """Each new draw makes another law of the number that is kept."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric(x, 1/2) unbounded
+  y ~ geometric(0, 1/4) unbounded
+  {loop}
+}}
+check m: P>=0 [ X output = 1 ]
+"""
+    assert error_codes(check_text(text)) == ([] if has_end else ["DP542"])
+
+
 def test_one_sided_noise_has_no_values_below_zero():
     text = """
 mechanism m {

@@ -16,6 +16,7 @@ from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.weights.rows import Rows
 from dpcheck.explore.runs.batches import Batch, Part
+from dpcheck.explore.runs.endless_memory import FIRST_LOOK, endless_memory
 from dpcheck.explore.runs.liveness import END
 from dpcheck.explore.runs.program_points import DRAWS, STOPPED
 from dpcheck.explore.runs.raw_graph import RawGraph, RawStates, StatesAtPoint
@@ -53,6 +54,7 @@ class Explorer:
         """Start before the first batch."""
         self.states, self.flow, self.limits = states, states.flow, states.limits
         self.tails, self.supports = states.tails, supports
+        self.next_look = FIRST_LOOK
 
     def run(self) -> None:
         """Expand states until none is left, in the program's order."""
@@ -61,7 +63,17 @@ class Explorer:
             table, first, last = waiting
             for rows in self._blocks(table, first, last):
                 self.states.check_limits()
+                self._check_memory()
                 self._expand(table, rows)
+
+    def _check_memory(self) -> None:
+        """Raise `MistakesFound` where ever more is known of numbers beyond the window."""
+        if self.tails is None or len(self.tails.states.states) < self.next_look:
+            return
+        self.next_look *= 2
+        mistake = endless_memory(self.states, self.tails)
+        if mistake is not None:
+            raise MistakesFound([mistake])
 
     def _blocks(self, table: StatesAtPoint, first: int, last: int) -> Iterable[slice]:
         """Cut states into blocks that lead to at most `MAX_ROWS` rows, one state at least."""

@@ -317,6 +317,10 @@ class RawStates:
 
     # --- mistakes --------------------------------------------------------------------------
 
+    def span_of(self, state: int) -> Span:
+        """Return the statement that a state was first made by."""
+        return list(self.spans)[int(end_to_end(self.made_by)[state])]
+
     def add_mistake(self, fault: Fault, span: Span, source: int, drawn: int) -> None:
         """Add the mistake that a fault is, met after a raw state (which drew that value)."""
         key = mistake_of(fault, span, ())

@@ -1,0 +1,62 @@
+"""Loops in which what is known of numbers beyond the window never repeats.
+
+A run comes back to a point of the program with equal values, and an equal order beyond the window,
+but another law of the numbers there: one was compared with new ones since. The same steps are
+possible from that law, and lead to the next one, so exploring would not end. A run that came back
+very often is a mistake of the user, long before there are too many states.
+"""
+
+from __future__ import annotations
+
+from dpcheck.chain.arrays import end_to_end
+from dpcheck.diagnostics.structure import EndlessMemory
+from dpcheck.explore.runs.program_points import DRAWS
+from dpcheck.explore.runs.raw_graph import RawStates, StatesAtPoint
+from dpcheck.explore.tails.tails import Tails
+from dpcheck.explore.values.mistakes import spoken
+
+FIRST_LOOK = 64
+"""So many tail states before runs are looked at, and then whenever there are twice as many."""
+
+MOST_RETURNS = 16
+"""A loop that ends by a counter, or is written out, comes back with equal values never or once."""
+
+Memory = tuple[int, ...]
+
+
+def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
+    """Return the mistake that the run to the last state of some cut point shows."""
+    parents = end_to_end(states.parents)
+    tables = [t for t in states.tables.values() if not set(tails.columns).isdisjoint(t.names)]
+    places = {n: (table, k) for table in tables for k, n in enumerate(table.numbers.tolist())}
+    for table in sorted(tables, key=lambda table: table.cut[0] != "sample"):  # to point at a draw
+        laws: dict[object, set[Memory]] = {}
+        state = int(table.numbers[-1])
+        while state >= states.n_inputs:
+            if state in places and (name := _name_beyond(*places[state], tails)) is not None:
+                values, law = _memory(*places[state], tails)
+                seen = laws.setdefault((places[state][0].cut, values), set())
+                seen.add(law)
+                if len(seen) > MOST_RETURNS:
+                    return EndlessMemory(states.span_of(state), spoken(name))
+            state = int(parents[state])
+    return None
+
+
+def _memory(table: StatesAtPoint, k: int, tails: Tails) -> tuple[Memory, Memory]:
+    """Return the values and the tail states of one state of a cut point."""
+    values, law = [], []
+    for name, column in zip(table.names, table.states.columns, strict=True):
+        if name in tails.columns:
+            law.append(int(column[k]))
+        elif name != DRAWS:  # the number of a distribution, which is one for each tail state
+            values.append(int(column[k]))
+    return tuple(values), tuple(law)
+
+
+def _name_beyond(table: StatesAtPoint, k: int, tails: Tails) -> str | None:
+    """Return a variable that is beyond the window in one state of a cut point."""
+    for name, column in zip(table.names, table.states.columns, strict=True):
+        if name in tails.wide.names and tails.is_beyond(column[k : k + 1]).any():
+            return name
+    return None
