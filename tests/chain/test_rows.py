@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.chain.weights import rows as rows_module
-from dpcheck.chain.weights.rows import Rows, as_slice, in_lowest_terms, in_places, with_sinks
+from dpcheck.chain.weights.denominators import Scales
+from dpcheck.chain.weights.rows import (
+    Rows,
+    as_slice,
+    in_lowest_terms,
+    in_places,
+    shortened,
+    with_sinks,
+)
 
 numerators = st.lists(
     st.lists(st.sampled_from([1, 2, 3, 4, 6, 9, 30]), max_size=4), min_size=1, max_size=6
@@ -33,6 +41,27 @@ def test_rows_are_divided_by_what_divides_all_of_a_row_and_not_its_ends_alone(li
     assert found.numerators.tolist() == [w // d for row, d in pairs for w in row]
     totals = [(sum(row) or 1) // d for row, d in zip(lists, divisors, strict=True)]
     assert found.denominators.tolist() == totals
+
+
+@given(numerators, st.sampled_from([1, 3**400, 3**600]), st.booleans())
+def test_long_rows_are_shortened_where_much_is_common_to_a_row(lists, common, has_one):
+    """The values stay; a scale is divided by all that it has in common with its numerators."""
+    lists = [row or [1] for row in lists]
+    places = np.repeat(np.arange(len(lists)), [len(row) for row in lists])
+    weights = np.array([w * common for row in lists for w in row], object)
+    weights[-1] += has_one
+    scales = Scales()
+    codes = np.array([scales.code(1000 * common) for _ in lists], np.int64)
+    found, after = shortened(places, weights, codes, scales)
+    totals = [scales.values[code] for code in after.tolist()]
+    assert [w * 1000 * common for w in found] == [
+        w * totals[row] for w, row in zip(weights, places.tolist(), strict=True)
+    ]
+    if common == 3**600 and not (has_one and len(lists) == 1):
+        rest = lists[:-1] if has_one else lists
+        assert totals[: len(rest)] == [1000 // gcd(1000, *row) for row in rest]
+    if common == 1:
+        assert after.tolist() == codes.tolist()
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 100])

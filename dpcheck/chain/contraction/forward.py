@@ -9,7 +9,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.contraction.silent_graph import SilentGraph
 from dpcheck.chain.weights.denominators import multiplied, repeated
 from dpcheck.chain.weights.products import Right, long_product
-from dpcheck.chain.weights.rows import Entries, Rows, joined, merged, ranges, rows_of
+from dpcheck.chain.weights.rows import Entries, Rows, joined, merged, ranges, rows_of, shortened
 from dpcheck.limits import Tick
 
 MAX_ENTRIES = 1 << 20
@@ -98,6 +98,7 @@ def _one_scale_per_target(entries: Entries, n_rows: int, graph: SilentGraph) -> 
     places, inverse = np.unique(entries.targets, return_inverse=True)
     turned = Entries(inverse, entries.rows, entries.numerators, entries.scales)
     targets, rows, numerators, scale = merged(turned, len(places), n_rows, graph.scales)
+    numerators, scale = shortened(targets, numerators, scale, graph.scales)
     return Entries(rows, places[targets], numerators, scale[targets])
 
 

@@ -7,9 +7,12 @@ indptr[s] <= j < indptr[s+1], as in `Chain`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
+from flint import fmpz
 
 from dpcheck.chain.arrays import are_first, differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
@@ -27,6 +30,10 @@ from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
 """Bounds a table of long numbers whose gcds are taken one by one, in Python."""
+
+LONG_SCALE = 1 << 512
+SHORTENING_PAYS = 3
+"""Scales from there on are divided where that takes a third of their digits at least."""
 
 ENTRIES_AT_ONCE = 1 << 16
 """So many entries are added up together: what is made on the way fits a cache."""
@@ -109,6 +116,32 @@ def merged(
         numerators = multiplied(numerators, factors, bound)
     whole = Scaled(entries.rows, entries.targets, numerators, row_scales)
     return *_added_up(whole, n_targets, bound), row_scales
+
+
+def shortened(
+    rows: IntArray, numerators: WeightArray, row_scales: IntArray, scales: Scales
+) -> tuple[WeightArray, IntArray]:
+    """Return numerators [n_entries] and scales [n_rows] as `merged` does, in fewer digits.
+
+    Each row is divided by what its numerators and its scale have in common, if they are long and
+    the first row becomes much shorter by that: else that few scales are different is worth more.
+    """
+    starts = marked(are_first(rows)) if numerators.dtype == object else rows[:0]
+    divisors = np.ones(len(row_scales), object)
+    for first, end in pairwise([*starts.tolist(), len(rows)]):
+        row, weights = rows[first], numerators[first:end].tolist()
+        scale = scales.values[row_scales[row]]
+        if not all(isinstance(w, int) for w in (scale, *weights)) or scale < LONG_SCALE:
+            return numerators, row_scales
+        divisor = int(reduce(fmpz.gcd, map(fmpz, weights), fmpz(scale)))
+        if first == 0 and SHORTENING_PAYS * divisor.bit_length() < scale.bit_length():
+            return numerators, row_scales
+        divisors[row] = divisor
+    if not len(starts):
+        return numerators, row_scales
+    values = [scales.values[code] for code in row_scales.tolist()]
+    codes = [scales.code(v // d) for v, d in zip(values, divisors.tolist(), strict=True)]
+    return numerators // divisors[rows], np.array(codes, np.int64)
 
 
 @dataclass(frozen=True, eq=False)

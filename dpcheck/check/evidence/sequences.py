@@ -31,7 +31,7 @@ from dpcheck.chain.weights.denominators import (
     multiplied,
 )
 from dpcheck.chain.weights.products import composed
-from dpcheck.chain.weights.rows import Entries, merged, ranges
+from dpcheck.chain.weights.rows import Entries, merged, ranges, shortened
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, STOPPED
 from dpcheck.exact import Whole
 from dpcheck.limits import Limits
@@ -461,6 +461,7 @@ def _step(search: _SequenceSearch, level: _Level) -> _Level:
     entries = Entries(level.source.repeat(widths), where, weight, products.repeat(widths))
     n_sources = int(level.source.max()) + 1
     source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
+    weight, source_scales = shortened(source, weight, source_scales, scales)
     return _Level(
         source,
         keys[key] // chain.n_states,
