@@ -53,3 +53,41 @@ def test_what_an_enclosure_leaves_open_is_said():
         assert known < Fraction(3, 20)
     with pytest.raises(ValueError, match="not known to be rational"):
         _ = known.fraction
+
+
+COIN = """
+param p in (0, 1)
+mechanism coin(truth = 3/4) {
+  input x in {0, 1}
+  adjacent all
+  y ~ {x: truth, 1 - x: 1 - truth}
+  z ~ {x: 3/4, 1 - x: 1/4}
+  output (SHOWN)
+}
+"""
+
+
+def test_what_depends_on_a_parameter_is_no_number_and_says_so():
+    coin = dpcheck.loads(COIN.replace("SHOWN", "y, 0")).target("coin", truth="p")
+    probability = coin.value("P=? [ X output = (0, 0) ]", at="x = 0")
+    assert probability == "p"
+    assert probability.exact == "p"
+    assert str(probability.sympy()) == "p"
+    assert hash(probability) == hash("p")
+    for use in (float, lambda value: value < 1, lambda value: value.fraction):
+        with pytest.raises(ValueError, match=r"depends on `p`.*`load\(path, p=...\)`"):
+            use(probability)
+    assert probability != 1
+    assert probability != "1 - p"
+    with pytest.raises(ValueError, match="depends on `p`"):
+        coin.epsilon().sympy()
+
+
+def test_what_is_one_number_for_all_values_of_a_parameter_is_a_number():
+    coin = dpcheck.loads(COIN.replace("SHOWN", "z, 0")).target("coin", truth="p")
+    assert coin.epsilon() == "ln 3"
+    assert float(coin.epsilon()) == pytest.approx(1.0986122886681098)
+    assert coin.epsilon().exp == "3"
+    assert coin.delta(0).fraction == Fraction(1, 2)
+    hidden = dpcheck.loads(COIN.replace("SHOWN", "0, 0")).target("coin", truth="p")
+    assert hidden.epsilon().exact == "0"

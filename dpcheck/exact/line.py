@@ -244,6 +244,8 @@ class Line:
         n, d = self.function(above, below)
         if self.is_exponential and d.is_one() and n == fmpz_poly([0, 1]) ** n.degree():
             return _multiple_text(self.unit * n.degree(), self.param.name)
+        if n == d:
+            return "0"
         return f"ln({self.fraction_text(above, below)})"
 
     # --- one value ---------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import SeenPairs, seen_pairs
+from dpcheck.check.values.amounts import INFINITE_EPSILON, epsilon_amount, number_amount
 from dpcheck.check.values.comparisons import as_budget
 from dpcheck.check.values.verdicts import (
     AllValues,
@@ -71,6 +72,7 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.exact.line import Chosen, simplest
+from dpcheck.exact.reading import as_budget as as_budget_text
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limits, too_large
 from dpcheck.logic.claims import (
@@ -486,8 +488,20 @@ def _pieces_outcome(
     shown = texts[0] if len(texts) == 1 else f"{len(pieces)} pieces"
     asked = _asked_text(setting, line, setting.for_all.asked(line))
     known = AllValues(name, asked, pieces=tuple(pieces))
-    value = Value(Amount(shown, shown), len(pieces), None if len(texts) == 1 else table)
+    amount = _one_amount(shown, name, is_epsilon=word == "epsilon")
+    value = Value(amount, len(pieces), None if len(texts) == 1 else table)
     return Outcome(value, coverage, vacuity, all_values=known)
+
+
+def _one_amount(text: str, name: str, *, is_epsilon: bool) -> Amount:
+    """Return what is shown of all pieces: a number where it is one for all values."""
+    if text == "inf":
+        return INFINITE_EPSILON
+    constant = as_budget_text(text)
+    if constant is None:
+        return Amount(text, text, param=name)
+    number = None if is_epsilon else constant.as_number()
+    return epsilon_amount(constant) if number is None else number_amount(number)
 
 
 # --- which values --------------------------------------------------------------------------

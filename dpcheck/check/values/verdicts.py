@@ -29,29 +29,42 @@ class Amount:
 
     `exact` is `"3/4"`, `"3/4 - 1/4*exp(1/2)"`, `"ln(3)"` or `"inf"`. A number without an exact form
     is known by an `enclosure`, decimals below and above; then `exact` says so: `"in [1.2, 1.3]"`.
+    What depends on a `param` is no number before a value is chosen: `exact` and `decimal` are an
+    expression, or say how many pieces there are.
     """
 
     exact: str
     decimal: str
     exp: str | None = None
     enclosure: tuple[str, str] | None = None
+    param: str | None = None
 
     def compared(self, other: Amount | Budget | Fraction | float | str) -> int:
         """Return -1, 0 or 1 as this is less than, equal to or greater than another value, exactly.
 
         A text is a budget or number such as `ln 3 + 1/2`; a float is the number it stores. Raises
-        `ValueError` where an enclosure contains the other value.
+        `ValueError` where an enclosure contains the other value, or it depends on a `param`.
 
         >>> Amount("ln(9)", "2.1972245773362194").compared("2 * ln 3")
         0
         """
         from dpcheck.exact.reading import compare_texts
 
+        self._require_value()
         own, others = self.ends, as_amount(other).ends
         signs = {compare_texts(own[0], others[1]), compare_texts(own[1], others[0])}
         if len(signs) == 1:
             return signs.pop()
         raise ValueError(f"{self.exact} and {as_amount(other).exact} cannot be told apart")
+
+    def _require_value(self) -> None:
+        """Raise `ValueError` for what depends on a `param`."""
+        if self.param is not None:
+            name = self.param
+            raise ValueError(
+                f"{self.exact}: this depends on `{name}`, so it is no number before one is chosen, "
+                f"as by `load(path, {name}=...)`; `outcome.all_values.pieces` of an answer has it"
+            )
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -69,13 +82,15 @@ class Amount:
 
         if not isinstance(other, Budget | Fraction | int | float | str):
             return NotImplemented
+        if self.param is not None:
+            return self.exact == other
         try:
             return self.compared(other) == 0
         except ValueError:
             return False
 
     def _fields(self) -> tuple[object, ...]:
-        return self.exact, self.decimal, self.exp, self.enclosure
+        return self.exact, self.decimal, self.exp, self.enclosure, self.param
 
     def __hash__(self) -> int:
         """Return the hash of the number where it is rational, else of its text."""
@@ -99,12 +114,17 @@ class Amount:
         return self.compared(other) >= 0
 
     def __float__(self) -> float:
-        """Return the float nearest to the decimal: no evidence, but good to plot."""
+        """Return the float nearest to the decimal: no evidence, but good to plot.
+
+        Raises `ValueError` for what depends on a `param`.
+        """
+        self._require_value()
         return float(self.decimal)
 
     @property
     def fraction(self) -> Fraction:
         """The number as a fraction; raises `ValueError` where it is not known to be rational."""
+        self._require_value()
         number = self._rational
         if number is None:
             raise ValueError(f"{self.exact} is not known to be rational")
@@ -120,7 +140,7 @@ class Amount:
     def sympy(self) -> sympy.Expr:
         """Return the exact number as an expression of sympy.
 
-        Raises `ValueError` for a number that is known by an enclosure only.
+        Raises `ValueError` for a number that is known by an enclosure only, and for several pieces.
 
         >>> Amount("1/2*ln(3) + exp(-1/2)", "1.1558358141").sympy()
         log(3)/2 + exp(-1/2)
@@ -128,6 +148,8 @@ class Amount:
         import sympy
         from flint import fmpz
 
+        if self.exact.endswith(" pieces"):
+            self._require_value()
         if self.exact.startswith("in ["):
             raise ValueError(f"no exact form is known: the number lies {self.exact}")
         # Python reads no integers of more than 4300 digits, and would divide in floats: names
