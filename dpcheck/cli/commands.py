@@ -279,16 +279,16 @@ def profile(
     found, status = _overviews(path, ["profile"], target, distance, definitions, limits)
     for each in found:
         writer(sys.stdout)(profile_lines(each))
-    tables = [each for each in found if each.table is not None]
-    if status and not tables:
+    drawable = [each for each in found if each.table or each.over_parameter]
+    if status and not drawable:
         return status
-    if (svg or csv) and len(tables) != 1:
-        names = ", ".join(each.target for each in tables) or "none"
+    if (svg or csv) and len(drawable) != 1:
+        names = ", ".join(each.target for each in drawable) or "none"
         reason = f"a file is for one profile; choose one with `--target` ({names})"
         _complain([WrongCall(None, reason)])
         return 2
     for place, drawn in ((svg, profile_svg), (csv, profile_csv)):
-        if place is not None and not has_written(place, drawn(tables[0])):
+        if place is not None and not has_written(place, drawn(drawable[0])):
             return 2
     return status
 

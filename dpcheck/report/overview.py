@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dpcheck.check.values.verdicts import Table, Undecided
+from dpcheck.check.values.verdicts import AllValues, Table, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.records import dataclass, field
@@ -39,6 +39,13 @@ class Overview:
         answer = self.answers.get("profile")
         return None if answer is None or answer.outcome.all_values else answer.table
 
+    @property
+    def over_parameter(self) -> AllValues | None:
+        """ε for all values of a parameter, in place of the profile."""
+        answer = self.answers.get("profile")
+        known = None if answer is None else answer.outcome.all_values
+        return known if known is not None and known.pieces else None
+
 
 def profile_lines(found: Overview) -> Iterator[Line]:
     """Yield a profile: what it covers, then its table or why there is none."""
@@ -53,10 +60,9 @@ def profile_lines(found: Overview) -> Iterator[Line]:
     yield line(Piece(visible(found.target), "strong"), "  ", Piece(text, "faint"))
     if table is not None:
         yield from table_lines(table, "  ", all_rows=True)
-    known = answer.outcome.all_values
+    known = found.over_parameter
     if known is not None:  # ε as a function of the parameter, in place of δ as one of ε
-        rows = [[piece.interval.text, piece.exact] for piece in known.pieces]
-        yield from aligned_lines([f"{known.param} in", "epsilon"], rows, "  ")
+        yield from aligned_lines([*_heads(known)], _rows(known), "  ")
     yield from _undecided_lines(found, "  ")
     for budget in found.budgets:
         said = f"stated: ε = {budget.epsilon.exact}, δ = {budget.delta.exact}"
@@ -64,15 +70,28 @@ def profile_lines(found: Overview) -> Iterator[Line]:
     yield line()
 
 
+def _heads(known: AllValues) -> tuple[str, str]:
+    return f"{known.param} in", "epsilon"
+
+
+def _rows(known: AllValues) -> list[list[str]]:
+    return [[piece.interval.text, piece.exact] for piece in known.pieces]
+
+
 def profile_svg(found: Overview) -> str:
-    """Return the drawing of a profile."""
+    """Return the drawing of a profile, or of ε over a parameter."""
+    if found.over_parameter is not None:
+        return plot.parameter_svg(f"epsilon of {found.target}", found.over_parameter)
     assert found.table is not None, "the profile was found"
     drawn = plot.Profile(found.target, found.table, found.budgets)
     return plot.profiles_svg(f"privacy profile of {found.target}", [drawn])
 
 
 def profile_csv(found: Overview) -> str:
-    """Return a profile as CSV."""
+    """Return a profile, or ε over a parameter, as CSV."""
+    known = found.over_parameter
+    if known is not None:
+        return table_csv(Table("epsilon", _heads(known), tuple(map(tuple, _rows(known)))))
     assert found.table is not None, "the profile was found"
     return table_csv(found.table)
 

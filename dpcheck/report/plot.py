@@ -1,17 +1,21 @@
-"""Privacy profiles as a drawing: SVG, written by hand.
+"""Privacy profiles, and ε over a parameter, as a drawing: SVG, written by hand.
 
-A profile is one curve with two axes. That needs some lines of SVG and no plotting library: the
+A drawing is some curves with two axes. That needs some lines of SVG and no plotting library: the
 text is small, the same on every machine, and scales. The drawing is for the eye, so this is one of
 the few places with floats; the numbers themselves stand in the table.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from html import escape
-from math import ceil, exp, floor, isfinite, log, log10
+from math import ceil, exp, floor, inf, isfinite, log, log10
 
-from dpcheck.check.values.verdicts import Amount, Cell, Table
+from dpcheck.check.values.verdicts import AllValues, Amount, Cell, Table
+from dpcheck.exact.reading import ball_of_text
+from dpcheck.intervals import ParamInterval
 from dpcheck.records import dataclass
 from dpcheck.report.answers import StatedBudget
 from dpcheck.report.characters import visible
@@ -43,18 +47,20 @@ Piece = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The ranges of both axes; that of δ is logarithmic where it begins above 0."""
+    """The ranges of both axes; that of y is logarithmic where it begins above 0."""
 
     x_most: float
     y_least: float
     y_most: float
+    x_least: float = 0.0
 
     def x(self, value: float) -> float:
-        """Return where an ε lies."""
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * value / self.x_most
+        """Return where a value lies from left to right."""
+        share = (value - self.x_least) / (self.x_most - self.x_least)
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * share
 
     def y(self, value: float) -> float:
-        """Return where a δ lies; what is below the axis lies on it."""
+        """Return where a value lies upwards; what is below the axis lies on it."""
         share = value / self.y_most
         if self.y_least:
             shown = max(value, self.y_least)
@@ -72,23 +78,68 @@ def profiles_svg(
     """
     curves = [[_numbers(row) for row in each.table.rows] for each in profiles]
     frame = _frame(profiles, curves, is_log=is_log)
-    ink = "currentColor" if on_page else "black"
-    size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}"'
-    size += "" if on_page else f' width="{_WIDTH}" height="{_HEIGHT}"'
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_STYLE} fill="{ink}">',
-        f"<title>{escape(visible(title), quote=False)}</title>",
-        *([] if on_page else [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>']),
-        svg_text(_LEFT, 24, title, size=15),
-        *([svg_text(_LEFT, 42, _worst_pair(profiles[0].table))] if len(profiles) == 1 else []),
-        *_axes(frame, ink),
-    ]
+    below = _worst_pair(profiles[0].table) if len(profiles) == 1 else ""
+    parts = _start(title, below, frame, ("ε", "δ"), on_page=on_page)
     for i, (each, pieces) in enumerate(zip(profiles, curves, strict=True)):
         parts.append(_curve(frame, pieces, i))
         parts.extend(_point(frame, budget, i) for budget in _drawable(each.budgets))
     if len(profiles) > 1:
         parts.extend(_legend([each.name for each in profiles]))
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def parameter_svg(title: str, known: AllValues) -> str:
+    """Return a drawing of ε over a parameter, by its pieces; infinite values are left out."""
+    n_samples = max(2, _SAMPLES // len(known.pieces))
+    ends = [float(end.decimal) for p in known.pieces for end in (p.interval.low, p.interval.high)]
+    x_most = 1.5 * max([*filter(isfinite, ends), 2.0]) if inf in ends else max(ends)
+    curves = [
+        [
+            (x, y)
+            for x in _inside(each.interval, x_most, n_samples)
+            if isfinite(y := _at(x, known.param, each.exact))
+        ]
+        for each in known.pieces
+    ]
+    y_most = max((y for points in curves for _, y in points), default=0.0)
+    frame = _Frame(x_most, 0.0, 1.1 * y_most or 1.0, min(0.0, *ends))
+    parts = _start(title, "", frame, (known.param, "ε"), on_page=False)
+    for points in curves:
+        path = " ".join(f"{frame.x(x):.2f},{frame.y(y):.2f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" fill="none" {_stroke(0)}/>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _inside(interval: ParamInterval, most: float, n_samples: int) -> list[float]:
+    """Return values strictly inside of an interval, up to one; a single value is itself."""
+    low, high = float(interval.low.decimal), min(float(interval.high.decimal), most)
+    step = (high - low) / n_samples
+    return [low + step * (i + 0.5) for i in range(n_samples)] if step > 0 else [low]
+
+
+def _at(x: float, name: str, expression: str) -> float:
+    """Return what an expression over a parameter is for a value of it, `inf` where it is that."""
+    if expression == "inf":
+        return inf
+    value = Fraction(x).limit_denominator(10**9)
+    return float(ball_of_text(re.sub(rf"\b{name}\b", f"({value})", expression), 64).mid())
+
+
+def _start(
+    title: str, below: str, frame: _Frame, names: tuple[str, str], *, on_page: bool
+) -> list[str]:
+    """Return the begin of a drawing: its titles and axes with their names."""
+    ink = "currentColor" if on_page else "black"
+    size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}"'
+    size += "" if on_page else f' width="{_WIDTH}" height="{_HEIGHT}"'
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_STYLE} fill="{ink}">',
+        f"<title>{escape(visible(title), quote=False)}</title>",
+        *([] if on_page else [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>']),
+        svg_text(_LEFT, 24, title, size=15),
+        *([svg_text(_LEFT, 42, below)] if below else []),
+        *_axes(frame, ink, names),
+    ]
 
 
 def _frame(
@@ -176,13 +227,13 @@ def _legend(names: Sequence[str]) -> Iterator[str]:
         yield svg_text(_WIDTH - _RIGHT - 48, y + 4, name, anchor="end", size=12)
 
 
-def _axes(frame: _Frame, ink: str) -> list[str]:
+def _axes(frame: _Frame, ink: str, names: tuple[str, str]) -> list[str]:
     """Return both axes with ticks and names."""
     low, right = frame.y(0), _WIDTH - _RIGHT
     parts = [
         f'<path d="M{_LEFT} {_TOP}V{low:.2f}H{right}" fill="none" stroke="{ink}"/>',
-        svg_text((_LEFT + right) / 2, _HEIGHT - 16, "ε", anchor="middle", size=15),
-        svg_text(18, (_TOP + low) / 2, "δ", anchor="middle", size=15),
+        svg_text((_LEFT + right) / 2, _HEIGHT - 16, names[0], anchor="middle", size=15),
+        svg_text(18, (_TOP + low) / 2, names[1], anchor="middle", size=15),
     ]
     for tick in ticks(frame.x_most):
         x = frame.x(tick)

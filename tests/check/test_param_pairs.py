@@ -1,7 +1,10 @@
 """Parameters beside everything else: what is asked for all values, and where no value may leak."""
 
 import json
+import re
 from fractions import Fraction
+from math import isclose, log
+from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
@@ -196,9 +199,55 @@ def test_a_profile_for_all_values_is_epsilon_as_pieces(model):
         "  (0, 1/2)  ln((1 - p)/p)",
         "  [1/2, 1)  ln(p/(1 - p))",
     ]
-    drawn = called("profile", model, "--svg", model.with_suffix(".svg"))
-    assert drawn.returncode == 2
-    assert "a file is for one profile" in drawn.stderr
+
+
+PLACE = re.compile(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="(middle|end)"[^>]*>([\d.]+)<')
+
+
+def on_paper(drawing):
+    """Return functions from places on paper to what the ticks of both axes say there."""
+    ticks = [(float(x), float(y), axis, float(text)) for x, y, axis, text in PLACE.findall(drawing)]
+    (x0, _, _, u0), *_, (x1, _, _, u1) = [tick for tick in ticks if tick[2] == "middle"]
+    (_, y0, _, v0), *_, (_, y1, _, v1) = [tick for tick in ticks if tick[2] == "end"]
+    return (
+        lambda x: u0 + (u1 - u0) * (x - x0) / (x1 - x0),
+        lambda y: v0 + (v1 - v0) * (y + 4 - y0) / (y1 - y0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("param", "truth", "expected"),
+    [
+        ("p in (0, 1)", "p", lambda p: abs(log((1 - p) / p))),
+        ("p in [1/4, 1/2]", "p", lambda p: log((1 - p) / p)),
+        ("p > 0", "exp(p)/(1 + exp(p))", lambda p: p),
+        ("p in (0, 1)", "1/2", None),
+    ],
+)
+def test_epsilon_over_a_parameter_is_drawn_and_written(tmp_path, param, truth, expected):
+    model, drawing = tmp_path / "m.dpm", tmp_path / "m.svg"
+    model.write_text(f"""param {param}
+mechanism m(truth = {truth}) {{
+  input x in {{0, 1}}
+  adjacent all
+  y ~ {{x: truth, 1 - x: 1 - truth}}
+  z ~ {{0: {"p" if expected is None else "1/2"}, 1: {"1 - p" if expected is None else "1/2"}}}
+  output (y, z)
+}}
+""")
+    table = tmp_path / "m.csv"
+    assert called("profile", model, "--svg", drawing, "--csv", table).returncode == 0
+    assert table.read_text().startswith("p in,epsilon")
+    text = drawing.read_text()
+    ET.fromstring(text)
+    assert ">p</text>" in text
+    u, v = on_paper(text)
+    curves = re.findall(r'<polyline points="([^"]*)"', text)
+    points = [tuple(map(float, each.split(","))) for curve in curves for each in curve.split()]
+    assert len(points) > 100
+    for x, y in points:
+        wanted = 0 if expected is None else expected(u(x))
+        assert isclose(v(y), wanted, abs_tol=0.03 * max(1, wanted) + 0.3 * (u(x) < 0.05))
 
 
 def test_a_sweep_that_chooses_no_value_shows_the_pieces(model):

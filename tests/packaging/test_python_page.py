@@ -23,7 +23,7 @@ BLOCKS = re.findall(
 def test_the_examples_of_the_page_run():
     names = {}
     plain = [text for _, needs, text in BLOCKS if not needs]
-    assert len(plain) == 5
+    assert len(plain) == 6
     exec(compile("\n".join(plain), "docs/python.md", "exec"), names)
 
 
