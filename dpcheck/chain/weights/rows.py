@@ -32,8 +32,9 @@ SMALL_ENOUGH_TO_REDUCE = 20_000
 """Bounds a table of long numbers whose gcds are taken one by one, in Python."""
 
 LONG_SCALE = 1 << 512
+"""Scales from there on may be divided: below, products are as fast as what it takes to see."""
 SHORTENING_PAYS = 3
-"""Scales from there on are divided where that takes a third of their digits at least."""
+"""Rows are divided where that takes one in so many digits of a scale at least."""
 
 ENTRIES_AT_ONCE = 1 << 16
 """So many entries are added up together: what is made on the way fits a cache."""
