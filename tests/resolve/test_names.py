@@ -7,6 +7,8 @@ import pytest
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Output
 from dpcheck.model.values import Symbol, value_text
+from dpcheck.resolve.names.scopes import Session
+from dpcheck.resolve.names.symbols import _Found
 from tests.resolve.reading import codes, mechanism, parsed, resolved, sound
 
 INPUT = "input x in 0..1 adjacent all"
@@ -143,3 +145,24 @@ def test_thousands_of_unknown_names_beside_similar_ones_are_not_all_compared(use
     assert len(found) >= 150
     assert 2 < sum(mistake.similar is not None for mistake in found) < 150
     assert len(compared) < 15_000  # of 22,500 and more
+
+
+def test_what_is_known_is_listed_for_the_first_unknown_names_only():
+    session = Session()
+    while session.suggestion("name", ["x" * 100_000]) is None and session.pairs_of_letters > 0:
+        pass
+    assert session.suggestion("name", (pytest.fail(word) for word in ["listed"])) is None
+
+
+def test_no_statement_copies_the_names_of_a_mechanism():
+    """A union with nothing would: for n statements that is n^2."""
+
+    class Names(frozenset):
+        def __or__(self, _other):
+            pytest.fail("it is copied")
+
+    item = parsed(f"{M}y := x z := y output (z, yes) }}\ncheck m: dp(1)").items[0]
+    found = _Found(frozenset(), frozenset())
+    for statement in item.body:
+        found.visit(statement, Names({"x", "y", "z"}), in_declaration=False)
+    assert found.symbols == {"yes"}

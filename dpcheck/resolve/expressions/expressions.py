@@ -12,6 +12,7 @@ is never called a mistake again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
@@ -338,7 +339,7 @@ def _report_unknown(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) ->
     """Report a name that means nothing, unless an item with a syntax error may introduce it."""
     if tree.name not in scope.session.lost_words:
         sinks = ("stopped", "diverged") if scope.in_formula else ()
-        candidate = scope.session.suggestion(tree.name, (*scope.known_names(), *sinks))
+        candidate = scope.session.suggestion(tree.name, chain(scope.known_names(), sinks))
         scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol))
 
 

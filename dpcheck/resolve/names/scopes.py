@@ -120,8 +120,10 @@ class Session:
         """Return the candidate that looks most like a name, if one does.
 
         Thousands of unknown names beside thousands of others get few suggestions: all would take
-        minutes.
+        minutes. After those the candidates are not even listed.
         """
+        if self.pairs_of_letters <= 0:
+            return None
         known = {candidate for candidate in candidates if candidate != name}
         self.pairs_of_letters -= len(name) * sum(map(len, known))
         return similar(name, known) if self.pairs_of_letters > 0 else None

@@ -38,7 +38,8 @@ class _Found:
 
     def visit(self, node: object, bound: frozenset[str], *, in_declaration: bool) -> None:
         """Collect below a node at which the names in `bound` mean something."""
-        bound |= _bound_by(node)
+        more = _bound_by(node)
+        bound = bound | more if more else bound  # a union copies, be it with nothing
         match node:
             case surface.Constant() | surface.Input() | surface.StateIndex() | surface.Parameter():
                 in_declaration = True
@@ -53,29 +54,31 @@ class _Found:
                 return
             case surface.SetLiteral(items=items) if in_declaration:
                 for item in items:
-                    self.whole(item, bound | self.constants)
+                    self.whole(item, bound, self.constants)
             case surface.Branches(branches=branches):
                 for branch in branches:
-                    self.whole(branch.value, bound | self.constants)
+                    self.whole(branch.value, bound, self.constants)
             case surface.WeightedBranches(value=value):
-                self.whole(value, bound | self.constants)
+                self.whole(value, bound, self.constants)
             case surface.Output(value=value):
-                self.whole(value, bound | self.declared)
+                self.whole(value, bound, self.declared)
         for part in surface.parts(node):
             self.visit(part, bound, in_declaration=in_declaration)
 
-    def whole(self, value: surface.Expression, bound: AbstractSet[str]) -> None:
-        """Collect the bare names of a whole value."""
+    def whole(
+        self, value: surface.Expression, bound: frozenset[str], known: AbstractSet[str]
+    ) -> None:
+        """Collect the bare names of a whole value that are neither bound nor known."""
         match value:
             case surface.Name(name=name, primed=False, quoted=quoted):
-                if quoted or (name not in bound and name != "output"):
+                if quoted or not (name in bound or name in known or name == "output"):
                     self.symbols.add(name)
             case surface.Tuple(items=items):
                 for item in items:
-                    self.whole(item, bound)
+                    self.whole(item, bound, known)
             case surface.Conditional(then=then, otherwise=otherwise):
-                self.whole(then, bound)
-                self.whole(otherwise, bound)
+                self.whole(then, bound, known)
+                self.whole(otherwise, bound, known)
 
 
 def _bound_by(node: object) -> frozenset[str]:
