@@ -10,6 +10,9 @@ a short one. So a row of numbers that are not very long is packed into one numbe
 
 from __future__ import annotations
 
+from itertools import repeat
+from struct import unpack
+
 from flint import fmpz_mat, fmpz_poly
 
 SHORT = 2**62
@@ -51,7 +54,8 @@ def _packed_product(left: list[int], right: list[int], n_rows: int, bound: int) 
     packed = [int.from_bytes(digits[i : i + size], "little") for i in range(0, n * size, size)]
     sums = (fmpz_mat(n_rows, n, left) * fmpz_mat(n, 1, packed)).entries()
     digits = b"".join([int(total).to_bytes(size, "little") for total in sums])
-    return [int.from_bytes(digits[i : i + width], "little") for i in range(0, len(digits), width)]
+    parts = unpack(f"{width}s" * (len(digits) // width), digits)
+    return list(map(int.from_bytes, parts, repeat("little")))
 
 
 def convolution(left: list[int], right: list[int]) -> list[int]:
