@@ -9,7 +9,6 @@ verdict.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from _blake2 import blake2b  # `hashlib`, its home, loads OpenSSL, which takes longer than all else
@@ -54,7 +53,10 @@ class Cache:
     def entry(self, path: ModelPath) -> Entry | None:
         """Return what is known of a file, None if that is not all there is to know."""
         try:
-            found = json.loads(self._place(path).read_bytes())
+            content = self._place(path).read_bytes()
+            import json  # 1 ms, which a run without results does not need
+
+            found = json.loads(content)
             is_same = all(os.path.realpath(link) == real for link, real in found["links"])
             is_same = is_same and all(_digest(Path(f)) == digest for f, digest in found["files"])
             if is_same and found["code"] == code_digest():
@@ -68,6 +70,8 @@ class Cache:
 
         The texts are those that were read: a file may have been changed since then.
         """
+        import json
+
         with suppress(OSError, ValueError, RecursionError, KeyError):
             place = self._place(path)
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -85,7 +89,7 @@ class Cache:
 
     def _place(self, path: ModelPath) -> Path:
         places = [path.shown, str(path.real), str(path.root)]
-        key = json.dumps([self.options.shaping(path), places])
+        key = repr([self.options.shaping(path), places])
         name = _hash(key.encode("utf-8", "surrogatepass"))
         return self.directory / RESULTS / name[:2] / f"{name[2:]}.json"
 
