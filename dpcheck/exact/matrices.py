@@ -10,7 +10,6 @@ a short one. So a row of numbers that are not very long is packed into one numbe
 
 from __future__ import annotations
 
-from itertools import repeat
 from struct import unpack
 
 from flint import fmpz_mat, fmpz_poly
@@ -55,7 +54,7 @@ def _packed_product(left: list[int], right: list[int], n_rows: int, bound: int) 
     sums = (fmpz_mat(n_rows, n, left) * fmpz_mat(n, 1, packed)).entries()
     digits = b"".join([int(total).to_bytes(size, "little") for total in sums])
     parts = unpack(f"{width}s" * (len(digits) // width), digits)
-    return list(map(int.from_bytes, parts, repeat("little")))
+    return [int.from_bytes(part, "little") for part in parts]
 
 
 def convolution(left: list[int], right: list[int]) -> list[int]:
