@@ -2,10 +2,8 @@
 
 A witness holds a claim about a Markov chain, and the rows of the chain that decide it; each of the
 functions `prove_...` is one argument. Exit status 0: every file proves what it says; 1: one is
-rejected; 2: one cannot be read, or says itself which evidence it lacks.
-
-Not covered: that rows, inputs, neighbors and budget are those of the model's text. `dpcheck replay`
-derives violations again from the text.
+rejected; 2: one cannot be read, or says itself which evidence it lacks. Not covered: that rows,
+inputs, neighbors and budget are those of the model: `dpcheck replay` derives violations from it.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Json = Any
-Law: TypeAlias = "dict[Json, Whole]"
 Whole: TypeAlias = "int | Polynomial"
 
 
@@ -61,13 +58,10 @@ class Polynomial:
 
 @cache
 def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
-    """Return integers below and above 2^bits e^x, x >= 0: squares of the series at x/2^k <= 1/2.
-
-    What the series leaves out is less than twice its last term.
-    """
+    """Return integers below and above 2^bits e^x, x >= 0: squares of the series at x/2^k <= 1/2."""
     k = int(2 * x).bit_length()
     terms, fine = [Fraction(1)], bits + 2 * k
-    while terms[-1] * 2**fine > 1:
+    while terms[-1] * 2**fine > 1:  # the rest of the series is less than twice its last term
         terms.append(terms[-1] * x / 2**k / len(terms))
     low, high = int(sum(terms) * 2**fine), int((sum(terms) + 2 * terms[-1]) * 2**fine) + 1
     for _ in range(k):
@@ -102,6 +96,8 @@ class Witness:
             signs = {self.sign(weight) for weight, _, _ in row} | {self.sign(self.whole(rest)) or 1}
             need(signs == {1}, f"row {state}: a weight is not positive")
             need(rest == 0 or fields["proof"] != "laws", f"row {state} leaves runs out")
+            seen = all(x in (None, "diverged") if t is None else type(x) is str for _, t, x in row)
+            need(seen or fields["proof"] == "path", f"row {state}: a step is silent")
             total = sum((weight for weight, _, _ in row), self.whole(rest))
             need(self.sign(total + self.denominator * -1) == 0, f"row {state} does not sum to 1")
             self.rows[int(state)] = row
@@ -144,10 +140,8 @@ class Witness:
 
     def exceeds(self, p: Whole, q: Whole) -> bool:
         """Return whether p > e^ε q, where q >= 0 and e^ε is a root of `growth`, a quotient."""
-        if self.sign(p) <= 0:
-            return False
         over, below = self.growth
-        return self.sign(p**self.root * below + q**self.root * over * -1) > 0
+        return self.sign(p) > 0 and self.sign(p**self.root * below + q**self.root * over * -1) > 0
 
     def is_within(self, p: Whole, q: Whole, under: Whole) -> bool:
         """Return whether p <= e^ε q + δ, both over one denominator."""
@@ -158,6 +152,12 @@ class Witness:
         """Reject the file unless its sides have these probabilities."""
         for p, side in zip(found, self.fields["sides"], strict=True):
             need(self.compare(p, under, side["probability"]) == 0, "a side has another chance")
+
+
+def check_disjoint(every: list[Json]) -> None:
+    """Reject the file if a sequence begins with another one."""
+    pairs = ((a, b) for a in every for b in every)
+    need(all(type(a) is list and (a is b or b[: len(a)] != a) for a, b in pairs), "overlapping")
 
 
 def chance_of(w: Witness, state: int, begun: list[Json], length: int) -> Whole:
@@ -176,20 +176,20 @@ def chance_of(w: Witness, state: int, begun: list[Json], length: int) -> Whole:
 def prove_event(w: Witness) -> bool:
     """Two states and an event S: P(S) > e^ε Q(S) + δ. No sequence of S begins with another."""
     event, sides = w.fields["event"], w.fields["sides"]
-    need(all(b[: len(a)] != a for a in event for b in event if a is not b), "sequences overlap")
+    check_disjoint(event)
     length = max(map(len, event))
     p, q = (sum(chance_of(w, side["state"], begun, length) for begun in event) for side in sides)
     w.check_sides([p, q], w.denominator**length)
     return w.is_within(p, q, w.denominator**length)
 
 
-def law_of(w: Witness, state: Json, left: int, laws: dict[Json, Law]) -> Law:
+def law_of(w: Witness, state: Json, left: int, laws: Json) -> Json:
     """Return {sequence: weight} of a state, over denominator^left: no run is longer than that."""
     need(left >= 0, "a run is longer than the file says")
     if state is None:
         return {None: w.denominator**left}
     if (state, left) not in laws:
-        law = laws[state, left] = {}
+        law = laws.setdefault((state, left), {})
         for weight, target, shown in w.rows[state]:
             for sequence, chance in law_of(w, target, left - 1, laws).items():
                 key = laws["keys"].setdefault((shown, sequence), len(laws["keys"]))
@@ -199,7 +199,7 @@ def law_of(w: Witness, state: Json, left: int, laws: dict[Json, Law]) -> Law:
 
 def prove_laws(w: Witness) -> bool:
     """All pairs, both ways: the sum over all sequences of max(0, p - e^ε q) is at most δ."""
-    laws: dict[Json, Law] = {"keys": {}}
+    laws: Json = {"keys": {}}
     pairs, length = w.fields["pairs"], w.fields["length"]
     for s, t in pairs + [pair[::-1] for pair in pairs]:
         p, q = (law_of(w, state, length, laws) for state in (s, t))
@@ -211,18 +211,15 @@ def prove_laws(w: Witness) -> bool:
 
 
 def prove_sum(w: Witness) -> bool:
-    """Independent runs and an event S, that the scores of their outputs sum to at least `least`.
-
-    The law of a sum is the product of polynomials in which a score is an exponent.
-    """
+    """Independent runs and an event S, that the scores of their outputs sum to at least `least`."""
     found = []
-    for k in (2, 3):
+    for k in (2, 3):  # the law of a sum is a product of polynomials whose exponents are scores
         law = Polynomial({0: 1})
         for part in w.fields["parts"]:
             outputs = [[each[1], each[k]] for each in part["outputs"]]
+            check_disjoint([each[0] for each in part["outputs"]])
             need(all(type(n) is type(x) is int and x >= 0 for n, x in outputs), "a wrong weight")
-            run = [Polynomial({score: weight}) for score, weight in outputs]
-            law *= sum(run, Polynomial({})) ** part["times"]
+            law *= sum((Polynomial({n: x}) for n, x in outputs), Polynomial({})) ** part["times"]
         above = sum(x for score, x in law.terms.items() if score >= w.fields["least"])
         found.append((above, sum(law.terms.values())))
     (p, under), (q, other) = found
@@ -239,16 +236,19 @@ def prove_path(w: Witness) -> bool:
     """
     under = w.whole(w.fields["under"])
     need(w.sign(under) > 0, "the denominator is not positive")
-    x: dict[Json, Whole] = dict.fromkeys(w.fields["goal"], under)
-    rank = dict.fromkeys(w.fields["goal"], 0)
-    for state, (value, steps) in w.fields["values"].items():
-        x[int(state)], rank[int(state)] = w.whole(value), steps
+    goal = set(w.fields["goal"])
+    values = w.fields["values"].items()
+    x = {int(s): w.whole(value) for s, (value, _) in values} | dict.fromkeys(goal, under)
+    rank = {int(s): steps for s, (_, steps) in values} | dict.fromkeys(goal, 0)
     for s in w.rows:
         mean = sum(weight * x[t] for weight, t, _ in w.rows[s])
         need(w.sign(mean + w.denominator * x[s] * -1) == 0, f"state {s} has another probability")
         need(any(rank[t] < rank[s] for _, t, _ in w.rows[s]), f"the rank of state {s} is wrong")
-    need(x.keys() == {*w.rows, *w.fields["goal"]}, "a probability has no row")
-    w.check_sides([x.get(side["state"], 0) for side in w.fields["sides"]], under)
+    need(w.rows.keys() == x.keys() - goal, "a goal has a row, or a probability none")
+    sides = [side["state"] for side in w.fields["sides"]]
+    named = sum(w.fields.get("pairs", []), [*goal, *sides, *w.fields.get("states", [])])
+    need(all(type(s) is int for s in named), "a state is no number")
+    w.check_sides([x.get(s, 0) for s in sides], under)
     if "pairs" in w.fields:
         pairs = [(x.get(s, 0), x.get(t, 0)) for s, t in w.fields["pairs"]]
         return all(w.is_within(p, q, under) and w.is_within(q, p, under) for p, q in pairs)

@@ -310,6 +310,91 @@ def test_chances_that_solve_the_equations_by_never_leaving_are_rejected():
     assert verify(signed(fields)) == (1, "rejected: the rank of state 0 is wrong")
 
 
+def forged(**fields):
+    """Return a file with a digest about a chain of one's own."""
+    head = {"format": "dpcheck-witness/1", "claim": {"target": "c", "text": "forged"}}
+    return signed({**head, **fields})
+
+
+def said_of_event(event, rows, chances, delta):
+    sides = [
+        {"input": "a", "state": 0, "probability": chances[0]},
+        {"input": "b", "state": 1, "probability": chances[1]},
+    ]
+    return forged(
+        says="violated",
+        proof="event",
+        delta=delta,
+        sides=sides,
+        event=event,
+        denominator=4,
+        rows=rows,
+    )
+
+
+ENDING = {"2": [[[4, None, None]], 0]}
+
+
+def test_one_sequence_written_in_two_ways_does_not_count_twice():
+    rows = {"0": [[[3, 2, "Y"]], 1], "1": [[[1, 2, "Y"]], 3], **ENDING}
+    assert verify(said_of_event([["Y"]], rows, ("3/4", "1/4"), "2/5"))[0] == 0
+    assert verify(said_of_event([["Y"]], rows, ("3/4", "1/4"), "3/5"))[0] == 1
+    assert verify(said_of_event([["Y"], "Y"], rows, ("3/2", "1/2"), "3/5"))[0] == 1
+
+
+def test_nobody_sees_a_step_that_shows_nothing():
+    rows = {"0": [[[4, 3, None]], 0], "3": [[[4, 2, "Y"]], 0], "1": [[[4, 2, "Y"]], 0], **ENDING}
+    told = verify(said_of_event([[None, "Y"]], rows, ("1", "0"), "0"))
+    assert told == (1, "rejected: row 0: a step is silent")
+
+
+def test_outputs_are_texts_and_true_is_not_1():
+    rows = {
+        "0": [[[3, 2, 1], [1, 2, True]], 0], "1": [[[1, 2, 1], [3, 2, True]], 0], **ENDING
+    }  # fmt: skip
+    told = verify(
+        forged(
+            says="holds", proof="laws", delta="0", inputs={}, pairs=[[0, 1]], length=2,
+            denominator=4, rows=rows,
+        )
+    )  # fmt: skip
+    assert told[0] == 1
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        [[["Y", None], 1, 1, 0], [["Y", None], 0, 0, 1]],
+        [[["Y"], 1, 1, 0], [["Y", None], 0, 0, 1]],
+    ],
+)
+def test_an_output_of_a_part_has_one_score(outputs):
+    sides = [{"input": "a", "probability": "1"}, {"input": "b", "probability": "0"}]
+    parts = [{"times": 1, "outputs": outputs}]
+    told = verify(
+        forged(says="violated", proof="sum", delta="1/2", sides=sides, least=1, parts=parts)
+    )
+    assert told == (1, "rejected: overlapping")
+
+
+def path_claim(**changed):
+    fields = {
+        "goal": [2], "under": 2, "values": {"0": [1, 2], "1": [1, 1]}, "denominator": 2,
+        "rows": {"0": [[[2, 1, None]], 0], "1": [[[1, 2, None]], 1]}, "sides": [],
+        "states": [0], "bounds": [["<=", "1/2"]],
+    }  # fmt: skip
+    return verify(forged(says="holds", proof="path", **{**fields, **changed}))
+
+
+def test_a_goal_is_a_goal_and_a_state_is_a_number():
+    assert path_claim()[0] == 0
+    assert path_claim(goal=[1, 2]) == (1, "rejected: state 0 has another probability")
+    told = path_claim(values={"0": [1, 2], "1": [1, 1], "2": [0, 0]}, bounds=[["<=", "1/4"]])
+    assert told[0] == 1
+    assert path_claim(goal=[2, "0"], states=["0"], bounds=[[">=", "1"]])[0] == 1
+    assert path_claim(states=["0"], bounds=[["<", "1/4"]])[0] == 1
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"digest": 1}', '"x"', "1e999", MODEL])
 def test_what_is_no_witness_cannot_be_read(text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
