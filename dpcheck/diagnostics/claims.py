@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import shortened
 from dpcheck.exact import exact_text
 from dpcheck.logic.quantities import QUANTITIES, listed, words_where
@@ -163,17 +163,14 @@ class NothingObserved(Mistake):
     code = "DP608"
     title_text = "`{self.quantity}` needs `observe`, and the chain `{self.chain}` has none"
     help_text = "add `observe` and the labels an adversary sees to the chain"
+    label_text = "this claim"
+    second_place = "declared", "observes nothing"
     explanation = """\
 `dp`, `epsilon` and `delta` are about what an adversary sees of a run. For an explicit chain
 `observe` says it: the labels, families or states that are shown when they are entered.
 
 Right: observe Y, N
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "claims have places"
-        return (Label(self.span, "this claim"), Label(self.declared, "observes nothing"))
 
 
 class TooManyClaims(Mistake):

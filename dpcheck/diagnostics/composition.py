@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.source import Span
 
 
@@ -14,6 +14,8 @@ class ImportClash(Mistake):
 
     code = "DP710"
     title_text = "the name `{self.name}` comes from two files"
+    label_text = "here"
+    second_place = "first", "also declared here"
     explanation = """\
 The names of an imported file come into the importing one, so no two of them may be the same.
 
@@ -22,11 +24,6 @@ Wrong: import std.survey
 Right: import std.survey
        mechanism my_survey { ... }
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "declarations have places"
-        return (Label(self.span, "here"), Label(self.first, "also declared here"))
 
 
 class Recursion(Mistake):
@@ -101,16 +98,13 @@ class ArgumentTwice(Mistake):
 
     code = "DP714"
     title_text = "the argument `{self.name}` is given twice"
+    label_text = "again"
+    second_place = "first", "given here"
     explanation = """\
 Every argument is given once.
 
 Wrong: check rr(k = 3, k = 4): dp(ln 3)
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "arguments have places"
-        return (Label(self.span, "again"), Label(self.first, "given here"))
 
 
 class ArgumentWithoutName(Mistake):

@@ -129,6 +129,8 @@ class NoDistributionPassed(Mistake):
     code = "DP409"
     title_text = "`{self.name}` is {self.value} here, not a distribution"
     help_text = "give the parameter the name of a `dist`, as in `{self.name} = my_noise`"
+    label_text = "drawn from here"
+    second_place = "declared", "declared here"
     explanation = """\
 A parameter that is called after `~` stands for a `dist`, which the use of the mechanism gives by
 its name.
@@ -139,11 +141,6 @@ mechanism m(noise = folded_noise) { ... y ~ noise(x, 1/2, 5) ... }
 Wrong: check m(noise = 1/2): epsilon = ln 2
 Right: check m(noise = folded_noise): dp(ln 2)
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "calls have places"
-        return (Label(self.span, "drawn from here"), Label(self.declared, "declared here"))
 
 
 class FormulaAsValue(Mistake):

@@ -35,7 +35,8 @@ class Mistake(Frozen):
 
     A title, help or label that only fills in fields is a text of the class,
     `"{self.name} is unknown"`; one that needs more overrides the property. A help that names a
-    field that is None is none.
+    field that is None is none. `second_place` names a field that holds another place, and the
+    words beside it.
     """
 
     span: Span | None
@@ -46,6 +47,7 @@ class Mistake(Frozen):
     title_text: ClassVar[str]
     help_text: ClassVar[str] = ""
     label_text: ClassVar[str] = ""
+    second_place: ClassVar[tuple[str, str] | None] = None
 
     @property
     def title(self) -> str:
@@ -60,7 +62,13 @@ class Mistake(Frozen):
     @property
     def labels(self) -> tuple[Label, ...]:
         """The places to show, the primary one first."""
-        return () if self.span is None else (Label(self.span, self.label_text.format(self=self)),)
+        if self.span is None:
+            return ()
+        own = Label(self.span, self.label_text.format(self=self))
+        if self.second_place is None:
+            return (own,)
+        place, text = self.second_place
+        return own, Label(getattr(self, place), text.format(self=self))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -110,6 +110,8 @@ class NameTaken(Mistake):
 
     code = "DP302"
     title_text = "the name `{self.name}` is taken: it is {self.what}"
+    label_text = "declared again"
+    second_place = "first", "first declared here"
     explanation = """\
 Names are unique: the top-level names of a file, and the parameters and inputs of one mechanism.
 
@@ -118,11 +120,6 @@ Wrong: const n = 3
 Right: const n = 3
        const m = 4
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "declarations have places"
-        return (Label(self.span, "declared again"), Label(self.first, "first declared here"))
 
 
 class NotAValue(Mistake):
@@ -296,6 +293,8 @@ class CannotAssign(Mistake):
     code = "DP308"
     title_text = "cannot assign to `{self.name}`: it is {self.what}"
     help_text = "assign to a local of another name"
+    label_text = "assigned here"
+    second_place = "declared", "{self.what}"
     explanation = """\
 Inputs, parameters, constants and loop variables keep their values; a mechanism changes its locals
 only.
@@ -303,11 +302,6 @@ only.
 Wrong: input x in 0..5   ...   x := x + 1
 Right: input x in 0..5   ...   y := x + 1
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "assignments have places"
-        return (Label(self.span, "assigned here"), Label(self.declared, f"{self.what}"))
 
 
 class ConstantCycle(Mistake):

@@ -223,17 +223,14 @@ class LocalChangesShape(Mistake):
 
     code = "DP528"
     title_text = "`{self.name}` is declared in two ways"
+    label_text = "here otherwise"
+    second_place = "first", "first like this"
     explanation = """\
 A local is either a single value or an array with one range of indices, throughout its mechanism.
 
 Wrong: var a[1..3] := 0   ...   var a[1..4] := 0
 Right: var a[1..3] := 0   ...   var b[1..4] := 0
 """
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "declarations have places"
-        return (Label(self.span, "here otherwise"), Label(self.first, "first like this"))
 
 
 class ProgramTooLarge(Mistake):
