@@ -326,11 +326,14 @@ class ComputedWithUnbounded(Mistake):
     operation: str
     name: str
     drawn: Span | None
-    instead: str = "use `clamp({name}, lo, hi)` here"
 
     code = "DP540"
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
-    help_text = "draw it " + _POLICIES + " in place of `unbounded`, or {self.other_way}"
+    help_text = (
+        "draw it "
+        + _POLICIES
+        + " in place of `unbounded`, or use `clamp({self.name}, lo, hi)` here"
+    )
     explanation = """\
 Noise without bounds has infinitely many values. What a program finds out about such a number by
 comparing it has finitely many cases, and so the chain stays finite: it may be compared with numbers
@@ -347,11 +350,6 @@ A policy makes the noise finite. It is another mechanism, with other privacy.
 Wrong: z ~ geometric(0, 1/2) unbounded   output z > 1   output z + x > 3
 Right: z ~ geometric(0, 1/2) unbounded   output z > 1   output z > 3 - x
 """
-
-    @property
-    def other_way(self) -> str:
-        """What else the user may write here."""
-        return self.instead.format(name=self.name)
 
     @property
     def labels(self) -> tuple[Label, ...]:

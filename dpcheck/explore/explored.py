@@ -10,8 +10,6 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
-from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.structure import ComputedWithUnbounded
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
 from dpcheck.explore.tails.claims import as_integers, beyond_among, check_reads, with_integers
@@ -19,10 +17,9 @@ from dpcheck.explore.tails.claims import with_less_told as less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
-from dpcheck.explore.values.mistakes import MistakesFound
 from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.evaluation import Fault, evaluate
-from dpcheck.model.expressions import Apply, Expr, Var
+from dpcheck.model.expressions import Apply, Expr
 from dpcheck.model.values import value_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
@@ -117,41 +114,38 @@ def _remembered(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> list[st
     return sorted(names & set(explored.columns))
 
 
-def measured(explored: Explored, measure: Measure) -> list[Number | None]:
-    """Return [n_states] what a measure is where a state outputs a value it applies to, else None.
+def measured(
+    explored: Explored, measure: Measure
+) -> tuple[list[Number | None], list[Number | None]]:
+    """Return what a measure is at least, and at most, where a state outputs what it applies to.
 
-    The inputs it reads were kept.
+    Both are [n_states], None elsewhere. They differ where a number beyond the window is output: its
+    error is at least that of the integer next to the window, and may be any larger one (None). The
+    inputs that the measure reads were kept.
     """
-    chain = explored.chain
-    values: list[Number | None] = [None] * chain.n_states
+    columns, near = explored.columns, dict(explored.columns)
     for expression in measure.values:
-        try:
-            columns = _readable(expression, explored.columns, explored)
-        except MistakesFound as found:
-            mistakes = [_of_accuracy(each, measure) for each in found.mistakes]
-            raise MistakesFound(mistakes) from None
-        frame = Frame(chain.n_reported_states, columns)
+        match expression:
+            case Apply(args=(Apply(op="-", args=(read, goal)),), span=span):
+                near = dict(_readable(Apply("<=", (read, goal), span), columns, explored))
+    most = _measured_on(columns, measure, explored)
+    is_known = near["output"] is columns["output"]
+    return (most if is_known else _measured_on(near, measure, explored)), most
+
+
+def _measured_on(
+    columns: Mapping[str, IntArray], measure: Measure, explored: Explored
+) -> list[Number | None]:
+    """Return [n_states] the first of a measure's values that is a number, on columns [n_states]."""
+    values: list[Number | None] = [None] * explored.chain.n_states
+    for expression in measure.values:
+        frame = Frame(explored.chain.n_reported_states, columns)
         codes = evaluated(expression, frame, explored.table).tolist()
         for state, code in enumerate(codes):
             value = None if code >= FIRST_FAULT else explored.table.value(code)
             if values[state] is None and isinstance(value, int | Rational | ExpNumber):
                 values[state] = None if isinstance(value, bool) else value
     return values
-
-
-def _of_accuracy(mistake: Mistake, measure: Measure) -> Mistake:
-    """Return a mistake in a measure in the words of who wrote `accuracy`, not its subtraction."""
-    match mistake, measure.values[0]:
-        case (
-            ComputedWithUnbounded() as mistake,
-            Apply(args=(Apply(args=(Var(name="output"), goal)),)),
-        ):
-            f = goal.span.text
-            likely = f"P>=9/10 [ X ({f} - 4 <= output & output <= {f} + 4) ]"
-            instead = f"ask how likely an error of the first output is: `{likely}`"
-            return replace(mistake, operation="`accuracy`", instead=instead)
-        case _:
-            return mistake
 
 
 def at_end(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
+from dpcheck.check.quantities.decide_quantity import TOO_FAR
 from dpcheck.check.values.measures import EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
@@ -53,6 +54,9 @@ MAX_WIDER = 3
 
 From 3 integers that leads to 37; a formula that depends on more would with every window.
 """
+
+MAX_WIDENED = 16
+"""How often the window of shown numbers is made twice as wide for errors: to 2^16 integers."""
 
 MORE_TIME = 1.1
 """A chain that was given up is tried again with so many times the time it had."""
@@ -366,10 +370,14 @@ def _decided_with_memory(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready
     """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
     check, ready = ready.check, _without_kinds(ready, limits)
     outcome = _decided_on(ready, ready.chain, check.claim, limits)
-    for _ in range(MAX_WIDER):
-        if not isinstance(outcome.verdict, Undecided) or outcome.verdict.limit != BEYOND:
+    for n_tried in range(MAX_WIDENED):
+        limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
+        if limit == TOO_FAR:
+            ready.explorations.widen(check, ready.explored)
+        elif limit == BEYOND and n_tried < MAX_WIDER:
+            ready.explorations.widen_memory(check, ready.explored)
+        else:
             break
-        ready.explorations.widen_memory(check, ready.explored)
         ready = _without_kinds(_ready(check, ready.explorations, limits), limits)
         outcome = _decided_on(ready, ready.chain, check.claim, limits)
     return outcome, ready
@@ -494,15 +502,17 @@ def measures_of(explored: Explored, check: ResolvedCheck, n_states: int) -> Meas
     """
     more: list[Number | None] = [None] * (n_states - explored.chain.n_states)
     at_outputs: dict[str, list[Number | None]] = {}
+    at_least: dict[str, list[Number | None]] = {}
     at_ends: dict[str, EndValue] = {}
     for key, meaning in check.atoms.items():
         match meaning:
             case Measure():
-                at_outputs[key] = measured(explored, meaning) + more
+                least, most = measured(explored, meaning)
+                at_least[key], at_outputs[key] = least + more, most + more
             case AtEnd(positions=positions, reads_last=reads_last, degree=degree):
                 value = at_end(explored, meaning)
                 at_ends[key] = EndValue(positions, reads_last, degree, value)
-    return Measures(at_outputs, at_ends)
+    return Measures(at_outputs, at_least, at_ends)
 
 
 def _limit_of(

@@ -29,9 +29,12 @@ Decide = Callable[[Chain, claims.Claim], Outcome]
 def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
     """Return whether a claim's outcome may depend on how much is told of shown numbers."""
     match claim:
-        case claims.FormulaClaim() | claims.QuantityClaim(quantity=claims.PathProbability()):
+        case (
+            claims.FormulaClaim()
+            | claims.QuantityClaim(quantity=claims.PathProbability() | claims.LeastError())
+        ):
             return False
-        case claims.QuantityValue(quantity=claims.PathProbability()):
+        case claims.QuantityValue(quantity=claims.PathProbability() | claims.LeastError()):
             return False
         case _:
             return explored.window is not None and len(explored.window.ratios) > 1

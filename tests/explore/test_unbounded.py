@@ -437,6 +437,64 @@ check m: dp(ln(33/20))
     assert found["ratio"] == "118/71"
 
 
+def two_sided(ratio, center, number):
+    """Return the probability of a number by noise of a ratio on all integers."""
+    return (1 - ratio) / (1 + ratio) * ratio ** abs(number - center)
+
+
+@pytest.mark.parametrize("beta", ["1/3", "1/20", "1/400"])
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ("accuracy(x, BETA)", lambda x, y, z: abs(max(y, z) - x)),
+        ("accuracy(x + 9, BETA)", lambda x, y, z: abs(max(y, z) - x - 9)),
+        ("accuracy(output(2)[1], x/2, BETA)", lambda x, y, z: abs(y - Fraction(x, 2))),
+        ("accuracy(output(2), (x, 0), BETA)", lambda x, y, z: max(abs(y - x), abs(z))),
+    ],
+)
+def test_accuracy_of_outputs_without_bounds_is_the_least_bound_of_all_their_values(
+    asked, error, beta
+):
+    """Against sums of the two laws as far as 60: beyond lies less than 2^-58."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  a ~ geometric(x, 1/2) unbounded
+  b ~ geometric(x, 1/3) unbounded
+  output max(a, b)
+  y ~ geometric(x, 1/2) unbounded
+  z ~ geometric(x, 1/3) unbounded
+  output (y, z)
+}
+"""
+    (result,) = check_text(f"{text}compute m: {asked.replace('BETA', beta)}")["results"]
+    worst = Fraction(0)
+    for x in range(2):
+        law = {}
+        for y, z in itertools.product(range(-60, 61), repeat=2):
+            chance = two_sided(1 / 2, x, y) * two_sided(1 / 3, x, z)
+            law[error(x, y, z)] = law.get(error(x, y, z), 0.0) + chance
+        rest = 1 - float(Fraction(beta))
+        for far in sorted(law):
+            rest -= law[far]
+            if rest <= 1e-15:
+                worst = max(worst, Fraction(far))
+                break
+    assert Fraction(result["value"]["exact"]) == worst
+
+
+def test_no_error_is_certain_of_a_number_without_bounds():
+    claims = """
+check pair: accuracy(output(1)[2], x, 0) = inf
+check pair: accuracy(output(1)[2], x, 1/1000) = 10
+check pair: accuracy(output(1)[2], x, 1/1000000000) = 30
+refute pair: accuracy(output(1)[2], x, 1/1000) < 10
+check pair: accuracy(output(2), x, 1/2) = inf
+"""
+    assert check_text(PAIR + claims)["ok"]
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
-from typing import assert_never
+from typing import Final, assert_never
 
 import numpy as np
 
@@ -306,6 +306,14 @@ def _whole(weight: Whole) -> Whole:
     return weight if isinstance(weight, ExpPolynomial) else int(weight)
 
 
+TOO_FAR: Final = Limit(
+    "size",
+    unit="errors of numbers without bounds reach beyond the widest window that was tried",
+    advice="a larger probability of failure, or output `clamp(..., lo, hi)`",
+)
+"""What a wider window of shown numbers helps with."""
+
+
 # --- accuracy ------------------------------------------------------------------------------
 
 
@@ -318,9 +326,31 @@ def _decide_least_error(
     limits: Limits,
 ) -> Outcome:
     """Decide a claim about the least α that all errors keep with probability 1 - β."""
+    value, state = _worst_error(quantity, measures.at_outputs, chain, selected, limits)
+    least, most = measures.at_least, measures.at_outputs
+    is_known = all(least[key] == most[key] for _, key in quantity.errors)
+    if not is_known and quantity.failure != 0:  # at 0 each number beyond the window counts
+        least_value, _ = _worst_error(quantity, least, chain, selected, limits)
+        if compare_measures(least_value, value) != 0:
+            raise LimitReached(TOO_FAR)
+    amount = INFINITE if value is None else number_amount(value)
+    verdict = verdict_on(claim, quantity.text, value, amount, (chain.state_text(state),))
+    beside = (Beside(f"reached from {chain.state_text(state)}"),)
+    n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
+    return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)
+
+
+def _worst_error(
+    quantity: LeastError,
+    known: Mapping[str, Sequence[Number | None]],
+    chain: Chain,
+    selected: IntArray,
+    limits: Limits,
+) -> tuple[Number | None, int]:
+    """Return the least α for errors by key, [n_states] each, and the state that needs it."""
     errors: dict[int, list[Sequence[Number | None]]] = {}
     for position, key in quantity.errors:
-        errors.setdefault(position, []).append(measures.at_outputs[key])
+        errors.setdefault(position, []).append(known[key])
     laws = _error_laws(chain, selected, errors, limits)
     needed = subtract(1, quantity.failure)
     worst: tuple[Number | None, int] | None = None
@@ -329,12 +359,7 @@ def _decide_least_error(
         if worst is None or compare_measures(error, worst[0]) == 1:
             worst = error, state
     assert worst is not None, "a claim is about some state"
-    value, state = worst
-    amount = INFINITE if value is None else number_amount(value)
-    verdict = verdict_on(claim, quantity.text, value, amount, (chain.state_text(state),))
-    beside = (Beside(f"reached from {chain.state_text(state)}"),)
-    n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
-    return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)
+    return worst
 
 
 def _error_laws(

@@ -26,9 +26,11 @@ class EndValue:
 class Measures:
     """The numbers that a claim measures, by their keys.
 
-    at_outputs: [n_states], the number where a state outputs one, else None; at_ends: what the end
-    of a run determines.
+    at_outputs: [n_states], the number where a state outputs one, else None; where it is not known
+    exactly, the most that it may be, and at_least the least. at_ends: what the end of a run
+    determines.
     """
 
     at_outputs: Mapping[str, Sequence[Number | None]] = field(default_factory=dict)
+    at_least: Mapping[str, Sequence[Number | None]] = field(default_factory=dict)
     at_ends: Mapping[str, EndValue] = field(default_factory=dict)
