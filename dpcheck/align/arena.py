@@ -184,7 +184,9 @@ class _Game:
             number = self.numbers[key] = len(self.found.moves)
             self.found.moves.append([])
             if number >= MAX_STATES:
-                raise too_large(f"an alignment has more than {MAX_STATES} states", "")
+                raise too_large(
+                    f"runs of neighbors have more than {MAX_STATES} states together", ""
+                )
             self.waiting.append((number, state))
         return number
 

@@ -405,10 +405,16 @@ class StreamMisused(Mistake):
 
     name: str
     wanted: str
+    advice: str = ""
 
     code = "DP554"
     title_text = "`{self.name}` {self.wanted}"
     explanation = _STREAMS
+
+    @property
+    def help(self) -> str | None:
+        """What else to do."""
+        return self.advice or None
 
 
 class ShownStillInUse(RunMistake):

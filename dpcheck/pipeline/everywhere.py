@@ -98,7 +98,7 @@ class _Search:
 
     def __init__(self, mechanism: Mechanism, decide: Decide, limits: Limits) -> None:
         self.mechanism, self.decide = mechanism, decide
-        self.bound, self.beside = _proved(mechanism, limits)
+        self.bound, self.beside, self.unbounded = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
         self.seen = ""
 
@@ -147,6 +147,8 @@ class _Search:
         for size in _sizes(self.mechanism, MAX_INPUTS_FOR_ALL):
             self.seen = _size_text(size, self.mechanism)
             outcome = self.decided(size, claim)
+            if is_proved and isinstance(outcome.verdict, Violated):
+                raise AssertionError("an alignment and a window contradict each other")
             if is_proved:
                 return self.proved(Holds())
             if isinstance(outcome.verdict, Undecided) and unit is not None:
@@ -197,9 +199,16 @@ class _Search:
             if isinstance(verdict, Value):
                 found = verdict.exact
                 assert found is None or isinstance(found, Budget | LogOf), "an ε is a logarithm"
-                if found is None or self.low is None or compare_epsilon(found, self.low) > 0:
+                if _sign(found, self.low) > 0:
                     self.low, self.seen = found, _size_text(size, self.mechanism)
+                self.check_sides()
             yield size
+
+    def check_sides(self) -> None:
+        """Raise where a window loses more than the alignment proves: then one of them is wrong."""
+        most = self.bound.most
+        if most is not None and self.bound.unit is None and _sign(self.low, most) > 0:
+            raise AssertionError("an alignment and a window contradict each other")
 
     @property
     def below(self) -> Beside:
@@ -220,7 +229,7 @@ class _Search:
             parts += [f"no violation was found {self.seen}; "]
         match self.bound.most:
             case None:
-                parts += ["no way to move the noise bounds it"]
+                parts += [self.unbounded]
             case ParamBudget() as most:
                 parts += [f"it is at most {param_text(most)}"]
             case most:
@@ -230,21 +239,21 @@ class _Search:
         return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
 
 
-def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Bound, tuple[Beside, ...]]:
-    """Return the bound of the cheapest alignment, and what it moves."""
+def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Bound, tuple[Beside, ...], str]:
+    """Return the bound of the cheapest alignment, what it moves, and why there is no bound."""
     cases = differences(mechanism)
     try:
         alignment = aligned(arena(mechanism, cases, limits), limits)
-    except LimitReached:
-        return Bound(None), ()
+    except LimitReached as limit:
+        return Bound(None), (), f"no bound was found: {limit.limit.text}"
     bound = bound_of(alignment, rates_of(alignment.arena.ratios, alignment.arena.spans))
     if bound.most is None:
-        return bound, ()
+        return bound, (), "no way to move the noise bounds it"
     if isinstance(bound.most, ParamBudget):
         most = Beside(f"at most {param_text(bound.most)}")
     else:
         most = Beside("at most", epsilon_amount(bound.most))
-    return bound, (most, *map(Beside, _shifts(alignment)))
+    return bound, (most, *map(Beside, _shifts(alignment))), ""
 
 
 def _shifts(alignment: Alignment) -> Iterator[str]:

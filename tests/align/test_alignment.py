@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
 
+from dpcheck.align.answers import Draw, answers
 from dpcheck.align.arena import arena
 from dpcheck.align.bound import aligned
+from dpcheck.align.moves import Moved
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Size, window
@@ -442,3 +445,67 @@ mechanism m {{
 }}""")
     assert bound(target) is None
     assert window_epsilon(target, Size(1, -1, 1)) is None
+
+
+def test_what_neighbors_may_still_differ_by_tells_states_apart():
+    """Who differs by 2 in the first input is alike in the second, whose noise costs more."""
+    target = mechanism("""
+mechanism m {
+  input q[1..2] in integers
+  adjacent l1(q, q') <= 2
+  z ~ geometric(q[1], 1/2) unbounded
+  output z > 0
+  z ~ geometric(q[2], 1/8) unbounded
+  output z > 0
+}""")
+    assert bound(target) == Budget.ln(64)
+
+
+def test_what_is_in_tuples_tells_states_apart():
+    target = mechanism("""
+mechanism m {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, 1/2) unbounded
+  known := (z > 0, 1)
+  output known[2]
+  if !known[1] {
+    z ~ geometric(x, 1/8) unbounded
+    output z > 0
+  }
+}""")
+    assert bound(target) == Budget.ln(16)
+
+
+def test_a_program_that_counts_without_end_is_told_from_one_that_leaks(monkeypatch):
+    monkeypatch.setattr("dpcheck.align.arena.MAX_STATES", 200)
+    monkeypatch.setattr("dpcheck.pipeline.everywhere.MAX_INPUTS", 3)
+    counting, leaking = "output z > 0 if n = 10^9 { stop } n := n + 1", "output z > 0"
+    texts = [in_rounds(body, "n := 0") for body in (counting, leaking)]
+    found = [check_text(text.replace("dp(ln 2)", "dp(50)")) for text in texts]
+    reasons = [json.dumps(one["results"][0]) for one in found]
+    assert ["more than 200 states" in reason for reason in reasons] == [True, False]
+
+
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+@pytest.mark.parametrize("times", [-3, -2, -1, 1, 2, 3])
+def test_a_need_of_one_draw_leaves_the_shifts_that_fulfil_it(times, sign):
+    for by in range(-5, 6):
+        needs = [(Moved(((0, times),), by, True), sign)]
+        found = answers((Draw(0, 0, "z", -4, 4),), needs, {0}, 1, [1.0])
+        left = {s for (draw,) in found for s in range(draw.low, draw.high + 1)}
+        moved = {s: by + times * s for s in range(-4, 5)}
+        kept = {s for s, f in moved.items() if (f >= 0 or sign < 0) and (f <= 0 or sign > 0)}
+        assert left == kept, by
+
+
+@pytest.mark.parametrize("op", ["=", "!=", "<", ">="])
+def test_noise_that_cancels_hides_nothing(op):
+    target = mechanism(f"""
+mechanism m {{
+  input q[1..2] in integers
+  adjacent l1(q, q') <= 1
+  z ~ geometric(0, 1/2) unbounded
+  output q[1] + z {op} q[2] + z
+}}""")
+    assert bound(target) is None

@@ -141,7 +141,9 @@ def _domain(declared: surface.Input, scope: Scope) -> SetValue | None:
     if isinstance(tree, surface.Name) and tree.name == "integers" and not scope.knows(tree):
         if declared.where is None:
             return INTEGERS
-        scope.report(StreamMisused(declared.where.span, name, "takes all integers, and no `where`"))
+        wanted = "takes all integers, and no `where`"
+        advice = "leave the `where` out: what is private on all integers is private on fewer"
+        scope.report(StreamMisused(declared.where.span, name, wanted, advice))
         return None
     if isinstance(declared.indices, surface.EndlessRange):
         scope.report(StreamMisused(tree.span, name, "takes all integers: write `in integers`"))
