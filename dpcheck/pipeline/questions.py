@@ -27,7 +27,7 @@ from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
-from dpcheck.pipeline.evidence.witnesses import Heading, lacking, witnessed
+from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
 from dpcheck.pipeline.shown_numbers import (
     decided_between,
     is_decided,
@@ -206,8 +206,7 @@ def answered(
     else:
         decided = work.answer(outcome)
         if shown is None:
-            reason = "it is about infinitely many inputs"
-            yield replace(decided, witness=lacking(check, heading, reason))
+            yield replace(decided, witness=everywhere(check, heading, outcome))
         else:
             yield from _told(decided, shown, work.limits, detail, heading)
 

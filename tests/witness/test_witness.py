@@ -126,6 +126,9 @@ compute anywhere: epsilon
 refute forever: dp(2)
 """
 
+INFINITELY_MANY = "it is about infinitely many inputs"
+TO_READ = f"{INFINITELY_MANY}, and `alignment` is for people to read"
+
 SLOW = """
 mechanism slow {
   input x in 0..1
@@ -170,7 +173,7 @@ def test_a_witness_proves_its_verdict_or_says_what_it_lacks(witnesses, claim):
 @pytest.mark.parametrize(
     ("model", "options", "reasons"),
     [
-        (INFINITE, [], ["it is about infinitely many inputs"] * 3),
+        (INFINITE, [], [TO_READ, INFINITELY_MANY, INFINITELY_MANY]),
         (SLOW, ["--max-states", "3"], ["the claim has no verdict"]),
     ],
 )
@@ -181,6 +184,15 @@ def test_every_check_and_refute_has_a_file(model, options, reasons, tmp_path, mo
     files = [file.read_text("utf-8") for file in sorted(Path("w").iterdir())]
     assert [json.loads(file)["lacks"] for file in files] == reasons
     assert {verify(file)[0] for file in files} == {2}
+
+
+def test_a_claim_on_all_integers_that_holds_has_its_alignment_to_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.dpm").write_text(INFINITE, "utf-8")
+    run(["check", "m.dpm", "-q", "--witness", "w"])
+    files = [json.loads(file.read_text("utf-8")) for file in sorted(Path("w").iterdir())]
+    found = [file.get("alignment") for file in files]
+    assert found == [["at most 1/2", "noise of y -1 to +1"], None, None]
 
 
 def test_verify_needs_nothing_but_the_standard_library(witnesses, tmp_path):

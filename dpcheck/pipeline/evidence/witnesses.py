@@ -9,7 +9,7 @@ from os.path import relpath
 from typing import Any
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.values.verdicts import Outcome, Violated
+from dpcheck.check.values.verdicts import Holds, Outcome, Violated
 from dpcheck.explain import Explanation
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.pipeline.sources.files import ModelPath
@@ -94,13 +94,31 @@ def witnessed(
         yield crash
 
 
-def lacking(check: ResolvedCheck, heading: Heading | None, reason: str) -> Witness | None:
-    """Return a witness that says why there is no evidence, as far as one is due."""
+def lacking(
+    check: ResolvedCheck, heading: Heading | None, reason: str, alignment: Sequence[str] = ()
+) -> Witness | None:
+    """Return a witness that says why there is no evidence, as far as one is due.
+
+    An alignment is written into it for people: how noise is moved, and what that costs.
+    """
     if heading is None or check.kind == "compute":
         return None
     from dpcheck.witness import lacking_text
 
-    return Witness(heading.name, lacking_text(heading.fields, reason))
+    fields = {**heading.fields, "alignment": list(alignment)} if alignment else heading.fields
+    return Witness(heading.name, lacking_text(fields, reason))
+
+
+def everywhere(check: ResolvedCheck, heading: Heading | None, outcome: Outcome) -> Witness | None:
+    """Return the witness of a claim about infinitely many inputs, with its alignment if any."""
+    reason = "it is about infinitely many inputs"
+    if not isinstance(outcome.verdict, Holds):
+        return lacking(check, heading, reason)
+    texts = [
+        str(one.text) if one.amount is None else f"{one.text} {one.amount.exact}"
+        for one in outcome.beside
+    ]
+    return lacking(check, heading, f"{reason}, and `alignment` is for people to read", texts)
 
 
 def _as_explained(outcome: Outcome, why: Explanation | None) -> Outcome:
