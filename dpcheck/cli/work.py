@@ -66,6 +66,7 @@ def pmf_events(
 ) -> Generator[PmfEvent, None, None]:
     """Return a table of output distributions as text, or why there is none."""
     from dpcheck.front import ModelError, load
+    from dpcheck.pipeline.overview import at_target, text_span
 
     def table(_told: object) -> Iterator[PmfEvent]:
         yield Reading(path)
@@ -74,7 +75,8 @@ def pmf_events(
             allowed = limits.of_a_claim()
             yield replace(chosen, max_states=allowed.max_states, timeout=allowed.timeout).pmf(form)
         except ModelError as wrong:
-            yield from wrong.mistakes
+            place = text_span("TARGET", target)
+            yield from (at_target(mistake, target, place) for mistake in wrong.mistakes)
         except LimitReached as reached:
             yield Undecided(reached.limit, Phrase.of(reached.progress))
 

@@ -21,11 +21,11 @@ from dpcheck.pipeline.run import (
 )
 from dpcheck.pipeline.sources.files import model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 from dpcheck.report.answers import Answer, Crash, Decided, Event, FileDone, Reading, Started
 from dpcheck.report.overview import Overview
 from dpcheck.resolve import ResolvedCheck
-from dpcheck.source import SourceText
+from dpcheck.source import SourceText, Span
 
 OF_WHOLE_CHANNELS = frozenset(words_where(of="channel"))
 """Quantities that a composition, which is known by its losses, does not have."""
@@ -141,7 +141,42 @@ def _of_file(
                     if not isinstance(event, Started | Decided):
                         results.append(event)
             answers.update((quantity, each) for each in results if isinstance(each, Answer))
-        yield Overview(shown, answers, budgets, tuple(mistakes), impossible)
+        declared = None if target is not None else _declared(closure.file.model, name)
+        place = declared or text_span("--target", shown)
+        placed = {quantity: at_target(m, shown, place) for quantity, m in impossible.items()}
+        told = [at_target(mistake, shown, place) for mistake in mistakes]
+        different = tuple(each for k, each in enumerate(told) if each not in told[:k])
+        yield Overview(shown, answers, budgets, different, placed)
+
+
+def _declared(model: surface.SurfaceModel, name: str) -> Span | None:
+    """Return where a file names a target of its own."""
+    kinds = surface.Mechanism | surface.Chain
+    names = (item.name for item in model.items if isinstance(item, kinds))
+    return next((each.span for each in names if each.name == name), None)
+
+
+def text_span(name: str, text: str) -> Span:
+    """Return the whole of a text that stands in no file."""
+    return Span(SourceText(name, text), 0, len(text))
+
+
+def at_target(mistake: Mistake, target: str, place: Span) -> Mistake:
+    """Return a mistake in a question `KIND TARGET: CLAIM` that nobody wrote at its target's place.
+
+    Mistakes in other texts stay where they are.
+    """
+    span = mistake.span
+    if span is None or span.source.name not in ("--target", "<question>"):
+        return mistake
+    line = span.source.line(span.line)
+    start = span.column - 1 - len(line.partition(" ")[0]) - 1
+    if not line.partition(" ")[2].startswith(f"{target}: "):
+        return mistake
+    if not 0 <= start < len(target) or place.text != target:
+        return replace(mistake, span=place)
+    end = min(start + span.end - span.start, len(target))
+    return replace(mistake, span=Span(place.source, place.start + start, place.start + end))
 
 
 def _of_single_quantities(

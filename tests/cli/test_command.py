@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from dpcheck.cli import run
 from tests.checking import called
 
 SURVEY = """\
@@ -535,3 +536,30 @@ def test_a_drawing_says_where_it_is_and_replaces_no_other_file(tmp_path):
     several = called("profile", str(model), "--svg", str(drawing))
     assert several.returncode == 2
     assert "error[DP016]" in several.stderr
+
+
+def test_a_mistake_in_a_target_stands_once_where_somebody_wrote_it(tmp_path, capsys):
+    model = tmp_path / "m.dpm"
+    model.write_text(
+        "mechanism m { input x in integers adjacent abs(x - x') <= 1\n"
+        "  y ~ geometric(x, 1/2) unbounded  output y }\n"
+        "param p in (0, 1)\n"
+        "mechanism s { input x in 0..1 adjacent all y ~ {0: p, 1: 1 - p} output y }\n"
+    )
+    told = {}
+    for command in (
+        ["quantities", str(model), "--target", "nope"],
+        ["profile", str(model), "--target", "s(k = 1)"],
+        ["profile", str(model), "--target", "m"],
+        ["profile", str(model)],
+        ["pmf", str(model), "nope"],
+        ["pmf", str(model), "s"],
+    ):
+        assert run(command) == 2
+        told[" ".join(command)] = capsys.readouterr().err.split("error[")[1:]
+    assert [len(each) for each in told.values()] == [1] * 6
+    places = [each[0].splitlines()[1].partition("--> ")[2] for each in told.values()]
+    assert places == [
+        *("--target:1:1", "--target:1:3", "--target:1:1"),
+        *(f"{model}:1:11", "TARGET:1:1", "TARGET:1:1"),
+    ]
