@@ -14,12 +14,14 @@ from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixe
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.quantities import event_claims
 from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
 from dpcheck.check.quantities.privacy import tight_epsilon
 from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Holds, Undecided, Violated
 from dpcheck.exact import Budget, Rational, divide, excess, exponential, multiply, subtract
 from dpcheck.limits import Limits
+from tests.chains import built_chain
 from tests.check.building import (
     DIVERGE,
     STOP,
@@ -458,3 +460,20 @@ def test_each_selection_of_inputs_has_the_pairs_with_an_end_among_them():
         found = tight_epsilon(complete_evidence(seen), 0)
         assert found.value == ln(largest)
         assert seen.names(0)[1] == str(max(selected[0], 1))
+
+
+@pytest.mark.parametrize(
+    ("adjacent", "kind"), [("all", TableEvidence), ("hamming(x, x') <= 1", MergedEvidence)]
+)
+def test_sequences_are_listed_where_pairs_are_more(monkeypatch, adjacent, kind):
+    """81 inputs with 81 sequences each: 3,240 pairs, or 324, which have fewer nodes merged."""
+    monkeypatch.setattr(event_claims, "_MAX_ENTRIES", 1)
+    text = f"""mechanism m {{
+      input x[1..4] in 0..2
+      adjacent {adjacent}
+      for i in 1..4 {{ y ~ geometric(x[i], 1/2) clamped 0..2 output y }}
+    }}"""
+    chain = built_chain(text, "m")
+    evidence = complete_evidence(seen_pairs(chain, chain.initial, Limits()))
+    assert isinstance(evidence, kind)
+    assert tight_epsilon(evidence, 0).value == ln(4**4 if adjacent == "all" else 4)

@@ -63,6 +63,10 @@ _MAX_CERTIFIED = 64
 _MAX_ENTRIES = 1 << 18
 """Bounds a table of complete sequences, beyond which prefixes are merged."""
 
+_ENTRIES_A_PAIR = 4
+"""A table may have so many entries for each pair: merged prefixes have a node a pair at least,
+which takes several times their memory."""
+
 _complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | MergedPrefixes]]] = (
     WeakKeyDictionary()
 )
@@ -250,7 +254,7 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence:
     pairs = seen.pairs if _are_first(seen.sources) else seen.sources[seen.pairs]
     found = next((made for asked, made in known if np.array_equal(asked, pairs)), None)
     if found is None:
-        entries = max(_MAX_ENTRIES, 4 * len(chain.targets))
+        entries = max(_MAX_ENTRIES, 4 * len(chain.targets), _ENTRIES_A_PAIR * len(pairs))
         table = (
             None
             if chain.offers
