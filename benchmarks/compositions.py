@@ -96,8 +96,8 @@ def row(name: str, times: int, delta: str) -> Row:
     grids = []
     made = grid_bounds.GridLosses.of
 
-    def noted(*given):  # the last grid is the one that the answer comes from
-        grids.append(made(*given))
+    def noted(*given, **how):  # the last grid is the one that the answer comes from
+        grids.append(made(*given, **how))
         directions.append(given[0])
         return grids[-1]
 
@@ -111,8 +111,8 @@ def row(name: str, times: int, delta: str) -> Row:
     low, high = map(float, amount.enclosure or (amount.decimal, amount.decimal))
     if not grids:
         return Row(name, times, (f"{high:.9g}", "exact", f"{seconds:.2f}", *"------"), True)
-    step = grids[-1].step
-    used = [parts for parts, grid in zip(directions, grids, strict=True) if grid.step == step]
+    step = grids[-1].first_step
+    used = [parts for parts, grid in zip(directions, grids, strict=True) if grid.first_step == step]
     theirs = accounting([parts[0][0] for parts in used], times, float(step), float(delta))
     pessimistic, dots = theirs[0][0], theirs[2][0]
     slack = 1 + FLOATS_ARE_WRONG
@@ -121,7 +121,7 @@ def row(name: str, times: int, delta: str) -> Row:
     spent = [f"{spent:.2f}" for _, spent in theirs]
     width = f"{(high - low) / high:.1e}"
     ours = (f"{low:.9g} .. {high:.9g}", width, f"{seconds:.2f}")
-    points = max(grid.n_points for grid in grids)
+    points = max(grid.most_points for grid in grids)
     cells = (*ours, f"{step} ({points:,})", *shown, " / ".join(spent))
     return Row(name, times, cells, is_right)
 

@@ -17,12 +17,17 @@ up; Q is kept as q e^(rh), r the rounded loss, which is about as large as p.
 
 Both errors are of second order in h: where the sums of losses have density f, about k h² f. A loss
 that is a whole multiple of h, as a power of e may be, stays where it is and adds none.
+
+Coarser. Sums of many runs are wide and smooth, so after each second squaring every second point is
+given up, and the number of points stays about what it is: with k runs, h² is added where uniform
+grids add it k times. Above, the mass of such a point is split between its neighbors as an output
+is. Below, a coin decides to which neighbor a sum is rounded: tests that toss coins bound δ(ε) too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
 
 import numpy as np
@@ -55,13 +60,19 @@ class Lattice:
     low: int
     lost: int = 0
 
+    @property
+    def n_points(self) -> int:
+        """The number of grid points that are kept."""
+        return int(self.masses.degree()) + 1
+
 
 @dataclass(frozen=True, eq=False)
 class GridLosses:
     """The composed losses of some runs on a grid with step h, in one direction.
 
     upper: P's masses of the split pair, rounded up. p_lower, q_upper: masses of the events S_j, Q's
-    times e^(jh). All are in units of 2^-bits. `infinite` encloses P's mass at infinite losses.
+    times e^(jh). All are in units of 2^-bits. `infinite` encloses P's mass at infinite losses. The
+    grid of one run had `first_step`, and `most_points` were there at once.
     """
 
     step: fmpq
@@ -70,31 +81,46 @@ class GridLosses:
     p_lower: Lattice
     q_upper: Lattice
     infinite: arb
+    first_step: fmpq
+    most_points: int
 
     @staticmethod
-    def of(parts: Sequence[Part], step: fmpq, tail_bits: int, limits: Limits) -> GridLosses:
+    def of(
+        parts: Sequence[Part],
+        step: fmpq,
+        tail_bits: int,
+        limits: Limits,
+        *,
+        becomes_coarser: bool = False,
+    ) -> GridLosses:
         """Return the composition of independent runs; tails below 2^-tail_bits are cut off.
 
         Raises `LimitReached` where the time is up, or where there would be more grid points than
         states allowed.
         """
         bits = tail_bits + SPARE_BITS
-        made = []
         with ctx.workprec(WORK_BITS):
+            made = []
             for losses, times in parts:
                 grid = _OnGrid(losses, step, bits)
-                made.append(_power(grid.split(), grid.rounded(), times, bits, tail_bits, limits))
+                one = _Sum(step, grid.split(), *grid.rounded(), bits, tail_bits)
+                made.append(_power(one, times, limits, becomes_coarser=becomes_coarser))
             infinite = 1 - reduce(_times_power, parts, arb(1))
-        upper, p_lower, q_upper = made[0]
-        for one in made[1:]:
-            upper = _rounded_up(upper, one[0], bits, tail_bits)
-            p_lower, q_upper = _event_product((p_lower, q_upper), one[1:], bits, tail_bits)
-        return GridLosses(step, bits, upper, p_lower, q_upper, infinite)
+            most = max(n_points for _, n_points in made)
+            whole = reduce(_added, (runs for runs, _ in made))
+        return GridLosses(
+            whole.step, bits, whole.upper, whole.p_lower, whole.q_upper, infinite, step, most
+        )
 
     @property
     def n_points(self) -> int:
         """The number of grid points that are kept."""
-        return int(self.upper.masses.degree()) + 1
+        return self.upper.n_points
+
+    def like(self, parts: Sequence[Part], limits: Limits) -> GridLosses:
+        """Return the composition of other runs, made as this one."""
+        tail_bits, is_coarser = self.bits - SPARE_BITS, self.step != self.first_step
+        return GridLosses.of(parts, self.first_step, tail_bits, limits, becomes_coarser=is_coarser)
 
     @property
     def largest_loss(self) -> arb:
@@ -397,25 +423,83 @@ def _lattice(masses: Mapping[int, int], ends: tuple[int, int] | None = None) -> 
     return Lattice(fmpz_poly([masses.get(j, 0) for j in range(low, high + 1)]), low)
 
 
-def _power(
-    upper: Lattice,
-    event: tuple[Lattice, Lattice],
-    times: int,
-    bits: int,
-    tail_bits: int,
-    limits: Limits,
-) -> tuple[Lattice, Lattice, Lattice]:
-    """Return the lattices of so many runs, by squaring, from the left: other factors are short."""
-    one, one_event = upper, event
-    for digit in f"{times:b}"[1:]:
-        limits.check_time(f"{upper.masses.degree() + 1} grid points composed")
-        limits.check_states(int(upper.masses.degree()) + 1, "grid points")
-        upper = _rounded_up(upper, upper, bits, tail_bits)
-        event = _event_product(event, event, bits, tail_bits)
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The losses of some runs on one grid: the fields of `GridLosses` that they are."""
+
+    step: fmpq
+    upper: Lattice
+    p_lower: Lattice
+    q_upper: Lattice
+    bits: int
+    tail_bits: int
+
+    def times(self, other: _Sum) -> _Sum:
+        """Return the losses of both on their common grid."""
+        bits, tail_bits = self.bits, self.tail_bits
+        upper = _rounded_up(self.upper, other.upper, bits, tail_bits)
+        event = _event_product(
+            (self.p_lower, self.q_upper), (other.p_lower, other.q_upper), bits, tail_bits
+        )
+        return _Sum(self.step, upper, *event, bits, tail_bits)
+
+    def coarser(self) -> _Sum:
+        """Return the losses on the grid of every second point.
+
+        The ratio e^(jh) lies between those of points j - 1 and j + 1 so that 1/(1 + e^-h) of its
+        mass goes up.
+        """
+        with ctx.workprec(WORK_BITS):
+            growth, unit = arb(self.step).exp(), arb(2) ** self.bits
+            up, down = (_ceil(unit / (1 + growth**sign)) for sign in (-1, 1))
+            grown, shrunk = (_ceil(unit * growth**sign) for sign in (1, -1))
+        upper = _merged(self.upper, (up, down), lambda masses: _divided_up(masses, self.bits))
+        return _Sum(
+            self.step * 2,
+            upper,
+            _merged(self.p_lower, (1, 1), lambda masses: masses // fmpz(2)),
+            _merged(
+                self.q_upper, (grown, shrunk), lambda masses: _divided_up(masses, self.bits + 1)
+            ),
+            self.bits,
+            self.tail_bits,
+        )
+
+
+def _merged(
+    lattice: Lattice, shares: tuple[int, int], divided: Callable[[fmpz_poly], fmpz_poly]
+) -> Lattice:
+    """Return a lattice whose odd points went up and down by shares of their masses, divided."""
+    first = lattice.low % 2
+    masses = [fmpz(0)] * first + lattice.masses.coeffs()
+    odd = fmpz_poly(masses[1::2])
+    up, down = (divided(odd * fmpz(share)) for share in shares)
+    merged = fmpz_poly(masses[::2]) + down + up * fmpz_poly([0, 1])
+    return Lattice(merged, (lattice.low - first) // 2, lattice.lost)
+
+
+def _added(left: _Sum, right: _Sum) -> _Sum:
+    """Return the losses of both, on the grid that is coarser."""
+    while left.step < right.step:
+        left = left.coarser()
+    while right.step < left.step:
+        right = right.coarser()
+    return left.times(right)
+
+
+def _power(one: _Sum, times: int, limits: Limits, *, becomes_coarser: bool) -> tuple[_Sum, int]:
+    """Return so many runs, by squaring from the left, and the most points on the way."""
+    runs, most = one, one.upper.n_points
+    for i, digit in enumerate(f"{times:b}"[1:], 1):
+        limits.check_time(f"{runs.upper.n_points} grid points composed")
+        limits.check_states(runs.upper.n_points, "grid points")
+        runs = runs.times(runs)
         if digit == "1":
-            upper = _rounded_up(upper, one, bits, tail_bits)
-            event = _event_product(event, one_event, bits, tail_bits)
-    return upper, *event
+            runs = runs.times(one)
+        most = max(most, runs.upper.n_points)
+        if becomes_coarser and i % 2 == 0:
+            runs, one = runs.coarser(), one.coarser()
+    return runs, most
 
 
 def _rounded_up(left: Lattice, right: Lattice, bits: int, tail_bits: int) -> Lattice:

@@ -250,6 +250,14 @@ def test_score_events_have_the_probabilities_that_all_outcomes_add_up_to(seed):
         certify_score_event(runs, least, Budget.of(0), gap if gap > 0 else number(1, 10**6))
 
 
+def test_a_million_runs_are_bounded_as_narrowly_as_a_thousand():
+    text = MIX + "compute compose(mix, 10^6): epsilon(1e-5)"
+    (result,) = check_text(text)["results"]
+    low, high = map(float, result["value"]["enclosure"])
+    mean = (2 / 20 * log(11 / 9) + 1 / 25 * log(13 / 12)) / 2
+    assert 10**6 * mean < low < high <= low * (1 + 3.1e-4)
+
+
 def test_short_is_what_has_few_losses():
     survey = LossDistribution.of([(number(3, 4), number(1, 4)), (number(1, 4), number(3, 4))])
     many = LossDistribution.of([(number(n, 5050), number(101 - n, 5050)) for n in range(1, 101)])

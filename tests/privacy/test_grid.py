@@ -13,7 +13,7 @@ from dpcheck.exact import Budget, divide, exponential, number, rational
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
-from dpcheck.privacy.grid import GridLosses, Lattice, _event_product, _rounded_up
+from dpcheck.privacy.grid import GridLosses, Lattice, _event_product, _rounded_up, _Sum
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
 from dpcheck.privacy.tradeoff import type_two_error
 
@@ -94,6 +94,58 @@ def test_bounds_hold_the_exact_values_of_compositions(seed):
         turned = [(d if is_forward else d.reversed(), times) for d, times in parts]
         found = GridLosses.of(turned, step, 60, Limits())
         assert_encloses(found, composed(turned), 2 * float(step) * sum(t for _, t in turned))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_grids_that_become_coarser_hold_the_exact_values_of_compositions(seed):
+    drawn = Random(seed)
+    times = drawn.randrange(4, 40)
+    parts = [(random_losses(drawn, is_one_sided=seed % 3 == 0), times)]
+    if seed % 2:
+        parts = [(parts[0][0], times % 7 + 1), (random_losses(drawn), drawn.randrange(1, 9))]
+    step = fmpq(1, drawn.choice([3, 37, 250]))
+    for losses, _ in both_directions(parts[0][0]):
+        turned = [(losses, parts[0][1]), *parts[1:]]
+        n_runs = sum(each for _, each in turned)
+        found = GridLosses.of(turned, step, 60, Limits(), becomes_coarser=True)
+        exact = composed(turned)
+        assert found.step > step or n_runs < 4 * len(turned)
+        # Sums are moved by less than a step of the last grid for each time it became coarser.
+        assert_encloses(found, exact, 2 * float(step) * n_runs + 6 * float(found.step))
+        for type_one in (fmpq(1, 30), fmpq(1, 2)):
+            with ctx.workprec(300):
+                power = 1 - ball_of(type_two_error(exact.reversed(), type_one), 300)
+                low, high = found.power_below(type_one), found.power_above(type_one)
+                assert low.lower() <= power.upper()
+                assert high.upper() >= power.lower()
+
+
+def test_a_coarser_grid_has_the_split_of_outputs_between_every_second_point():
+    """Masses and Q's sums of one point stay: p' + p'' = p, and p' e^-x + p'' e^-y = p e^-r."""
+    step, bits = fmpq(1, 5), 96
+    mass = fmpz_poly([1 << 90])
+    for low in (-3, -2, 4, 7):
+        lattice = Lattice(mass, low)
+        made = _Sum(step, lattice, lattice, lattice, bits, 60).coarser()
+        with ctx.workprec(200):
+
+            def total(found, rate, step):
+                points = enumerate(found.masses.coeffs(), found.low)
+                return sum((m * (arb(step) * j * rate).exp() for j, m in points), arb(0))
+
+            for found, rates in (
+                (made.upper, (0, -1)),
+                (made.p_lower, (0,)),
+                (made.q_upper, (-1,)),
+            ):
+                for rate in rates:
+                    before, after = (total(lattice, rate, step), total(found, rate, step * 2))
+                    assert abs(before - after) < 100
+                    assert (after <= before) if found is made.p_lower else (after >= before - 1)
+            points = {
+                2 * j for j, m in enumerate(made.upper.masses.coeffs(), made.upper.low) if m > 9
+            }
+            assert points == ({low} if low % 2 == 0 else {low - 1, low + 1})
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -35,7 +35,6 @@ from dpcheck.check.quantities.grid_bounds import (
     on_grid,
     places_up_to,
     refined,
-    tail_bits_for,
     total,
 )
 from dpcheck.check.quantities.loss_values import Measured
@@ -66,7 +65,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.exact import DIGITS, Budget, Number, decimal
 from dpcheck.exact.number import ball as number_ball
-from dpcheck.limits import Limit, Limits, too_large
+from dpcheck.limits import Limit, LimitReached, Limits, too_large
 from dpcheck.logic.claims import (
     Claim,
     LossQuantity,
@@ -234,15 +233,14 @@ def _bounds_table(function: LossTable, runs: Composition, limits: Limits) -> Tab
     """Return bounds of a function at some places, from the grid that bounds ε(10^-9) narrowly."""
     word, span = function.word, function.span
     last = narrow(TightEpsilon(TABLE_DELTA, span), runs.directions, limits)
-    step = last.top.grid.step
-    tail_bits = tail_bits_for(TABLE_DELTA)
-    grids = [(each, GridLosses.of(each.parts, step, tail_bits, limits)) for each in runs.directions]
+    made = last.top.grid.like
+    grids = [(each, made(each.parts, limits)) for each in runs.directions]
     asked: list[tuple[fmpq, OnGrid]]
     if word == "profile":
         end = last.high
         if not end.is_finite():
             end = reduce(arb.max, [grid.largest_loss for _, grid in grids])
-        places = places_up_to(end.max(arb(step)), TABLE_ROWS)
+        places = places_up_to(end.max(arb(last.top.grid.step)), TABLE_ROWS)
         asked = [(place, TightDelta(Budget.of(place), span)) for place in places]
     else:
         asked = [(a, LossQuantity(word, (a,), DIGITS, span)) for a in TABLE_ERRORS]
@@ -286,7 +284,7 @@ def _compared(
         if high < bound:
             return -1
         if low > bound:
-            return 1 if _is_surely_violated(found.top.grid, budget) else None
+            return 1
         return 0 if low == high == bound else None
 
     delta = quantity.delta if isinstance(quantity, TightEpsilon) else as_number(claim.bound)
@@ -297,13 +295,37 @@ def _compared(
     if holds(claim.comparison, decided):
         return Holds(), amount
     requirement, sides = _requirement(name, claim, amount, decided)
-    if decided <= 0 or budget is None:
-        names = runs.names_of(found.top.direction) if isinstance(quantity, LossQuantity) else ()
-        return Violated(Counterexample(names, (), (), requirement, sides)), amount
-    example = _event_example(found.top, runs, *budget)
-    if of_quantity:
+    example = None
+    if decided > 0 and budget is not None:
+        example = _shown_event(
+            TightDelta(budget[0], claim.span), found.top, runs, budget[1], limits
+        )
+    if example is None:
+        has_pair = decided > 0 or isinstance(quantity, LossQuantity)
+        names = runs.names_of(found.top.direction) if has_pair else ()
+        example = Counterexample(names, (), (), requirement, sides)
+    elif of_quantity:
         example = with_fields(example, requirement=requirement, sides=sides)
     return Violated(example), amount
+
+
+def _shown_event(
+    quantity: TightDelta, found: Bounded, runs: Composition, delta: Number, limits: Limits
+) -> Counterexample | None:
+    """Return the event of a violation, on a uniform grid: sums on coarser ones are no scores.
+
+    None where no grid that is worth its time has one; the violation is proved without it.
+    """
+    budget = quantity.epsilon, delta
+
+    def is_shown(bounds: Bounds) -> bool:
+        return _is_surely_violated(bounds.top.grid, budget)
+
+    try:
+        shown = refined(quantity, [found.direction], delta, is_shown, limits, is_uniform=True)
+    except LimitReached:
+        return None
+    return _event_example(shown.top, runs, *budget) if is_shown(shown) else None
 
 
 def _requirement(
@@ -328,10 +350,8 @@ def _budget(quantity: OnGrid, bound: Budget | Number | None) -> tuple[Budget, Nu
     return None if budget is None or budget < Budget.of(0) else (budget, quantity.delta)
 
 
-def _is_surely_violated(grid: GridLosses, budget: tuple[Budget, Number] | None) -> bool:
+def _is_surely_violated(grid: GridLosses, budget: tuple[Budget, Number]) -> bool:
     """Return whether an event exceeds δ by more than what was cut off could matter."""
-    if budget is None:
-        return True
     epsilon, delta = budget
     gap, _ = grid.delta_below(epsilon)
     with ctx.workprec(BOUND_BITS):

@@ -178,19 +178,29 @@ def refined(
     limits: Limits,
     *,
     is_value: bool = False,
+    is_uniform: bool = False,
 ) -> Bounds:
     """Return bounds on a grid that is made finer until they are settled, or a limit is reached.
 
     `delta` is the δ that matters, if that is known: it says which tails are cut off. With
-    `is_value` they are to be narrow; a claim may be decided long before.
+    `is_value` they are to be narrow; a claim may be decided long before. Grids become coarser
+    while runs add up, unless the grid is to be uniform, as scores in words are.
     """
-    step, is_exact = _first_step(directions)
-    tail_bits = tail_bits_for(1 if delta is None else delta)
+    n_runs = sum(times for _, times in directions[0].parts)
+    step, is_exact = _first_step(directions, n_runs, is_uniform=is_uniform)
+    becomes_coarser = not (is_exact or is_uniform)
+    tail_bits = tail_bits_for(1 if delta is None else delta, n_runs)
     bounds: Bounds | None = None
     while True:
         try:
             found = [
-                on_grid(quantity, each, GridLosses.of(each.parts, step, tail_bits, limits))
+                on_grid(
+                    quantity,
+                    each,
+                    GridLosses.of(
+                        each.parts, step, tail_bits, limits, becomes_coarser=becomes_coarser
+                    ),
+                )
                 for each in directions
             ]
         except LimitReached as reached:
@@ -206,10 +216,11 @@ def refined(
         if is_exact or is_cut:
             # What was cut off is too much of the upper bound: no finer step helps.
             finer = step
-            tail_bits = tail_bits_for(top.low) if is_cut and top.low > 0 else 2 * tail_bits
+            enough = tail_bits_for(top.low, n_runs) if is_cut and top.low > 0 else 0
+            tail_bits = enough if enough > tail_bits else 2 * tail_bits
         else:
             finer = _finer(step, bounds, is_value=is_value)
-        n_points = max(each.grid.n_points for each in found)
+        n_points = max(each.grid.most_points for each in found)
         if n_points * float(step / finer) > MAX_POINTS or tail_bits > MAX_TAIL_BITS:
             return bounds
         step = finer
@@ -221,7 +232,9 @@ def largest_bounds(found: Sequence[Bounded]) -> Bounds:
     return Bounds(top.low, reduce(arb.max, [each.high for each in found]), top)
 
 
-def _first_step(directions: Sequence[Direction]) -> tuple[fmpq, bool]:
+def _first_step(
+    directions: Sequence[Direction], n_runs: int, *, is_uniform: bool
+) -> tuple[fmpq, bool]:
     """Return a step, and whether all losses are multiples of it, which no finer one improves."""
     parts = [losses for each in directions for losses, _ in each.parts if losses.losses]
     ends = [[number_ball(one.losses[i].ratio, 64).log() for i in (0, -1)] for one in parts]
@@ -233,10 +246,11 @@ def _first_step(directions: Sequence[Direction]) -> tuple[fmpq, bool]:
     unit = common_exponent(parts)
     if unit is not None and spread < MOST_MULTIPLES * float(unit):
         return unit, True
-    # Bounds of ε are about k h² / 6 apart, and ε is some standard deviations above the mean loss.
-    n_runs = sum(times for _, times in directions[0].parts)
+    # Bounds of ε are about k h² / 6 apart, and k h² / 8 more each time that the grid becomes
+    # coarser; ε is some standard deviations above the mean loss.
+    n_coarser = 0 if is_uniform else (n_runs.bit_length() - 1) // 2
     likely = max(map(_likely_loss, directions))
-    wanted = math.sqrt(6 * FIRST_WIDTH * likely / n_runs)
+    wanted = math.sqrt(FIRST_WIDTH * likely / (n_runs * (1 / 6 + n_coarser / 8)))
     return two_digits(min(spread / FEWEST_POINTS, max(wanted, spread / MOST_POINTS))), False
 
 
@@ -276,12 +290,13 @@ def two_digits(value: float) -> fmpq:
     return fmpq(round(value / 10.0**exponent)) * fmpq(10) ** exponent
 
 
-def tail_bits_for(delta: arb | Number) -> int:
-    """Return which tails are too light to matter beside δ."""
+def tail_bits_for(delta: arb | Number, n_runs: int) -> int:
+    """Return which tails are too light to matter beside δ, though every product cuts some off."""
     with ctx.workprec(64):
         ball = delta if isinstance(delta, arb) else number_ball(delta, 64)
         leading = -ball.log_base(2).lower() if ball > 0 else arb(0)
-        return SPARE_BITS + min(MAX_TAIL_BITS, max(0, int(leading.ceil().fmpq().p)))
+        bits = max(0, int(leading.ceil().fmpq().p)) + n_runs.bit_length()
+        return SPARE_BITS + min(MAX_TAIL_BITS, bits)
 
 
 def concerned(quantity: OnGrid, runs: Composition) -> list[Direction]:
