@@ -10,20 +10,18 @@ from typing import Literal
 
 from dpcheck.exact import Budget, ExpNumber, Line, Number, Param, Region, everywhere, joined
 from dpcheck.logic.formulas import PathFormula, StateFormula
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen
 from dpcheck.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaClaim:
+class FormulaClaim(Frozen):
     """A state formula that must hold at every initial state (or where `at` says)."""
 
     formula: StateFormula
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class PrivacyClaim:
+class PrivacyClaim(Frozen):
     """`dp(epsilon, delta)`: event-level differential privacy of complete output sequences."""
 
     epsilon: Budget
@@ -31,32 +29,28 @@ class PrivacyClaim:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class TightEpsilon:
+class TightEpsilon(Frozen):
     """`epsilon` or `epsilon(delta)`: the least ε >= 0 for which dp(ε, delta) holds."""
 
     delta: Number
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class TightDelta:
+class TightDelta(Frozen):
     """`delta(epsilon)`: the least δ for which dp(epsilon, δ) holds."""
 
     epsilon: Budget
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class PathProbability:
+class PathProbability(Frozen):
     """`P=? [ path ]` at exactly one state."""
 
     path: PathFormula
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class LossQuantity:
+class LossQuantity(Frozen):
     """A number that the privacy losses of the pairs of neighbors determine; the worst pair's.
 
     `arguments` are of the kinds that the word's row in `logic.quantities` says, but for `digits`,
@@ -69,16 +63,14 @@ class LossQuantity:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelQuantity:
+class ChannelQuantity(Frozen):
     """A number that the distributions of all initial states together determine."""
 
     word: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class LeastError:
+class LeastError(Frozen):
     """`accuracy(f, beta)`: the least α with P(all errors <= α) >= 1 - beta everywhere.
 
     `errors` are the numbers of outputs, from 1, each with the key of its measure among the atoms:
@@ -91,8 +83,7 @@ class LeastError:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Frozen):
     """`E=? [ value ]`: the mean of a number that the end of a run determines.
 
     `key` names the number among the atoms; `text` is the quantity as written.
@@ -103,8 +94,7 @@ class Expectation:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class LossTable:
+class LossTable(Frozen):
     """A function to report: the privacy profile, the worst pair's losses, its trade-off curve."""
 
     word: str
@@ -123,8 +113,7 @@ Quantity = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class QuantityClaim:
+class QuantityClaim(Frozen):
     """`quantity comparison bound`; an infinite bound is None (`epsilon = inf`)."""
 
     quantity: Quantity
@@ -133,8 +122,7 @@ class QuantityClaim:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class QuantityComparison:
+class QuantityComparison(Frozen):
     """`left comparison right` for two quantities of one target."""
 
     left: Quantity
@@ -143,8 +131,7 @@ class QuantityComparison:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class QuantityValue:
+class QuantityValue(Frozen):
     """A quantity to report, as `compute` asks."""
 
     quantity: Quantity
@@ -155,8 +142,7 @@ Relation = tuple[Literal["=", "<", "<=", ">", ">="], Number]
 """A comparison with a bound, the bound on the right."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectationClaim:
+class ExpectationClaim(Frozen):
     """`E<=r [ value ]`, `E in [a, b] [ value ]`: all relations hold from every initial state."""
 
     quantity: Expectation
@@ -174,8 +160,7 @@ Claim = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ForAll:
+class ForAll(Frozen):
     """A claim is about all values of a parameter for which some numbers have some signs.
 
     Numbers stand in the claim as they are at the stand-in (see `exact.param`); its budgets are
@@ -196,16 +181,14 @@ class ForAll:
         return joined(and_, [everywhere(True, line.low, line.high), *conditions])
 
 
-@dataclass(frozen=True, slots=True)
-class AtCondition:
+class AtCondition(Frozen):
     """`at condition`: the initial states where a state formula holds."""
 
     condition: StateFormula
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AtState:
+class AtState(Frozen):
     """`at s[3]` on an explicit chain: that state, initial or not (`key` is its atom)."""
 
     key: str

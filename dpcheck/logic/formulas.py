@@ -11,54 +11,48 @@ from collections.abc import Iterator
 from typing import Literal
 
 from dpcheck.exact import Budget, Number
-from dpcheck.records import dataclass, fields
+from dpcheck.records import Frozen, fields
 from dpcheck.source import Span
 
 Comparison = Literal[">=", ">", "<=", "<", "="]
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Frozen):
     """`true` or `false`."""
 
     value: bool
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(Frozen):
     """An atomic proposition; `key` names it in the chain's labelling, and prints it."""
 
     key: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Frozen):
     """`! argument`."""
 
     argument: StateFormula
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Frozen):
     """All arguments hold."""
 
     arguments: tuple[StateFormula, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Frozen):
     """Some argument holds."""
 
     arguments: tuple[StateFormula, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ProbabilityIs:
+class ProbabilityIs(Frozen):
     """`P comparison bound [ path ]`; the comparison is exact."""
 
     comparison: Comparison
@@ -67,8 +61,7 @@ class ProbabilityIs:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ProbabilityIn:
+class ProbabilityIn(Frozen):
     """`P in [low, high] [ path ]`, both ends included."""
 
     low: Number
@@ -77,8 +70,7 @@ class ProbabilityIn:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Private:
+class Private(Frozen):
     """`D{epsilon, delta} [ path ]`: for every neighbor t of s, both inequalities hold."""
 
     epsilon: Budget
@@ -90,48 +82,42 @@ class Private:
 StateFormula = Truth | Atom | Not | And | Or | ProbabilityIs | ProbabilityIn | Private
 
 
-@dataclass(frozen=True, slots=True)
-class Holds:
+class Holds(Frozen):
     """A state formula, of the first state of the path."""
 
     state: StateFormula
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class PathNot:
+class PathNot(Frozen):
     """The path does not satisfy the argument."""
 
     argument: PathFormula
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class PathAnd:
+class PathAnd(Frozen):
     """All arguments hold of the path."""
 
     arguments: tuple[PathFormula, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class PathOr:
+class PathOr(Frozen):
     """Some argument holds of the path."""
 
     arguments: tuple[PathFormula, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
+class Next(Frozen):
     """`X argument`."""
 
     argument: PathFormula
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Finally:
+class Finally(Frozen):
     """`F argument`, or `F<=bound argument` (within that many steps)."""
 
     argument: PathFormula
@@ -139,8 +125,7 @@ class Finally:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Globally:
+class Globally(Frozen):
     """`G argument`, or `G<=bound argument`."""
 
     argument: PathFormula
@@ -148,8 +133,7 @@ class Globally:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Until:
+class Until(Frozen):
     """`left U right`, or `left U<=bound right`."""
 
     left: PathFormula
@@ -158,8 +142,7 @@ class Until:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class WeakUntil:
+class WeakUntil(Frozen):
     """`left W right`: `(left U right) | G left`."""
 
     left: PathFormula
@@ -167,8 +150,7 @@ class WeakUntil:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Frozen):
     """`left R right`: `!(!left U !right)`."""
 
     left: PathFormula

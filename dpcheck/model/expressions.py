@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from dpcheck.model.values import Value
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen
 from dpcheck.source import Span
 
 Operator = Literal[
@@ -39,16 +39,14 @@ BinderKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+class Const(Frozen):
     """A value known before exploration."""
 
     value: Value
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Var:
+class Var(Frozen):
     """The current value of a variable (input, local, or bound by `Let` or `Binder`).
 
     `output` names what was output at the state, in atoms of formulas only; a primed input
@@ -59,8 +57,7 @@ class Var:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayVar:
+class ArrayVar(Frozen):
     """A whole array variable as a value: cell `lo + i` is the variable `cells[i]`."""
 
     name: str
@@ -69,8 +66,7 @@ class ArrayVar:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Frozen):
     """A strict operator or built-in function.
 
     Shapes: `index` (array or tuple of arrays, integer), `component` (tuple, integer from 1),
@@ -83,8 +79,7 @@ class Apply:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Logic:
+class Logic(Frozen):
     """`and`, `or`, `implies`: lazy from left to right; `implies` has two arguments."""
 
     op: Literal["and", "or", "implies"]
@@ -92,8 +87,7 @@ class Logic:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(Frozen):
     """`if condition then then else orelse`; only one branch is evaluated."""
 
     condition: Expr
@@ -102,8 +96,7 @@ class If:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Let:
+class Let(Frozen):
     """Evaluate `value` once, bind it to `name` in `body`."""
 
     name: str
@@ -112,8 +105,7 @@ class Let:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Binder:
+class Binder(Frozen):
     """`kind(name in domain where condition : body)`; `set` builds a set of the bodies.
 
     `argmax` and `argmin` return the first element of the domain that attains the best body;

@@ -13,14 +13,13 @@ from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import Const, Expr
 from dpcheck.model.values import INTEGERS, Value
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen
 from dpcheck.source import Span
 
 # --- distributions -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Frozen):
     """What happens to a result outside `lo..hi`; both ends are inclusive."""
 
     kind: PolicyKind
@@ -29,16 +28,14 @@ class Policy:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Unbounded:
+class Unbounded(Frozen):
     """The policy of noise on all integers; `moved_by` is what was added to it, if anything."""
 
     span: Span
     moved_by: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Parametric:
+class Parametric(Frozen):
     """A built-in distribution by its word, with as many arguments as its row has parameters.
 
     `model.distributions` holds the rows. There is a policy where the row needs one, else None.
@@ -50,8 +47,7 @@ class Parametric:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Branches:
+class Branches(Frozen):
     """`{value: weight, ...}`; without `normalized` the weights must sum to 1."""
 
     branches: tuple[tuple[Expr, Expr], ...]
@@ -59,8 +55,7 @@ class Branches:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Weighted:
+class Weighted(Frozen):
     """`{value: weight for name in domain where condition}`."""
 
     name: str
@@ -72,8 +67,7 @@ class Weighted:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class LetDistribution:
+class LetDistribution(Frozen):
     """Evaluate `value` once, bind it to `name` in `body` (a `dist` of the file, applied)."""
 
     name: str
@@ -82,8 +76,7 @@ class LetDistribution:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ChooseDistribution:
+class ChooseDistribution(Frozen):
     """`if condition then then else orelse` between distributions."""
 
     condition: Expr
@@ -111,8 +104,7 @@ def unbounded_policy(distribution: Distribution) -> Unbounded | None:
 # --- mechanisms ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Frozen):
     """`target := value`; with `within`, a value outside that set is the user's mistake.
 
     `is_drawn` marks the result of a sampled mechanism: neighbors of later states have equal ones.
@@ -126,8 +118,7 @@ class Assign:
     is_drawn: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AssignCell:
+class AssignCell(Frozen):
     """`array[index] := value`, where cell `lo + i` of the array is the variable `cells[i]`."""
 
     array: str
@@ -140,8 +131,7 @@ class AssignCell:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Unpack:
+class Unpack(Frozen):
     """`(a, b) := value`: the value must be a tuple of that many components."""
 
     targets: tuple[str, ...]
@@ -150,8 +140,7 @@ class Unpack:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Frozen):
     """`target ~ distribution`; with `within`, a result outside that set is a mistake.
 
     `is_prior` marks data of a `prior`: they need not be equal in neighbors of later states.
@@ -165,8 +154,7 @@ class Sample:
     is_prior: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Forget:
+class Forget(Frozen):
     """The targets have no value any more: a mechanism that is called again begins anew."""
 
     targets: tuple[str, ...]
@@ -174,8 +162,7 @@ class Forget:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Frozen):
     """Go to `then` or `orelse`. `is_loop_head` marks the test of a `while`.
 
     A run without output can only go on forever through such a head, so the explorer cuts there.
@@ -190,8 +177,7 @@ class Branch:
     is_round: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Frozen):
     """Show the value to the adversary, then go on.
 
     `query` says that it is what an analyst chose, who adapts or has fixed the choice beforehand.
@@ -203,15 +189,13 @@ class Output:
     query: Literal["adaptive", "fixed"] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Frozen):
     """The run ends: †."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Frozen):
     """A run that gets here is the user's mistake, shown with the run that leads here.
 
     `reason` is a lower-case sentence: "coin_flip outputs a second time", for a mechanism that is
@@ -225,8 +209,7 @@ class Fail:
 Node = Assign | AssignCell | Unpack | Sample | Forget | Branch | Output | Stop | Fail
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Frozen):
     """One declared input or public; scalar if `lo` is None, else an array from index `lo`.
 
     Variables: `name` itself for a scalar, `cells` for an array (cell `lo + i` is `cells[i]`).
@@ -249,24 +232,21 @@ class Input:
         return isinstance(self.domain, Const) and self.domain.value == INTEGERS
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentWhere:
+class AdjacentWhere(Frozen):
     """Neighbors satisfy the condition; a primed variable is the neighbor's value."""
 
     condition: Expr
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentPairs:
+class AdjacentPairs(Frozen):
     """`adjacent (v, w), ...` for the one input of the mechanism."""
 
     pairs: tuple[tuple[Value, Value], ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentAll:
+class AdjacentAll(Frozen):
     """Any two inputs are neighbors."""
 
     span: Span
@@ -275,8 +255,7 @@ class AdjacentAll:
 Adjacency = AdjacentWhere | AdjacentPairs | AdjacentAll
 
 
-@dataclass(frozen=True, slots=True)
-class Mechanism:
+class Mechanism(Frozen):
     """A mechanism with its parameters filled in, as a control-flow graph.
 
     `nodes[entry]` is where a run starts. `title` is how messages call it: `rr(k = 4)`.
@@ -313,8 +292,7 @@ class Mechanism:
 # --- explicit chains -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Frozen):
     """`state name[i in S, j in T] : labels`; a single state has no indices.
 
     `indices` holds, per index, its name and the set it ranges over.
@@ -326,8 +304,7 @@ class Family:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class StateReference:
+class StateReference(Frozen):
     """A member of a family: `name[e1, e2]`. Without indices: the state, or the whole family."""
 
     name: str
@@ -335,8 +312,7 @@ class StateReference:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RowBranch:
+class RowBranch(Frozen):
     """`probability: target`."""
 
     probability: Expr
@@ -344,8 +320,7 @@ class RowBranch:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RowDraw:
+class RowDraw(Frozen):
     """`name ~ distribution : target`, where the target may read the drawn name."""
 
     name: str
@@ -354,8 +329,7 @@ class RowDraw:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Frozen):
     """`source -> branch + branch ...`."""
 
     source: StateReference
@@ -363,8 +337,7 @@ class Row:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RowsFor:
+class RowsFor(Frozen):
     """`for name in domain { ... }` around rows."""
 
     name: str
@@ -373,8 +346,7 @@ class RowsFor:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class RowsIf:
+class RowsIf(Frozen):
     """`if condition { ... } else { ... }` around rows."""
 
     condition: Expr
@@ -386,8 +358,7 @@ class RowsIf:
 RowStatement = Row | RowsFor | RowsIf
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentStates:
+class AdjacentStates(Frozen):
     """`adjacent left ~ right where condition`.
 
     `fresh` are the index names the clause introduces, each with the set it ranges over (the
@@ -401,8 +372,7 @@ class AdjacentStates:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class ExplicitChain:
+class ExplicitChain(Frozen):
     """A chain as declared. `initial` and `observed` are None where the text is silent.
 
     `observed` are labels, families, states or members, in the order written.
@@ -420,8 +390,7 @@ class ExplicitChain:
 Target = Mechanism | ExplicitChain
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Frozen):
     """One part of an arrangement: `times` independent runs of a target on the same input.
 
     Neighbors are the inputs up to `distance` in the graph of the target's own neighbors.
