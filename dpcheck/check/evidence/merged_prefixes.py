@@ -14,24 +14,39 @@ shared by all pairs of neighbors and both directions, on which every quantity is
 from the leaves. k independent answers of one person have O(k²) merged prefixes instead of 2^k
 sequences; n bits of which one differs have O(n 2^n) instead of 4^n.
 
-Where outputs go on without end, sequences are cut after a number of outputs: a prefix of that
-length is a leaf with the weights of μ and ν, for all sequences that begin with it. Nodes are
-then told apart by their number of outputs too, so that the graph stays acyclic.
+Where outputs go on without end, the graph may have cycles, and is exact if it is finite. A
+component that is left is replaced by its exits: f solves linear equations there, and prefixes stay
+in it with probability 0. In one that is not left, p/q of the prefixes is a martingale under Q that
+visits all nodes of the component for ever, and a bounded martingale converges: it is constant,
+every way to go on has the loss that the node has, and the node is a leaf.
+
+Where it is not finite, sequences are cut after a number of outputs: a prefix of that length is a
+leaf with the weights of μ and ν, for all sequences that begin with it. Nodes are then told apart by
+their number of outputs too. These events are coarser than the sequences, and finer the later the
+cut, so what they show bounds ε and δ from below. With `shows_cut` the state of the run is shown
+where it is cut: what follows is drawn from it alone, in the same way on both sides, so what these
+events show bounds ε and δ from above (post-processing), and by less the later the cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import cached_property, cmp_to_key
 from heapq import nlargest
-from math import gcd
 from typing import Any
 
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.chain.graph import graph_from, topological_layers
+from dpcheck.chain.graph import Graph, graph_from, strong_components, topological_layers
 from dpcheck.chain.sets import distinct
-from dpcheck.check.evidence.sequences import inner_graph
+from dpcheck.check.evidence.directions import EQUAL, Directions
+from dpcheck.check.evidence.futures import (
+    CHECKED_EVERY,
+    GOES_SILENT,
+    STOPS,
+    Label,
+    futures_of,
+)
 from dpcheck.check.values.event_text import (
     DIVERGED,
     GOES_ON,
@@ -46,12 +61,14 @@ from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import (
     Number,
     Whole,
+    common_row,
     compare,
     divide,
     exact_quotient,
     excess_sign,
     multiply,
     number,
+    solve_linear,
     subtract,
     whole_gcd,
     whole_lcm,
@@ -60,17 +77,18 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass, field
 
-StateWeights = tuple[tuple[int, Whole], ...]
-Label = int
 Edge = tuple[Label, Whole, int]
 Scaled = tuple[Whole, Whole, Whole]
 Wanted = Callable[[Whole, Whole], bool]
 Better = Callable[[EventGap, EventGap], bool]
-_STOPS, _GOES_SILENT = -1, -2
-_CHECKED_EVERY = 1024
-"""Nodes between two looks at the clock."""
+_UNSEEN = -3
+"""The label of what is no output: a state that is shown, or the way out of a cycle."""
 _FEW_ROOTS = 8
 """So few pairs keep a profile each; of more, all are summed in one pass over the graph."""
+_MAX_ELIMINATED = 400
+"""Nodes on one cycle: their equations are solved exactly in about a second."""
+_TURNS = 64
+"""Outputs more than there are nodes, along which sequences through cycles are looked for."""
 _BEAM = 8
 """Runs that are followed at once in search of the heaviest: a display, not a verdict."""
 
@@ -82,7 +100,8 @@ class MergedPrefixes:
     roots [n_pairs] nodes. For an inner node n, `edges[n]` are (label, weight, node): the output
     shown or how the run ends, a weight over `scales[n]`, and what follows. For a leaf, `leaves[n]`
     is (p, q), coprime; None else. `masses[n]` are the total weights of μ and ν of a node, and
-    `order` lists nodes after their successors.
+    `order` lists nodes after their successors. A node on a cycle has edges to where prefixes leave
+    it; `steps` has the scale and the edges of single outputs there.
     """
 
     roots: list[int]
@@ -91,11 +110,16 @@ class MergedPrefixes:
     leaves: list[tuple[Whole, Whole] | None]
     masses: list[tuple[Whole, Whole]]
     order: IntArray
+    steps: dict[int, tuple[Whole, list[Edge]]] = field(default_factory=dict)
 
     @cached_property
     def leaf_nodes(self) -> list[tuple[int, Whole, Whole]]:
         """The leaves as (node, p, q)."""
         return [(n, *leaf) for n, leaf in enumerate(self.leaves) if leaf is not None]
+
+    def one_output(self, node: int) -> tuple[Whole, list[Edge]]:
+        """Return the scale and the edges of a node, each of one output."""
+        return self.steps.get(node) or (self.scales[node], self.edges[node])
 
     def event_masses(self, event: AbstractSet[int], limits: Limits) -> list[tuple[Number, Number]]:
         """Return per root the probabilities of an event, a set of leaves, from both sides."""
@@ -161,7 +185,7 @@ class MergedPrefixes:
         """Return per node the weights of an event's leaves below it, from both sides, scaled."""
         found: dict[int, Scaled] = {}
         for at, node in enumerate(self.order.tolist()):
-            if at % _CHECKED_EVERY == 0:
+            if at % CHECKED_EVERY == 0:
                 limits.check_time("privacy losses added up")
             leaf = self.leaves[node]
             if leaf is not None:
@@ -192,20 +216,44 @@ def _sum(left: tuple[Whole, Whole] | None, right: tuple[Whole, Whole]) -> tuple[
 
 
 def merge_prefixes(
-    chain: Chain, pairs: IntArray, limits: Limits, *, depth: int | None = None
+    chain: Chain,
+    pairs: IntArray,
+    limits: Limits,
+    *,
+    depth: int | None = None,
+    shows_cut: bool = False,
 ) -> MergedPrefixes:
     """Return the graph for pairs [n_pairs, 2] of states of a chain with one output per transition.
 
     With `depth`, sequences are cut after so many outputs; without, the caller knows that they are
     finitely many.
     """
-    futures = _futures(chain, distinct(pairs), limits)
-    builder = _Builder(futures, limits, depth)
+    directions = Directions(futures_of(chain, distinct(pairs), limits))
+    found = merged(directions, pairs, limits, depth=depth, shows_cut=shows_cut)
+    assert found is not None, "finitely many output sequences have no cycle"
+    return found
+
+
+def merged(
+    directions: Directions,
+    pairs: IntArray,
+    limits: Limits,
+    *,
+    depth: int | None = None,
+    shows_cut: bool = False,
+) -> MergedPrefixes | None:
+    """Return the graph for pairs [n_pairs, 2] of states, None where its cycles are too large.
+
+    Raises `LimitReached` where there are too many nodes, as surely where they are not finite.
+    """
+    builder = _Builder(directions, limits, depth, shows_cut=shows_cut)
     roots = [
-        builder.node(((futures.alike[first], 1),), ((futures.alike[second], 1),), 0)[0]
+        builder.node(directions.of_states(first, second), 1, 1, 0)[0]
         for first, second in pairs.tolist()
     ]
     builder.expand_all()
+    if not builder.leave_cycles():
+        return None
     return MergedPrefixes(
         roots,
         builder.edges,
@@ -213,56 +261,69 @@ def merge_prefixes(
         builder.leaves,
         builder.masses,
         _order(builder.edges),
+        builder.steps,
     )
 
 
 def _order(edges: list[list[Edge]]) -> IntArray:
     """Return the nodes so that successors come first."""
-    layers = topological_layers(graph_from([[node for _, _, node in row] for row in edges]))
-    assert layers is not None, "finitely many output sequences have no cycle"
+    layers = topological_layers(_graph(edges))
+    assert layers is not None, "cycles were left"
     return layers[0]
+
+
+def _graph(edges: list[list[Edge]]) -> Graph:
+    """Return the graph of the edges."""
+    return graph_from([[node for _, _, node in row] for row in edges])
 
 
 class _Builder:
     """The graph under construction; nodes are expanded in the order they were found.
 
-    A node's level is the number of outputs before it where they are counted (`depth`), else 0.
+    A node is a direction, the coprime factors of its sides, and a level: the number of outputs
+    before it where they are counted (`depth`), else 0.
     """
 
-    def __init__(self, futures: _Futures, limits: Limits, depth: int | None) -> None:
-        self.futures = futures
+    def __init__(
+        self, directions: Directions, limits: Limits, depth: int | None, *, shows_cut: bool
+    ) -> None:
+        self.directions = directions
         self.limits = limits
         self.depth = depth
-        self.numbers: dict[tuple[StateWeights, StateWeights, int], int] = {}
-        self.found: list[tuple[StateWeights, StateWeights, int]] = []
+        self.shows_cut = shows_cut
+        self.numbers: dict[tuple[int, Whole, Whole, int], int] = {}
+        self.found: list[tuple[int, Whole, Whole, int]] = []
         self.edges: list[list[Edge]] = []
         self.scales: list[Whole] = []
         self.leaves: list[tuple[Whole, Whole] | None] = []
         self.masses: list[tuple[Whole, Whole]] = []
-        self._single: dict[tuple[int, int], _SingleStep] = {}
+        self.steps: dict[int, tuple[Whole, list[Edge]]] = {}
 
-    def node(self, mu: StateWeights, nu: StateWeights, level: int) -> tuple[int, Whole]:
-        """Return the node of a pair (μ, ν), and the factor taken out."""
-        if level == self.depth or _is_alike(mu, nu):
-            return self._leaf(_mass(mu), _mass(nu))
-        divisor = _common_divisor(weight for _, weight in mu + nu)
-        return self._known(_over(mu, divisor), _over(nu, divisor), level), divisor
+    def node(self, direction: int, p: Whole, q: Whole, level: int) -> tuple[int, Whole]:
+        """Return the node of a direction with coprime factors, and what else was taken out."""
+        if direction == EQUAL:
+            return self._leaf(p, q), 1
+        mu, nu = self.directions.masses[direction]
+        if level == self.depth and not self.shows_cut:
+            return self._scaled_leaf(p * mu, q * nu)
+        return self._known(direction, p, q, level, (p * mu, q * nu)), 1
 
-    def _leaf(self, p: Whole, q: Whole) -> tuple[int, Whole]:
+    def _scaled_leaf(self, p: Whole, q: Whole) -> tuple[int, Whole]:
         """Return the leaf with the loss p : q, and the factor taken out."""
         divisor = whole_gcd(p, q)
-        p, q = exact_quotient(p, divisor), exact_quotient(q, divisor)
-        return self._known_leaf(p, q), divisor
+        return self._leaf(exact_quotient(p, divisor), exact_quotient(q, divisor)), divisor
 
-    def _known_leaf(self, p: Whole, q: Whole) -> int:
+    def _leaf(self, p: Whole, q: Whole) -> int:
         """Return the leaf with a loss in lowest terms."""
-        node = self._known(((-1, p),), ((-1, q),), 0)
+        node = self._known(EQUAL, p, q, 0, (p, q))
         self.leaves[node] = p, q
         return node
 
-    def _known(self, mu: StateWeights, nu: StateWeights, level: int) -> int:
-        """Return the node of a pair (μ, ν) in lowest terms."""
-        key = mu, nu, level
+    def _known(
+        self, direction: int, p: Whole, q: Whole, level: int, masses: tuple[Whole, Whole]
+    ) -> int:
+        """Return the node with a key, made if need be."""
+        key = direction, p, q, level
         known = self.numbers.get(key)
         if known is None:
             known = self.numbers[key] = len(self.found)
@@ -270,212 +331,104 @@ class _Builder:
             self.edges.append([])
             self.scales.append(1)
             self.leaves.append(None)
-            self.masses.append((_mass(mu), _mass(nu)))
+            self.masses.append(masses)
         return known
 
     def expand_all(self) -> None:
         """Fill in the edges of all nodes, found ones included."""
         node = 0
         while node < len(self.found):
-            if node % _CHECKED_EVERY == 0:
+            if node % CHECKED_EVERY == 0:
                 self.limits.check_time(f"{len(self.found)} merged prefixes found")
-                _check_number(len(self.found), self.limits)
-            mu, nu, level = self.found[node]
-            following = level if self.depth is None else level + 1
-            if self.leaves[node] is None and not self._expand_simply(node, mu, nu, following):
-                self._expand(node, mu, nu, following)
-            self.found[node] = ((), (), 0)
+                check_number(len(self.found), self.limits)
+            direction, p, q, level = self.found[node]
+            if self.leaves[node] is None and level == self.depth:
+                self._show_states(node, direction, p, q)
+            elif self.leaves[node] is None:
+                self._expand(node, direction, p, q, level if self.depth is None else level + 1)
             node += 1
 
-    def _expand(self, node: int, mu: StateWeights, nu: StateWeights, level: int) -> None:
-        """Fill in the edges of a node, to nodes of a level."""
-        scale: Whole = 1
-        for s, _ in mu + nu:
-            scale = whole_lcm(scale, self.futures.rows[s][0])
-        after: dict[Label, tuple[dict[int, Whole], dict[int, Whole]]] = {}
-        for side, weights in enumerate((mu, nu)):
-            for s, weight in weights:
-                below, steps = self.futures.rows[s]
-                factor = weight * exact_quotient(scale, below)
-                for label, following in steps.items():
-                    states = after.setdefault(label, ({}, {}))[side]
-                    for t, numerator in following:
-                        states[t] = states.get(t, 0) + factor * numerator
-        self.scales[node] = scale
-        for label, (first, second) in after.items():
-            target, divisor = self.node(_state_weights(first), _state_weights(second), level)
-            self.edges[node].append((label, divisor, target))
+    def _expand(self, node: int, direction: int, p: Whole, q: Whole, level: int) -> None:
+        """Fill in the edges of a node, to nodes of a level.
 
-    def _expand_simply(self, node: int, mu: StateWeights, nu: StateWeights, level: int) -> bool:
-        """Fill in the edges of a node if μ and ν are, and stay, one state each.
-
-        For an output that leads to one state on each side, with weights x and y, g = gcd(x, y):
-        gcd(a x, b y) = g · gcd(a, y/g) · gcd(b, x/g) when gcd(a, b) = 1; a and b may be long,
-        but x and y are short.
+        gcd(p a, q b) = gcd(p, b) gcd(q, a) where p, q and a, b are coprime; p and q may be long,
+        but a and b are short.
         """
-        if len(mu) != 1 or len(nu) != 1:
-            return False
-        (s, a), (t, b) = mu[0], nu[0]
-        step = self._single.get((s, t))
-        if step is None:
-            step = self._single[s, t] = self._single_step(s, t)
-        if step.edges is None or not isinstance(a, int) or not isinstance(b, int):
-            return False
-        self.scales[node] = step.scale
-        for label, g, u, x, v, y in step.edges:
-            first, second = gcd(a, y), gcd(b, x)
-            p, q = a // first * (x // second), b // second * (y // first)
-            is_leaf = u == v or level == self.depth
-            target = self._known_leaf(p, q) if is_leaf else self._known(((u, p),), ((v, q),), level)
-            self.edges[node].append((label, g * first * second, target))
+        self.scales[node], steps = self.directions.steps(direction)
+        for label, weight, target, a, b in steps:
+            first, second = whole_gcd(p, b), whole_gcd(q, a)
+            child, divisor = self.node(
+                target,
+                exact_quotient(p, first) * exact_quotient(a, second),
+                exact_quotient(q, second) * exact_quotient(b, first),
+                level,
+            )
+            self.edges[node].append((label, weight * first * second * divisor, child))
+
+    def _show_states(self, node: int, direction: int, p: Whole, q: Whole) -> None:
+        """Fill in the edges of a node where sequences are cut: the states of the runs."""
+        mu, nu = map(dict, self.directions.beliefs[direction])
+        for s in {**mu, **nu}:
+            leaf, divisor = self._scaled_leaf(p * mu.get(s, 0), q * nu.get(s, 0))
+            self.edges[node].append((_UNSEEN, divisor, leaf))
+
+    def leave_cycles(self) -> bool:
+        """Replace edges along cycles by those that leave them; False if some are too many."""
+        graph = _graph(self.edges)
+        if topological_layers(graph) is not None:
+            return True
+        component, count = strong_components(graph)
+        groups: list[list[int]] = [[] for _ in range(count)]
+        for node, k in enumerate(component.tolist()):
+            groups[k].append(node)
+        for group in groups:
+            inside = set(group)
+            following = {child for node in group for _, _, child in self.edges[node]}
+            if not following & inside:
+                continue
+            if following <= inside:
+                self._end(group)
+            elif len(group) > _MAX_ELIMINATED:
+                return False
+            else:
+                self._eliminate(group)
         return True
 
-    def _single_step(self, s: int, t: int) -> _SingleStep:
-        """Return how two single states go on, if each output leads to one state on each side."""
-        (below_s, steps_s), (below_t, steps_t) = self.futures.rows[s], self.futures.rows[t]
-        scale = whole_lcm(below_s, below_t)
-        edges: list[tuple[int, int, int, int, int, int]] = []
-        for label in {**steps_s, **steps_t}:
-            first, second = steps_s.get(label, []), steps_t.get(label, [])
-            if len(first) != 1 or len(second) != 1:
-                return _SingleStep(scale, None)
-            (u, x), (v, y) = first[0], second[0]
-            x, y = x * exact_quotient(scale, below_s), y * exact_quotient(scale, below_t)
-            if not isinstance(x, int) or not isinstance(y, int):
-                return _SingleStep(scale, None)
-            divisor = gcd(x, y)
-            edges.append((label, divisor, u, x // divisor, v, y // divisor))
-        return _SingleStep(scale, tuple(edges))
+    def _end(self, group: list[int]) -> None:
+        """Let nodes that are never left lead to the leaf of the ratio that all of them have."""
+        leaves = set()
+        for node in group:
+            leaf, divisor = self._scaled_leaf(*self.masses[node])
+            self.edges[node], self.scales[node] = [(_UNSEEN, divisor, leaf)], 1
+            leaves.add(leaf)
+        assert len(leaves) == 1, "a martingale that stays among finitely many values is constant"
+
+    def _eliminate(self, group: list[int]) -> None:
+        """Replace the edges of nodes on cycles by rows over the nodes outside.
+
+        With the weights of ν taken into account the rows are those of Q's prefixes, substochastic,
+        and they leave the group with probability 1.
+        """
+        self.limits.check_time(f"before elimination of a cycle of {len(group)} merged prefixes")
+        place = {node: k for k, node in enumerate(group)}
+        edges = [(place[n], weight, child) for n in group for _, weight, child in self.edges[n]]
+        rows = solve_linear(
+            [self.scales[node] for node in group],
+            [(k, place[child], weight) for k, weight, child in edges if child in place],
+            [(k, child, weight) for k, weight, child in edges if child not in place],
+        )
+        for node, row in zip(group, rows, strict=True):
+            self.steps[node] = self.scales[node], self.edges[node]
+            numerators, self.scales[node] = common_row(row)
+            self.edges[node] = [(_UNSEEN, weight, child) for child, weight in numerators.items()]
 
 
-def _check_number(n_found: int, limits: Limits) -> None:
+def check_number(n_found: int, limits: Limits) -> None:
     """Raise `LimitReached` when there are too many merged prefixes: each is worth five states."""
     if 5 * n_found > limits.max_states:
         limit = Limit("states", limits.max_states // 5, "merged prefixes of outputs")
         charged = f"five states of the {limits.max_states} allowed are charged for each"
         raise LimitReached(limit, charged)
-
-
-Row = tuple[Whole, dict[Label, list[tuple[int, Whole]]]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Futures:
-    """Which states show the same from here on, and how they go on.
-
-    `alike[s]` stands for all states with the future of s; `rows` are, for those that stand for
-    others, the denominator and by label the (target, numerator) pairs.
-    """
-
-    alike: dict[int, int]
-    rows: dict[int, Row]
-
-
-def _futures(chain: Chain, sources: IntArray, limits: Limits) -> _Futures:
-    """Return the futures of all states that runs from the sources visit.
-
-    From the ends upwards: states whose rows are equal once targets are replaced by what stands for
-    them are alike. What a state showed when it was entered belongs to the past. Where states are
-    on cycles, each stands for itself.
-    """
-    states, graph = inner_graph(chain, sources)
-    layers = topological_layers(graph)
-    futures = _Futures({}, {})
-    known: dict[object, int] = {}
-    for sink in (chain.stopped, chain.diverged):
-        if sink is not None:
-            futures.alike[sink] = sink
-    if layers is None:
-        futures.alike.update((s, s) for s in states.tolist())
-        futures.rows.update((s, _future_row(chain, s, futures.alike)[0]) for s in states.tolist())
-        return futures
-    for at, s in enumerate(states[layers[0]].tolist()):
-        if at % _CHECKED_EVERY == 0:
-            limits.check_time(f"{at} states compared by what they will show")
-        row, content = _future_row(chain, s, futures.alike)
-        first = known.setdefault((row[0], content), s)
-        futures.alike[s] = first
-        if first == s:
-            futures.rows[s] = row
-    return futures
-
-
-def _future_row(chain: Chain, state: int, alike: dict[int, int]) -> tuple[Row, frozenset[object]]:
-    """Return a state's row among states that stand for others, and its content."""
-    low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
-    sums: dict[tuple[Label, int], Whole] = {}
-    numerators = chain.numerators[low:high].tolist()
-    for t, numerator in zip(chain.targets[low:high].tolist(), numerators, strict=True):
-        key = _label(chain, t), alike[t]
-        sums[key] = sums.get(key, 0) + numerator
-    steps: dict[Label, list[tuple[int, Whole]]] = {}
-    for (label, t), weight in sums.items():
-        steps.setdefault(label, []).append((t, weight))
-    below: Whole = chain.denominators[state : state + 1].tolist()[0]
-    return (below, steps), frozenset(sums.items())
-
-
-def _label(chain: Chain, state: int) -> Label:
-    """Return what entering a state shows."""
-    if state == chain.stopped:
-        return _STOPS
-    if state == chain.diverged:
-        return _GOES_SILENT
-    code = int(chain.observation[state])
-    assert code >= 0, "every transition shows an output or ends the run"
-    return code
-
-
-@dataclass(frozen=True, slots=True)
-class _SingleStep:
-    """How a pair of states goes on: a common scale, and (label, g, u, x, v, y) per output.
-
-    The output leads to u with weight g x and to v with weight g y, x and y coprime. Without
-    edges: some output leads to several states, or is possible on one side only.
-    """
-
-    scale: Whole
-    edges: tuple[tuple[Label, int, int, int, int, int], ...] | None
-
-
-def _state_weights(weights: dict[int, Whole]) -> StateWeights:
-    """Return weights as a tuple that is found again, in the order of the states."""
-    return tuple(sorted(weights.items(), key=lambda item: item[0]))
-
-
-def _common_divisor(weights: Iterable[Whole]) -> Whole:
-    """Return the greatest common divisor."""
-    divisor: Whole = 0
-    for weight in weights:
-        divisor = weight if divisor == 0 else whole_gcd(divisor, weight)
-        if divisor == 1:
-            break
-    return divisor
-
-
-def _over(weights: StateWeights, divisor: Whole) -> StateWeights:
-    """Return weights divided by a common divisor."""
-    if divisor == 1:
-        return weights
-    return tuple((s, exact_quotient(weight, divisor)) for s, weight in weights)
-
-
-def _is_alike(mu: StateWeights, nu: StateWeights) -> bool:
-    """Return whether weights are a multiple of others (zero included)."""
-    if not mu or not nu:
-        return True
-    (_, u), (_, v) = mu[0], nu[0]
-    return len(mu) == len(nu) and all(
-        s == t and x * v == y * u for (s, x), (t, y) in zip(mu, nu, strict=True)
-    )
-
-
-def _mass(weights: StateWeights) -> Whole:
-    """Return the total weight."""
-    total: Whole = 0
-    for _, weight in weights:
-        total = total + weight
-    return total
 
 
 def _number(weight: Whole) -> Number:
@@ -586,7 +539,7 @@ class MergedEvidence:
         reaching = self._reaching(event)
         beam: list[tuple[tuple[Label, ...], Number, int]] = [((), 1, root)]
         found: list[tuple[OutputSequence, Number, Number]] = []
-        while beam:
+        for _ in range(len(self.graph.edges) + _TURNS):
             following: list[tuple[tuple[Label, ...], Number, int]] = []
             for shown, weight, node in beam:
                 leaf = self.graph.leaves[node]
@@ -595,10 +548,13 @@ class MergedEvidence:
                     run = self._shown(shown)
                     found.append((run, p, q) if is_forward else (run, q, p))
                     continue
-                for label, factor, child in self.graph.edges[node]:
+                scale, edges = self.graph.one_output(node)
+                for label, factor, child in edges:
                     if reaching[child]:
-                        below = multiply(weight, number(factor, self.graph.scales[node]))
+                        below = multiply(weight, number(factor, scale))
                         following.append(((*shown, label), below, child))
+            if not following or (len(found) >= N_RUNS and self.graph.steps):
+                break
             beam = nlargest(_BEAM, following, key=cmp_to_key(self._lighter(is_forward)))
         return tuple(nlargest(N_RUNS, found, key=cmp_to_key(_less_different)))
 
@@ -629,9 +585,9 @@ class MergedEvidence:
     def _shown(self, labels: tuple[Label, ...]) -> OutputSequence:
         """Return a sequence of labels as outputs and an ending."""
         outputs = [self.output_text(label) for label in labels if label >= 0]
-        if labels and labels[-1] == _STOPS:
+        if labels and labels[-1] == STOPS:
             return output_sequence(outputs, STOPPED)
-        if labels and labels[-1] == _GOES_SILENT:
+        if labels and labels[-1] == GOES_SILENT:
             return output_sequence(outputs, DIVERGED)
         return output_sequence(outputs, GOES_ON)
 
