@@ -1,4 +1,4 @@
-"""Analysts, beliefs and expected values: CPU seconds of one question each, in one process.
+"""Analysts, beliefs, endless outputs, expectations: CPU seconds of a question, in one process.
 
     python -m benchmarks.analysts
 
@@ -30,6 +30,7 @@ mechanism ruin(n = 1000) {
 
 ANALYSTS = MODELS / "analysts" / "adaptive.dpm"
 FLU = MODELS / "secrets" / "flu.dpm"
+ENDLESS = MODELS / "streams" / "endless_outputs.dpm"
 QUESTIONS = [
     ("12 rounds of three questions, adaptive", ANALYSTS, "chosen_accuracy(k = 12)", "delta(ln 2)"),
     (
@@ -46,6 +47,10 @@ QUESTIONS = [
     ),
     ("6 rounds of three questions, fixed", ANALYSTS, "fixed_accuracy(k = 6)", "delta(ln 2)"),
     ("a household of 60, who believes", FLU, "contagious(n = 60)", "epsilon"),
+    ("a stream without an end, 6 thresholds", ENDLESS, "stream(n = 5)", "delta(1)"),
+    ("the same, any query in each round", ENDLESS, "online", "delta(1) <= 74/100"),
+    ("40 answers, then coins for ever", ENDLESS, "until_spent(k = 40)", "epsilon"),
+    ("a rate that differs by a thousandth", ENDLESS, "waits(other = 101/1000)", "epsilon <= 2"),
     ("ruin on 0..1000, 1,001 inputs", RUIN, "ruin", "E<=5000 [ outputs ]"),
 ]
 

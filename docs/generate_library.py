@@ -129,7 +129,9 @@ def _verdict(result: Mapping[str, Any]) -> str:
         texts = dict.fromkeys(piece["exact"] for piece in result["pieces"])
         return "; ".join(f"`{_cell(text)}`" for text in texts)
     if result["verdict"] == "value":
-        return f"`{_cell(result['value']['exact'])}`"
+        value = result["value"]
+        low, high = value.get("enclosure", ("", ""))
+        return f"`{_cell(value.get('exact', f'in [{low}, {high}]'))}`"
     if result["kind"] == "refute" and result["verdict"] == "violated":
         return "violated, as claimed"
     return str(result["verdict"])

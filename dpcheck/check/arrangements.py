@@ -28,11 +28,11 @@ from dpcheck.check.quantities.decide_quantity import (
     decide_comparison,
     decide_on_losses,
 )
-from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
 from dpcheck.check.quantities.grid_bounds import Composition, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
 from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon
+from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
@@ -180,9 +180,9 @@ def _part_losses(
         pairs = np.array(mapped, np.int64).reshape(-1, 2)
     related = with_fields(chain, neighbors=NeighborRelation(pairs))
     seen = seen_pairs(related, distinct(pairs), limits)
-    if not seen.are_finite:
-        return None
     evidence = complete_evidence(seen)
+    if evidence is None:
+        return None
     rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
     return losses_of_all(rows, limits)
 
@@ -423,9 +423,9 @@ def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> 
     if not (is_pure or is_tight or isinstance(quantity, TightDelta)):
         return ()
     seen = seen_pairs(chain, distinct(chain.neighbors.pairs), limits)
-    if not seen.are_finite:
-        return ()
     evidence = complete_evidence(seen)
+    if evidence is None:
+        return ()
     if not isinstance(quantity, TightDelta):
         value = tight_epsilon(evidence, 0).value
         return (

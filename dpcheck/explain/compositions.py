@@ -13,8 +13,8 @@ from functools import cmp_to_key
 from dpcheck.chain.chain import Chain
 from dpcheck.check.arrangements import Run, decide_composition
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
 from dpcheck.check.quantities.privacy import EventClaim
+from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import growth_amount, number_amount
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase

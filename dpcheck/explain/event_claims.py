@@ -8,8 +8,9 @@ from dpcheck.certify import certify_event, certify_violation
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities.event_claims import SeenPairs, evidence_against
+from dpcheck.check.quantities.event_claims import evidence_against
 from dpcheck.check.quantities.privacy import EventClaim, Evidence, tight_delta, tight_epsilon
+from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence
 from dpcheck.check.values.amounts import (
     growth_amount,
     number_amount,
@@ -76,10 +77,7 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
     attributed = _attributed(shown, cells, subject)
     tight, reason = None, _one_sided(attributed.get("run"))
     if isinstance(claim, PrivacyClaim):
-        is_complete = seen.are_finite
-        tight = subject.part(
-            "tight", lambda: _tight(evidence, *budget, reason, is_complete=is_complete)
-        )
+        tight = subject.part("tight", lambda: _tight(seen, evidence, *budget, reason))
     return Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
@@ -172,15 +170,17 @@ def _ends(pairs: IntArray, gap: EventGap) -> tuple[int, int]:
 
 
 def _tight(
-    evidence: Evidence, epsilon: Budget, delta: Number, reason: str, *, is_complete: bool
+    seen: SeenPairs, against: Evidence, epsilon: Budget, delta: Number, reason: str
 ) -> Tight:
     """Return the least ε at the claim's δ, with a reason if it is infinite, and the least δ at ε.
 
-    Evidence about the first outputs of all runs bounds both from below.
+    Where there is no evidence about all outputs, that against the claim bounds both from below.
     """
+    complete = complete_evidence(seen)
+    evidence = against if complete is None else complete
     least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
     least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
-    sign = " = " if is_complete else " >= "
+    sign = " >= " if complete is None else " = "
     name = "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
     why = f", {reason}" if least_epsilon.exact == "inf" else ""
     name_of_delta = f"{why}; delta({exact_text(epsilon)}){sign}"
@@ -237,10 +237,7 @@ def _from_counterexample(
     names, tight = example.states, None
     if isinstance(subject.claim, PrivacyClaim) and budget is not None:
         seen, evidence = looked_at
-        tight = subject.part(
-            "tight",
-            lambda: _tight(evidence, *budget, _one_sided(None), is_complete=seen.are_finite),
-        )
+        tight = subject.part("tight", lambda: _tight(seen, evidence, *budget, _one_sided(None)))
     return Explanation(
         neighbors=_named(looked_at[0], names, subject) if len(names) == 2 else None,
         event=example.event,

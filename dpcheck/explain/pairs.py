@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.check.quantities.event_claims import SeenPairs
+from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.explain.minimal import SmallestEvent, Violations

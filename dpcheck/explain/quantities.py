@@ -10,7 +10,7 @@ from dpcheck.check.evidence.paired_rows import Block
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.decide_quantity import most_guessable
-from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
+from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import bare, number_amount
 from dpcheck.check.values.event_text import by_value, output_sequence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor

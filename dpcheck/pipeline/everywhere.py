@@ -15,7 +15,7 @@ from dpcheck.align.prices import Bound, bound_of, multiple_of, rates_of
 from dpcheck.align.windows import Size, round_of
 from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
-from dpcheck.check.values.comparisons import as_budget, holds
+from dpcheck.check.values.comparisons import as_budget, holds, truth_between
 from dpcheck.check.values.verdicts import (
     AllValues,
     Amount,
@@ -331,11 +331,7 @@ def _truth(
     >>> _truth("<=", one, two, two), _truth("=", one, two, two), _truth(">", one, None, one)
     (True, None, None)
     """
-    signs = {_sign(low, bound), _sign(high, bound)}
-    if signs == {-1, 1}:
-        signs.add(0)
-    truths = {holds(comparison, sign) for sign in signs}
-    return truths.pop() if len(truths) == 1 else None
+    return truth_between(comparison, _sign(low, bound), _sign(high, bound))
 
 
 def _is_above(low: Epsilon | None, bound: Budget | None, comparison: Comparison) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.evidence.sequences import ENDS, sequence_table
-from dpcheck.check.quantities.event_claims import observed
+from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.verdicts import Counterexample
 from dpcheck.exact import Number, excess_sign, number
 from dpcheck.limits import Limits

@@ -9,7 +9,7 @@ import numpy as np
 from dpcheck.certify import sequence_probability
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.graph import graph_of, reachable
-from dpcheck.check.quantities.event_claims import SeenPairs
+from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Counterexample
 from dpcheck.exact import Number, add, excess_sign, multiply, number, subtract
@@ -97,6 +97,8 @@ def _codes(chain: Chain) -> list[int]:
 
 def _enough(claim: PrivacyClaim, members: list[Member]) -> list[Member]:
     """Return sequences, those with the largest gaps first, until they exceed the budget."""
+    if not members:
+        raise Lacking("the outputs of its event are too many to be written")
     factor = ExpFactor.of(claim.epsilon).bounds()[0]
     gaps = [subtract(member.p, multiply(factor, member.q)) for member in members]
     order = sorted(range(len(members)), key=lambda k: gaps[k], reverse=True)

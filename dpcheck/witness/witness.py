@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.decide import selected_states
 from dpcheck.check.formulas.truths import Truths
-from dpcheck.check.quantities.event_claims import seen_pairs
+from dpcheck.check.quantities.seen_pairs import seen_pairs
 from dpcheck.check.values.verdicts import Holds, Outcome, Violated
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import At, Claim, FormulaClaim, PrivacyClaim

@@ -14,11 +14,11 @@ from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixe
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities import event_claims
-from dpcheck.check.quantities.event_claims import complete_evidence, seen_pairs
+from dpcheck.check.quantities import seen_pairs as of_pairs
 from dpcheck.check.quantities.privacy import tight_epsilon
+from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.exp_factor import ExpFactor
-from dpcheck.check.values.verdicts import Holds, Undecided, Violated
+from dpcheck.check.values.verdicts import Holds, Violated
 from dpcheck.exact import Budget, Rational, divide, excess, exponential, multiply, subtract
 from dpcheck.limits import Limits
 from tests.chains import built_chain
@@ -255,15 +255,12 @@ def endless(first, second):
     return mechanism_chain(inputs, [("x = 1", "x = 2")], step)
 
 
-def test_outputs_without_end_are_violated_or_undecided_but_never_hold():
-    same = endless("1/3", "1/3")
-    found = outcome(same, dp(ln(2))).verdict
-    assert isinstance(found, Undecided)
-    assert "infinitely many" in found.reason
-    assert "D{ln(2)} [ X (output = b & X output = b) ]" in found.limit.advice
-    assert verdict(endless("1/3", "1/2"), dp(ln(2))) == "violated"
-    assert verdict(endless("1/3", "1/2"), dp(ln(2), "1/1000000")) == "violated"
-    assert verdict(endless("1/3", "1/2"), dp(ln(2), "99/100")) == "undecided"
+def test_outputs_without_end_are_bounded_from_both_sides():
+    assert verdict(endless("1/3", "1/3"), dp(ZERO)) == "holds"
+    chain = endless("1/3", "1/2")
+    assert verdict(chain, dp(ln(2))) == "violated"
+    assert verdict(chain, dp(ln(2), "1/1000000")) == "violated"
+    assert verdict(chain, dp(ln(2), "99/100")) == "holds"
 
 
 def test_what_finitely_many_outputs_prove_about_a_quantity_is_kept():
@@ -271,8 +268,8 @@ def test_what_finitely_many_outputs_prove_about_a_quantity_is_kept():
     assert verdict(chain, compare(epsilon(), "<=", ln(3))) == "violated"
     assert verdict(chain, compare(epsilon(), "=", ln("3/2"))) == "violated"
     assert verdict(chain, compare(epsilon(), ">", ln(3))) == "holds"
-    assert verdict(chain, compare(epsilon(), "=", None)) == "undecided"
-    assert isinstance(outcome(chain, compute(epsilon())).verdict, Undecided)
+    assert verdict(chain, compare(epsilon(), "=", None)) == "holds"
+    assert outcome(chain, compute(epsilon())).value.exact == "inf"
     assert verdict(endless("0", "1/2"), compare(epsilon(), "=", None)) == "holds"
 
 
@@ -342,16 +339,16 @@ def test_only_the_greatest_value_is_taken_from_prefixes():
     results = check_text(text + "\n".join(claims))["results"]
     assert [result["value"]["exact"] for result in results] == ["inf", "1", "1"]
     chain = endless("1/3", "1/2")
-    found = outcome(chain, compare(epsilon(), ">", ln(3)))
+    found = outcome(chain, compare(delta(ln(3)), ">", 0))
     assert found.value is None
     assert [(each.text, each.amount.exact) for each in found.beside] == [
-        ("it is at least", "ln(81/16)")
+        ("it is at least", "39/4096")
     ]
 
 
-def test_an_endless_stream_is_no_complete_sequence():
+def test_an_endless_stream_of_one_word_is_private():
     chain = mechanism_chain({"x = 1": 0, "x = 2": 1}, [("x = 1", "x = 2")], lambda m: [(1, "a", m)])
-    assert verdict(chain, dp(ZERO)) == "undecided"
+    assert verdict(chain, dp(ZERO)) == "holds"
 
 
 # --- counterexamples and flags -------------------------------------------------------------
@@ -430,7 +427,7 @@ def test_prefixes_do_not_tell_apart_what_nobody_sees():
                 return [(1 - Fraction(1, 10**9), STOP, None), (Fraction(1, 10**9), "b", "loop")]
 
     chain = mechanism_chain({"x = 1": "sure", "x = 2": "maybe"}, [("x = 1", "x = 2")], step)
-    assert verdict(chain, dp(ln(2), "1/1000000")) == "undecided"
+    assert verdict(chain, dp(ln(2), "1/1000000")) == "holds"
     assert verdict(chain, dp(ln(2))) == "violated"
 
 
@@ -467,7 +464,7 @@ def test_each_selection_of_inputs_has_the_pairs_with_an_end_among_them():
 )
 def test_sequences_are_listed_where_pairs_are_more(monkeypatch, adjacent, kind):
     """81 inputs with 81 sequences each: 3,240 pairs, or 324, which have fewer nodes merged."""
-    monkeypatch.setattr(event_claims, "_MAX_ENTRIES", 1)
+    monkeypatch.setattr(of_pairs, "_MAX_ENTRIES", 1)
     text = f"""mechanism m {{
       input x[1..4] in 0..2
       adjacent {adjacent}

@@ -33,7 +33,7 @@ from dpcheck.check.decide import ClaimRejected, selected_states
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity, path_vacuity
-from dpcheck.check.quantities.event_claims import SeenPairs, seen_pairs
+from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
 from dpcheck.check.values.amounts import INFINITE_EPSILON, epsilon_amount, number_amount
 from dpcheck.check.values.comparisons import as_budget
 from dpcheck.check.values.verdicts import (

@@ -17,6 +17,7 @@ Row = tuple[Whole, dict[Label, list[tuple[int, Whole]]]]
 
 STOPS, GOES_SILENT = -1, -2
 CHECKED_EVERY = 1024
+"""States, or nodes, between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)

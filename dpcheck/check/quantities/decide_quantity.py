@@ -15,7 +15,6 @@ from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.strategies import StrategyEvidence
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
-from dpcheck.check.quantities.event_claims import complete_evidence, observed, seen_pairs
 from dpcheck.check.quantities.loss_values import (
     KnownLosses,
     measured,
@@ -24,6 +23,7 @@ from dpcheck.check.quantities.loss_values import (
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
 from dpcheck.check.quantities.privacy import INFINITELY_MANY, comparison_phrase, quantity_text
+from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
 from dpcheck.check.values.measures import Measures
@@ -121,9 +121,9 @@ def _profile_of_strategies(
     if not isinstance(quantity, LossTable) or quantity.word != "profile":
         raise LimitReached(NO_STRATEGY)
     seen = seen_pairs(chain, selected, limits)
-    if not seen.are_finite:
-        return Outcome(UNBOUNDED, Coverage(len(selected), len(seen.pairs)))
     evidence = complete_evidence(seen)
+    if evidence is None:
+        return Outcome(UNBOUNDED, Coverage(len(selected), len(seen.pairs)))
     assert isinstance(evidence, StrategyEvidence), "there are choices"
     known = KnownLosses((), len(seen.pairs), None, seen.names, evidence.event_text)
     table = profile_table(evidence.profile(), known)
@@ -140,9 +140,9 @@ def _tabulated(table: Table, known: KnownLosses, n_initial: int) -> Outcome:
 def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosses | None:
     """Return the losses of the pairs with an end selected; None for infinitely many sequences."""
     seen = seen_pairs(chain, selected, limits)
-    if not seen.are_finite:
-        return None
     evidence = complete_evidence(seen)
+    if evidence is None:
+        return None
     rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
     found = pair_losses(rows, limits)
     return KnownLosses(

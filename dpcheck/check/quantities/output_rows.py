@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
-from dpcheck.check.quantities.event_claims import observed
+from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.event_text import output_sequence
 from dpcheck.exact import ExpPolynomial, Number, Whole, number
 from dpcheck.limits import Limits, too_large

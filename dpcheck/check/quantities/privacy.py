@@ -21,11 +21,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, assert_never
 
+from flint import arb, ctx
+
 from dpcheck.certify import certify_violation
 from dpcheck.check.values.amounts import (
-    INFINITE,
+    INFINITE_EPSILON,
+    between_amount,
     bound_amount,
     epsilon_amount,
+    epsilon_between,
     growth_amount,
     number_amount,
     quantity_amount,
@@ -37,6 +41,7 @@ from dpcheck.check.values.comparisons import (
     holds,
     inequality,
     inequality_sides,
+    truth_between,
 )
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
@@ -49,6 +54,7 @@ from dpcheck.check.values.verdicts import (
     OutputSequence,
     Phrase,
     Run,
+    ShownEvent,
     Sides,
     Undecided,
     Value,
@@ -86,9 +92,15 @@ from dpcheck.logic.claims import (
     TightEpsilon,
 )
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.records import dataclass
+from dpcheck.privacy.enclosed import Enclosed, ball_of, compare_measures
+from dpcheck.records import dataclass, replace
 
 EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
+
+_BITS = 256
+"""Of an enclosure, where digits are counted that two bounds have in common."""
+_SMALL_DIGITS = 10
+"""A δ between 0 and 10^-30 is told where three digits are enough: it may be 0, and have none."""
 
 _TOLD_AS_FACTOR = Budget.of(100)
 """Up to here a budget is told as e^ε, which has 44 digits; a larger one as ε."""
@@ -421,24 +433,131 @@ def _excess_over(claim: QuantityClaim, gap: EventGap) -> Number | Excess | None:
 INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an unbounded loop)"
 
 
-def undecided_sequences(
-    claim: EventClaim, at_least: Amount | None, depth: int, path: str, shown_by: Phrase
-) -> Undecided:
-    """Return the verdict on a claim about infinitely many sequences that no prefix refutes.
+def asked_bound(claim: EventClaim) -> Budget | Number | None:
+    """Return what a claim compares a quantity with; None for infinity, and for no comparison."""
+    match claim:
+        case PrivacyClaim(epsilon=epsilon, delta=delta):
+            return epsilon if delta == 0 else delta
+        case QuantityClaim(bound=bound):
+            return bound
+        case _:
+            return None
 
-    `path` is a formula about some outputs, to show what can be asked; `shown_by` says in which
-    event the lower bound is seen.
+
+def decide_infinite(claim: EventClaim, states: tuple[str, ...], event: ShownEvent) -> Decision:
+    """Decide a claim about an ε that is infinite because ratios grow, as an event shows."""
+    match claim:
+        case QuantityValue():
+            return Decision(Value(INFINITE_EPSILON, None), INFINITE_EPSILON)
+        case PrivacyClaim(epsilon=epsilon, span=span):
+            compared = QuantityClaim(TightEpsilon(0, span), "<=", epsilon, span)
+        case QuantityClaim():
+            compared = claim
+        case _:
+            assert_never(claim)
+    if holds(compared.comparison, _compared(None, compared.bound)):
+        return Decision(Holds())
+    example = _value_counterexample(compared, INFINITE_EPSILON)
+    return Decision(Violated(replace(example, states=states, event=event)))
+
+
+def upper_value(claim: EventClaim, above: Evidence) -> Epsilon | Number | Excess | None:
+    """Return a claim's quantity of evidence that bounds it from above."""
+    return _quantity(quantity_of(claim), above).value
+
+
+def greatest(claim: EventClaim) -> Epsilon | Number | Excess | None:
+    """Return the greatest value that the quantity of a claim can have: 1 for δ, infinity for ε."""
+    return 1 if isinstance(quantity_of(claim), TightDelta) else None
+
+
+def decide_between(
+    claim: EventClaim, low: Decision, high: Epsilon | Number | Excess | None, *, n_digits: int
+) -> Decision:
+    """Decide a claim about a quantity from a lower bound that leaves it open, and an upper one.
+
+    What is computed has a value if both agree in so many digits.
     """
-    advice = (
-        f"ask about some outputs, such as D{{{_budget_text(claim)}}} [ {path} ]; "
-        "with more states allowed more are followed"
-    )
+    assert low.shown is not None, "a lower bound was found"
+    least = low.shown.value
+    match claim:
+        case QuantityValue():
+            return _value_between(least, high, n_digits)
+        case PrivacyClaim(epsilon=epsilon):
+            comparison: Comparison = "<="
+            if epsilon.sign() < 0:
+                return low
+        case QuantityClaim(comparison=comparison):
+            pass
+        case _:
+            assert_never(claim)
+    bound = asked_bound(claim)
+    truth = truth_between(comparison, _compared(least, bound), _compared(high, bound))
+    if truth is True:
+        return Decision(Holds())
+    if truth is False and isinstance(claim, QuantityClaim):
+        return Decision(Violated(_value_counterexample(claim, quantity_amount(high), sign="<=")))
+    return low
+
+
+def _value_between(
+    low: Epsilon | Number | Excess | None, high: Epsilon | Number | Excess | None, n_digits: int
+) -> Decision:
+    """Return a value that lies between two, if these agree in so many digits, or are near 0."""
+    if low is None or high is None:
+        return Decision(None)
+    amount, value = quantity_amount(high), Enclosed(lambda bits: _ball_between(low, high, bits))
+    if compare_measures(low, high) == 0:
+        return Decision(Value(amount, high), amount)
+    found = value.ball(_BITS)
+    is_known = found.rel_accuracy_bits() > n_digits * 10 // 3
+    if not is_known and not found < arb(10) ** (-_SMALL_DIGITS * n_digits):
+        return Decision(None)
+    if isinstance(low, Budget | LogOf):
+        assert isinstance(high, Budget | LogOf), "both are an ε"
+        amount = epsilon_between(low, high)
+    else:
+        assert not isinstance(high, Budget | LogOf), "both are a δ"
+        amount = between_amount(low, high)
+    return Decision(Value(amount, value), amount)
+
+
+def _ball_between(
+    low: Epsilon | Number | Excess, high: Epsilon | Number | Excess, bits: int
+) -> arb:
+    """Return an enclosure of all numbers between two."""
+    with ctx.workprec(bits):
+        return ball_of(low, bits).union(ball_of(high, bits))
+
+
+def _value_counterexample(claim: QuantityClaim, value: Amount, sign: str = "=") -> Counterexample:
+    """Return that a quantity has a value, or none greater, for which a comparison is false."""
+    name = quantity_text(claim.quantity)
+    bound = bound_amount(claim.bound)
+    requirement = Phrase.of(f"{name} {claim.comparison} ", bound, f", but {name} {sign} ", value)
+    return Counterexample((), (), (), requirement, Sides(value, claim.comparison, bound))
+
+
+def undecided_sequences(
+    claim: EventClaim,
+    at_least: Amount | None,
+    high: Epsilon | Number | Excess | None,
+    depth: int,
+    path: str | None,
+    shown_by: Phrase,
+) -> Undecided:
+    """Return the verdict on a claim about infinitely many sequences that no prefix decides.
+
+    `path` is a formula about some outputs, to show what can be asked, if there is one; `shown_by`
+    says in which event the lower bound is seen.
+    """
+    some = "" if path is None else f", such as D{{{_budget_text(claim)}}} [ {path} ]"
+    advice = f"ask about some outputs{some}; with more states allowed more are followed"
     limit = Limit("size", unit=INFINITELY_MANY, advice=advice)
     if at_least is None:
         return Undecided(limit)
-    quantity = quantity_of(claim)
-    most = number_amount(1) if isinstance(quantity, TightDelta) else INFINITE
-    bounds = Bounds(quantity_text(quantity), at_least, most, shown_by)
+    most = quantity_amount(high)
+    bounds = Bounds(quantity_text(quantity_of(claim)), at_least, most, shown_by)
     lead, end = f"{bounds.quantity} is between ", f" ({depth:,} outputs of a run were followed)"
     return Undecided(limit, Phrase.of(lead, at_least, " and ", most, end), bounds)
 

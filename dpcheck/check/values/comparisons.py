@@ -32,6 +32,18 @@ def holds(comparison: Comparison, sign: int) -> bool:
             assert_never(comparison)
 
 
+def truth_between(comparison: Comparison, low: int, high: int) -> bool | None:
+    """Return whether all numbers between two compare so with a bound, or none does; else None.
+
+    The ends compare with the bound as `low` and `high`.
+
+    >>> truth_between("<=", -1, 0), truth_between("=", -1, 1), truth_between(">", -1, 0)
+    (True, None, False)
+    """
+    truths = {holds(comparison, sign) for sign in range(low, high + 1)}
+    return truths.pop() if len(truths) == 1 else None
+
+
 def as_number(bound: Budget | Number | None) -> Number:
     """Return the bound of a δ or a probability, which is a number."""
     number = bound.as_number() if isinstance(bound, Budget) else bound

@@ -1,0 +1,90 @@
+"""Pairs of neighbors whose outputs go on without end: what their merged prefixes say."""
+
+from __future__ import annotations
+
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.sets import distinct
+from dpcheck.check.evidence.directions import Directions
+from dpcheck.check.evidence.futures import futures_of
+from dpcheck.check.evidence.growth import GrowingRatio, growing_ratio
+from dpcheck.check.evidence.merged_prefixes import MergedPrefixes, merged
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.records import replace
+
+MAX_DIRECTIONS = 2000
+"""So many directions are looked at; where prefixes do not merge, their numbers grow with them."""
+
+SHARE_OF_STATES = 50
+"""Merged prefixes of endless outputs may take one part in so many of the states allowed."""
+
+
+class EndlessPrefixes:
+    """The prefixes of outputs of pairs [n_pairs, 2] of states, as far as some claim asks.
+
+    It is kept for all claims about the pairs, each with limits of its own.
+    """
+
+    def __init__(self, chain: Chain, pairs: IntArray, limits: Limits) -> None:
+        """Find out which states have the same future."""
+        self._chain, self._pairs = chain, pairs
+        self._directions = Directions(futures_of(chain, distinct(pairs), limits))
+        self._roots = [self._directions.of_states(s, t) for s, t in pairs.tolist()]
+        self._growth: list[GrowingRatio | None] = []
+        self._graphs: dict[tuple[int | None, bool, int], MergedPrefixes | None] = {}
+
+    def growth(self, limits: Limits) -> GrowingRatio | None:
+        """Return outputs that can be repeated and make a ratio grow, if directions are few."""
+        if not self._growth:
+            are_few = self._are_few(limits)
+            found = growing_ratio(self._directions, self._roots) if are_few else None
+            self._growth.append(found)
+        return self._growth[0]
+
+    def complete(self, limits: Limits) -> MergedPrefixes | None:
+        """Return the graph of all prefixes; None where it is not finite, or too large.
+
+        There is none either for choices of an analyst on a cycle: strategies are not finite.
+        """
+        found = self.words(limits)
+        return None if found is not None and found.steps and self._chain.offers else found
+
+    def words(self, limits: Limits) -> MergedPrefixes | None:
+        """Return the graph of all prefixes, in which an analyst chooses by uniform draws.
+
+        Ratios are those of every strategy (`strategies`).
+        """
+        if not self._are_few(limits) or self.growth(limits) is not None:
+            return None
+        return self._graph(None, limits, shows_state=False)
+
+    def cut(self, depth: int, limits: Limits, *, shows_state: bool) -> MergedPrefixes | None:
+        """Return the graph of the first outputs, so many; None where it is too large.
+
+        With `shows_state` what it shows bounds every loss from above, else from below.
+        """
+        return self._graph(depth, limits, shows_state=shows_state)
+
+    def _graph(
+        self, depth: int | None, limits: Limits, *, shows_state: bool
+    ) -> MergedPrefixes | None:
+        some = replace(limits, max_states=limits.max_states // SHARE_OF_STATES)
+        key = depth, shows_state, some.max_states
+        if key not in self._graphs:
+            try:
+                self._graphs[key] = merged(
+                    self._directions, self._pairs, some, depth=depth, shows_cut=shows_state
+                )
+            except LimitReached as reached:
+                if reached.limit.kind != "states":
+                    raise
+                self._graphs[key] = None
+        return self._graphs[key]
+
+    def _are_few(self, limits: Limits) -> bool:
+        """Return whether all directions that can be reached are few; then they are found."""
+        node = 0
+        while node < len(self._directions) <= MAX_DIRECTIONS:
+            limits.check_time(f"{node} directions of beliefs found")
+            self._directions.steps(node)
+            node += 1
+        return node == len(self._directions)

@@ -1,0 +1,338 @@
+"""Claims about endless outputs whose prefixes do not merge into finitely many.
+
+ε and δ are bounded from below by the first outputs, and from above by the first outputs together
+with the state of the run after them (`merged_prefixes`). Both come closer as more outputs are
+followed, until the claim lies outside or a limit is reached. Where a cycle of outputs multiplies
+the ratio of two probabilities, ε is infinite, and as many turns as exceed a budget are the event
+that shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from dpcheck.certify import certify_event
+from dpcheck.check.evidence.futures import GOES_SILENT, STOPS, Label
+from dpcheck.check.evidence.growth import GrowingRatio
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence, MergedPrefixes
+from dpcheck.check.evidence.sequences import ENDS
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.quantities.privacy import (
+    Decision,
+    Evidence,
+    asked_bound,
+    decide_between,
+    decide_infinite,
+    greatest,
+    quantity_of,
+    undecided_sequences,
+    upper_value,
+)
+from dpcheck.check.quantities.questions import Question, decision_on
+from dpcheck.check.quantities.seen_pairs import (
+    SeenPairs,
+    endless_prefixes,
+    merged_evidence,
+    prefix_table,
+)
+from dpcheck.check.values.amounts import (
+    ENCLOSED_DIGITS,
+    INFINITE_EPSILON,
+    number_amount,
+    quantity_amount,
+)
+from dpcheck.check.values.event_text import (
+    DIVERGED,
+    GOES_ON,
+    STOPPED,
+    EventText,
+    event_parts,
+    output_sequence,
+)
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.verdicts import (
+    Beside,
+    Coverage,
+    Outcome,
+    OutputSequence,
+    Phrase,
+    Violated,
+)
+from dpcheck.exact import Budget, Number, TooLarge, divide
+from dpcheck.limits import LimitReached
+from dpcheck.logic.claims import TightEpsilon
+from dpcheck.records import dataclass
+
+_MAX_DEPTH = 256
+"""Bounds the first outputs that are listed, doubled each time."""
+_MAX_MERGED_DEPTH = 4096
+"""Bounds the first outputs that are merged, doubled each time."""
+_MAX_DEPTH_TOLD = 16
+"""So many outputs a run are cut down to the fewest that show a bound: more are not read anyway."""
+_ASKED_OUTPUTS = 2
+"""Outputs of the path formula that advice suggests."""
+_FEWEST_DIGITS = 3
+"""In so many digits the bounds of a value agree: else it is undecided, and the bounds are told."""
+_MAX_CERTIFIED = 1024
+"""Outputs of a sequence that is followed once more, in a tenth of a second."""
+
+
+def decide_endless(question: Question, n_initial: int) -> Outcome:
+    """Decide a claim that no complete evidence decides."""
+    match quantity_of(question.claim):
+        case TightEpsilon(delta=0):
+            prefixes, limits = endless_prefixes(question.seen), question.seen.limits
+            growth, graph = prefixes.growth(limits), prefixes.words(limits)
+            if growth is not None:
+                return _decide_growing(question, growth, n_initial)
+            if graph is not None:
+                return _decide_by_words(question, graph, n_initial)
+    return _decide_by_prefixes(question, n_initial)
+
+
+def _decide_by_words(question: Question, graph: MergedPrefixes, n_initial: int) -> Outcome:
+    """Decide a claim about ε where an analyst chooses: the worst word has the ratio."""
+    seen = question.seen
+    words = MergedEvidence(graph, seen.chain.observation_text, seen.limits)
+    decision = decision_on(question, words, is_complete=True)
+    assert decision.verdict is not None, "complete evidence decides"
+    coverage = Coverage(n_initial, len(seen.pairs))
+    return Outcome(decision.verdict, coverage, (), decision.value)
+
+
+def violating_prefixes(question: Question) -> tuple[Evidence, Decision] | None:
+    """Return evidence about few outputs that violates a claim, if it soon does."""
+    for depth, evidence in _prefix_tables(question.seen):
+        decision = decision_on(question, evidence, is_complete=False)
+        if isinstance(decision.verdict, Violated):
+            return evidence, decision
+        if depth >= _MAX_DEPTH_TOLD:
+            break
+    return None
+
+
+def evidence_of_prefixes(question: Question) -> Evidence:
+    """Return evidence by which a claim is violated: it is known to be."""
+    short = violating_prefixes(question)
+    if short is not None:
+        return short[0]
+    growth = endless_prefixes(question.seen).growth(question.seen.limits)
+    bound = asked_bound(question.claim)
+    if growth is not None and isinstance(bound, Budget):
+        return WordEvidence.beyond(bound, growth, question.seen)
+    for _, evidence in _prefixes(question.seen):
+        if decision_on(question, evidence, is_complete=False).verdict is not None:
+            return evidence
+    raise AssertionError("some prefixes violate the claim")
+
+
+# --- ratios that grow ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class WordEvidence:
+    """One sequence of outputs: what it shows bounds ε from below."""
+
+    gap: EventGap
+    event: EventText
+    n_sequences: int | None = None
+
+    @staticmethod
+    def beyond(epsilon: Budget, growth: GrowingRatio, seen: SeenPairs) -> WordEvidence:
+        """Return the fewest turns that exceed a budget; raises `TooLarge` for very many."""
+        n_turns = growth.least_turns(epsilon)
+        p, q = growth.probabilities(n_turns)
+        labels = growth.outputs(n_turns)
+        end = {STOPS: STOPPED, GOES_SILENT: DIVERGED}.get(labels[-1], GOES_ON)
+        codes = [label for label in labels if label >= 0]
+        if len(codes) <= _MAX_CERTIFIED:
+            pair = seen.sources[seen.pairs[growth.pair]].tolist()
+            first, second = pair if growth.is_forward else pair[::-1]
+            certify_event(seen.chain, first, [(codes, ENDS[end])], p)
+            certify_event(seen.chain, second, [(codes, ENDS[end])], q)
+        word = output_sequence(map(seen.chain.observation_text, codes), end)
+        gap = EventGap(p, q, growth.pair, growth.is_forward)
+        return WordEvidence(gap, EventText((word,), ((word, p, q),)))
+
+    def worst_ratio(self) -> EventGap:
+        """Return the event of the sequence."""
+        return self.gap
+
+    def worst_gap(self, factor: ExpFactor) -> EventGap:  # noqa: ARG002 - one for all
+        """Return the event of the sequence."""
+        return self.gap
+
+    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:  # noqa: ARG002
+        """Return the sequence."""
+        return self.event
+
+    def has_certain_rows(self) -> bool:
+        """There are other sequences."""
+        return False
+
+
+def _decide_growing(question: Question, growth: GrowingRatio, n_initial: int) -> Outcome:
+    """Decide a claim about ε, which is infinite, by as many turns as exceed what it allows."""
+    seen, bound = question.seen, asked_bound(question.claim)
+    decision = Decision(None)
+    if isinstance(bound, Budget):
+        short = violating_prefixes(question)
+        with suppress(TooLarge):
+            evidence = short[0] if short else WordEvidence.beyond(bound, growth, seen)
+            decision = decision_on(question, evidence, is_complete=False)
+    if decision.verdict is None:
+        names = seen.names(growth.pair)
+        states = names if growth.is_forward else names[::-1]
+        decision = decide_infinite(question.claim, states, _in_words(growth, bound, seen))
+    turn = _sequence(growth.turn, seen)
+    factor = number_amount(divide(*growth.factor))
+    beside = Beside(Phrase.of("every further ", turn, " multiplies the ratio by ", factor))
+    assert decision.verdict is not None, "an infinite value decides"
+    coverage = Coverage(n_initial, len(seen.pairs))
+    return Outcome(decision.verdict, coverage, (), INFINITE_EPSILON, (beside,))
+
+
+def _in_words(growth: GrowingRatio, bound: Budget | Number | None, seen: SeenPairs) -> Phrase:
+    """Return outputs whose probabilities are too long to be written."""
+    times = "again and again"
+    if isinstance(bound, Budget):
+        with suppress(TooLarge):
+            times = f"({growth.least_turns(bound):,} times)"
+    parts = [_sequence(part, seen) for part in (growth.lead, growth.tail)]
+    before = (parts[0], ", then ") if growth.lead else ()
+    after = (", then ", parts[1]) if growth.tail else ()
+    return Phrase.of(*before, _sequence(growth.turn, seen), f" {times}", *after, ", then anything")
+
+
+def _sequence(labels: Sequence[Label], seen: SeenPairs) -> OutputSequence:
+    """Return some outputs of a run, without an end."""
+    codes = [label for label in labels if label >= 0]
+    return output_sequence(map(seen.chain.observation_text, codes), STOPPED)
+
+
+# --- bounds on both sides --------------------------------------------------------------------
+
+
+def _decide_by_prefixes(question: Question, n_initial: int) -> Outcome:
+    """Decide a claim by what the first outputs show, and what more can follow them at most."""
+    seen, coverage = question.seen, Coverage(n_initial, len(question.seen.pairs))
+    last, depth, shown_by = Decision(None), 0, Phrase(())
+    high = greatest(question.claim)
+
+    def between(n_digits: int) -> Outcome | None:
+        """Return the outcome if both bounds decide."""
+        found = decide_between(question.claim, last, high, n_digits=n_digits)
+        beside = () if found.value else (Beside("it is at most", quantity_amount(high)),)
+        if found.verdict is None:
+            return None
+        return Outcome(found.verdict, coverage, (), found.value, beside)
+
+    for depth, evidence in _prefixes(seen):
+        before, last = last, decision_on(question, evidence, is_complete=False)
+        if last.verdict is not None:
+            beside = () if last.at_least is None else (Beside("it is at least", last.at_least),)
+            return Outcome(last.verdict, coverage, (), last.value, beside)
+        if last.at_least != before.at_least:
+            shown_by = _shown_by(question, *_fewest_outputs(question, depth, evidence, last))
+        graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=True)
+        if graph is not None:
+            high = upper_value(question.claim, merged_evidence(seen, graph))
+        if outcome := between(ENCLOSED_DIGITS):
+            return outcome
+    if outcome := between(_FEWEST_DIGITS):
+        return outcome
+    path = _path_of_outputs(question)
+    undecided = undecided_sequences(question.claim, last.at_least, high, depth, path, shown_by)
+    return Outcome(undecided, coverage)
+
+
+def _fewest_outputs(
+    question: Question, depth: int, evidence: Evidence, decision: Decision
+) -> tuple[Evidence, Decision]:
+    """Return evidence about fewer outputs that shows the same lower bound, if it is soon found."""
+    is_short = depth <= _MAX_DEPTH_TOLD and isinstance(evidence, TableEvidence)
+    for length in range(depth // 2 + 1, depth) if is_short else ():
+        shorter = prefix_table(question.seen, length)
+        if shorter is not None:
+            found = decision_on(question, shorter, is_complete=False)
+            if found.at_least == decision.at_least:
+                return shorter, found
+    return evidence, decision
+
+
+def _shown_by(question: Question, evidence: Evidence, decision: Decision) -> Phrase:
+    """Return the event behind a lower bound, with its probabilities from both sides."""
+    found = decision.shown
+    if found is None or found.gap is None:
+        return Phrase(())
+    try:
+        event = evidence.event_text(found.gap, found.factor)
+    except LimitReached:  # which costs the words, and no bound
+        return Phrase(())
+    gap, names = found.gap, question.seen.names(found.gap.pair)
+    left, right = names if gap.is_forward else names[::-1]
+    shown = event_parts(event.event)
+    sides = number_amount(gap.p), f" from {left}, ", number_amount(gap.q), f" from {right}"
+    return Phrase.of(*shown, ": ", *sides)
+
+
+def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
+    """Yield evidence about the first outputs, twice as many each time, and their number.
+
+    As tables first, then, as these become too large, merged: long prefixes are many, but often few
+    of them differ in what they say about the pair.
+    """
+    depth = 1
+    for tabled, evidence in _prefix_tables(seen):
+        yield tabled, evidence
+        depth = 2 * tabled
+    while depth <= _MAX_MERGED_DEPTH:
+        graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=False)
+        if graph is None:
+            break
+        yield depth, merged_evidence(seen, graph)
+        depth *= 2
+
+
+def _prefix_tables(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
+    """Yield tables of the first outputs, as long as these are few."""
+    depth = 1
+    while depth <= _MAX_DEPTH and not seen.chain.offers:
+        evidence = prefix_table(seen, depth)
+        if evidence is None:
+            break
+        yield depth, evidence
+        depth *= 2
+
+
+def _path_of_outputs(question: Question) -> str | None:
+    """Return a path formula about the likeliest first outputs, to ask in place of all sequences.
+
+    None where an analyst chooses: formulas say nothing of strategies.
+    """
+    chain = question.seen.chain
+    if chain.offers:
+        return None
+    shown: list[str] = []
+    state = int(question.seen.sources[0]) if len(question.seen.sources) else chain.stopped
+    while len(shown) < _ASKED_OUTPUTS:
+        row = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
+        showing = np.flatnonzero(chain.observation[chain.targets[row]] >= 0)
+        if not len(showing):
+            break
+        likeliest = max(showing.tolist(), key=chain.numerators[row].tolist().__getitem__)
+        state = int(chain.targets[row][likeliest])
+        shown.append(chain.observation_text(int(chain.observation[state])))
+    if not shown:
+        return "X stopped"
+    if question.is_of_labels:
+        return (
+            f"F<={_ASKED_OUTPUTS} ({shown[0]})"
+            if " & " in shown[0]
+            else f"F<={_ASKED_OUTPUTS} {shown[0]}"
+        )
+    *before, last = (f"output = {text}" for text in shown)
+    return f"X ({before[0]} & X {last})" if before else f"X {last}"

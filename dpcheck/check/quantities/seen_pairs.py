@@ -1,0 +1,170 @@
+"""Pairs of neighbors as an adversary sees them, and the evidence about their output sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dpcheck.chain.arrays import marked
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.contraction.contract import contracted
+from dpcheck.check.evidence.paired_rows import PairedRows
+from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.limits import Limits
+from dpcheck.records import dataclass
+
+if TYPE_CHECKING:
+    from dpcheck.check.evidence.endless import EndlessPrefixes
+    from dpcheck.check.evidence.merged_prefixes import MergedEvidence, MergedPrefixes
+
+_MAX_PREFIX_ENTRIES = 200_000
+"""Bounds a table of first outputs, beyond which they are merged."""
+_MAX_ENTRIES = 1 << 18
+"""Bounds a table of complete sequences, beyond which prefixes are merged."""
+
+_ENTRIES_A_PAIR = 4
+"""A table may have so many entries for each pair: merged prefixes have a node a pair at least,
+which takes several times their memory."""
+
+_complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | MergedPrefixes]]] = (
+    WeakKeyDictionary()
+)
+
+_endless: WeakKeyDictionary[Chain, dict[bytes, EndlessPrefixes]] = WeakKeyDictionary()
+
+_contracted: WeakKeyDictionary[Chain, dict[bytes, Chain]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPairs:
+    """Pairs of neighbors in a chain with one output per transition.
+
+    sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them. `names` describes
+    both states of a pair; `states` [n_pairs, 2] are their numbers in the chain that was asked.
+    """
+
+    chain: Chain
+    sources: IntArray
+    pairs: IntArray
+    names: Callable[[int], tuple[str, str]]
+    states: IntArray
+    limits: Limits
+
+    @property
+    def are_finite(self) -> bool:
+        """Return whether there are finitely many complete output sequences."""
+        return not has_output_cycle(self.chain, self.sources)
+
+
+def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
+    """Return the pairs of neighbors with an end selected, and how they are seen."""
+    chosen = np.zeros(chain.n_states, np.bool_)
+    chosen[selected] = True
+    pairs = chain.neighbors.pairs
+    is_asked = chosen[pairs[:, 0]] | chosen[pairs[:, 1]]
+    if not np.all(is_asked):
+        pairs = pairs[is_asked]
+
+    def names(pair: int) -> tuple[str, str]:
+        first, second = pairs[pair].tolist()
+        return chain.state_text(first), chain.state_text(second)
+
+    chosen = np.zeros(chain.n_states, np.bool_)
+    chosen[pairs] = True
+    states = marked(chosen)
+    seen, sources = observed(chain, states, limits)
+    ends = pairs if _are_first(states) else (np.cumsum(chosen) - 1)[pairs]
+    return SeenPairs(seen, sources, ends, names, pairs, limits)
+
+
+def _are_first(states: IntArray) -> bool:
+    """Return whether states, in increasing order, are 0, 1, ..., so that each is its own index."""
+    return len(states) == 0 or bool(states[-1] == len(states) - 1)
+
+
+def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, IntArray]:
+    """Return a chain with one output per transition, and the given states in it.
+
+    The chain of a mechanism is one; a chain with `observe` is contracted, once for all claims
+    about the same states.
+    """
+    if chain.with_one_end is not None:
+        return observed(chain.with_one_end, states, limits)
+    if chain.shows_every_step:
+        return chain, states
+    known = _contracted.setdefault(chain, {})
+    key = states.tobytes()
+    if key not in known:
+        known[key] = contracted(chain, states, limits.check_time)
+    return known[key], np.arange(len(states), dtype=np.int64)
+
+
+def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence | None:
+    """Return evidence about all sequences: a table, or merged prefixes if that is too large.
+
+    None for endless outputs whose prefixes do not merge into finitely many. Tables and graphs are
+    made once for all claims about the same pairs.
+    """
+    if not seen.are_finite:
+        graph = endless_prefixes(seen).complete(seen.limits)
+        return None if graph is None else merged_evidence(seen, graph)
+    chain, limits = seen.chain, seen.limits
+    known = _complete.setdefault(chain, [])
+    pairs = seen.pairs if _are_first(seen.sources) else seen.sources[seen.pairs]
+    found = next((made for asked, made in known if np.array_equal(asked, pairs)), None)
+    if found is None:
+        entries = max(_MAX_ENTRIES, 4 * len(chain.targets), _ENTRIES_A_PAIR * len(pairs))
+        table = (
+            None
+            if chain.offers
+            else sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
+        )
+        if table is None:
+            from dpcheck.check.evidence.merged_prefixes import merge_prefixes
+
+            found = merge_prefixes(chain, pairs, limits)
+        else:
+            found = PairedRows(table, seen.pairs)
+        limits.check_time("the outputs are listed")
+        known.append((pairs, found))
+    if isinstance(found, PairedRows):
+        return TableEvidence(found, chain.observation_text, limits)
+    return merged_evidence(seen, found)
+
+
+def merged_evidence(seen: SeenPairs, graph: MergedPrefixes) -> MergedEvidence:
+    """Return what merged prefixes say, to an analyst who adapts if there are choices."""
+    from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+    from dpcheck.check.evidence.strategies import StrategyEvidence
+
+    chain = seen.chain
+    if chain.offers:
+        return StrategyEvidence(graph, chain.observation_text, seen.limits, offers=chain.offers)
+    return MergedEvidence(graph, chain.observation_text, seen.limits)
+
+
+def endless_prefixes(seen: SeenPairs) -> EndlessPrefixes:
+    """Return the prefixes of endless outputs, kept for all claims about the same pairs."""
+    from dpcheck.check.evidence.endless import EndlessPrefixes
+
+    pairs = seen.sources[seen.pairs]
+    known = _endless.setdefault(seen.chain, {})
+    key = pairs.tobytes()
+    if key not in known:
+        known[key] = EndlessPrefixes(seen.chain, pairs, seen.limits)
+    return known[key]
+
+
+def prefix_table(seen: SeenPairs, depth: int) -> TableEvidence | None:
+    """Return evidence about the first outputs, so many, as a table; None if that is too large."""
+    chain, limits = seen.chain, seen.limits
+    table = sequence_table(
+        chain, seen.sources, limits=limits, depth=depth, max_entries=_MAX_PREFIX_ENTRIES
+    )
+    if table is None:
+        return None
+    return TableEvidence(PairedRows(table, seen.pairs), chain.observation_text, limits)

@@ -1,0 +1,417 @@
+"""Endless outputs: exact values where prefixes merge, bounds on both sides where they do not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from mpmath import exp, mpf
+
+from dpcheck.check.evidence.endless import EndlessPrefixes
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixes
+from dpcheck.check.values.exp_factor import ExpFactor
+from dpcheck.check.values.verdicts import Value, Violated
+from dpcheck.exact import divide
+from dpcheck.limits import Limits
+from tests.check.building import DIVERGE, STOP, mechanism_chain
+from tests.check.claims import compare, compute, delta, dp, epsilon, fraction, ln, outcome
+from tests.checking import called, check_text, verdicts
+
+RUNNING = "still running"
+
+
+def as_fraction(number):
+    return Fraction(str(number))
+
+
+def prefixes_of(chain, state, depth):
+    """Return {outputs so far, and how the run ended or where it is: probability}, walked slowly."""
+    rows = {((), int(state)): Fraction(1)}
+    for _ in range(depth + 1):
+        following = {}
+        for (shown, s), p in rows.items():
+            if not isinstance(s, int) or (len(shown) == depth and s not in _ends(chain)):
+                following[shown, s] = following.get((shown, s), 0) + p
+                continue
+            if s in _ends(chain):
+                key = shown, "stopped" if s == chain.stopped else "diverged"
+                following[key] = following.get(key, 0) + p
+                continue
+            for j in range(chain.indptr[s], chain.indptr[s + 1]):
+                t = int(chain.targets[j])
+                step = Fraction(int(chain.numerators[j]), int(chain.denominators[s]))
+                code = int(chain.observation[t])
+                key = shown if code < 0 else (*shown, code), t
+                following[key] = following.get(key, 0) + p * step
+        rows = following
+    return rows
+
+
+def _ends(chain):
+    return {chain.stopped, chain.diverged}
+
+
+def brute_bounds(chain, factor, depth):
+    """Return δ's bounds: what is cut counts as its prefix, or as wholly different."""
+    low = high = Fraction(0)
+    for pair in chain.neighbors.pairs.tolist():
+        sides = [prefixes_of(chain, s, depth) for s in pair]
+        for p_side, q_side in (sides, sides[::-1]):
+            shown = {}
+            for side, row in enumerate((p_side, q_side)):
+                for (outputs, end), p in row.items():
+                    key = outputs, RUNNING if isinstance(end, int) else end
+                    shown.setdefault(key, [Fraction(0), Fraction(0)])[side] += p
+            gaps = {key: max(0, p - factor * q) for key, (p, q) in shown.items()}
+            low = max(low, sum(gaps.values()))
+            running = sum(p for (_, end), (p, _) in shown.items() if end == RUNNING)
+            ended = sum(gap for (_, end), gap in gaps.items() if end != RUNNING)
+            high = max(high, running + ended)
+    return low, high
+
+
+def largest_ratio(chain, depth):
+    """Return the largest ratio of all prefixes; None where one is impossible on one side."""
+    worst = Fraction(1)
+    for pair in chain.neighbors.pairs.tolist():
+        shown = {}
+        for side, s in enumerate(pair):
+            for (outputs, end), p in prefixes_of(chain, s, depth).items():
+                key = outputs, RUNNING if isinstance(end, int) else end
+                shown.setdefault(key, [Fraction(0), Fraction(0)])[side] += p
+        for p, q in shown.values():
+            if 0 in (p, q):
+                return None
+            worst = max(worst, p / q, q / p)
+    return worst
+
+
+@st.composite
+def endless_chains(draw, *, stops_by=0):
+    """Return a chain whose outputs go on for ever or end, with hidden memory."""
+    n_memories = draw(st.integers(1, 4))
+    rows = {}
+    for memory in range(n_memories):
+        steps = st.tuples(
+            st.integers(1, 3),
+            st.sampled_from([STOP, DIVERGE, "a", "a", "b", "b"]),
+            st.integers(0, n_memories - 1),
+        )
+        weights = draw(st.lists(steps, min_size=1, max_size=3))
+        weights.append((1, "a", draw(st.integers(0, n_memories - 1))))
+        if stops_by:
+            weights.append((stops_by, STOP, 0))
+        total = sum(w for w, _, _ in weights)
+        rows[memory] = [
+            (Fraction(w, total), o, None if o in (STOP, DIVERGE) else after)
+            for w, o, after in weights
+        ]
+    inputs = {f"x = {m}": m for m in range(n_memories)} | {"x = 9": 0}
+    names = list(inputs)
+    pairs = [(s, t) for i, s in enumerate(names) for t in names[:i]]
+    return mechanism_chain(inputs, pairs, lambda memory: rows[memory])
+
+
+def bounds_of(amount):
+    """Return the fractions that an amount says a value lies between."""
+    if amount.enclosure is not None:
+        return tuple(map(Fraction, amount.enclosure))
+    return (Fraction(amount.exact),) * 2
+
+
+@settings(max_examples=25)
+@given(endless_chains(stops_by=12), st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(4)]))
+def test_delta_lies_between_what_slow_prefixes_allow(chain, factor):
+    low, high = brute_bounds(chain, factor, 5)
+    verdict = outcome(chain, compute(delta(ln(str(factor))))).verdict
+    assert isinstance(verdict, Value)
+    least, most = bounds_of(verdict.amount)
+    assert low <= most
+    assert least <= high
+    assert high - low < Fraction(1, 10)
+
+
+@settings(max_examples=25)
+@given(endless_chains(), st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(4)]))
+def test_no_verdict_on_delta_contradicts_slow_prefixes(chain, factor):
+    low, high = brute_bounds(chain, factor, 4)
+    for claimed in (low, high, (low + high) / 2):
+        verdict = outcome(chain, dp(ln(str(factor)), str(claimed))).verdict
+        kind = type(verdict).__name__
+        assert kind != "Violated" or claimed < high
+        assert kind != "Holds" or low <= claimed
+        assert kind == "Holds" or claimed != high or high - low == 0 or kind == "Undecided"
+
+
+@settings(max_examples=50)
+@given(endless_chains())
+def test_epsilon_is_infinite_only_where_ratios_grow_and_finite_only_where_they_do_not(chain):
+    ratio = largest_ratio(chain, 5)
+    found = outcome(chain, compute(epsilon()))
+    if not isinstance(found.verdict, Value):
+        return
+    if found.verdict.amount.exact != "inf":
+        assert ratio is not None
+        top = found.verdict.amount.exp or "inf"
+        assert top == "inf" or ratio <= Fraction(top)
+        return
+    refuted = outcome(chain, dp(ln("1000000"))).verdict
+    assert isinstance(refuted, Violated)
+    example = refuted.counterexample
+    if ratio is None or not isinstance(example.event, tuple):
+        return
+    sides = [word_probability(chain, name, example.event) for name in example.states]
+    assert [Fraction(each.exact) for each in example.probabilities] == sides
+    assert sides[0] > 1000000 * sides[1]
+
+
+def word_probability(chain, name, event):
+    """Return the probability of sequences from the state with a name, walked slowly."""
+    start = next(int(s) for s in chain.initial if chain.state_text(int(s)) == name)
+    total = Fraction(0)
+    for sequence in event:
+        weights = {start: Fraction(1)}
+        for text in sequence.outputs:
+            weights = _after(chain, weights, lambda t, text=text: _shown(chain, t) == text)
+        if sequence.ending == "goes on":
+            total += sum(weights.values())
+        else:
+            end = chain.stopped if sequence.ending == "stopped" else chain.diverged
+            total += sum(_after(chain, weights, lambda t, end=end: t == end).values())
+    return total
+
+
+def _shown(chain, state):
+    code = int(chain.observation[state])
+    return None if code < 0 else chain.observation_text(code)
+
+
+def _after(chain, weights, wanted):
+    following = {}
+    for s, p in weights.items():
+        for j in range(chain.indptr[s], chain.indptr[s + 1]):
+            t = int(chain.targets[j])
+            if wanted(t):
+                step = Fraction(int(chain.numerators[j]), int(chain.denominators[s]))
+                following[t] = following.get(t, 0) + p * step
+    return following
+
+
+@given(endless_chains(), st.sampled_from(["1", "3/2", "4"]))
+def test_bounds_come_closer_as_more_outputs_are_followed(chain, factor):
+    pairs, found = chain.neighbors.pairs, ExpFactor.of(ln(factor))
+    lows, highs = [], []
+    for depth in (1, 2, 3, 5):
+        for shows_cut, values in ((False, lows), (True, highs)):
+            graph = merge_prefixes(chain, pairs, Limits(), depth=depth, shows_cut=shows_cut)
+            gap = MergedEvidence(graph, chain.observation_text).worst_gap(found)
+            values.append(
+                Fraction(0)
+                if gap is None
+                else max(0, as_fraction(gap.p) - Fraction(factor) * as_fraction(gap.q))
+            )
+    assert lows == sorted(lows)
+    assert highs == sorted(highs, reverse=True)
+    assert lows[-1] <= highs[-1]
+
+
+@given(endless_chains())
+def test_ratios_of_merged_prefixes_are_those_of_prefixes_as_long_as_there_are_nodes(chain):
+    pairs = chain.neighbors.pairs
+    graph = EndlessPrefixes(chain, pairs, Limits()).complete(Limits())
+    assume(graph is not None and len(graph.edges) <= 60)
+    cut = merge_prefixes(chain, pairs, Limits(), depth=len(graph.edges))
+    ratios = [
+        None if gap is None else "inf" if gap.q == 0 else divide(gap.p, gap.q)
+        for gap in (MergedEvidence(each, str).worst_ratio() for each in (graph, cut))
+    ]
+    assert ratios[0] == ratios[1]
+
+
+# --- planted cycles ------------------------------------------------------------------------------
+
+WAITS = """
+mechanism waits(here = 1/10, there = 1/10) {
+  input x in {true, false}
+  adjacent all
+  while true {
+    now ~ bernoulli(if x then here else there)
+    if now { y ~ {x: 3/4, !x: 1/4} output y stop }
+    output bot
+  }
+}
+"""
+
+
+def test_a_cycle_of_ratio_one_costs_nothing():
+    text = """
+    check   waits: dp(ln 3)
+    check   waits: epsilon = ln 3
+    check   waits: delta(ln 2) = 1/4
+    check   waits: delta(0) = 1/2
+    check   waits: epsilon(1/4) = ln 2
+    refute  waits: dp(ln 3 - 1/1000000)
+    refute  waits: delta(ln 2) < 1/4
+    refute  waits: epsilon = inf
+    check   waits: renyi(2) = ln(7/3)
+    """
+    assert check_text(WAITS + text)["ok"]
+
+
+@pytest.mark.parametrize("hair", ["1/1000", "1/100000"])
+def test_a_cycle_of_a_ratio_above_one_by_a_hair_is_no_bound(hair):
+    claims = "compute w: epsilon refute w: dp(2) refute w: epsilon <= 2 check w: epsilon = inf"
+    text = WAITS + claims.replace("w:", f"waits(there = 1/10 + {hair}):")
+    results = check_text(text)["results"]
+    assert [result["ok"] for result in results] == [True] * 4
+    assert results[0]["value"]["exact"] == "inf"
+
+
+def test_turns_too_many_to_write_their_probabilities_are_counted():
+    text = WAITS + "refute waits(there = 1/10 + 1/100000): dp(2)"
+    (result,) = check_text(text)["results"]
+    example = result["counterexample"]
+    assert example["probabilities"] == []
+    (word,) = example["event"]
+    turns = int(word.split("(")[1].split(" times")[0].replace(",", ""))
+    step, ends = mpf(90000) / 89999, mpf(30000) / 10001
+    assert step**turns * ends > exp(mpf(2)) >= step ** (turns - 1) * ends
+
+
+def test_the_fewest_turns_that_exceed_a_budget_are_shown():
+    text = WAITS + "refute waits(there = 1/10 + 1/1000): dp(2)"
+    (result,) = check_text(text)["results"]
+    (word,) = result["counterexample"]["event"]
+    outputs = word.split(", ")
+    turns = outputs.count("bot")
+    step, ends = Fraction(900, 899), Fraction(300, 101)  # bot, and the answer at last
+    e2 = Fraction(738905609893065023, 10**17)
+    assert outputs[turns:] in (["true", "..."], ["false", "..."], ["..."])
+    assert (step ** (turns + 1) > e2) or step**turns * ends > e2
+    p, q = (Fraction(each) for each in result["counterexample"]["probabilities"])
+    assert p / q > e2
+    assert p / q / step <= e2
+
+
+ALTERNATES = """
+mechanism alternates(second = 1/2) {
+  input x in {true, false}
+  adjacent all
+  odd := true
+  while true {
+    now ~ bernoulli(if odd = x then second else 1/4)
+    if now { output top stop }
+    output bot
+    odd := !odd
+  }
+}
+"""
+
+
+def test_a_cycle_of_several_outputs_may_have_the_ratio_one():
+    # 3/4 against 1/2, then 1/2 against 3/4: bot, bot costs nothing; top after one of them does.
+    text = ALTERNATES + "check alternates: epsilon = ln 3 check alternates: dp(ln 3)"
+    assert check_text(text)["ok"]
+    slower = ALTERNATES.replace(
+        "odd = x then second", "odd & x then 1/3 else if !odd & !x then 1/2"
+    )
+    assert check_text(slower + "check alternates: epsilon = inf")["ok"]
+
+
+def test_states_that_differ_in_what_is_spent_are_alike():
+    text = """
+    mechanism spends(k = 2) {
+      input x in {true, false}
+      adjacent all
+      var left in 0..k := k
+      while true {
+        y ~ {x: 3/4, !x: 1/4}
+        if left = 0 { y ~ bernoulli(1/2) } else { left := left - 1 }
+        output y
+      }
+    }
+    for k in 1..4 { check spends(k = k): epsilon = k * ln 3 }
+    check spends(k = 4): dp(4 * ln 3)
+    check spends(k = 2): delta(0) = 1/2
+    """
+    assert check_text(text)["ok"]
+
+
+def test_what_is_drawn_once_and_hidden_bounds_all_that_follows():
+    text = """
+    mechanism hides {
+      input x in {true, false}
+      adjacent all
+      secret ~ {x: 3/4, !x: 1/4}
+      while true { y ~ {secret: 2/3, !secret: 1/3} output y }
+    }
+    check hides: dp(ln 3)
+    check hides: dp(ln 2, 1/4)
+    check hides: epsilon <= ln 3
+    refute hides: epsilon > ln 3
+    refute hides: epsilon = 2
+    refute hides: dp(ln 2)
+    check hides: delta(ln 2) < 1/4
+    """
+    found = verdicts(check_text(text))
+    assert found == ["holds", "holds", "holds", "violated", "violated", "violated", "undecided"]
+
+
+def test_an_undecided_value_lies_between_its_bounds():
+    chain = mechanism_chain(
+        {"x = 1": "p", "x = 2": "q"},
+        [("x = 1", "x = 2")],
+        lambda memory: {
+            "p": [(Fraction(3, 4), "a", "u"), (Fraction(1, 4), "a", "v")],
+            "q": [(Fraction(1, 4), "a", "u"), (Fraction(3, 4), "a", "v")],
+            "u": [(Fraction(2, 3), "a", "u"), (Fraction(1, 3), "b", "u")],
+            "v": [(Fraction(1, 3), "a", "v"), (Fraction(2, 3), "b", "v")],
+        }[memory],
+    )
+    found = outcome(chain, compare(delta(ln(2)), "<", fraction("1/4"))).verdict
+    assert Fraction(found.bounds.low.exact) < Fraction(1, 4)
+    assert found.bounds.high.exact == "1/4"
+
+
+def test_an_analyst_who_chooses_for_ever_is_bounded_too():
+    text = """
+    mechanism told {
+      input x in {true, false}
+      adjacent all
+      while true {
+        query rate in {1/10, 1/2}
+        now ~ bernoulli(rate)
+        if now { y ~ {x: 3/4, !x: 1/4} output y stop }
+        output bot
+      }
+    }
+    mechanism biased {
+      input x in {true, false}
+      adjacent all
+      while true {
+        query rate in {1/2, 1/3}
+        now ~ bernoulli(if x then rate else 1/2)
+        if now { output top stop }
+        output bot
+      }
+    }
+    check   told: epsilon = ln 3
+    refute  told: dp(1)
+    check   told: dp(ln 2, 26/100)
+    refute  told: dp(ln 2, 24/100)
+    check   biased: epsilon = inf
+    refute  biased: dp(1)
+    check   biased: dp(1, 1/2)
+    """
+    assert check_text(text)["ok"]
+
+
+def test_a_sequence_that_grows_is_evidence_for_whoever_reads_the_file(tmp_path):
+    text = WAITS + "refute waits(there = 1/10 + 1/1000): dp(2)"
+    check_text(text, "--witness", str(tmp_path))
+    (path,) = tmp_path.iterdir()
+    found = called("verify", path)
+    assert found.returncode == 0
+    assert "proved" in found.stdout
