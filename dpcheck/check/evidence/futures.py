@@ -33,7 +33,7 @@ class Futures:
 
 
 def futures_of(chain: Chain, sources: IntArray, limits: Limits) -> Futures:
-    """Return the futures of all states that runs from the sources visit.
+    """Return the futures of all states that runs from sources [n_sources] visit.
 
     States whose rows are equal once targets are replaced by what stands for them are alike. What a
     state showed when it was entered belongs to the past. From the ends upwards one pass finds

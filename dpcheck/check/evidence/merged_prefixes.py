@@ -266,7 +266,7 @@ def merged(
 
 
 def _order(edges: list[list[Edge]]) -> IntArray:
-    """Return the nodes so that successors come first."""
+    """Return the nodes [n_nodes] so that successors come first."""
     layers = topological_layers(_graph(edges))
     assert layers is not None, "cycles were left"
     return layers[0]
