@@ -10,7 +10,8 @@ though its states after outputs may be numbered in another order.
 
 Only a state that several slices reach is work done twice. Slices are of inputs that agree in the
 variables that the program remembers longest: a state that holds these is of one slice. Where the
-others become many, all inputs are explored at once.
+others become many, all inputs are explored at once, and so they are where a first draw or output
+forgets them: there are hardly more states than inputs then.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from dpcheck.explore.sampling.distributions import Supports
 from dpcheck.explore.tails.tails import Tails
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.limits import Limits
-from dpcheck.model.program import Mechanism
+from dpcheck.model.program import Mechanism, Output, Sample
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -56,7 +57,7 @@ SLICE = 1 << 16
 time and 0.63 of the memory."""
 
 MANY_INPUTS = 2 * SLICE
-"""So many inputs are explored in slices."""
+"""So many inputs are explored in slices, where the program remembers some of them."""
 
 _GROUPS = 4
 """A slice is made of several groups of inputs that agree, so that slices are of about one size."""
@@ -109,12 +110,18 @@ def visible_runs(
             mechanism, flow, some, n_some, table, limits, tails, labelled=labelled, apart=apart
         )
 
-    if n_inputs >= MANY_INPUTS and not labelled:
+    if n_inputs >= MANY_INPUTS and not labelled and _are_remembered(flow, inputs):
         try:
             return _in_slices(started, supports, inputs, *input_slices(flow, inputs, n_inputs))
         except SharedStates:
             pass
     return _contracted(*explored_runs(started(inputs, n_inputs), supports), limits)
+
+
+def _are_remembered(flow: Flow, inputs: Mapping[str, IntArray]) -> bool:
+    """Return whether some input matters after a draw or an output; else raw states are few."""
+    after = (node.next for node in flow.nodes if isinstance(node, Sample | Output))
+    return any(not set(flow.live[point]).isdisjoint(inputs) for point in after)
 
 
 def input_slices(
