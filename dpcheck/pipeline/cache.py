@@ -70,11 +70,11 @@ class Cache:
 
         The texts are those that were read: a file may have been changed since then.
         """
-        import json
-
         with suppress(OSError, ValueError, RecursionError, KeyError):
             place = self._place(path)
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            import json
+
             found = {
                 "code": code_digest(),
                 "files": [(str(f.path.real), _hash(f.text.encode())) for f in closure.files],

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
-from dpcheck.check.quantities.decide_quantity import TOO_FAR
-from dpcheck.check.values.measures import EndValue, Measures
+from dpcheck.check.values.measures import TOO_FAR, EndValue, Measures
 from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake

@@ -189,6 +189,22 @@ def test_the_parent_imports_nothing_that_decides(tmp_path):
     assert done.stdout.endswith("set()\n")
 
 
+def test_a_claim_about_a_table_of_sequences_imports_no_other_evidence(tmp_path):
+    model = tmp_path / "m.dpm"
+    model.write_text(f"{QUICK}refute q: dp(1)\ncompute q: epsilon\n")
+    code = """if True:
+        import sys
+        from dpcheck.pipeline.options import Options
+        from dpcheck.pipeline.run import check_paths
+        print(sum(1 for _ in check_paths(sys.argv[1:], Options(explain="none"))))
+        print({module for module in sys.modules if "merged_prefixes" in module})
+    """
+    command = [sys.executable, "-c", code, str(model)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert int(done.stdout.split()[0]) > 4
+    assert done.stdout.endswith("set()\n")
+
+
 def test_long_silence_is_told_again_and_again(monkeypatch):
     monkeypatch.setattr(workers, "FIRST_WAIT", 0.1)
     heard = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
-from typing import Final, assert_never
+from typing import assert_never
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from dpcheck.check.quantities.privacy import INFINITELY_MANY, comparison_phrase,
 from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
-from dpcheck.check.values.measures import Measures
+from dpcheck.check.values.measures import TOO_FAR, Measures
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
@@ -304,14 +304,6 @@ def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> Number:
 def _whole(weight: Whole) -> Whole:
     """Return a numpy integer as a Python one."""
     return weight if isinstance(weight, ExpPolynomial) else int(weight)
-
-
-TOO_FAR: Final = Limit(
-    "size",
-    unit="errors of numbers without bounds reach beyond the widest window that was tried",
-    advice="a larger probability of failure, or output `clamp(..., lo, hi)`",
-)
-"""What a wider window of shown numbers helps with."""
 
 
 # --- accuracy ------------------------------------------------------------------------------

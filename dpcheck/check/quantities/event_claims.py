@@ -99,10 +99,12 @@ def _closest(question: Question, decision: Decision, evidence: Evidence) -> tupl
 
 def _strategy(decision: Decision, evidence: Evidence) -> Strategy | None:
     """Return what the worst analyst asks, where one adapts and the decision shows an event."""
+    shown = decision.shown
+    if isinstance(evidence, TableEvidence) or shown is None or shown.gap is None:
+        return None
     from dpcheck.check.evidence.strategies import StrategyEvidence
 
-    shown = decision.shown
-    if not isinstance(evidence, StrategyEvidence) or shown is None or shown.gap is None:
+    if not isinstance(evidence, StrategyEvidence):
         return None
     return evidence.strategy(shown.gap, shown.factor)
 

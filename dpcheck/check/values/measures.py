@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from dpcheck.exact import Number
+from dpcheck.limits import Limit
 from dpcheck.records import dataclass, field
+
+TOO_FAR: Final = Limit(
+    "size",
+    unit="errors of numbers without bounds reach beyond the widest window that was tried",
+    advice="a larger probability of failure, or output `clamp(..., lo, hi)`",
+)
+"""What a wider window of shown numbers helps with."""
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray
@@ -33,6 +32,9 @@ from dpcheck.model.expressions import Apply, Expr, primed_name, reads
 from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
 from dpcheck.model.values import ArrayValue, Value, value_text
 from dpcheck.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BLOCK = 1 << 20
 """Pairs that are looked at at once: bounds the memory they take."""
