@@ -30,6 +30,7 @@ from dpcheck.reference.programs import (
 )
 from dpcheck.reference.syntax import Tree, by_place, parsed_claim, parsed_target
 from dpcheck.reference.values import (
+    FALSE,
     TRUE,
     Arr,
     NotCovered,
@@ -341,14 +342,17 @@ class Question:
         return holds
 
     def _is_true(self, tree: Tree, env: Env) -> bool:
-        """Return whether an atom is true, or is the symbol that is output; mistakes are not."""
+        """Return whether an atom is true, or is the symbol that is output; mistakes are not.
+
+        A Boolean is no such symbol: `F y` with a false y is not true where `false` is output.
+        """
         try:
             found = evaluate(tree, env, self.subject.scope)
         except (WrongProgram, AttributeError, IndexError, TypeError):
             return False
-        return bool(found == TRUE) or (
-            tree[0] == "name" and isinstance(found, Sym) and found == env["output"]
-        )
+        if found in (TRUE, FALSE):
+            return bool(found == TRUE)
+        return tree[0] == "name" and isinstance(found, Sym) and found == env["output"]
 
     def _chance_in_chain(self, chain: Chain, f: Formula, start: Point) -> Number:
         """Return the probability of a formula by equations over (state, what must hold)."""

@@ -76,6 +76,24 @@ def test_answers_are_those_of_the_engine(tmp_path, claim):
     assert found.holds == (CLAIMS[claim][0] == "holds"), found
 
 
+def test_a_false_input_is_not_true_where_false_is_output(tmp_path):
+    model = tmp_path / "m.dpm"
+    model.write_text(
+        """
+mechanism m {
+  input y in {false, true}
+  adjacent all
+  z ~ bernoulli(1/2)
+  output z
+}
+""",
+        "utf-8",
+    )
+    assert answer(load(model, tmp_path), "m", "y = false", "P=0 [ F y ]").holds
+    assert answer(load(model, tmp_path), "m", "y = true", "P=1 [ F y ]").holds
+    assert answer(load(model, tmp_path), "m", "y = true", "P=1/2 [ F output = y ]").holds
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Return a directory with the model, and the witnesses of its violated claims in `w`."""
