@@ -158,12 +158,16 @@ class IrrationalChange(Mistake):
     name: str
     weight: str
     near: str
+    sides: tuple[str, str]
 
     code = "DP634"
     title_text = (
         "the weight {self.weight} is 0 at an irrational value of `{self.name}`, near {self.near}"
     )
-    help_text = "leave that value out by `for {self.name} in ...`"
+    help_text = (
+        "ask about both sides of it: `for {self.name} in {self.sides[0]}` and"
+        " `for {self.name} in {self.sides[1]}`"
+    )
     explanation = """\
 Where a weight is 0 a mechanism has other runs, so that value is checked by itself. A value that is
 irrational cannot be: it has to be left out.

@@ -30,6 +30,9 @@ from dpcheck.records import dataclass
 
 ONE = fmpq(1)
 
+NEAR = fmpq(1, 100)
+"""How far values beside an irrational one may lie from it."""
+
 Chosen = int | fmpq | Budget
 """A value of a parameter: a rational number, or a logarithm where `exp` of it is used."""
 
@@ -277,6 +280,24 @@ class Line:
     def value_of(self, t: Root) -> Chosen | None:
         """Return the value of the parameter for a t, None for one that is not asked by itself."""
         return self._single(self.of_param(t))
+
+    def around(self, t: Root, region: Region) -> tuple[str, str]:
+        """Return texts of values of a set a little below and above an irrational one."""
+        root, bounds = self.of_param(t), self._bounds(region)
+        low, high = bounds[0][0], bounds[-1][2]
+        edges = (
+            self._edge(False) if low is None else self.of_param(low),
+            self._edge(True) if high is None else self.of_param(high),
+        )
+        known = [x for end in edges if end is not None and (x := end.rational) is not None]
+        while root.high - root.low > NEAR or any(root.low <= x <= root.high for x in known):
+            root.narrow()
+        bottom = max([root.low - NEAR, *(x for x in known if x < root.low)])
+        top = min([root.high + NEAR, *(x for x in known if x > root.high)])
+        below, above = rational_between(bottom, root.low), rational_between(root.high, top)
+        values = (Budget.ln(x) / self.unit if self.is_exponential else x for x in (below, above))
+        first, second = map(exact_text, values)
+        return first, second
 
     def end_at(self, value: Chosen) -> ParamEnd:
         """Return a value as an end that belongs to its interval."""

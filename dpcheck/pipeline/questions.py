@@ -306,7 +306,7 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         return _decided(ready, limits)
     by_kinds = is_told_in_kinds(ready.explored, check.claim)
     if by_kinds and not may_be_decided(ready.explored, check.claim):
-        raise undecided_beyond(ready.explored)
+        raise undecided_beyond(ready.explored, check.for_all.param)
     from dpcheck.check.all_values.decide import decide_for_all
 
     def at_value(value: Value) -> Outcome:
@@ -323,7 +323,7 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         chain, check.claim, check.at, check.for_all, vanishing, at_value, limits
     )
     if by_kinds and not is_decided(ready.explored, outcome):
-        raise undecided_beyond(ready.explored)
+        raise undecided_beyond(ready.explored, check.for_all.param)
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
     return outcome, ready if shown_at is None else at_values[shown_at]
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.values.verdicts import Holds, Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value
+from dpcheck.exact import Param
 from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
 from dpcheck.limits import LimitReached, too_large
@@ -60,6 +61,10 @@ def decided_between(
         return less, told
     if not _is_pure(claim) or (isinstance(claim, claims.PrivacyClaim) and not is_last):
         return None
+    if not isinstance(claim, claims.PrivacyClaim):
+        low, high = explored.window.shown
+        text = f"a supremum over numbers beyond {low}..{high}, which no output need attain"
+        outcome = replace(outcome, beside=(*outcome.beside, Beside(text)))
     if len(explored.window.ratios) == 2:
         return outcome, chain
     asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
@@ -80,13 +85,16 @@ def is_decided(explored: Explored, outcome: Outcome) -> bool:
     return len(explored.window.ratios) == 2 or isinstance(outcome.verdict, Holds)
 
 
-def undecided_beyond(explored: Explored) -> LimitReached:
-    """Return that no window was wide enough."""
+def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitReached:
+    """Return that no window was wide enough, for all values of a parameter where there is one."""
     assert explored.window is not None, "numbers are shown"
     low, high = explored.window.shown
+    instead = "`dp(ε)` or `epsilon`"
+    if param is not None:
+        instead = f"a value: `-D {param.name}={param.simplest_text}`"
     return too_large(
         f"how much is told of numbers shown beyond {low}..{high} still matters",
-        "`dp(ε)` or `epsilon`, or output `clamp(..., lo, hi)`",
+        f"{instead}, or output `clamp(..., lo, hi)`",
     )
 
 

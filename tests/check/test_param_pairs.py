@@ -265,3 +265,29 @@ def test_a_table_of_probabilities_reads_no_parameter():
         "main.dpm": 'param p in (0, 1)\nimport "t.csv"\ncheck t: dp(ln 2)\n',
     }
     assert error_codes(check_files(files, "main.dpm")) == ["DP301", "DP301"]
+
+
+@pytest.mark.parametrize(
+    ("head", "part", "weight"),
+    [
+        ("param p in (0, 1)", "", "(2 * p^2 - 1)^2"),
+        ("param p in (0, 1)", "for p in (7/10, 3/4)", "(2 * p^2 - 1)^2"),
+        ("param p > 0", "", "(exp(-2 * p) + exp(-p) - 1)^2"),
+        ("param p in (7/10, 708/1000)", "", "(2 * p^2 - 1)^2"),
+    ],
+)
+def test_what_is_said_in_place_of_an_irrational_value_works(head, part, weight):
+    model = f"""{head}
+mechanism m {{
+  input x in {{0, 1}}
+  adjacent all
+  y ~ {{0: {weight}, 1: 1 - {weight}}}
+  output y
+}}
+"""
+    (mistake,) = check_text(f"{model}check m {part}: dp(0)")["errors"]
+    assert mistake["code"] == "DP634"
+    sides = re.findall("`(for p in [^`]*)`", mistake["help"])
+    report = check_text(model + "\n".join(f"check m {side}: dp(0)" for side in sides))
+    assert verdicts(report) == ["holds", "holds"]
+    assert report["ok"]

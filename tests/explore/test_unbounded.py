@@ -599,7 +599,23 @@ param alpha in (0, 1)
 check tested_answer_shown(r = alpha): dp(-2 * ln alpha)
 check tested_answer_shown: dp(2 * ln 2)
 """
-    assert verdicts(check_text(SHOWN_FOR_ALL + claims)) == ["undecided", "holds"]
+    report = check_text(SHOWN_FOR_ALL + claims)
+    assert verdicts(report) == ["undecided", "holds"]
+    assert "`-D alpha=1/2`" in report["results"][0]["reason"]["option"]
+
+
+def test_a_loss_that_comes_from_all_numbers_far_beyond_is_said_to_be_a_supremum():
+    claims = (
+        "compute largest: epsilon\ncheck largest: epsilon <= ln 2\ncheck largest: epsilon < ln(5/3)"
+    )
+    report = check_text(SHOWN_FOR_ALL + claims)
+    assert verdicts(report) == ["value", "holds", "violated"]
+    for result in report["results"]:
+        assert any("a supremum over numbers" in each["text"] for each in result["beside"])
+    attained = "check tested_answer_shown(k = 1): epsilon = ln 2"
+    (result,) = check_text(SHOWN_FOR_ALL + attained)["results"]
+    assert result["verdict"] == "holds"
+    assert not any("supremum" in each["text"] for each in result.get("beside", ()))
 
 
 def test_formulas_are_shown_by_outputs_that_exist():

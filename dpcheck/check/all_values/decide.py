@@ -529,12 +529,18 @@ def _single_values(setting: Setting, line: Line, asked: Region) -> list[Chosen]:
             for root in zeros.ends:
                 value = line.value_of(root)
                 if value is None:
-                    near = line.intervals(zeros)[0].low.text
-                    place = for_all.span
-                    mistake = IrrationalChange(place, param.name, param_text(weight), near)
-                    raise ClaimRejected(mistake)
+                    near, sides = line.intervals(zeros)[0].low.text, _sides(root, line, asked)
+                    shown = param.name, param_text(weight), near, sides
+                    raise ClaimRejected(IrrationalChange(for_all.span, *shown))
                 found.append(value)
     return list(dict.fromkeys(found))
+
+
+def _sides(root: Root, line: Line, asked: Region) -> tuple[str, str]:
+    """Return what is asked on both sides of an irrational value, but for a little around it."""
+    intervals = line.intervals(asked)
+    below, above = line.around(root, asked)
+    return f"({intervals[0].low.text}, {below}]", f"[{above}, {intervals[-1].high.text})"
 
 
 def _with_values(region: Region, fails: dict[Chosen, bool], line: Line) -> Region:
