@@ -57,17 +57,22 @@ def test_roots_are_those_that_sympy_isolates(low, high):
             assert below <= other <= above
 
 
-def test_regions_have_the_signs_of_their_polynomials():
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, None), (1, None), ("3/4", None), ("-5/3", "7/4"), ("1/3", "1/2")]
+)
+def test_regions_have_the_signs_of_their_polynomials(low, high):
     draw = random.Random(2)
-    for f in some_polynomials(60, seed=3):
-        negative = where_sign(f, (-1,), fmpq(0), None)
-        at_most_zero = where_sign(f, (-1, 0), fmpq(0), None)
-        values = [fmpq(draw.randint(1, 400), draw.choice([1, 2, 3, 60])) for _ in range(12)]
-        values += [r.rational for r in roots_between(f, fmpq(0), None) if r.rational is not None]
+    low, high = fmpq(*map(int, str(low).split("/"))), high and fmpq(*map(int, high.split("/")))
+    width = 400 if high is None else high - low
+    for f in some_polynomials(30, seed=3):
+        negative = where_sign(f, (-1,), low, high)
+        at_most_zero = where_sign(f, (-1, 0), low, high)
+        values = [low + width * fmpq(draw.randint(1, 599), 600) for _ in range(12)]
+        values += [r.rational for r in roots_between(f, low, high) if r.rational is not None]
         for x in values:
             assert contains(negative, x) == (sign_at(f, x) < 0)
             assert contains(at_most_zero, x) == (sign_at(f, x) <= 0)
-        sign = constant_sign(f, fmpq(0), None)
+        sign = constant_sign(f, low, high)
         assert sign is None or all(sign_at(f, x) == sign for x in values)
 
 
