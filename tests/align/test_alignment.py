@@ -397,6 +397,7 @@ mechanism m {
 DISTRIBUTIONS = """
 dist around(c) = geometric(c, 1/2) unbounded
 dist one_of(c) = if c then geometric(0, 1/2) unbounded else geometric(5, 1/2) unbounded
+dist by_sign(z) = if z > 0 then geometric(0, 1/2) unbounded else geometric(5, 1/2) unbounded
 """
 
 
@@ -407,6 +408,7 @@ dist one_of(c) = if c then geometric(0, 1/2) unbounded else geometric(5, 1/2) un
         "geometric(0, if w > 0 then 1/2 else 1/4) unbounded",
         "around(if w > 0 then 0 else 5)",
         "one_of(w > 0)",
+        "by_sign(w)",
     ],
 )
 def test_what_a_draw_reads_of_noise_is_on_its_path(drawn):
@@ -489,12 +491,13 @@ def test_a_program_that_counts_without_end_is_told_from_one_that_leaks(monkeypat
 
 @pytest.mark.parametrize("sign", [-1, 0, 1])
 @pytest.mark.parametrize("times", [-3, -2, -1, 1, 2, 3])
-def test_a_need_of_one_draw_leaves_the_shifts_that_fulfil_it(times, sign):
+@pytest.mark.parametrize(("low", "high"), [(-4, 4), (1, 1), (-1, -1)])
+def test_a_need_of_one_draw_leaves_the_shifts_that_fulfil_it(times, sign, low, high):
     for by in range(-5, 6):
         needs = [(Moved(((0, times),), by, True), sign)]
-        found = answers((Draw(0, 0, "z", -4, 4),), needs, {0}, 1, [1.0])
+        found = answers((Draw(0, 0, "z", low, high),), needs, {0}, 1, [1.0])
         left = {s for (draw,) in found for s in range(draw.low, draw.high + 1)}
-        moved = {s: by + times * s for s in range(-4, 5)}
+        moved = {s: by + times * s for s in range(low, high + 1)}
         kept = {s for s, f in moved.items() if (f >= 0 or sign < 0) and (f <= 0 or sign > 0)}
         assert left == kept, by
 
