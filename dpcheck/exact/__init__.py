@@ -42,6 +42,7 @@ from dpcheck.exact.polynomial import (
     ExpPolynomial,
     Whole,
     exact_quotient,
+    gcd_of,
     whole_gcd,
     whole_lcm,
 )
@@ -106,6 +107,7 @@ __all__ = [
     "float_bounds",
     "floor",
     "floor_of_quotient",
+    "gcd_of",
     "growth_of",
     "integer_product",
     "joined",

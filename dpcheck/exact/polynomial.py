@@ -9,8 +9,8 @@ whole numerators over a whole denominator: a transition carries a `Whole = int |
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, reduce
 from numbers import Integral
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
@@ -280,6 +280,15 @@ def exact_quotient(dividend: Whole, divisor: Whole) -> Whole:
         return quotient
     left, right, unit = aligned(as_polynomial(dividend), as_polynomial(divisor))
     return as_whole(ExpPolynomial(left / right, unit))
+
+
+def gcd_of(numbers: Iterable[int]) -> int:
+    """Return the greatest common divisor of integers, by flint: Python's own is slow in long ones.
+
+    >>> gcd_of([12, 18, 30]), gcd_of([])
+    (6, 0)
+    """
+    return int(reduce(fmpz.gcd, map(fmpz, numbers), fmpz(0)))
 
 
 def whole_gcd(left: Whole, right: Whole) -> Whole:

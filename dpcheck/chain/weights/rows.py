@@ -7,12 +7,10 @@ indptr[s] <= j < indptr[s+1], as in `Chain`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from itertools import pairwise
 from math import gcd
 
 import numpy as np
-from flint import fmpz
 
 from dpcheck.chain.arrays import are_first, differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
@@ -26,6 +24,7 @@ from dpcheck.chain.weights.denominators import (
     multiplied,
     summed,
 )
+from dpcheck.exact import gcd_of
 from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
@@ -134,7 +133,7 @@ def shortened(
         scale = scales.values[row_scales[row]]
         if not all(isinstance(w, int) for w in (scale, *weights)) or scale < LONG_SCALE:
             return numerators, row_scales
-        divisor = int(reduce(fmpz.gcd, map(fmpz, weights), fmpz(scale)))
+        divisor = gcd_of((scale, *weights))
         if first == 0 and SHORTENING_PAYS * divisor.bit_length() < scale.bit_length():
             return numerators, row_scales
         divisors[row] = divisor
