@@ -81,11 +81,11 @@ class Witness:
         self.fields = fields
         self.unit = Fraction(fields.get("unit", "1"))
         logs = [(Fraction(m), Fraction(a)) for m, a in fields.get("ln", [])]
-        need(self.unit > 0 and all(a > 0 and abs(m) < 10**6 for m, a in logs), "out of range")
         self.root = lcm(*(m.denominator for m, _ in logs))
+        need(all(a > 0 and (abs(m) + 1) * self.root < 10**6 for m, a in logs), "out of range")
         factor = prod((a ** int(m * self.root) for m, a in logs), start=Fraction(1))
         shift = Fraction(fields.get("rational", "0")) * self.root / self.unit
-        need(shift.denominator == 1, "the budget is no multiple of the unit")
+        need(self.unit > 0 and shift.denominator == 1, "the budget is no multiple of the unit")
         grown = Polynomial({int(shift): factor.numerator})
         self.growth = grown if shift else factor.numerator, factor.denominator
         self.denominator = self.whole(fields.get("denominator", 1))

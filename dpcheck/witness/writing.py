@@ -64,10 +64,16 @@ def witness_json(head: Fields, evidence: Fields) -> str:
 
 
 def budget_fields(epsilon: Budget, delta: Number) -> Fields:
-    """Return a budget r + sum of m ln a, and δ; raises `Lacking` where r is too large to verify."""
+    """Return a budget r + sum of m ln a, and δ; raises `Lacking` where `verify` takes it for none.
+
+    That is where r, or an m over the common denominator of all, is too large.
+    """
     logs = [(_fraction(m), _fraction(a)) for a, m in epsilon.powers]
+    root = lcm(*(m.denominator for m, _ in logs))
+    if any((abs(m) + 1) * root > MAX_EXPONENT for m, _ in logs):
+        raise Lacking(f"its budget has a power or a root above {MAX_EXPONENT:,}")
     rational = _fraction(epsilon.offset)
-    if abs(rational) * lcm(*(m.denominator for m, _ in logs)) > MAX_EXPONENT:
+    if abs(rational) * root > MAX_EXPONENT:
         raise Lacking(f"its budget has a power of e above {MAX_EXPONENT:,}")
     written = [[str(m), str(a)] for m, a in logs]
     return {"rational": str(rational), "ln": written, "delta": Quotient(delta)}

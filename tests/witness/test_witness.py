@@ -101,6 +101,8 @@ CLAIMS = {
     "group(survey, 2): dp(ln 2)": ("violated", "event"),
     "survey: dp(400000)": ("holds", "laws"),
     "survey: dp(1000000)": ("nothing", "power of e above"),
+    "survey: dp(10^9 * ln 3)": ("nothing", "power or a root above"),
+    "survey: dp(1/10^7 * ln 3)": ("nothing", "power or a root above"),
     "compose(survey, 20): dp(30)": ("nothing", "within its budget"),
     "survey: epsilon = ln 2": ("nothing", "claims of this kind"),
     "survey: P>=1 [ X D{0} [ X Y ] ]": ("nothing", "inside"),
@@ -326,6 +328,13 @@ def forged(**fields):
     """Return a file with a digest about a chain of one's own."""
     head = {"format": "dpcheck-witness/1", "claim": {"target": "c", "text": "forged"}}
     return signed({**head, **fields})
+
+
+@pytest.mark.parametrize("m", ["1/1000000007", "1000000007", "-1/1000000007", "1000001/1000003"])
+def test_a_budget_of_huge_powers_or_roots_is_rejected_at_once(witnesses, m):
+    fields = json.loads(witnesses["survey: dp(ln 2)"])
+    del fields["digest"]
+    assert verify(signed({**fields, "ln": [[m, "2"]]})) == (1, "rejected: out of range")
 
 
 def said_of_event(event, rows, chances, delta):
