@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -117,10 +118,11 @@ class GridLosses:
         """The number of grid points that are kept."""
         return self.upper.n_points
 
-    def like(self, parts: Sequence[Part], limits: Limits) -> GridLosses:
-        """Return the composition of other runs, made as this one."""
-        tail_bits, is_coarser = self.bits - SPARE_BITS, self.step != self.first_step
-        return GridLosses.of(parts, self.first_step, tail_bits, limits, becomes_coarser=is_coarser)
+    def like(self, parts: Sequence[Part], finer: int, limits: Limits) -> GridLosses:
+        """Return the composition of other runs, made as this one but for a finer step."""
+        step, tail_bits = self.first_step / finer, self.bits - SPARE_BITS
+        is_coarser = self.step != self.first_step
+        return GridLosses.of(parts, step, tail_bits, limits, becomes_coarser=is_coarser)
 
     @property
     def largest_loss(self) -> arb:
@@ -132,8 +134,11 @@ class GridLosses:
 
     def _upper_from(self, place: int) -> tuple[arb, arb]:
         """Return upper bounds of P's mass from a place on, and Q's, infinite losses apart."""
-        masses = self.upper.masses.coeffs()[place:]
-        return self._sum(masses), self._untilted(masses, self.upper.low + place)
+        return self._upper_tails.from_place(place)
+
+    @cached_property
+    def _upper_tails(self) -> _Tails:
+        return _Tails.of(self.upper, self.upper, self)
 
     @cached_property
     def _upper_guesses(self) -> tuple[FloatArray, FloatArray]:
@@ -223,8 +228,12 @@ class GridLosses:
     def event(self, place: int) -> tuple[arb, arb]:
         """Return a lower bound of P(S_j) and an upper bound of Q(S_j), infinite losses included."""
         with ctx.workprec(WORK_BITS):
-            q = self._untilted(self.q_upper.masses.coeffs()[place:], self.q_upper.low + place)
-            return self._sum(self.p_lower.masses.coeffs()[place:]) + self.infinite, q
+            p, q = self._event_tails.from_place(place)
+            return p + self.infinite, q
+
+    @cached_property
+    def _event_tails(self) -> _Tails:
+        return _Tails.of(self.p_lower, self.q_upper, self)
 
     # --- what follows from both ------------------------------------------------------------
 
@@ -290,14 +299,36 @@ class GridLosses:
     def _factor(self, point: int) -> arb:
         return (arb(self.step) * point).exp()
 
-    def _sum(self, masses: Sequence[fmpz]) -> arb:
-        return arb(sum(masses, fmpz(0))) / arb(2) ** self.bits
 
-    def _untilted(self, masses: Sequence[fmpz], low: int) -> arb:
-        """Return Σ m_i e^(-ih) of masses at the points from `low` on, by Horner's rule."""
-        growth = self._factor(-1)
-        total = reduce(lambda above, mass: above * growth + mass, reversed(masses), arb(0))
-        return total * self._factor(-low) / arb(2) ** self.bits
+@dataclass(frozen=True, eq=False)
+class _Tails:
+    """Sums of P's and of Q's masses from each place of a lattice on, and one place more."""
+
+    p: list[fmpz]
+    q: list[arb]
+    low: int
+    step: fmpq
+    bits: int
+
+    @staticmethod
+    def of(p_lattice: Lattice, q_lattice: Lattice, grid: GridLosses) -> _Tails:
+        """Add P's masses up, and Q's, which are kept times e^(jh), by Horner's rule."""
+        with ctx.workprec(WORK_BITS):
+            shrunk = (-arb(grid.step)).exp()
+            p = accumulate(reversed(p_lattice.masses.coeffs()), initial=fmpz(0))
+            q = accumulate(
+                reversed(q_lattice.masses.coeffs()),
+                lambda above, mass: above * shrunk + mass,
+                initial=arb(0),
+            )
+            return _Tails(list(p)[::-1], list(q)[::-1], p_lattice.low, grid.step, grid.bits)
+
+    def from_place(self, place: int) -> tuple[arb, arb]:
+        """Return the sums of masses from a place on, of P and of Q."""
+        with ctx.workprec(WORK_BITS):
+            p, q = self.p[min(place, len(self.p) - 1)], self.q[min(place, len(self.q) - 1)]
+            unit = arb(2) ** self.bits
+            return arb(p) / unit, q * (-arb(self.step) * (self.low + place)).exp() / unit
 
 
 STEPS_ASIDE = (1, 4, 16, 64, 256)

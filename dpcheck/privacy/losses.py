@@ -53,6 +53,15 @@ class LossDistribution:
     p_only: Number
     q_only: Number
 
+    @cached_property
+    def _hash(self) -> int:
+        """Long numbers are not hashed again each time that losses are looked up."""
+        return hash((self.losses, self.p_only, self.q_only))
+
+    def __hash__(self) -> int:
+        """Return a number that equal losses share."""
+        return self._hash
+
     @staticmethod
     def of(outputs: Iterable[tuple[Number, Number]]) -> LossDistribution:
         """Return the losses of outputs, each given as (P(o), Q(o))."""

@@ -84,6 +84,7 @@ from dpcheck.privacy.grid import GridLosses, scores
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.privacy.renyi import Divergence, renyi
 from dpcheck.records import replace as with_fields
+from dpcheck.source import Span
 
 
 def decide_by_bounds(claim: Claim, runs: Composition, limits: Limits) -> Outcome:
@@ -116,7 +117,7 @@ def _decide_quantity(
     if isinstance(quantity, LossQuantity) and quantity.word == "total_variation":
         quantity = TightDelta(Budget.of(0), quantity.span)
     match quantity:
-        case LossTable(word="profile" | "tradeoff"):
+        case LossTable():
             table = _bounds_table(quantity, runs, limits)
             n_rows = number_amount(len(table.rows))
             return Outcome(Value(n_rows, len(table.rows), table), coverage, (), n_rows)
@@ -226,22 +227,39 @@ TABLE_DELTA = fmpq(1, 10**9)
 
 TABLE_ROWS = 12
 """Rows of a profile that has no exact pieces."""
+FINER_TAILS = 4
+"""Tails of losses are slopes of δ: their bounds are as far apart as the step is long."""
+
 TABLE_ERRORS = [fmpq(n, 1000) for n in (0, 1, 5, 10, 25, 50, 100, 200, 300, 400, 500)]
+
+
+_HEADS = {
+    "profile": ("ε", "δ"),
+    "losses": ("ε", "P(loss > ε)"),
+    "tradeoff": ("type I error", "type II error"),
+}
+
+
+def _at_budget(word: str, epsilon: Budget, span: Span) -> OnGrid:
+    """Return what a table has at a budget: δ of a profile, the tail of the losses."""
+    if word == "profile":
+        return TightDelta(epsilon, span)
+    return LossQuantity("loss_tail", (epsilon,), DIGITS, span)
 
 
 def _bounds_table(function: LossTable, runs: Composition, limits: Limits) -> Table:
     """Return bounds of a function at some places, from the grid that bounds ε(10^-9) narrowly."""
     word, span = function.word, function.span
     last = narrow(TightEpsilon(TABLE_DELTA, span), runs.directions, limits)
-    made = last.top.grid.like
-    grids = [(each, made(each.parts, limits)) for each in runs.directions]
+    made, finer = last.top.grid.like, FINER_TAILS if word == "losses" else 1
+    grids = [(each, made(each.parts, finer, limits)) for each in runs.directions]
     asked: list[tuple[fmpq, OnGrid]]
-    if word == "profile":
+    if word != "tradeoff":
         end = last.high
         if not end.is_finite():
             end = reduce(arb.max, [grid.largest_loss for _, grid in grids])
         places = places_up_to(end.max(arb(last.top.grid.step)), TABLE_ROWS)
-        asked = [(place, TightDelta(Budget.of(place), span)) for place in places]
+        asked = [(place, _at_budget(word, Budget.of(place), span)) for place in places]
     else:
         asked = [(a, LossQuantity(word, (a,), DIGITS, span)) for a in TABLE_ERRORS]
     rows: list[tuple[Cell, ...]] = []
@@ -252,8 +270,8 @@ def _bounds_table(function: LossTable, runs: Composition, limits: Limits) -> Tab
         shown_ends = amount.enclosure or (amount.exact, amount.exact)
         shown = [Amount(text, text) for text in (decimal(place), *shown_ends)]
         names = runs.names_of(bounds.top.direction)
-        rows.append((*shown, *(names if word == "profile" else names[::-1])))
-    what, of = ("ε", "δ") if word == "profile" else ("type I error", "type II error")
+        rows.append((*shown, *(names if word != "tradeoff" else names[::-1])))
+    what, of = _HEADS[word]
     columns = (what, f"{of} at least", f"{of} at most", "P from", "Q from")
     return Table(f"bounds of the {word}", columns, tuple(rows))
 
