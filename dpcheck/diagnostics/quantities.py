@@ -137,7 +137,9 @@ class MoreThanOneRecord(Mistake):
     adjacency: str
 
     code = "DP641"
-    help_text = "write `adjacent {self.adjacency}`, and `group(subsample(...), k)` for k records"
+    help_text = (
+        "declare `adjacent {self.adjacency}` in it; for k records ask `group(subsample(...), k)`"
+    )
     explanation = """\
 `subsample(m, q)` takes m's inputs for counts of records, and neighbors differ by one that is added
 or removed. Where they are further apart the numbers may be values, not counts, and the sample would
