@@ -512,3 +512,26 @@ mechanism m {{
   output q[1] + z {op} q[2] + z
 }}""")
     assert bound(target) is None
+
+
+def test_the_choice_of_an_analyst_is_no_output_of_a_round():
+    text = in_rounds("query c in 0..1 if z > c { output top }")
+    assert error_codes(check_text(text)) == ["DP558"]
+    assert verdicts(check_text(text.replace("output top }", "output top } stop"))) == ["holds"]
+
+
+@pytest.mark.parametrize("ratio", ["exp(-eps)/2", "1/2"])
+def test_ratios_without_a_common_measure_are_refused(ratio):
+    text = f"""
+param eps > 0
+mechanism m {{
+  input x in integers
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, exp(-eps)) unbounded
+  output y > 0
+  z ~ geometric(x, {ratio}) unbounded
+  output z > 0
+}}
+check m: dp(2 * eps)
+"""
+    assert error_codes(check_text(text)) == ["DP559"]
