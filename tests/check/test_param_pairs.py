@@ -291,3 +291,25 @@ mechanism m {{
     report = check_text(model + "\n".join(f"check m {side}: dp(0)" for side in sides))
     assert verdicts(report) == ["holds", "holds"]
     assert report["ok"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "fails"),
+    [
+        ("-ln(p)/2 - ln(p)/3 + ln 2", ("0", "1/64")),  # 1/p <= 2 p^(-5/6)
+        ("-ln(p)/2 - ln(p)/3 + ln(2)/6", ("0", "1/2")),
+        ("ln(4 * p)/2 - ln(p)/2", ("0", "1/2")),  # ln 2
+        ("ln(8) - 2 * ln(p) + ln(p)", None),
+    ],
+)
+def test_budgets_with_a_parameter_are_added_as_logarithms_are(budget, fails):
+    model = """param p in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ geometric(x, p) unbounded
+  output y
+}
+"""
+    (result,) = check_text(f"{model}check m: dp({budget})", "--explain", "none")["results"]
+    assert failing(result)[0] == ([] if fails is None else [fails])

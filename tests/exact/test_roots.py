@@ -76,6 +76,13 @@ def test_regions_have_the_signs_of_their_polynomials(low, high):
         assert sign is None or all(sign_at(f, x) == sign for x in values)
 
 
+@pytest.mark.parametrize(("low", "root"), [(fmpq(0), fmpq(1, 2)), (fmpq(3, 4), fmpq(4, 5))])
+def test_a_root_a_little_above_the_end_of_a_half_line_is_found(low, root):
+    (found,) = roots_between(fmpz_poly([-root.p, root.q]), low, None)
+    assert found.rational == root
+    assert not roots_between(fmpz_poly([-root.p, root.q]), root, None)
+
+
 def test_unions_and_complements_are_those_of_every_number():
     draw = random.Random(4)
     regions = [where_sign(f, (-1,), fmpq(1), None) for f in some_polynomials(24, seed=5)]
