@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import reduce, wraps
 from math import nan
@@ -12,6 +13,17 @@ from dpcheck.cli.memory import available_memory, memory_of
 from dpcheck.limits import MAX_STATES, TIMEOUT, run_limits
 
 Command = Callable[..., int]
+
+
+def _states(text: str | int) -> int:
+    """Return a number of states that an option says, also as `10^8` or `1e8`."""
+    match = re.fullmatch(r"(\d{1,18})(?:(\^|e)(\d{1,2}))?", str(text).replace("_", ""))
+    if match is not None:
+        number, sign, exponent = int(match[1]), match[2], int(match[3] or 1)
+        found = number * 10**exponent if sign == "e" else number**exponent
+        if 0 < found < 10**18:
+            return found
+    raise click.BadParameter(f"{text!r} is not a number of states, such as 10000000 or 10^8.")
 
 
 def _seconds(text: str | float) -> float:
@@ -38,7 +50,7 @@ def _memory(text: str | int) -> int:
 _LIMITS = (
     click.option(
         "--max-states",
-        type=click.IntRange(min=1),
+        type=_states,
         default=MAX_STATES,
         show_default=True,
         metavar="N",

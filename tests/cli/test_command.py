@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 
 from dpcheck.cli import run
+from dpcheck.cli.options import _states
 from tests.checking import called
 
 SURVEY = """\
@@ -563,3 +564,17 @@ def test_a_mistake_in_a_target_stands_once_where_somebody_wrote_it(tmp_path, cap
         *("--target:1:1", "--target:1:3", "--target:1:1"),
         *(f"{model}:1:11", "TARGET:1:1", "TARGET:1:1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "states"), [("10^4", 10_000), ("2e3", 2_000), ("5_000", 5_000), ("7", 7)]
+)
+def test_a_number_of_states_may_be_a_power(number, states):
+    assert _states(number) == states
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "10^99", "1e400", "9^^9", "many"])
+def test_no_other_number_of_states_is_taken(number):
+    run = called("check", "x.dpm", "--max-states", number)
+    assert run.returncode == 2
+    assert f"'{number}' is not a number of states, such as 10000000 or 10^8." in run.stderr
