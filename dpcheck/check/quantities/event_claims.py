@@ -5,11 +5,6 @@ from __future__ import annotations
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
-from dpcheck.check.quantities.endless_claims import (
-    decide_endless,
-    evidence_of_prefixes,
-    violating_prefixes,
-)
 from dpcheck.check.quantities.privacy import (
     Decision,
     EventClaim,
@@ -47,10 +42,14 @@ def decide_on_sequences(
     question = Question(claim, seen, is_of_labels=not own.shows_every_step)
     evidence = complete_evidence(seen)
     if evidence is None:
+        from dpcheck.check.quantities.endless_claims import decide_endless
+
         return decide_endless(question, len(selected))
     decision = decision_on(question, evidence, is_complete=True)
     if isinstance(decision.verdict, Violated) and not seen.are_finite:
         # A few outputs are easier to follow than all that merged prefixes stand for.
+        from dpcheck.check.quantities.endless_claims import violating_prefixes
+
         short = violating_prefixes(question)
         decision = decision if short is None else replace(decision, verdict=short[1].verdict)
     assert decision.verdict is not None, "complete evidence decides"
@@ -120,6 +119,8 @@ def evidence_against(
     complete = complete_evidence(seen)
     if complete is not None and seen.are_finite:
         return seen, complete
+    from dpcheck.check.quantities.endless_claims import evidence_of_prefixes, violating_prefixes
+
     question = Question(claim, seen, is_of_labels=False)
     short = violating_prefixes(question)
     if short is not None:
