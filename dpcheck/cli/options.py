@@ -20,7 +20,7 @@ def _states(text: str | int) -> int:
     match = re.fullmatch(r"(\d{1,18})(?:(\^|e)(\d{1,2}))?", str(text).replace("_", ""))
     if match is not None:
         number, sign, exponent = int(match[1]), match[2], int(match[3] or 1)
-        found = number * 10**exponent if sign == "e" else number**exponent
+        found: int = number * 10**exponent if sign == "e" else number**exponent
         if 0 < found < 10**18:
             return found
     raise click.BadParameter(f"{text!r} is not a number of states, such as 10000000 or 10^8.")
