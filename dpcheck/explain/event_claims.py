@@ -77,7 +77,7 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
     attributed = _attributed(shown, cells, subject)
     tight, reason = None, _one_sided(attributed.get("run"))
     if isinstance(claim, PrivacyClaim):
-        tight = subject.part("tight", lambda: _tight(seen, evidence, *budget, reason))
+        tight = subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
     return Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
@@ -170,7 +170,12 @@ def _ends(pairs: IntArray, gap: EventGap) -> tuple[int, int]:
 
 
 def _tight(
-    seen: SeenPairs, against: Evidence, epsilon: Budget, delta: Number, reason: str
+    subject: Subject,
+    seen: SeenPairs,
+    against: Evidence,
+    epsilon: Budget,
+    delta: Number,
+    reason: str,
 ) -> Tight:
     """Return the least ε at the claim's δ, with a reason if it is infinite, and the least δ at ε.
 
@@ -181,11 +186,14 @@ def _tight(
     least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
     least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
     sign = " >= " if complete is None else " = "
-    name = "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+    name = f"epsilon{sign}" if delta == 0 else f"epsilon({exact_text(delta)}){sign}"
     why = f", {reason}" if least_epsilon.exact == "inf" else ""
+    if complete is None and delta == 0 and subject.value is not None:
+        name, least_epsilon = "epsilon = ", subject.value
     name_of_delta = f"{why}; delta({exact_text(epsilon)}){sign}"
-    text = Phrase.of(f"{name}{sign}", least_epsilon, name_of_delta, least_delta)
-    return Tight(text, least_epsilon, least_delta)
+    return Tight(
+        Phrase.of(name, least_epsilon, name_of_delta, least_delta), least_epsilon, least_delta
+    )
 
 
 def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
@@ -237,7 +245,8 @@ def _from_counterexample(
     names, tight = example.states, None
     if isinstance(subject.claim, PrivacyClaim) and budget is not None:
         seen, evidence = looked_at
-        tight = subject.part("tight", lambda: _tight(seen, evidence, *budget, _one_sided(None)))
+        reason = _one_sided(None)
+        tight = subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
     return Explanation(
         neighbors=_named(looked_at[0], names, subject) if len(names) == 2 else None,
         event=example.event,

@@ -9,6 +9,7 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.decide import selected_states
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.measures import Measures
+from dpcheck.check.values.verdicts import Amount
 from dpcheck.exact import TooLarge
 from dpcheck.explain.explanation import WANTED, Detail, Omission
 from dpcheck.explore import Explored
@@ -26,8 +27,9 @@ class Subject:
 
     `chain` has the labels of the claim's atoms, `truths` what was computed of formulas on it.
     `parts` are the chains of an arrangement, each with the distance of its neighbors and the number
-    of its runs; `measures` what the outputs of states are measured by. `omitted` gathers the parts
-    of the `detail` wanted that ran into the limits or a bug, `faults` tracebacks of bugs, by part.
+    of its runs; `measures` what the outputs of states are measured by; `value` what the claim
+    bounds, if it was found beside the verdict. `omitted` gathers the parts of the `detail` wanted
+    that ran into the limits or a bug, `faults` tracebacks of bugs, by part.
     """
 
     claim: Claim
@@ -39,6 +41,7 @@ class Subject:
     limits: Limits
     parts: Sequence[tuple[Chain, int, int]] = ()
     measures: Measures = field(default_factory=Measures)
+    value: Amount | None = None
     detail: Detail = "full"
     omitted: list[Omission] = field(default_factory=list)
     faults: dict[Omission, str] = field(default_factory=dict)

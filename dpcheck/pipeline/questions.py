@@ -421,7 +421,7 @@ def _explained(
     ready.truths.limits = short_limits(limits)
     subject = Subject(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),
-        *(ready.truths, ready.truths.limits, ready.parts, ready.measures),
+        *(ready.truths, ready.truths.limits, ready.parts, ready.measures, outcome.value),
         detail=detail,
     )
     return explain(subject, outcome), tuple(subject.faults.values())

@@ -202,7 +202,8 @@ def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
         "=" + _compact(value.exact)
     ):
         return ()
-    return (": it is ", Piece(amount_text(value), "number"))
+    name = "epsilon" if answer.claim.startswith("dp(") else "it"
+    return (f": {name} is ", Piece(amount_text(value), "number"))
 
 
 def _values(answer: Answer) -> tuple[Piece, ...]:

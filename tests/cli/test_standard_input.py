@@ -69,8 +69,19 @@ def test_a_file_named_as_standard_input_is_meant_by_a_path(tmp_path, monkeypatch
 
 
 def test_a_long_run_on_standard_input_ends_in_time(checked):
-    text = (
-        b"mechanism m { input x in 0..1 adjacent all while 1 = 1 { y ~ uniform(0..9) output y } }"
-    )
-    status, report, _ = checked(text + b"check m: epsilon = 1", "--timeout", "2")
+    text = b"""
+mechanism m {
+  input x in 0..30
+  adjacent abs(x - x') <= 1
+  t ~ geometric(9, 1/4) clamped 0..30
+  q := 0
+  while q < t {
+    q ~ geometric(x, 1/2) clamped 0..30
+    output q >= t
+  }
+}
+compute m: epsilon
+"""
+    status, report, _ = checked(text, "--timeout", "2")
     assert (status, report["results"][0]["verdict"]) == (3, "undecided")
+    assert report["results"][0]["seconds"] < 10
