@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mpmath import exp, mpf
 
+import dpcheck
 from dpcheck.check.evidence.endless import EndlessPrefixes
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixes
 from dpcheck.check.values.exp_factor import ExpFactor
@@ -405,6 +407,20 @@ def test_an_analyst_who_chooses_for_ever_is_bounded_too():
     check   biased: dp(1, 1/2)
     """
     assert check_text(text)["ok"]
+
+
+def test_what_is_kept_of_endless_outputs_is_let_go_with_their_chain():
+    before = set(map(id, _kept_prefixes()))
+    count = dpcheck.loads(WAITS).target("waits")
+    assert count.epsilon() == "ln 3"
+    assert not set(map(id, _kept_prefixes())) <= before
+    del count
+    assert set(map(id, _kept_prefixes())) <= before
+
+
+def _kept_prefixes():
+    gc.collect()
+    return [each for each in gc.get_objects() if isinstance(each, EndlessPrefixes)]
 
 
 def test_a_sequence_that_grows_is_evidence_for_whoever_reads_the_file(tmp_path):

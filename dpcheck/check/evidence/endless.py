@@ -21,12 +21,13 @@ SHARE_OF_STATES = 50
 class EndlessPrefixes:
     """The prefixes of outputs of pairs [n_pairs, 2] of states, as far as some claim asks.
 
-    It is kept for all claims about the pairs, each with limits of its own.
+    It is kept with the chain for all claims about the pairs, each with limits of its own; so it
+    does not hold the chain, which would never be let go.
     """
 
     def __init__(self, chain: Chain, pairs: IntArray, limits: Limits) -> None:
         """Find out which states have the same future."""
-        self._chain, self._pairs = chain, pairs
+        self._pairs, self._is_chosen = pairs, bool(chain.offers)
         self._directions = Directions(futures_of(chain, distinct(pairs), limits))
         self._roots = [self._directions.of_states(s, t) for s, t in pairs.tolist()]
         self._growth: list[GrowingRatio | None] = []
@@ -46,7 +47,7 @@ class EndlessPrefixes:
         There is none either for choices of an analyst on a cycle: strategies are not finite.
         """
         found = self.words(limits)
-        return None if found is not None and found.steps and self._chain.offers else found
+        return None if found is not None and found.steps and self._is_chosen else found
 
     def words(self, limits: Limits) -> MergedPrefixes | None:
         """Return the graph of all prefixes, in which an analyst chooses by uniform draws.
