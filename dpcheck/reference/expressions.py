@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import floor, prod
+from math import floor, lcm, prod
 
 from dpcheck.reference.numbers import Budget, Exp, Number, quotient, sign
 from dpcheck.reference.syntax import Tree, by_place
@@ -32,6 +32,8 @@ Meaning = Callable[..., Value]
 """Takes names, declarations and the parts of an expression."""
 MOST = 100_000
 """A range, or a power, with more elements or digits is not covered."""
+MAX_POWER = 1_000_000
+"""Budgets are compared by powers of numbers and of e up to this: some seconds."""
 
 
 class Scope:
@@ -187,8 +189,16 @@ def negative(a: Value) -> Value:
 
 
 def as_budget(a: Value) -> Budget:
-    """Return a budget, or a rational number as one."""
-    return a if isinstance(a, Budget) else Budget(rational(a))
+    """Return a budget, or a rational number as one.
+
+    Raises `NotCovered` where comparing it would take too long a power of a number or of e.
+    """
+    budget = a if isinstance(a, Budget) else Budget(rational(a))
+    root = lcm(*(m.denominator for _, m in budget.logs))
+    powers = (abs(budget.offset), *(abs(m) + 1 for _, m in budget.logs))
+    if any(power * root > MAX_POWER for power in powers):
+        raise NotCovered(f"a budget with a power or a root above {MAX_POWER:,}")
+    return budget
 
 
 def arithmetic(sign_: str, a: Value, b: Value) -> Value:

@@ -60,7 +60,10 @@ def test_every_answer_says_what_was_covered_or_why_not(opinions):
     assert texts["check slow: dp(ln 1)"]["text"] == "runs of more than 40 outputs"
     assert texts["compute survey: renyi(2)"]["says"] == "not covered"
     uncovered = [claim for claim, each in texts.items() if each["says"] != "agrees"]
-    assert len(uncovered) == 4, uncovered
+    assert len(uncovered) == 6, uncovered
+    for power in ("10^9", "1/10^7"):
+        text = texts[f"survey: dp({power} * ln 3)"]["text"]
+        assert text == "a budget with a power or a root above 1,000,000"
 
 
 def test_of_many_inputs_a_sample_is_asked_with_the_pair_that_violates(opinions):
