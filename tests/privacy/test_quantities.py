@@ -204,12 +204,24 @@ def test_groups_against_walks_in_the_graph_of_neighbors(seed):
 
 
 @pytest.mark.parametrize("quantity", ["epsilon", "delta(0)", "renyi(2)", "zcdp", "profile"])
-def test_endless_outputs_leave_other_quantities_undecided(quantity):
+def test_endless_outputs_that_tell_nothing_cost_nothing(quantity):
     text = """
     mechanism endless { input b in 0..1 adjacent all
       while true { c ~ bernoulli(1/2) if c { output 1 } else { output 1 } } }
     """
     (result,) = check_text(text + f"compute endless: {quantity}")["results"]
+    assert result["verdict"] == "value"
+    shown = result["table"]["rows"][0][2] if quantity == "profile" else result["value"]
+    assert shown["exact"] == "0"
+
+
+@pytest.mark.parametrize("quantity", ["renyi(2)", "zcdp", "profile"])
+def test_endless_outputs_whose_ratios_grow_leave_other_quantities_undecided(quantity):
+    text = """
+    mechanism loop { input x in 0..1  adjacent all  more := true
+      while more { more ~ bernoulli(if x = 0 then 1/2 else 1/3)  output tick } }
+    """
+    (result,) = check_text(text + f"compute loop: {quantity}")["results"]
     assert result["verdict"] == "undecided"
 
 
@@ -388,7 +400,7 @@ def test_one_side_without_an_end_leaves_a_comparison_undecided():
     check loop: epsilon > renyi(2)
     check loop: epsilon(1/4) = epsilon(1/4)
     """
-    assert verdicts(check_text(text)) == ["undecided", "undecided"]
+    assert verdicts(check_text(text)) == ["undecided", "holds"]
 
 
 def test_tails_of_the_loss_are_no_smaller_than_delta():
