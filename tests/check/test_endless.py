@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from mpmath import exp, mpf
 
 import dpcheck
+from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.endless import EndlessPrefixes
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixes
 from dpcheck.check.values.exp_factor import ExpFactor
@@ -407,6 +409,42 @@ def test_an_analyst_who_chooses_for_ever_is_bounded_too():
     check   biased: dp(1, 1/2)
     """
     assert check_text(text)["ok"]
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_without_states_that_count_as_alike_the_same_is_decided(rounds, monkeypatch):
+    monkeypatch.setattr(futures, "_FEWEST_ROUNDS", rounds)
+    monkeypatch.setattr(futures, "_MAX_COMPARED", 0)
+    text = """
+    check   waits: epsilon = ln 3
+    check   waits: delta(ln 2) = 1/4
+    check   waits(there = 1/9): epsilon = inf
+    check   alternates: epsilon = ln 3
+    """
+    assert check_text(WAITS + ALTERNATES + text)["ok"]
+
+
+def test_states_of_a_long_cycle_are_not_compared_in_as_many_rounds(monkeypatch):
+    n_looked_at = itertools.count()
+    row = futures._future_row
+    monkeypatch.setattr(futures, "_future_row", lambda *args: (next(n_looked_at), row(*args))[1])
+    monkeypatch.setattr(futures, "_MAX_COMPARED", 20_000)
+    text = """
+    mechanism ring(n = 400) {
+      input x in {true, false}
+      adjacent all
+      var i in 0..n := 0
+      while true {
+        y ~ bernoulli(if i > 0 then 1/(i + 3) else if x then 1/3 else 1/4)
+        if y { output a stop }
+        output b
+        i := if i < n then i + 1 else 0
+      }
+    }
+    check ring: dp(1/100)
+    """
+    assert verdicts(check_text(text)) == ["violated"]
+    assert next(n_looked_at) < 20_000 + 18 * 2 * 402
 
 
 def test_what_is_kept_of_endless_outputs_is_let_go_with_their_chain():

@@ -18,6 +18,9 @@ Row = tuple[Whole, dict[Label, list[tuple[int, Whole]]]]
 STOPS, GOES_SILENT = -1, -2
 CHECKED_EVERY = 1024
 """States, or nodes, between two looks at the clock."""
+_FEWEST_ROUNDS, _MAX_COMPARED = 16, 500_000
+"""So many rounds, and looks at a state in more of them, tell states on cycles apart; if these are
+not enough, none count as alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +62,14 @@ def futures_of(chain: Chain, sources: IntArray, limits: Limits) -> Futures:
 
 
 def _told_apart(chain: Chain, states: list[int], ends: dict[int, int], limits: Limits) -> Futures:
-    """Return the futures of states on cycles."""
+    """Return the futures of states on cycles.
+
+    On a long cycle each round may tell only one state apart. Any lumping is exact, that of each
+    state alone too: with it less is merged.
+    """
     alike = ends | dict.fromkeys(states, states[0])
     n_classes = 1
-    while True:
+    for _ in range(_FEWEST_ROUNDS + _MAX_COMPARED // max(len(states), 1)):
         known: dict[object, int] = {}
         finer, rows = dict(ends), {}
         for at, s in enumerate(states):
@@ -74,6 +81,11 @@ def _told_apart(chain: Chain, states: list[int], ends: dict[int, int], limits: L
         if len(known) == n_classes:
             return Futures(alike, rows)
         alike, n_classes = finer, len(known)
+    alone = Futures(ends | {s: s for s in states}, {})
+    for at, s in enumerate(states):
+        _look(at, limits)
+        alone.rows[s] = _future_row(chain, s, alone.alike)[0]
+    return alone
 
 
 def _look(at: int, limits: Limits) -> None:
