@@ -378,12 +378,12 @@ def simplest(budget: Budget) -> Value:
 def _divide(symbol: str, left: Value, right: Value) -> Value:
     """Return the exact quotient; a budget is divided by rational numbers only."""
     a, b = _quantity(left, symbol), _quantity(right, symbol)
+    if isinstance(b, int) and b == 0:
+        title = f"division by zero: {value_text(a)} / 0"
+        raise Fault("division by zero", title, (left, right))
     if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
         return parametric.combined("/", a, b)
     b = _number(right, symbol)
-    if b == 0:
-        title = f"division by zero: {value_text(a)} / 0"
-        raise Fault("division by zero", title, (left, right))
     if isinstance(a, Budget):
         return simplest(a / _rational(b, symbol))
     return exact.divide(a, b)

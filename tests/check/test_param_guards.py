@@ -73,6 +73,7 @@ def test_a_parameter_planted_where_a_value_is_needed_is_a_mistake(body):
         ("y ~ {0: p, 1: p}\n  output y", "DP211"),
         ("y ~ bernoulli(2^(-p))\n  output y", "DP209"),
         ("repeat p { output 1 }", "DP530"),
+        ("y ~ bernoulli(p / 0)\n  output y", "DP207"),
     ],
 )
 def test_what_is_no_weight_for_some_value_is_a_mistake(body, code):
