@@ -468,3 +468,17 @@ def test_a_sequence_that_grows_is_evidence_for_whoever_reads_the_file(tmp_path):
     found = called("verify", path)
     assert found.returncode == 0
     assert "proved" in found.stdout
+
+
+def test_a_violation_whose_outputs_are_too_many_to_explain_is_told():
+    text = """
+mechanism m {
+  input s in {true, false}
+  adjacent all
+  while true { b ~ bernoulli(if s then 1/3 else 1/4) output b }
+}
+check m: dp(1, 1/2)
+"""
+    (result,) = check_text(text)["results"]
+    assert result["verdict"] == "violated"
+    assert result["explanation"]["omitted"] == ["explanation"]

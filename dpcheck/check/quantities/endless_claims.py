@@ -62,7 +62,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.exact import Budget, Number, TooLarge, divide
-from dpcheck.limits import LimitReached
+from dpcheck.limits import Limit, LimitReached
 from dpcheck.logic.claims import TightEpsilon
 from dpcheck.records import dataclass
 
@@ -115,7 +115,10 @@ def violating_prefixes(question: Question) -> tuple[Evidence, Decision] | None:
 
 
 def evidence_of_prefixes(question: Question) -> Evidence:
-    """Return evidence by which a claim is violated: it is known to be."""
+    """Return evidence by which a claim is violated: it is known to be.
+
+    Raises `LimitReached` where less is allowed than it took to find that out.
+    """
     short = violating_prefixes(question)
     if short is not None:
         return short[0]
@@ -126,7 +129,7 @@ def evidence_of_prefixes(question: Question) -> Evidence:
     for _, evidence in _prefixes(question.seen):
         if decision_on(question, evidence, is_complete=False).verdict is not None:
             return evidence
-    raise AssertionError("some prefixes violate the claim")
+    raise LimitReached(Limit("size", unit="the outputs that violate the claim are too many"))
 
 
 # --- ratios that grow ------------------------------------------------------------------------
