@@ -108,6 +108,22 @@ for n in 2..6 { compute m(n = n): delta(ln 3) }
     assert [result["strategy"] for result in check_text(text)["results"]] == [always] * 5
 
 
+def test_probabilities_are_those_of_the_strategy_that_is_shown():
+    """After 0, 0 the third answer may be left: 9/16 - 3/16 is 27/64 - 3/64, for other sequences."""
+    text = """
+mechanism m {
+  input b[1..2] in 0..1
+  adjacent hamming(b, b') <= 1
+  repeat 3 { query c in 1..2  y ~ bernoulli(3/4)  output if y then b[c] else 1 - b[c] }
+}
+check m: dp(ln 3, 3/10)
+"""
+    (result,) = check_text(text)["results"]
+    (situation,) = result["strategy"]["situations"]
+    assert (situation["asks"], situation["goes_on"]) == ("c = 2", True)
+    assert result["counterexample"]["probabilities"] == ["27/64", "1/64"]
+
+
 def test_a_strategy_may_be_steady_after_some_outputs_only():
     text = """
 mechanism m {

@@ -76,7 +76,9 @@ class StrategyEvidence(MergedEvidence):
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words: choices stand among the outputs of its sequences."""
-        played = self._readable(gap, factor)
+        wanted, is_better = _asked(gap, factor)
+        event = self._event(wanted, is_forward=gap.is_forward)
+        played = self.played(event, is_better, is_forward=gap.is_forward)
         return MergedEvidence(played, self.output_text, self.limits).event_text(gap, factor)
 
     def strategy(self, gap: EventGap, factor: ExpFactor | None) -> Strategy:
@@ -84,8 +86,10 @@ class StrategyEvidence(MergedEvidence):
 
         Where the same is asked from a situation on whatever is seen, that is one situation.
         """
-        graph = self._readable(gap, factor)
-        plans = self._plans(graph, self._event(_asked(gap, factor)[0], is_forward=gap.is_forward))
+        wanted, is_better = _asked(gap, factor)
+        event = self._event(wanted, is_forward=gap.is_forward)
+        graph = self.played(event, is_better, is_forward=gap.is_forward)
+        plans = self._plans(graph, event)
         root = graph.roots[gap.pair]
         n_situations = self._numbers_of_situations(graph, plans)
         n_asked = self._n_asked(graph)
@@ -154,19 +158,13 @@ class StrategyEvidence(MergedEvidence):
     def played(
         self, event: AbstractSet[int], is_better: Better, *, is_forward: bool
     ) -> MergedPrefixes:
-        """Return the graph with the best choice alone of each offer, its weight times |S|."""
-        best = self._best_choices(event, is_better, is_forward=is_forward)
-        edges = [[alternatives[0] for alternatives in row] for row in best]
-        return replace(self.graph, edges=edges)
+        """Return the graph with a best choice alone of each offer, its weight times |S|.
 
-    def _readable(self, gap: EventGap, factor: ExpFactor | None) -> MergedPrefixes:
-        """Return the graph with one of the best choices of each offer, the same wherever it can be.
-
-        Of choices that are equally good, one is taken that is best from there on whatever is seen.
+        Of choices that are equally good, one is taken that is best from there on whatever is seen,
+        the same wherever it can be. Equally good events may have other probabilities: all that is
+        told of a gap is of this graph.
         """
-        wanted, is_better = _asked(gap, factor)
-        event = self._event(wanted, is_forward=gap.is_forward)
-        best = self._best_choices(event, is_better, is_forward=gap.is_forward)
+        best = self._best_choices(event, is_better, is_forward=is_forward)
         steady = self._steady_plans(best, event)
         edges: list[list[Edge]] = [[] for _ in best]
         wishes: list[Plan] = [{}] * len(best)
