@@ -52,7 +52,7 @@ class OutsideAlignment(Mistake):
     title_text = "{self.what} is not possible where inputs are all integers"
     help_text = (
         "use inputs as centers of noise without bounds or in comparisons with it, or give them"
-        " finite sets: `input q[1..3] in 0..2`"
+        " finite sets: `input q[1..3] in 0..2`, `for i in 1..3`"
     )
     explanation = _CLASS
 
@@ -129,6 +129,7 @@ class NotForAllIntegers(Mistake):
     code = "DP640"
     title_text = "{self.what} is not decided where inputs are all integers"
     help_text = (
-        "ask for `dp(ε)` or `epsilon`, or give the inputs finite sets: `input q[1..3] in 0..2`"
+        "ask for `dp(ε)` or `epsilon`, or give the inputs finite sets:"
+        " `input q[1..3] in 0..2`, `for i in 1..3`"
     )
     explanation = _CLASS

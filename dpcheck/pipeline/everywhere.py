@@ -234,8 +234,12 @@ class _Search:
                 parts += [f"it is at most {param_text(most)}"]
             case most:
                 parts += ["at most ", epsilon_amount(most)]
-        advice = "claim what is proved, or ask about finite inputs: `input q[1..3] in 0..2`"
-        limit = Limit("size", unit="finite windows show less, alignments prove more", advice=advice)
+        why, first = "finite windows show less, alignments prove more", "claim what is proved"
+        if self.bound.most is None:
+            why = "no alignment bounds it, and finite windows show less"
+            first = "compare once, `above := z > t`, count no further than `n := min(n + 1, 5)`"
+        advice = f"{first}, or ask about finite inputs: `input q[1..3] in 0..2`, `for i in 1..3`"
+        limit = Limit("size", unit=why, advice=advice)
         return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
 
 

@@ -289,7 +289,10 @@ def in_short(found: Counterexample) -> str:
     ]
     if not sides:
         return _failing(found) or " and ".join(map(visible, found.states))
-    return f"{event_text(found.event)} has {', '.join(sides)}"
+    event = event_text(found.event)
+
+    has = "have" if event.startswith("the output sequences") else "has"
+    return f"{event} {has} {', '.join(sides)}"
 
 
 def _failing(found: Counterexample) -> str:
