@@ -104,7 +104,8 @@ def laid_out(styled: Line, columns: int) -> Iterator[Line]:
 
 
 def _with_place(styled: Line, place: Piece, columns: int) -> Line:
-    gap = max(0, columns - width(plain(styled)) - width(place.text))
+    taken = sum(width(piece.text) for piece in styled.pieces)  # where a row ends there is a blank
+    gap = max(0, columns - taken - width(place.text))
     return line(*styled.pieces, " " * gap, place)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcheck.records import replace
 from dpcheck.report import plain, writer
 from dpcheck.report.characters import width
 from dpcheck.report.styled import Piece, PlainWriter, laid_out, line
@@ -64,3 +65,12 @@ def test_force_color_colors_a_pipe_and_no_color_wins(variables, is_colored, monk
     write([line(Piece("holds", "good"))])
     assert ("\x1b[" in stream.getvalue()) == is_colored
     assert isinstance(write, PlainWriter) != is_colored
+
+
+@pytest.mark.parametrize("room", range(70, 95))
+def test_a_place_stands_at_the_margin_wherever_the_first_row_is_folded(room):
+    claim = line("    ", "x" * (room - 10), "  ", "violated and more words", hang=8)
+    rows = [*laid_out(replace(claim, place=Piece("a.dpm:12")), 100)]
+    assert len(plain(rows[0])) == 100
+    assert plain(rows[0]).endswith("  a.dpm:12")
+    assert all(len(plain(row)) <= 100 for row in rows)
