@@ -192,10 +192,18 @@ class _Search:
     # --- what is known ---------------------------------------------------------------------
 
     def windows(self, claim: Claim) -> Iterator[Size]:
-        """Yield the windows, the smallest first, when their ε is known."""
+        """Yield the windows, the smallest first, when their ε is known, as long as there is time.
+
+        What is known after some of them is told: the bounds are certain, wherever the search ends.
+        """
         asked = QuantityValue(TightEpsilon(0, claim.span), claim.span)
         for size in _sizes(self.mechanism):
-            verdict = self.decided(size, asked).verdict
+            try:
+                verdict = self.decided(size, asked).verdict
+            except LimitReached as limit:
+                if not self.seen or limit.limit.kind not in ("time", "run time"):
+                    raise
+                return
             if isinstance(verdict, Value):
                 found = verdict.exact
                 assert found is None or isinstance(found, Budget | LogOf), "an ε is a logarithm"

@@ -535,3 +535,28 @@ mechanism m {{
 check m: dp(2 * eps)
 """
     assert error_codes(check_text(text)) == ["DP559"]
+
+
+def test_what_is_proved_is_told_when_the_time_for_windows_is_over():
+    """The bound of an alignment is found at once, windows of two alarms take minutes."""
+    text = """
+mechanism alarms {
+  input q[1..] in integers
+  adjacent linf(q, q') <= 1
+  left := 2
+  base ~ geometric(10, exp(-1/2)) unbounded
+  for i in 1.. {
+    z ~ geometric(q[i], exp(-1/4)) unbounded
+    if z >= base {
+      output yes
+      left := max(left - 1, 0)
+      if left = 0 { stop }
+      base ~ geometric(10, exp(-1/2)) unbounded
+    } else { output no }
+  }
+}
+compute alarms: epsilon
+"""
+    (result,) = check_text(text, "--timeout", "4")["results"]
+    low, high = map(float, result["value"]["enclosure"])
+    assert 0 < low < high == 2
