@@ -142,7 +142,8 @@ Right: y ~ survey(x = b)
     def help(self) -> str | None:
         match self.what:
             case "a mechanism" | "a distribution":
-                return f"draw from it with `~`, as in `y ~ {self.name}(...)`"
+                symbol = f'a symbol of that name stands in quotes, `"{self.name}"`'
+                return f"draw from it with `~`, as in `y ~ {self.name}(...)`; {symbol}"
             case "a function":
                 return f"call it, as in `{self.name}(...)`"
         return None

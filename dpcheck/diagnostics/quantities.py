@@ -93,7 +93,8 @@ Right: check compose(survey, 2): dp(ln 9)
         if self.word == "group":
             return "`group` is written `group(target, distance)`"
         if self.word == "subsample":
-            return "`subsample` is written `subsample(mechanism, probability)`"
+            written = "`subsample` is written `subsample(mechanism, probability)`"
+            return f"{written}, of a mechanism by itself"
         return "`compose` is written `compose(target, times)` or `compose(target, target, ...)`"
 
     @property

@@ -93,7 +93,8 @@ Right: y ~ gaussian(x, 1/2) conditioned 0..5
 
     @property
     def help(self) -> str | None:
-        known = listed(tuple(f"`{policy}`" for policy in self.policies), "or")
+        span = " lo..hi" if self.policy == "unbounded" else ""  # else one stands there
+        known = listed(tuple(f"`{policy}{span}`" for policy in self.policies), "or")
         return f"write {known} in place of `{self.policy}`"
 
 
