@@ -16,12 +16,17 @@ from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Size, window
 from dpcheck.certify import certify_alignment
 from dpcheck.check.decide import decide
-from dpcheck.check.values.verdicts import AllValues
+from dpcheck.check.values.amounts import epsilon_amount
+from dpcheck.check.values.verdicts import AllValues, Outcome, Value
 from dpcheck.exact import Budget, compare_epsilon
 from dpcheck.explore import MistakesFound, explore
 from dpcheck.intervals import ParamEnd, ParamInterval
-from dpcheck.limits import Limits
+from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
+from dpcheck.parse.parse import parse_model
+from dpcheck.pipeline.everywhere import NOTHING, decided_everywhere
+from dpcheck.resolve import resolve_model
+from dpcheck.source import SourceText
 from tests.align.programs import RandomProgram
 from tests.align.resolved import mechanism
 from tests.checking import check_text, error_codes, verdicts
@@ -538,25 +543,33 @@ check m: dp(2 * eps)
 
 
 def test_what_is_proved_is_told_when_the_time_for_windows_is_over():
-    """The bound of an alignment is found at once, windows of two alarms take minutes."""
+    """One window is looked at; with the second one the time is over."""
     text = """
-mechanism alarms {
+mechanism m {
   input q[1..] in integers
   adjacent linf(q, q') <= 1
-  left := 2
-  base ~ geometric(10, exp(-1/2)) unbounded
+  t ~ geometric(0, 1/2) unbounded
   for i in 1.. {
-    z ~ geometric(q[i], exp(-1/4)) unbounded
-    if z >= base {
-      output yes
-      left := max(left - 1, 0)
-      if left = 0 { stop }
-      base ~ geometric(10, exp(-1/2)) unbounded
-    } else { output no }
+    z ~ geometric(q[i], 1/4) unbounded
+    output z >= t
+    if z >= t { stop }
   }
 }
-compute alarms: epsilon
+compute m: epsilon
 """
-    (result,) = check_text(text, "--timeout", "4")["results"]
-    low, high = map(float, result["value"]["enclosure"])
-    assert 0 < low < high == 2
+    parsed = parse_model(SourceText("main.dpm", text))
+    (asked,) = resolve_model(parsed.model).checks
+    seen = []
+
+    def decide_one(size, _claim, _value):
+        if seen:
+            raise LimitReached(Limit("time", 1))
+        seen.append(size)
+        low = Budget.ln(3)
+        return Outcome(Value(epsilon_amount(low), low), NOTHING)
+
+    amount = decided_everywhere(asked, decide_one, LIMITS).verdict.amount
+    low, high = map(float, amount.enclosure)
+    assert 1 < low <= 1.0987 < high
+    with pytest.raises(LimitReached):  # nothing is known before the first window
+        decided_everywhere(asked, decide_one, LIMITS)

@@ -84,4 +84,3 @@ compute m: epsilon
 """
     status, report, _ = checked(text, "--timeout", "2")
     assert (status, report["results"][0]["verdict"]) == (3, "undecided")
-    assert report["results"][0]["seconds"] < 10
