@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from dpcheck.diagnostics.syntax import Misplaced
 from dpcheck.parse import tables
-from dpcheck.parse.build import Builder
+from dpcheck.parse.build import Builder, builder_of
 from dpcheck.parse.tokens import BAD, END, ITEM_WORDS, Token
 from dpcheck.source import SourceText, Span
 
@@ -75,10 +75,9 @@ def rules() -> tuple[Rule, ...]:
 
 @cache
 def _builders() -> tuple[tuple[Rule, Callable[..., object] | None], ...]:
-    """Return every rule with the method of `Builder` that makes its value."""
+    """Return every rule with what makes its value."""
     return tuple(
-        (rule, None if rule.function == "-" else getattr(Builder, rule.function))
-        for rule in rules()
+        (rule, None if rule.function == "-" else builder_of(rule.function)) for rule in rules()
     )
 
 

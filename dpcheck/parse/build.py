@@ -1,15 +1,16 @@
 """From the rules of the grammar to the surface tree.
 
-One method of `Builder` for every `-> name` of `grammar/dpm.lark`; it receives the place of what
-was reduced, and what the rule keeps. Lists are built in place and frozen where a node takes them.
-What the grammar lets through and the language does not is reported here.
+A `-> name` of `grammar/dpm.lark` is a method of `Builder`, which receives the place of what was
+reduced and what the rule keeps; or it is a class of the tree, whose fields are what the rule keeps,
+in order. Lists are built in place and frozen where a node takes them. What the grammar lets through
+and the language does not is reported here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, TypeVar, cast
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import (
@@ -41,12 +42,16 @@ BINDERS = frozenset(
     {"forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin"}
 )
 
+NAMES = frozenset({"NAME", "ARG_NAME", "OUTPUT"})
+"""The tokens that are names: `output` is one too, where it is not a statement."""
 
 _OPENING: dict[str, s.ArithmeticOperator] = {"+": "+", "-": "+", "*": "*", "/": "*"}
 """The operator after which terms of a sum, or factors of a product, may be put in brackets."""
 
 TERMS_IN_A_ROW = 64
 """So many terms are added one after the other; then as many such sums."""
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +123,23 @@ class Builder:
         self._report(ArrayWithoutRange(indices.span, name.text, indices.span.text))
         return None
 
+    def field(self, value: object) -> object:
+        """Return a token or a list of what was kept as a field: names have places, words none."""
+        match value:
+            case Token():
+                return self._identifier(value) if value.type in NAMES else value.text
+            case list():
+                return tuple([self.field(item) for item in value])
+            case _:
+                return value
+
     # --- lists and options -------------------------------------------------------------------
 
     def none(self, _: Span) -> None:
         """Return the missing part."""
         return
 
-    def yes(self, _: Span) -> bool:
+    def yes(self, _: Span, *_words: Token) -> bool:
         """Return that the word is there."""
         return True
 
@@ -149,6 +164,10 @@ class Builder:
         items.append(item)
         return items
 
+    def text(self, _: Span, token: Token) -> str:
+        """Return what stands between quotes."""
+        return token.text[1:-1]
+
     # --- top level ---------------------------------------------------------------------------
 
     def add_item(self, _: Span, items: list[s.Item], item: s.Item) -> list[s.Item]:
@@ -171,14 +190,6 @@ class Builder:
             self._report(UnknownLibrary(self._place(library), library.text, module.text))
         return s.ImportStandard(module.text, module_span=self._place(module), span=span)
 
-    def constant(self, span: Span, name: Token, value: s.Expression) -> s.Constant:
-        """`const name = value`."""
-        return s.Constant(self._identifier(name), value, span=span)
-
-    def param(self, span: Span, name: Token, interval: s.Interval) -> s.Constant:
-        """`param name in interval`."""
-        return s.Constant(self._identifier(name), interval, span=span)
-
     def param_above(self, span: Span, name: Token, low: s.Expression) -> s.Constant:
         """`param name > low`."""
         high = s.Name("inf", span=low.span)
@@ -192,85 +203,10 @@ class Builder:
         has_low, has_high = opening.type == "OPEN_BRACKET", closing.type == "CLOSE_BRACKET"
         return s.Interval(low, high, has_low, has_high, span=span)
 
-    def part(self, span: Span, name: Token, interval: s.Interval) -> s.Part:
-        """`for name in interval`."""
-        return s.Part(self._identifier(name), interval, span=span)
-
-    def function(
-        self, span: Span, name: Token, parameters: list[Token], body: s.Expression
-    ) -> s.Function:
-        """`fun name(parameters) = body`."""
-        names = tuple(self._identifier(parameter) for parameter in parameters)
-        return s.Function(self._identifier(name), names, body, span=span)
-
-    def distribution_function(
-        self, span: Span, name: Token, parameters: list[Token], body: s.Expression
-    ) -> s.DistributionFunction:
-        """`dist name(parameters) = body`."""
-        names = tuple(self._identifier(parameter) for parameter in parameters)
-        return s.DistributionFunction(self._identifier(name), names, body, span=span)
-
-    def plain_distribution(
-        self, span: Span, name: Token, body: s.Expression
-    ) -> s.DistributionFunction:
-        """`dist name = body`."""
-        return self.distribution_function(span, name, [], body)
-
-    def question(
-        self,
-        span: Span,
-        kind: Token,
-        title: Token | None,
-        target: s.Target,
-        part: s.Part | None,
-        at: s.Expression | None,
-        claim: s.Expression,
-    ) -> s.Question:
-        """`check "title" target for part at condition : claim`."""
-        return s.Question(
-            cast(s.QuestionKind, kind.text),
-            None if title is None else title.text[1:-1],
-            target,
-            part,
-            at,
-            claim,
-            span=span,
-        )
-
-    def plain_target(self, span: Span, name: Token) -> s.Target:
-        """Return the target without arguments."""
-        return s.Target(self._identifier(name), (), span=span)
-
-    def target(self, span: Span, name: Token, arguments: list[s.Argument]) -> s.Target:
-        """Return the target with its arguments."""
-        return s.Target(self._identifier(name), tuple(arguments), span=span)
-
     def at(self, _: Span, word: Token, condition: s.Expression) -> s.Expression:
         """`at condition`."""
         del word
         return condition
-
-    def questions_for(
-        self,
-        span: Span,
-        indices: list[s.LoopIndex],
-        where: s.Expression | None,
-        body: list[s.Question | s.QuestionsFor],
-    ) -> s.QuestionsFor:
-        """`for i in S, j in T where condition { questions }`."""
-        return s.QuestionsFor(tuple(indices), where, tuple(body), span=span)
-
-    def loop_index(self, span: Span, variable: Token, domain: s.Expression) -> s.LoopIndex:
-        """`variable in domain` in the head of a `for`."""
-        return s.LoopIndex(self._identifier(variable), domain, span=span)
-
-    def plain_parameter(self, span: Span, name: Token) -> s.Parameter:
-        """Return the parameter without a default."""
-        return s.Parameter(self._identifier(name), None, span=span)
-
-    def parameter(self, span: Span, name: Token, default: s.Expression) -> s.Parameter:
-        """`name = default`."""
-        return s.Parameter(self._identifier(name), default, span=span)
 
     # --- mechanisms --------------------------------------------------------------------------
 
@@ -345,21 +281,9 @@ class Builder:
         """Return the name on the left of `:=` or `~`."""
         return self._identifier(name)
 
-    def cell(self, span: Span, name: Token, index: s.Expression) -> s.Cell:
-        """`name[index]` on the left of `:=` or `~`."""
-        return s.Cell(self._identifier(name), index, span=span)
-
     def pattern(self, span: Span, _: Token, names: list[Token]) -> s.Pattern:
         """Return `(a, b)` on the left of `:=` or `~`."""
         return s.Pattern(tuple(self._identifier(name) for name in names), span=span)
-
-    def assign(self, span: Span, place: s.Place, value: s.Expression) -> s.Assign:
-        """`place := value`."""
-        return s.Assign(place, value, span=span)
-
-    def sample(self, span: Span, place: s.Place, distribution: s.Expression) -> s.Sample:
-        """`place ~ distribution`."""
-        return s.Sample(place, distribution, span=span)
 
     def prior(self, span: Span, place: s.Place, distribution: s.Expression) -> s.Sample:
         """`prior place ~ distribution`."""
@@ -387,66 +311,9 @@ class Builder:
         chain.append((condition, tuple(block)))
         return chain
 
-    def if_only(
-        self, span: Span, chain: list[tuple[s.Expression, tuple[s.Statement, ...]]]
-    ) -> s.If:
-        """Return the statement without `else`."""
-        return s.If(tuple(chain), (), span=span)
-
-    def if_else(
-        self,
-        span: Span,
-        chain: list[tuple[s.Expression, tuple[s.Statement, ...]]],
-        otherwise: list[s.Statement],
-    ) -> s.If:
-        """Return the statement with `else`."""
-        return s.If(tuple(chain), tuple(otherwise), span=span)
-
-    def for_loop(
-        self,
-        span: Span,
-        indices: list[s.LoopIndex],
-        where: s.Expression | None,
-        body: list[s.Statement],
-    ) -> s.For:
-        """`for i in S, j in T where condition { ... }`."""
-        return s.For(tuple(indices), where, tuple(body), span=span)
-
-    def while_loop(self, span: Span, condition: s.Expression, body: list[s.Statement]) -> s.While:
-        """`while condition { ... }`."""
-        return s.While(condition, tuple(body), span=span)
-
-    def repeat_loop(self, span: Span, times: s.Expression, body: list[s.Statement]) -> s.Repeat:
-        """`repeat times { ... }`."""
-        return s.Repeat(times, tuple(body), span=span)
-
-    def output(self, span: Span, value: s.Expression) -> s.Output:
-        """`output value`."""
-        return s.Output(value, span=span)
-
-    def stop(self, span: Span) -> s.Stop:
-        """`stop`."""
-        return s.Stop(span=span)
-
     def break_loop(self, span: Span, _: Token) -> s.Break:
         """`break`."""
         return s.Break(span=span)
-
-    def plain_run(self, span: Span, mechanism: Token) -> s.Run:
-        """`run mechanism`."""
-        return s.Run(self._identifier(mechanism), (), span=span)
-
-    def run(self, span: Span, mechanism: Token, arguments: list[s.Argument]) -> s.Run:
-        """`run mechanism(arguments)`."""
-        return s.Run(self._identifier(mechanism), tuple(arguments), span=span)
-
-    def query(self, span: Span, name: Token, choices: s.Expression) -> s.Query:
-        """`query name in choices`."""
-        return s.Query(self._identifier(name), choices, is_fixed=False, span=span)
-
-    def fixed_query(self, span: Span, name: Token, choices: s.Expression, _: Token) -> s.Query:
-        """`query name in choices fixed`."""
-        return s.Query(self._identifier(name), choices, is_fixed=True, span=span)
 
     # --- explicit chains ---------------------------------------------------------------------
 
@@ -458,31 +325,16 @@ class Builder:
         items: list[s.Family | s.AdjacentStates | s.Init | s.Observe | s.RowStatement],
     ) -> s.Chain:
         """`chain name(parameters) { ... }`, its items sorted by kind."""
-        families: list[s.Family] = []
-        rows: list[s.RowStatement] = []
-        adjacency: list[s.AdjacentStates] = []
-        inits: list[s.Init] = []
-        observes: list[s.Observe] = []
-        for item in items:
-            match item:
-                case s.Family():
-                    families.append(item)
-                case s.AdjacentStates():
-                    adjacency.append(item)
-                case s.Init():
-                    inits.append(item)
-                case s.Observe():
-                    observes.append(item)
-                case _:
-                    rows.append(item)
+        kinds = (s.Family, s.AdjacentStates, s.Init, s.Observe)
+        rows = [item for item in items if not isinstance(item, kinds)]
         return s.Chain(
             self._identifier(name),
             tuple(parameters),
-            tuple(families),
+            _of_kind(s.Family, items),
             tuple(rows),
-            tuple(adjacency),
-            tuple(inits),
-            tuple(observes),
+            _of_kind(s.AdjacentStates, items),
+            _of_kind(s.Init, items),
+            _of_kind(s.Observe, items),
             span=span,
         )
 
@@ -493,91 +345,6 @@ class Builder:
     def quoted_label(self, span: Span, name: Token) -> s.Identifier:
         """Return the quoted name of a state or label."""
         return s.Identifier(name.text[1:-1], quoted=True, span=span)
-
-    def state_index(self, span: Span, variable: Token, domain: s.Expression) -> s.StateIndex:
-        """`variable in domain` in the brackets of a family."""
-        return s.StateIndex(self._identifier(variable), domain, span=span)
-
-    def family(
-        self,
-        span: Span,
-        name: s.Identifier,
-        indices: list[s.StateIndex],
-        labels: list[s.Identifier],
-    ) -> s.Family:
-        """`state name[indices] : labels`."""
-        return s.Family(name, tuple(indices), tuple(labels), span=span)
-
-    def plain_reference(self, span: Span, name: s.Identifier) -> s.StateReference:
-        """Return a state, family or label by its name."""
-        return s.StateReference(name, (), span=span)
-
-    def reference(
-        self, span: Span, name: s.Identifier, indices: list[s.Expression]
-    ) -> s.StateReference:
-        """`name[indices]`."""
-        return s.StateReference(name, tuple(indices), span=span)
-
-    def adjacent_states(
-        self,
-        span: Span,
-        left: s.StateReference,
-        right: s.StateReference,
-        where: s.Expression | None,
-    ) -> s.AdjacentStates:
-        """`adjacent left ~ right where condition`."""
-        return s.AdjacentStates(left, right, where, span=span)
-
-    def init(self, span: Span, states: list[s.StateReference]) -> s.Init:
-        """`init states`."""
-        return s.Init(tuple(states), span=span)
-
-    def observe(self, span: Span, names: list[s.StateReference]) -> s.Observe:
-        """`observe names`."""
-        return s.Observe(tuple(names), span=span)
-
-    def row(
-        self, span: Span, origin: s.StateReference, branches: list[s.RowBranch | s.RowDraw]
-    ) -> s.Row:
-        """`origin -> branches`."""
-        return s.Row(origin, tuple(branches), span=span)
-
-    def rows_for(
-        self,
-        span: Span,
-        indices: list[s.LoopIndex],
-        where: s.Expression | None,
-        body: list[s.RowStatement],
-    ) -> s.RowsFor:
-        """`for i in S, j in T where condition { rows }`."""
-        return s.RowsFor(tuple(indices), where, tuple(body), span=span)
-
-    def rows_if_only(
-        self, span: Span, chain: list[tuple[s.Expression, tuple[s.RowStatement, ...]]]
-    ) -> s.RowsIf:
-        """Return the rows under conditions, without `else`."""
-        return s.RowsIf(tuple(chain), (), span=span)
-
-    def rows_if_else(
-        self,
-        span: Span,
-        chain: list[tuple[s.Expression, tuple[s.RowStatement, ...]]],
-        otherwise: list[s.RowStatement],
-    ) -> s.RowsIf:
-        """Return the rows under conditions, with `else`."""
-        return s.RowsIf(tuple(chain), tuple(otherwise), span=span)
-
-    def row_branch(
-        self, span: Span, probability: s.Expression, target: s.StateReference
-    ) -> s.RowBranch:
-        """`probability: target`."""
-        return s.RowBranch(probability, target, span=span)
-
-    def row_draw(
-        self, span: Span, variable: Token, distribution: s.Expression, target: s.StateReference
-    ) -> s.RowDraw:
-        """`variable ~ distribution : target`."""
-        return s.RowDraw(self._identifier(variable), distribution, target, span=span)
 
     # --- expressions -------------------------------------------------------------------------
 
@@ -621,12 +388,6 @@ class Builder:
         """`"R"`."""
         return s.Name(token.text[1:-1], quoted=True, span=span)
 
-    def conditional(
-        self, span: Span, condition: s.Expression, then: s.Expression, otherwise: s.Expression
-    ) -> s.Conditional:
-        """`if condition then then else otherwise`."""
-        return s.Conditional(condition, then, otherwise, span=span)
-
     def with_policy(
         self, span: Span, distribution: s.Expression, policy: Token, bounds: s.Expression
     ) -> s.Expression:
@@ -648,10 +409,6 @@ class Builder:
         policy_span = Span(self.source, word.start, word.end)
         return s.Unbounded(distribution, policy_span=policy_span, span=span)
 
-    def implication(self, span: Span, left: s.Expression, right: s.Expression) -> s.Implication:
-        """`left => right`."""
-        return s.Implication(left, right, span=span)
-
     def disjunction(self, span: Span, operands: list[s.Expression]) -> s.Junction:
         """Return `a | b | ...`."""
         return s.Junction("|", tuple(operands), span=span)
@@ -659,10 +416,6 @@ class Builder:
     def conjunction(self, span: Span, operands: list[s.Expression]) -> s.Junction:
         """Return `a & b & ...`."""
         return s.Junction("&", tuple(operands), span=span)
-
-    def negation(self, span: Span, operand: s.Expression) -> s.Not:
-        """`! operand`."""
-        return s.Not(operand, span=span)
 
     def compare(
         self, _: Span, left: s.Expression, operator: Token, right: s.Expression
@@ -687,10 +440,6 @@ class Builder:
             operator_spans=tuple(self._place(token) for token in operators),
             span=span,
         )
-
-    def range_literal(self, span: Span, low: s.Expression, high: s.Expression) -> s.Range:
-        """`low..high`."""
-        return s.Range(low, high, span=span)
 
     def endless_range(self, span: Span, low: s.Expression, dots: Token) -> s.EndlessRange:
         """`low..`; only its `{` or `]` tells that there is no end."""
@@ -729,33 +478,13 @@ class Builder:
             self._report(LogarithmOfQuotient(span, *texts))
         return self.arithmetic(span, left, operator, right)
 
-    def negative(self, span: Span, operand: s.Expression) -> s.Negative:
-        """`-operand`."""
-        return s.Negative(operand, span=span)
-
-    def logarithm(self, span: Span, operand: s.Expression) -> s.Logarithm:
-        """`ln operand`."""
-        return s.Logarithm(operand, span=span)
-
-    def index(self, span: Span, base: s.Expression, indices: list[s.Expression]) -> s.Index:
-        """`base[indices]`."""
-        return s.Index(base, tuple(indices), span=span)
-
     def tuple_literal(self, span: Span, first: s.Expression, rest: list[s.Expression]) -> s.Tuple:
         """Return `(a, b, ...)`."""
         return s.Tuple((first, *rest), span=span)
 
-    def argument(self, span: Span, value: s.Expression) -> s.Argument:
+    def positional_argument(self, span: Span, value: s.Expression) -> s.Argument:
         """Return an argument by position."""
         return s.Argument(None, value, span=span)
-
-    def named_argument(self, span: Span, name: Token, value: s.Expression) -> s.Argument:
-        """`name = value`."""
-        return s.Argument(self._identifier(name), value, span=span)
-
-    def call(self, span: Span, function: Token, arguments: list[s.Argument]) -> s.Call:
-        """`function(arguments)`."""
-        return s.Call(self._identifier(function), tuple(arguments), span=span)
 
     def quoted_call(self, span: Span, function: Token, arguments: list[s.Argument]) -> s.Call:
         """`"F"(arguments)`, a function whose name is an operator in formulas."""
@@ -794,30 +523,7 @@ class Builder:
         """`{}`."""
         return s.SetLiteral((), span=span)
 
-    def set_literal(self, span: Span, items: list[s.Expression]) -> s.SetLiteral:
-        """Return `{a, b, ...}`."""
-        return s.SetLiteral(tuple(items), span=span)
-
-    def set_comprehension(
-        self,
-        span: Span,
-        element: s.Expression,
-        variable: Token,
-        domain: s.Expression,
-        where: s.Expression | None,
-    ) -> s.SetComprehension:
-        """`{element for variable in domain where condition}`."""
-        return s.SetComprehension(element, self._identifier(variable), domain, where, span=span)
-
     # --- distributions -----------------------------------------------------------------------
-
-    def branch(self, span: Span, value: s.Expression, weight: s.Expression) -> s.Branch:
-        """`value: weight`."""
-        return s.Branch(value, weight, span=span)
-
-    def branches(self, span: Span, branches: list[s.Branch], normalized: bool) -> s.Branches:
-        """`{value: weight, ...}`, `normalized` or not."""
-        return s.Branches(tuple(branches), normalized, span=span)
 
     def weighted_branches(
         self,
@@ -854,12 +560,10 @@ class Builder:
     def _prefix(
         self, span: Span, operator: Token, bound: s.Expression | None, operand: s.Expression
     ) -> s.TemporalPrefix:
-        match operator.text:
-            case "X" | "F" | "G" as word:
-                place = self._place(operator)
-                return s.TemporalPrefix(word, bound, operand, operator_span=place, span=span)
-            case word:
-                raise AssertionError(f"{word} is no temporal prefix of the grammar")
+        word = cast(Literal["X", "F", "G"], operator.text)
+        return s.TemporalPrefix(
+            word, bound, operand, operator_span=self._place(operator), span=span
+        )
 
     def infix(
         self, span: Span, left: s.Expression, operator: Token, right: s.Expression
@@ -876,59 +580,50 @@ class Builder:
         right: s.Expression,
     ) -> s.TemporalInfix:
         """`left U<=bound right`."""
-        match operator.text:
-            case "U" | "W" | "R" as word:
-                place = self._place(operator)
-                return s.TemporalInfix(word, bound, left, right, operator_span=place, span=span)
-            case word:
-                raise AssertionError(f"{word} is no temporal infix of the grammar")
-
-    def probability_is(
-        self, span: Span, _: Token, comparison: Token, bound: s.Expression, path: s.Expression
-    ) -> s.ProbabilityIs:
-        """`P comparison bound [ path ]`."""
-        match comparison.text:
-            case ">=" | ">" | "<=" | "<" | "=" as sign:
-                return s.ProbabilityIs(sign, bound, path, span=span)
-            case sign:
-                raise AssertionError(f"{sign} does not compare probabilities in the grammar")
-
-    def probability_in(
-        self, span: Span, _: Token, low: s.Expression, high: s.Expression, path: s.Expression
-    ) -> s.ProbabilityIn:
-        """`P in [low, high] [ path ]`."""
-        return s.ProbabilityIn(low, high, path, span=span)
-
-    def probability_of(self, span: Span, _: Token, path: s.Expression) -> s.ProbabilityOf:
-        """`P=? [ path ]`."""
-        return s.ProbabilityOf(path, span=span)
+        word, place = cast(Literal["U", "W", "R"], operator.text), self._place(operator)
+        return s.TemporalInfix(word, bound, left, right, operator_span=place, span=span)
 
     def expectation_is(
-        self, span: Span, _: Token, comparison: Token, bound: s.Expression, value: s.Expression
+        self, span: Span, comparison: Token, bound: s.Expression, value: s.Expression
     ) -> s.Expectation:
         """`E comparison bound [ value ]`."""
-        match comparison.text:
-            case ">=" | ">" | "<=" | "<" | "=" as sign:
-                return s.Expectation(((sign, bound),), value, span=span)
-            case sign:
-                raise AssertionError(f"{sign} does not compare expectations in the grammar")
+        sign = cast(Literal[">=", ">", "<=", "<", "="], comparison.text)
+        return s.Expectation(((sign, bound),), value, span=span)
 
     def expectation_in(
-        self, span: Span, _: Token, low: s.Expression, high: s.Expression, value: s.Expression
+        self, span: Span, low: s.Expression, high: s.Expression, value: s.Expression
     ) -> s.Expectation:
         """`E in [low, high] [ value ]`."""
         return s.Expectation(((">=", low), ("<=", high)), value, span=span)
 
-    def expectation_of(self, span: Span, _: Token, value: s.Expression) -> s.Expectation:
+    def expectation_of(self, span: Span, value: s.Expression) -> s.Expectation:
         """`E=? [ value ]`."""
         return s.Expectation((), value, span=span)
 
-    def private(
-        self, span: Span, _: Token, epsilon: s.Expression, *rest: s.Expression
-    ) -> s.Private:
-        """`D{epsilon} [ path ]`, `D{epsilon, delta} [ path ]`."""
-        *deltas, path = rest
-        return s.Private(epsilon, deltas[0] if deltas else None, path, span=span)
+
+def _of_kind(kind: type[Kind], items: Iterable[object]) -> tuple[Kind, ...]:
+    return tuple(item for item in items if isinstance(item, kind))
+
+
+def builder_of(name: str) -> Callable[..., object]:
+    """Return what makes the value of a rule `-> name`, from a builder, a place and what was kept.
+
+    >>> source = SourceText("", "stop")
+    >>> builder_of("stop")(Builder(source), Span(source, 0, 4))
+    Stop()
+    """
+    own: Callable[..., object] | None = getattr(Builder, name, None)
+    if own is not None:
+        return own
+    kind: Callable[..., object] = getattr(s, name.title().replace("_", ""))
+
+    def node(builder: Builder, span: Span, *kept: object) -> object:
+        return kind(*[builder.field(v) if type(v) in _UNFINISHED else v for v in kept], span=span)
+
+    return node
+
+
+_UNFINISHED = frozenset({Token, list})
 
 
 def _integer(digits: str) -> int:

@@ -7,7 +7,7 @@ import pytest
 from lark.visitors import Transformer_NonRecursive
 
 from dpcheck.parse import parse_model
-from dpcheck.parse.build import Builder
+from dpcheck.parse.build import Builder, builder_of
 from dpcheck.parse.tokens import Token
 from dpcheck.parse.with_lark import lark_parser
 from dpcheck.source import SourceText, Span
@@ -39,7 +39,7 @@ class Built(Transformer_NonRecursive):
             else child
             for child in children
         ]
-        return getattr(self.builder, data)(Span(self.source, *place), *given)
+        return builder_of(data)(self.builder, Span(self.source, *place), *given)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
