@@ -50,6 +50,19 @@ def noisy(text, seed):
     return "".join(parts)
 
 
+def test_an_adjacency_that_is_shown_as_written_has_the_values_of_its_parameters():
+    model = """mechanism m(B = 2, n = 3) {
+      input q[1..n] in 0..n
+      adjacent exists(i in 1..n : -B <= q[i] - q'[i] <= B)
+      output q[1]
+    }
+    check m: dp(1)"""
+    (answer,) = check_text(model)["results"]
+    assert answer["covers"][-1] == (
+        "adjacent exists(i in 1..n : -B <= q[i] - q'[i] <= B) (1..n = 1..3, -B = -2, B = 2)"
+    )
+
+
 @given(expression=expressions, seed=st.integers(0, 2**32))
 def test_what_the_user_wrote_is_shown_as_the_same_tree(expression, seed):
     text = noisy(surface_text(expression), seed)

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dpcheck.diagnostics.align import FreeDifference, OutsideAlignment, RelationOutside
+from dpcheck.diagnostics.align import (
+    FreeDifference,
+    OutsideAlignment,
+    RelationOutside,
+    SumOverStream,
+)
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Rational, ceil, floor
 from dpcheck.explore.inputs.adjacency_patterns import substituted
@@ -147,7 +152,8 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
     match left:
         case Apply(op=("linf" | "l1") as word, args=(ArrayVar() as one, ArrayVar() as other)):
             if word == "l1" and any(private[c].is_stream for c in one.cells if c in private):
-                raise Unreadable(RelationOutside(part.span, "`l1` of a stream"))
+                sides = f"{one.name}, {other.name}"
+                raise Unreadable(SumOverStream(part.span, "`l1` of a stream", sides, most))
             return _of_arrays(word, (one, other), most, private)
         case Apply(op="abs", args=(difference,)):
             cell = _difference(difference, private)

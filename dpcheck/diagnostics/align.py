@@ -27,9 +27,21 @@ class RelationOutside(Mistake):
     title_text = "{self.what} does not say how much the values of neighbors differ"
     help_text = (
         "write `linf(q, q') <= 1` for an array or a stream q, `abs(x - x') <= 1` for a number x,"
-        " and join several by `&`"
+        " joined by `&`: these are other neighbors, so it is another claim"
     )
     explanation = _CLASS
+
+
+class SumOverStream(RelationOutside):
+    """A bound of the sum of all differences of a stream, by the text of its two sides."""
+
+    sides: str
+    bound: int
+
+    help_text = (
+        "write `linf({self.sides}) <= {self.bound}`: another claim, about more neighbors,"
+        " whose budget is enough for these but may be more than they need"
+    )
 
 
 class FreeDifference(Mistake):

@@ -115,7 +115,7 @@ class NotCountsOfRecords(Mistake):
 
     code = "DP639"
     title_text = "`{self.name}` of `{self.mechanism}` counts no records: it is in {self.domain}"
-    help_text = "write `{self.name} in {self.instead}`: how many such records there are"
+    help_text = "write `{self.instead}`: how many such records there are"
     explanation = """\
 `subsample(m, q)` is m on a sample of the records, in which each stands with probability q (Poisson
 subsampling). So m says what it does without a record: each private input, or element of one, is in

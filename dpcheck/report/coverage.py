@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dpcheck.exact import Rational
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, children
 from dpcheck.model.program import (
     AdjacentAll,
     AdjacentPairs,
@@ -23,6 +24,8 @@ _ENDS_SHOWN = 3
 """Initial states that are named."""
 _PAIRS_SHOWN = 4
 """Pairs of neighbors that are named."""
+_LONGEST_VALUE = 40
+"""Characters of a parameter with its value; longer ones, tables, are not shown."""
 
 
 def covered_by(target: Target) -> tuple[str, ...]:
@@ -64,12 +67,21 @@ def _set_text(domain: Expr, taken: frozenset[str]) -> str:
         case Apply(op="set", args=args) if all(isinstance(arg, Const) for arg in args):
             return "{" + ", ".join(_set_text(arg, taken) for arg in args) + "}"
         case _:
-            return _source_text(domain)
+            return _source_text(domain, taken)
 
 
-def _source_text(expr: Expr) -> str:
-    """Return an expression as the user wrote it, in one line."""
-    return one_line(expr.span.text)
+def _source_text(expr: Expr, taken: frozenset[str]) -> str:
+    """Return an expression as the user wrote it, in one line, and the values of its parameters."""
+    whole, values, waiting = expr.span, dict[str, str](), [expr]
+    while waiting:
+        part = waiting.pop()
+        waiting += reversed(children(part))
+        text, is_within = one_line(part.span.text), whole.start <= part.span.start < whole.end
+        if isinstance(part, Const) and is_within and re.search(r"[^\W\d]", text):
+            values[text] = value_text(part.value, taken)
+    said = [f"{name} = {value}" for name, value in values.items() if name != value]
+    said = [each for each in said if len(each) <= _LONGEST_VALUE]
+    return one_line(whole.text) + (f" ({', '.join(said)})" if said else "")
 
 
 _INFIX = {
@@ -83,7 +95,7 @@ _JOINED = {"and": " & ", "or": " | ", "implies": " => "}
 def _condition_text(expr: Expr, taken: frozenset[str]) -> str:
     """Return a condition with the values its parameters have; as written where that is unclear."""
     text = _filled_in(expr, taken)
-    return _source_text(expr) if text is None else text[0]
+    return _source_text(expr, taken) if text is None else text[0]
 
 
 def _filled_in(expr: Expr, taken: frozenset[str]) -> tuple[str, int] | None:

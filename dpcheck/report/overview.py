@@ -103,7 +103,8 @@ def quantity_lines(found: Sequence[Overview]) -> Iterator[Line]:
         for each in found
         if each.answers or each.impossible
     ]
-    yield from aligned_lines(["", *COLUMNS.values()], rows, "")
+    if rows:
+        yield from aligned_lines(["", *COLUMNS.values()], rows, "")
     for each in found:
         yield from _undecided_lines(each, "")
         yield from _impossible_lines(each)

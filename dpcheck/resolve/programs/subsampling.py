@@ -42,7 +42,7 @@ def sample_of_records(
         if shape.declared.is_public:
             continue
         if not _counts_records(shape):
-            domain, instead = value_text(shape.domain), _counts(shape)
+            domain, instead = value_text(shape.domain), _as_counts(shape)
             name = mechanism.name.name
             scope.report(NotCountsOfRecords(span, name, shape.name, domain, instead))
             continue
@@ -78,9 +78,10 @@ def _counts_records(shape: InputShape) -> bool:
     return numbers == set(range(shape.domain.size))
 
 
-def _counts(shape: InputShape) -> str:
-    """Return 0..n for the numbers of an input, 0..1 for other values."""
-    if shape.domain == INTEGERS:
-        return "0..1"
-    numbers = [item for item in shape.domain if type(item) is int and item > 0]
-    return f"0..{max(numbers, default=1)}"
+def _as_counts(shape: InputShape) -> str:
+    """Return the declaration with the set 0..n for numbers of an input, 0..1 for other values."""
+    most = 1
+    if shape.domain != INTEGERS:
+        most = max((n for n in shape.domain if type(n) is int and n > 0), default=1)
+    indices = shape.declared.indices
+    return f"{shape.name}{'' if indices is None else f'[{indices.span.text}]'} in 0..{most}"
