@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import permutations
 from random import Random
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.chain.weights.denominators import weight_array
+from dpcheck.check.evidence import paired_rows
 from dpcheck.check.evidence.paired_rows import PairedRows, first_places
 from dpcheck.check.evidence.sequences import SequenceTable
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.exact import number
 from dpcheck.limits import Limits
 
@@ -66,7 +71,7 @@ def test_the_larger_of_two_ratios_is_found_that_differ_in_the_fortieth_digit():
         p = [Fraction(2, 5) + first, Fraction(2, 5) + second]
         found = block_of([*p, 1 - sum(p)], q).largest_ratio(1)
         assert found is not None
-        assert found[0] == exact((Fraction(2, 5) + TINY) * 5)
+        assert found == exact((Fraction(2, 5) + TINY) * 5)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -82,7 +87,7 @@ def test_the_pair_with_the_largest_ratio_is_a_rival_though_floats_cannot_tell(se
     blocks = list(PairedRows(table_of(rows), pairs).rival_blocks(Limits()))
     assert {pair for block in blocks for pair in block.pair.tolist()} == set(range(8))
     found = [block.largest_ratio(1) for block in blocks]
-    assert max(ratio for ratio, _ in filter(None, found)) == exact(2 + 8 * 5 * TINY)
+    assert max(filter(None, found)) == exact(2 + 8 * 5 * TINY)
 
 
 def test_pairs_whose_floats_are_no_numbers_are_rivals():
@@ -91,7 +96,7 @@ def test_pairs_whose_floats_are_no_numbers_are_rivals():
     rows += [([Fraction(1, 2), Fraction(1, 2)], 1), ([Fraction(1, 6), Fraction(5, 6)], 1)]
     paired = PairedRows(table_of(rows), np.array([[0, 1], [2, 3]]))
     found = [block.largest_ratio(1) for block in paired.rival_blocks(Limits())]
-    assert max(ratio for ratio, _ in filter(None, found)) == 5
+    assert max(filter(None, found)) == 5
 
 
 def test_rows_that_differ_in_the_fortieth_digit_are_different_classes():
@@ -170,7 +175,38 @@ def test_floats_change_no_comparison(data):
     assert block.equal_ratio(exact(value), entries).tolist() == equal
     found = block.largest_ratio(1)
     largest = max(ratios, default=Fraction(0))
-    assert (found is None) if largest <= 1 else (found is not None and found[0] == exact(largest))
+    assert (found is None) if largest <= 1 else (found is not None and found == exact(largest))
+
+
+def first_of_the_largest(values):
+    """Return the least pair, forward before back, among those of a largest value above 0."""
+    largest = max(values.values())
+    return min(key for key, value in values.items() if value == largest) if largest > 0 else None
+
+
+SYMMETRIC = [*permutations([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])]
+
+
+@given(
+    st.lists(st.sampled_from(SYMMETRIC) | distributions(3), min_size=2, max_size=6),
+    st.sampled_from([1, 20, 1 << 20]),
+)
+def test_of_equal_ratios_and_gaps_the_first_pair_shows_it(rows, size):
+    pairs = [(i, j) for i in range(len(rows)) for j in range(i)]
+    ways = [(k, turned) for k in range(len(pairs)) for turned in (False, True)]
+    sides = {(k, turned): pairs[k][::-1] if turned else pairs[k] for k, turned in ways}
+    both = {way: [*zip(rows[i], rows[j], strict=True)] for way, (i, j) in sides.items()}
+    alone = {way: sum(p for p, q in row if not q) for way, row in both.items()}
+    ratios = {way: max([p / q - 1 for p, q in row if q]) for way, row in both.items()}
+    gaps = {way: sum(max(p - 2 * q, Fraction(0)) for p, q in row) for way, row in both.items()}
+    with patch.object(paired_rows, "_BLOCK", size):
+        evidence = TableEvidence(PairedRows(table_of([(r, 1) for r in rows]), np.array(pairs)), str)
+        ratio, gap = evidence.worst_ratio(), evidence.worst_gap(ExpFactor.of_number(2))
+    shown = [found and (found.pair, not found.is_forward) for found in (ratio, gap)]
+    assert shown == [
+        first_of_the_largest(alone) or first_of_the_largest(ratios),
+        first_of_the_largest(gaps),
+    ]
 
 
 @given(st.lists(st.integers(0, 2**61), max_size=8).flatmap(lambda k: st.permutations(k + k)))

@@ -495,10 +495,13 @@ class Block:
         signs[differ] = np.where(np.asarray(p[differ] > q[differ], np.bool_), 1, -1)
         return signs if back is None else signs[back]
 
-    def ratio_gap(self, value: Number, k: int) -> EventGap:
-        """Return p - E q for the entries of segment k where p = value · q, at least one."""
-        stop = self.starts.item(k + 1) if k + 1 < len(self.starts) else len(self.p)
-        chosen = self.equal_ratio(value, np.arange(self.starts.item(k), stop))
+    def ratio_gap(self, value: Number) -> EventGap | None:
+        """Return p - E q for all entries of the first segment where some p = value · q."""
+        chosen = self.equal_ratio(value, np.arange(len(self.p)))
+        if not len(chosen):
+            return None
+        k = self.segment.item(chosen.item(0))
+        chosen = chosen[self.segment[chosen] == k]
         return self.gap(k, self.p[chosen].sum(), self.q[chosen].sum())
 
     def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
@@ -641,19 +644,17 @@ class Block:
         """Return where q is 0 and p is not, [n_entries]."""
         return np.asarray((self._zeros_of(1) == 0) & (self._zeros_of(0) != 0), np.bool_)
 
-    def largest_ratio(self, least: Number) -> tuple[Number, int] | None:
-        """Return the largest p/q above `least` where q is not 0, and its segment; None without.
+    def largest_ratio(self, least: Number) -> Number | None:
+        """Return the largest p/q above `least` where q is not 0; None where none is above.
 
         Quickselect: an entry in the middle of those above the best so far becomes the best.
         """
-        best: tuple[Number, int] | None = None
+        best: Number | None = None
         above = np.flatnonzero(self._exceeding_at(least, None))
         above = above[np.asarray(self._zeros_of(1)[above] != 0, np.bool_)]
         while len(above):
-            j = int(above[len(above) // 2])
-            p, q = self.probabilities(j)
-            best = divide(p, q), int(self.segment[j])
-            above = above[self._exceeding_at(best[0], above)]
+            best = divide(*self.probabilities(int(above[len(above) // 2])))
+            above = above[self._exceeding_at(best, above)]
         return best
 
 

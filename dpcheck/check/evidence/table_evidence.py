@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcheck.chain.arrays import differences, marked
-from dpcheck.check.evidence.paired_rows import Block, PairedRows
+from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.values.event_text import (
     MAX_LISTED,
     N_RUNS,
@@ -58,7 +58,7 @@ class TableEvidence:
             segments, p_sums, q_sums = block.sums_of(mask, high >= least)
             for k, p, q in zip(segments.tolist(), p_sums, q_sums, strict=True):
                 gap = block.gap(k, p, q)
-                if best is None or gap.exceeds(best, factor):
+                if best is None or _is_worse(gap, best, factor):
                     best = gap
         return best
 
@@ -97,7 +97,8 @@ class TableEvidence:
             p_sums, q_sums = block.sums(mask)
             for k in block.segments_with(mask):
                 gap = block.gap(k, p_sums[k], q_sums[k])
-                if best is None or compare(gap.p, best.p) > 0:
+                order = 1 if best is None else compare(gap.p, best.p)
+                if best is None or order > 0 or (order == 0 and gap.is_before(best)):
                     best = gap
         return best
 
@@ -107,15 +108,15 @@ class TableEvidence:
         Different rows have a ratio above 1 in some direction, since both sum to 1.
         """
         ratio: Number = 1
-        found: tuple[Block, int] | None = None
+        best: EventGap | None = None
         for block in self.rows.rival_blocks(self.limits):
             larger = block.largest_ratio(ratio)
             if larger is not None:
-                ratio, found = larger[0], (block, larger[1])
-        if found is None:
-            return None
-        block, k = found
-        return block.ratio_gap(ratio, k)
+                ratio, best = larger, block.ratio_gap(larger)
+            elif best is not None and not block.is_forward and best.pair >= block.pair[0]:
+                gap = block.ratio_gap(ratio)
+                best = gap if gap is not None and gap.is_before(best) else best
+        return best
 
     def has_certain_rows(self) -> bool:
         """Return whether every pair has one and the same sequence, certain on both sides."""
@@ -125,3 +126,13 @@ class TableEvidence:
         # A row of one sequence has it with certainty, however its weight is written.
         sequences = table.sequences[table.indptr[pairs]]
         return bool((sequences[:, 0] == sequences[:, 1]).all())
+
+
+def _is_worse(gap: EventGap, best: EventGap, factor: ExpFactor) -> bool:
+    """Return whether p - E q is greater for a gap than for the best so far, or as great before it.
+
+    So what is found does not hang on the parts in which pairs are compared.
+    """
+    if gap.exceeds(best, factor):
+        return True
+    return gap.is_before(best) and not best.exceeds(gap, factor)

@@ -79,3 +79,7 @@ class EventGap:
         """Return whether p - E q is greater than for the other."""
         p, q = subtract(self.p, other.p), subtract(self.q, other.q)
         return excess_sign(p, q, factor.epsilon) > 0
+
+    def is_before(self, other: EventGap) -> bool:
+        """Return whether of equals this one is taken: the first pair, and forward before back."""
+        return (self.pair, not self.is_forward) < (other.pair, not other.is_forward)
