@@ -19,7 +19,7 @@ from dpcheck.explore.runs.liveness import Flow, flow_of
 from dpcheck.explore.runs.lumped import lumped_states
 from dpcheck.explore.runs.moved_centers import with_centers_moved
 from dpcheck.explore.runs.program_points import SHOWN, Cut
-from dpcheck.explore.runs.raw_graph import Discovered, input_text
+from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
 from dpcheck.explore.tails.wide import Wide, wide_uses, with_numbers_revealed
@@ -104,8 +104,8 @@ def _runs(given: _Given, wide: Wide, window: Window, *, labelled: bool) -> _Runs
     mechanism, table, inputs, n_inputs, kept, limits = given
     tails = Tails(wide, window, table) if wide.groups else None
     flow = flow_of(mechanism, kept, tails)
-    seen = visible_runs(mechanism, flow, inputs, n_inputs, table, limits, tails, labelled=labelled)
-    return _Runs(seen, flow, tails)
+    starts = Starts(mechanism, flow, inputs, n_inputs, table, limits, tails, labelled)
+    return _Runs(visible_runs(starts), flow, tails)
 
 
 def _chain(given: _Given, found: _Runs, codes: IntArray, observation: IntArray) -> Chain:

@@ -34,12 +34,9 @@ from dpcheck.explore.values.mistakes import mistake_of, spoken
 from dpcheck.explore.values.state_table import StateTable
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault
-from dpcheck.model.program import (
-    Mechanism,
-    Sample,
-)
+from dpcheck.model.program import Mechanism, Sample
 from dpcheck.model.values import value_text
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
 if TYPE_CHECKING:
@@ -97,6 +94,29 @@ class Apart:
     n_states: int
 
 
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Where runs of a mechanism start: one state for each row of `inputs`, columns [n_inputs].
+
+    Edges get labels where `labelled`; `apart` is what is known of starts that are left out here.
+    """
+
+    mechanism: Mechanism
+    flow: Flow
+    inputs: dict[str, IntArray]
+    n_inputs: int
+    table: ValueTable
+    limits: Limits
+    tails: Tails | None
+    labelled: bool
+    apart: Apart | None = None
+
+    def some(self, rows: IntArray, apart: Apart) -> Starts:
+        """Return the starts of some rows [n]."""
+        inputs = {name: column[rows] for name, column in self.inputs.items()}
+        return replace(self, inputs=inputs, n_inputs=len(rows), apart=apart)
+
+
 class SharedStates(Exception):
     """Too many states may be those of other slices, too: to part the inputs does not pay."""
 
@@ -134,40 +154,27 @@ class RawStates:
     points with states that were not expanded yet, by their place in the program.
     """
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        flow: Flow,
-        inputs: dict[str, IntArray],
-        n_inputs: int,
-        table: ValueTable,
-        limits: Limits,
-        tails: Tails | None,
-        *,
-        labelled: bool,
-        apart: Apart | None = None,
-    ) -> None:
-        """Start with the starts, of all inputs or of those that lie apart from other ones."""
-        self.tails = tails
-        self.mechanism, self.flow, self.table, self.limits = mechanism, flow, table, limits
-        self.inputs, self.n_inputs = inputs, n_inputs
+    def __init__(self, starts: Starts) -> None:
+        """Begin with the starts."""
+        self.mechanism, self.flow, self.table = starts.mechanism, starts.flow, starts.table
+        self.limits, self.tails, self.apart = starts.limits, starts.tails, starts.apart
+        self.inputs, self.n_inputs = starts.inputs, starts.n_inputs
         self.tables: dict[Cut, StatesAtPoint] = {}
         self.queue: list[tuple[int, int, Cut]] = []
-        self.n_states = n_inputs
+        self.n_states = self.n_inputs
         self.n_passed = 0
         self.n_shared = 0
-        self.apart = apart
         self.mistakes: list[Mistake] = []
         self._seen_mistakes: set[Mistake] = set()
         self.sources: list[IntArray] = []
         self.targets: list[IntArray] = []
         self.weights: list[WeightArray] = []
         self.scales: list[tuple[IntArray, WeightArray]] = []
-        self.labelled_edges: list[LabelledEdges] | None = [] if labelled else None
-        self.parents = [np.full(n_inputs, -1, np.int64)]
-        self.parent_drawn = [np.zeros(n_inputs, np.int64)]
-        self.made_by = [np.zeros(n_inputs, np.int64)]
-        self.spans: dict[Span, int] = {mechanism.span: 0}
+        self.labelled_edges: list[LabelledEdges] | None = [] if starts.labelled else None
+        self.parents = [np.full(self.n_inputs, -1, np.int64)]
+        self.parent_drawn = [np.zeros(self.n_inputs, np.int64)]
+        self.made_by = [np.zeros(self.n_inputs, np.int64)]
+        self.spans: dict[Span, int] = {self.mechanism.span: 0}
 
     def next_waiting(self) -> tuple[StatesAtPoint, int, int] | None:
         """Return the first cut point with states that wait, and which they are; they wait no more.

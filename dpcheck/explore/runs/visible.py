@@ -16,7 +16,7 @@ forgets them: there are hardly more states than inputs then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -42,13 +42,12 @@ from dpcheck.explore.runs.raw_graph import (
     RawGraph,
     RawStates,
     SharedStates,
+    Starts,
     StatesAtPoint,
 )
 from dpcheck.explore.sampling.distributions import Supports
-from dpcheck.explore.tails.tails import Tails
-from dpcheck.explore.values.codes import ValueTable
 from dpcheck.limits import Limits
-from dpcheck.model.program import Mechanism, Output, Sample
+from dpcheck.model.program import Output, Sample
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -87,41 +86,26 @@ class Visible:
     labelled: Labelled | None = None
 
 
-def visible_runs(
-    mechanism: Mechanism,
-    flow: Flow,
-    inputs: dict[str, IntArray],
-    n_inputs: int,
-    table: ValueTable,
-    limits: Limits,
-    tails: Tails | None,
-    *,
-    labelled: bool,
-) -> Visible:
-    """Return what is seen from one start per row of `inputs`, columns [n_inputs] by variable.
+def visible_runs(starts: Starts) -> Visible:
+    """Return what is seen of the runs from all starts.
 
     Raises what `explored_runs` does; where inputs are explored slice by slice, the mistakes of the
     first slice that has some.
     """
-    supports = Supports(table, None if tails is None else tails.states)
-
-    def started(some: dict[str, IntArray], n_some: int, apart: Apart | None = None) -> RawStates:
-        return RawStates(
-            mechanism, flow, some, n_some, table, limits, tails, labelled=labelled, apart=apart
-        )
-
-    if n_inputs >= MANY_INPUTS and not labelled and _are_remembered(flow, inputs):
+    supports = Supports(starts.table, None if starts.tails is None else starts.tails.states)
+    if starts.n_inputs >= MANY_INPUTS and not starts.labelled and _are_remembered(starts):
         try:
-            return _in_slices(started, supports, inputs, *input_slices(flow, inputs, n_inputs))
+            return _in_slices(starts, supports)
         except SharedStates:
             pass
-    return _contracted(*explored_runs(started(inputs, n_inputs), supports), limits)
+    return _contracted(*explored_runs(RawStates(starts), supports), starts.limits)
 
 
-def _are_remembered(flow: Flow, inputs: Mapping[str, IntArray]) -> bool:
+def _are_remembered(starts: Starts) -> bool:
     """Return whether some input matters after a draw or an output; else raw states are few."""
+    flow = starts.flow
     after = (node.next for node in flow.nodes if isinstance(node, Sample | Output))
-    return any(not set(flow.live[point]).isdisjoint(inputs) for point in after)
+    return any(not set(flow.live[point]).isdisjoint(starts.inputs) for point in after)
 
 
 def input_slices(
@@ -149,22 +133,16 @@ def input_slices(
     return [np.sort(some) for some in np.split(order, cuts)], frozenset(apart)
 
 
-def _in_slices(
-    started: Callable[[dict[str, IntArray], int, Apart], RawStates],
-    supports: Supports,
-    inputs: dict[str, IntArray],
-    slices: Sequence[IntArray],
-    names: frozenset[str],
-) -> Visible:
-    """Return what is seen from the inputs of all slices, explored one after the other.
+def _in_slices(starts: Starts, supports: Supports) -> Visible:
+    """Return what is seen from all inputs, explored slice by slice.
 
-    Raises `SharedStates` where they have many states in common.
+    Raises `SharedStates` where slices have many states in common.
     """
-    joined, n_known = _Joined(sum(map(len, slices))), 0
+    slices, names = input_slices(starts.flow, starts.inputs, starts.n_inputs)
+    joined, n_known = _Joined(starts.n_inputs), 0
     for some in slices:
-        columns = {name: column[some] for name, column in inputs.items()}
-        states = started(columns, len(some), Apart(names, n_known))
-        joined.add(some, _contracted(*explored_runs(states, supports), states.limits))
+        states = RawStates(starts.some(some, Apart(names, n_known)))
+        joined.add(some, _contracted(*explored_runs(states, supports), starts.limits))
         n_known = states.n_counted - states.n_shared
     return joined.whole()
 
