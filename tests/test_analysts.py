@@ -200,9 +200,8 @@ check m: P>=1 [ X P>=1 [ X stopped ] ]
 check m at c[1] = high : dp(1, 1)
 check m: delta(0) < E=? [ 1 ]
 """
-    *sound, nested, at, mixed = text.splitlines(keepends=True)
-    assert verdicts(check_text("".join([*sound, at]))) == ["holds"] * 4
-    assert error_codes(check_text("".join([*sound, nested]))) == ["DP637"]
+    *sound, mixed = text.splitlines(keepends=True)
+    assert verdicts(check_text("".join(sound))) == ["holds"] * 5
     assert error_codes(check_text("".join([*sound, mixed]))) == ["DP638"]
 
 

@@ -69,6 +69,9 @@ class Chain:
     known: [n_initial] the number of what everybody knows at an initial state, its public inputs;
     None where nothing is public.
     offers: for codes that are an analyst's choices, what was offered, of how many.
+    alike: [n_states] the number of what a state is apart from choices that an analyst has fixed
+    beforehand and the claim does not name: states of one number differ in these alone. None where
+    nothing is fixed so.
     lumped: states that stand for infinitely many, which remember numbers beyond a window; no
     probability at one of these differs by more than the bound given from that at the state.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
@@ -90,6 +93,7 @@ class Chain:
     shows_every_step: bool = False
     known: IntArray | None = None
     offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
+    alike: IntArray | None = None
     lumped: Mapping[int, Number] = field(default_factory=dict)
     with_one_end: Chain | None = None
 

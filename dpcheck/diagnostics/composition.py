@@ -324,22 +324,6 @@ Right: for i in 1..3 { query c in 0..3 fixed ... }
 """
 
 
-class NestedOverFixed(Mistake):
-    """A P or D inside of another one, where queries are fixed."""
-
-    code = "DP637"
-    title_text = "P and D are not nested where an analyst has fixed the queries"
-    help_text = "ask for the whole run at once, or make the queries a `public` input"
-    explanation = """\
-P and D hold for all sequences of queries that were fixed beforehand. Inside of another P or D each
-would be about all sequences from there on, which is not decided. Where queries are a `public`
-input, the inner P or D is about the same sequence as the outer one.
-
-Wrong: check m: P>=1/2 [ X P>=1/2 [ X output = 1 ] ]
-Right: check m: P>=1/4 [ X X output = 1 ]
-"""
-
-
 class FixedInComparison(Mistake):
     """A comparison of a quantity that sees queries with one that counts outputs alone."""
 

@@ -247,8 +247,8 @@ def _negated(
     if len(example.states) != 2 or len(example.probabilities) != 2:
         return as_found(subject.claim, example)
     least = [
-        least_budget(_gaps(truths, formula.path, truths.pairs_at(each)), formula.delta)
-        for each in failing[:, None]
+        least_budget(_gaps(truths, formula.path, truths.pairs_at(np.array(each))), formula.delta)
+        for each in dict.fromkeys(truths.initial_alike(state) for state in failing.tolist())
     ]
     found = [epsilon for epsilon in least if epsilon is not None]
     assert len(found) == len(least), "where the ratio is infinite, D is false"
@@ -346,12 +346,14 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
 
 
 def _why_false(subject: Subject, part: Private | ProbabilityIs, state: int) -> Phrase:
-    """Return why a part is false at a state."""
+    """Return why a part is false at a state, or for other queries at it that were fixed."""
     truths, text, name = subject.truths, formula_text(part), subject.chain.state_text
-    states = np.array([state], np.int64)
+    alike = np.array(truths.initial_alike(state), np.int64)
+    states = alike[~truths.at(part, alike)][:1]
     if isinstance(part, ProbabilityIs):
         (p_here,) = truths.probabilities(part.path, states)
-        return Phrase.of(f"{text}: ", number_amount(p_here))
+        from_here = f" from {name(int(states[0]))}" if states[0] != state else ""
+        return Phrase.of(f"{text}: ", number_amount(p_here), from_here)
     gap = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
     from_left = f" from {name(gap.left)}" if gap.left != state else ""
     from_right = f" from {name(gap.right)}" if gap.right != state else ""

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.chain.arrays import ranked
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
+from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.align import NotForAllIntegers
 from dpcheck.diagnostics.quantities import MoreThanOneRecord
 from dpcheck.explore.explored import Explored
@@ -129,6 +130,7 @@ def _chain(given: _Given, found: _Runs, codes: IntArray, observation: IntArray) 
         shows_every_step=True,
         known=_known(mechanism, inputs),
         offers=_offers(mechanism, codes, table),
+        alike=_alike(given, seen),
         lumped={} if tails is None else lumped_states(seen.shown, flow, tails),
     )
 
@@ -246,6 +248,24 @@ def _offers(
     found = {i: choice_of(table.value(code)) for i, code in enumerate(codes.tolist())}
     chosen = {i: choice[0] for i, choice in found.items() if choice is not None}
     return {i: (offer, len(offer.choices.items)) for i, offer in chosen.items()}
+
+
+def _alike(given: _Given, seen: Visible) -> IntArray | None:
+    """Return which states differ in choices alone, fixed beforehand and not kept, [n_states].
+
+    Before a choice is made, all its values are there: a history does not depend on them. Afterwards
+    the program has forgotten it, or all states of a number go on alike.
+    """
+    free = given.mechanism.choices - given.kept
+    if not free:
+        return None
+    alike = np.arange(seen.rows.n_rows)
+    starts = Discovered(dict(given.inputs), np.arange(given.n_inputs))
+    for states in (starts, *seen.shown.values()):
+        known = [column for name, column in sorted(states.columns.items()) if name not in free]
+        first, group = distinct_rows([*known, np.zeros(len(states.numbers), np.int64)])
+        alike[states.numbers] = states.numbers[first[group]]
+    return alike
 
 
 def _state_text(

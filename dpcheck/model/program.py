@@ -215,6 +215,7 @@ class Input(Frozen):
     Variables: `name` itself for a scalar, `cells` for an array (cell `lo + i` is `cells[i]`).
     `where` restricts the values; it reads this and earlier inputs only. With `is_stream` there is a
     value for each round of the loop that never ends: the one cell is that of the round at hand.
+    `is_choice` marks what an analyst has fixed beforehand, a cell for each length of a history.
     """
 
     name: str
@@ -225,6 +226,7 @@ class Input(Frozen):
     is_public: bool
     span: Span
     is_stream: bool = False
+    is_choice: bool = False
 
     @property
     def is_unbounded(self) -> bool:
@@ -287,6 +289,11 @@ class Mechanism(Frozen):
     def has_fixed_queries(self) -> bool:
         """Return whether an analyst has chosen anything beforehand."""
         return any(isinstance(node, Output) and node.query == "fixed" for node in self.nodes)
+
+    @property
+    def choices(self) -> frozenset[str]:
+        """The variables that an analyst has fixed beforehand."""
+        return frozenset(cell for one in self.inputs if one.is_choice for cell in one.cells)
 
 
 # --- explicit chains -----------------------------------------------------------------------

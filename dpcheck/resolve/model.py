@@ -431,6 +431,8 @@ class _Expansion:
         at = None if question.at is None else at_condition(question.at, reader)
         if asked is None or (question.at is not None and at is None):
             return
+        if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
+            reader.collected.keep_choices(target)
         arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
         if not is_askable(asked, arrangement, reader, question):
             return
@@ -592,7 +594,7 @@ def _reader(
         inner = Scope(scope.session, file, names, parameters)
         shapes, _ = input_shapes(declaration, inner)
         bindings.update(input_bindings(shapes, inner))
-        bindings.update(choice_bindings(target, bindings))
+        bindings.update(choice_bindings(target))
         output = Var("output", declaration.span)
         bindings["output"] = Held(output, "output", declaration.span)
     bindings.update(scope.bindings)

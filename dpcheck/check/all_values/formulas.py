@@ -41,12 +41,12 @@ def where_true(formula: f.StateFormula, state: int, truths: Truths, line: Line) 
         case f.Atom(key=key):
             return everywhere(bool(truths.chain.labelling[key][state]), line.low, line.high)
         case f.Not(argument=argument):
-            return complement(where_true(argument, state, truths, line))
+            return complement(_whatever_is_asked(argument, state, truths, line))
         case f.And(arguments=arguments):
             parts = [where_true(each, state, truths, line) for each in arguments]
             return joined(and_, [everywhere(True, line.low, line.high), *parts])
         case f.Or(arguments=arguments):
-            parts = [where_true(each, state, truths, line) for each in arguments]
+            parts = [_whatever_is_asked(each, state, truths, line) for each in arguments]
             return joined(or_, [everywhere(False, line.low, line.high), *parts])
         case f.ProbabilityIs(comparison=comparison, bound=bound, path=path):
             (p,) = truths.probabilities(path, np.array([state]))
@@ -58,6 +58,12 @@ def where_true(formula: f.StateFormula, state: int, truths: Truths, line: Line) 
             return complement(_where_violated(formula, state, truths, line))
         case _:
             assert_never(formula)
+
+
+def _whatever_is_asked(formula: f.StateFormula, state: int, truths: Truths, line: Line) -> Region:
+    """Return for which values a formula is true at a state for all that may be asked (`Truths`)."""
+    states = truths.initial_alike(state)
+    return joined(and_, [where_true(formula, each, truths, line) for each in states])
 
 
 def compared(value: Number, comparison: Comparison, bound: Number, line: Line) -> Region:

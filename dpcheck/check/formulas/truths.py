@@ -7,6 +7,11 @@ One evaluation of a path formula gives its probabilities at all states asked for
 every pair; it is remembered by the formula object. Where pairs are many, floats with a proved error
 come first, and where exact values are long, certified bounds: mostly they decide, and only the rest
 is computed exactly.
+
+Where an analyst has fixed queries beforehand, P and D at a state are about all that may be asked
+from there on: states that differ in that alone (`Chain.alike`) are one, and a formula is true there
+if it is at each of them. At the states of a claim one that is false is enough to refute it, so that
+conjunctions of P and D tell which, and only below a negation states are taken together.
 """
 
 from __future__ import annotations
@@ -70,7 +75,7 @@ class Truths:
             case f.Atom(key=key):
                 return self.chain.labelling[key][states]
             case f.Not(argument=argument):
-                return ~self.at(argument, states)
+                return ~self._whatever_is_asked(argument, states)
             case f.And(arguments=arguments):
                 truth: BoolArray = np.all([self.at(each, states) for each in arguments], axis=0)
                 return truth
@@ -94,8 +99,26 @@ class Truths:
         known = self._everywhere.get(id(formula))
         if known is None:
             states = np.arange(self.chain.n_states, dtype=np.int64)
-            known = self._everywhere[id(formula)] = formula, self.at(formula, states)
+            truth = self._whatever_is_asked(formula, states)
+            known = self._everywhere[id(formula)] = formula, truth
         return known[1]
+
+    def _whatever_is_asked(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
+        """Return where a formula holds for all that an analyst may have fixed, [n_given]."""
+        truth, alike = self.at(formula, states), self.chain.alike
+        if alike is None:
+            return truth
+        fails = np.zeros(int(alike.max()) + 1, np.bool_)
+        fails[alike[states[~truth]]] = True
+        held: BoolArray = ~fails[alike[states]]
+        return held
+
+    def initial_alike(self, state: int) -> tuple[int, ...]:
+        """Return the initial states that differ from one in what will be asked alone, with it."""
+        if self.chain.alike is None:
+            return (state,)
+        initial = self.chain.initial
+        return tuple(initial[self.chain.alike[initial] == self.chain.alike[state]].tolist())
 
     def probabilities(self, path: f.PathFormula, states: IntArray) -> list[Number]:
         """Return the probability of a path formula from each of some states [n]."""

@@ -50,6 +50,7 @@ def split_ends(
         denominators=concatenated(denominators),
         observation=chain.observation[origin],
         labelling={},
+        alike=None if chain.alike is None else _alike(chain.alike, n, m * k),
         stopped=chain.stopped + m * k,
         diverged=None if chain.diverged is None else chain.diverged + m * k,
         state_text=lambda state: chain.state_text(int(origin[state])),
@@ -59,3 +60,9 @@ def split_ends(
     longer = {name: column[owners] for name, column in columns.items()}
     longer["output"] = np.concatenate([columns["output"], np.full(m * k, UNASSIGNED, np.int64)])
     return split, longer, origin
+
+
+def _alike(alike: IntArray, n: int, n_copies: int) -> IntArray:
+    """Return which states are alike, where copies of sinks, each like no other, follow n states."""
+    fresh = int(alike.max()) + 1 + np.arange(n_copies)
+    return np.concatenate([alike[:n], fresh, alike[n:]])

@@ -15,7 +15,7 @@ from typing import Final
 
 from dpcheck.diagnostics.align import NotForAllIntegers
 from dpcheck.diagnostics.claims import NothingObserved
-from dpcheck.diagnostics.composition import FixedInComparison, NestedOverFixed, NotForStrategies
+from dpcheck.diagnostics.composition import FixedInComparison, NotForStrategies
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
 from dpcheck.exact import Number, Rational, exact_text, multiply
@@ -210,7 +210,7 @@ def is_askable(
             reader.scope.report(adapting)
             return False
     if any(isinstance(target, Mechanism) and target.has_fixed_queries for target in targets):
-        mistake = _not_over_fixed(claim, reader, span)
+        mistake = _not_over_fixed(claim, span)
         if mistake is not None:
             reader.scope.report(mistake)
             return False
@@ -268,10 +268,8 @@ def _without_strategy(
             return NotForStrategies(span, "this quantity")
 
 
-def _not_over_fixed(claim: claims.Claim, reader: Reader, span: Span) -> Mistake | None:
+def _not_over_fixed(claim: claims.Claim, span: Span) -> Mistake | None:
     """Return why a claim is not decided for an analyst who has fixed the queries, if it is not."""
-    if reader.collected.is_nested:
-        return NestedOverFixed(span)
     match claim:
         case claims.QuantityComparison(left=left, right=right) if is_about_outputs(
             left

@@ -65,6 +65,13 @@ class Collected:
     is_nested: bool = False
     n_expanded: int = 0
 
+    def keep_choices(self, target: Target) -> None:
+        """Let states remember the choices that the claim names: P and D range over all others."""
+        if isinstance(target, Mechanism):
+            conditions = (atom for atom in self.atoms.values() if isinstance(atom, Condition))
+            named = (name for atom in conditions for name in atom.inputs if name in target.choices)
+            self.kept_inputs.update(dict.fromkeys(named))
+
 
 @dataclass(frozen=True)
 class Reader:

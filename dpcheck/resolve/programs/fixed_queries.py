@@ -75,12 +75,12 @@ def with_choices_as_inputs(
     return tuple(changed), tuple(inputs)
 
 
-def choice_bindings(mechanism: Mechanism, declared: Container[str]) -> dict[str, Held]:
-    """Return what the inputs are that are not declared: the choices of fixed queries."""
+def choice_bindings(mechanism: Mechanism) -> dict[str, Held]:
+    """Return what the choices of fixed queries are to claims: public inputs."""
     return {
         one.name: Held(ArrayVar(one.name, one.lo or 0, one.cells, one.span), "input", one.span)
         for one in mechanism.inputs
-        if one.name not in declared
+        if one.is_choice
     }
 
 
@@ -146,4 +146,5 @@ def _input(name: str, asked: Sequence[_Query], taken: Container[str], scope: Sco
     cells = cell_names(free, indices)
     assert asked[0].choices is not None, "the set is known"
     domain = Const(asked[0].choices, first.distribution.span)
-    return Input(free if name in taken else name, 1, cells, domain, None, True, first.span)
+    title = free if name in taken else name
+    return Input(title, 1, cells, domain, None, True, first.span, is_choice=True)
