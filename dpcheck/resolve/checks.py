@@ -11,7 +11,6 @@ from dpcheck.model.program import Part, Target
 from dpcheck.model.surface import QuestionKind
 from dpcheck.model.values import Value
 from dpcheck.records import dataclass, field
-from dpcheck.resolve.names.scopes import Session
 from dpcheck.source import Span
 
 
@@ -59,30 +58,8 @@ class ResolvedCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetDeclaration:
-    """A mechanism or chain that a file declares or imports, with its parameters."""
-
-    name: str
-    parameters: tuple[str, ...]
-    inputs: tuple[str, ...]
-    is_imported: bool
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
 class Resolved:
-    """A resolved model file. With a mistake worse than a warning there are no checks.
-
-    `constants` are the names that `-D` may override here.
-    """
+    """A resolved model file. With a mistake worse than a warning there are no checks."""
 
     checks: tuple[ResolvedCheck, ...]
-    targets: Mapping[str, TargetDeclaration]
-    constants: frozenset[str]
     mistakes: tuple[Mistake, ...]
-    session: Session = field(repr=False)
-
-    @property
-    def is_sound(self) -> bool:
-        """Return whether there is no mistake worse than a warning."""
-        return all(mistake.severity == "warning" for mistake in self.mistakes)

@@ -29,7 +29,7 @@ from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Value, value_key, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.chains import resolved_chain
-from dpcheck.resolve.checks import Resolved, ResolvedCheck, TargetDeclaration
+from dpcheck.resolve.checks import Resolved, ResolvedCheck
 from dpcheck.resolve.claims.all_values import left_out, quantified
 from dpcheck.resolve.claims.arrangements import (
     Arranged,
@@ -88,7 +88,7 @@ def resolve_model(
 
     `imported` is everything the file imports, directly or not, each file after those that it
     imports itself; `overrides` are values for constants, as expressions over the main file's
-    names. Which overrides some file declares is for the caller to see (`Resolved.constants`).
+    names. Which overrides some file declares is for the caller to see.
     `lost_words` are those of items with syntax errors: nobody calls them unknown.
     """
     session = Session(dict(overrides or {}), lost_words)
@@ -118,7 +118,7 @@ def _resolved_safely(
         return with_deep_stack(lambda: _resolved(main, imported, session, only))
     except RecursionError:
         deep = NestedTooDeeply(Span(main.source, 0, 0), FRAMES)
-        return Resolved((), {}, frozenset(), (deep,), session)
+        return Resolved((), (deep,))
 
 
 def _resolved(
@@ -151,15 +151,8 @@ def _resolved(
         for declaration in session.main.declared.values():
             if isinstance(declaration, surface.Mechanism):
                 _report_unused_locals(declaration, scope)
-    mistakes = _in_order(session, main.source)
-    is_sound = session.n_errors == 0
-    constants = frozenset(
-        name
-        for name, (_, declaration) in session.main.visible.items()
-        if isinstance(declaration, surface.Constant)
-    )
-    checks = tuple(expansion.checks) if is_sound else ()
-    return Resolved(checks, _targets(session.main), constants, mistakes, session)
+    checks = () if session.n_errors else tuple(expansion.checks)
+    return Resolved(checks, _in_order(session, main.source))
 
 
 def _in_order(session: Session, main: SourceText) -> tuple[Mistake, ...]:
@@ -249,26 +242,6 @@ def _run_by(mechanisms: Sequence[surface.Mechanism], file: File) -> set[int]:
                 found.add(id(called))
                 waiting.append(called)
     return found
-
-
-def _targets(file: File) -> dict[str, TargetDeclaration]:
-    return {
-        name: TargetDeclaration(
-            name,
-            tuple(parameter.name.name for parameter in declaration.parameters),
-            _input_names(declaration),
-            home is not file,
-            declaration.name.span,
-        )
-        for name, (home, declaration) in file.visible.items()
-        if isinstance(declaration, TargetItem)
-    }
-
-
-def _input_names(declaration: TargetItem) -> tuple[str, ...]:
-    if isinstance(declaration, surface.Chain):
-        return ()
-    return tuple(declared.name.name for declared in declaration.inputs)
 
 
 # --- targets -------------------------------------------------------------------------------
@@ -495,7 +468,7 @@ def _is_reversed(question: surface.Question, scope: Scope) -> bool:
             pass
         case _:
             return False
-    if target.name.name in scope.file.visible or name not in _targets(scope.file):
+    if target.name.name in scope.file.visible or name not in _target_names(scope.file):
         return False
     span = target.span.to(claimed.span)
     scope.report(ForeignSpelling(span, span.text, f"{claimed.span.text}: {target.span.text}"))
@@ -543,10 +516,11 @@ def _target_of(
         return None
     if file is None or not isinstance(declaration, TargetItem):
         what = None if declaration is None else what_is(declaration)
-        candidate = scope.session.suggestion(name.name, _targets(scope.file))
+        candidate = scope.session.suggestion(name.name, _target_names(scope.file))
         scope.report(UnknownTarget(name.span, name.name, what, candidate))
         return None
-    inputs = _input_names(declaration)
+    declared = declaration.inputs if isinstance(declaration, surface.Mechanism) else ()
+    inputs = {each.name.name for each in declared}
     arguments: list[surface.Argument] = []
     for argument in asked.arguments:
         if argument.name is not None and argument.name.name in inputs:
@@ -561,6 +535,10 @@ def _target_of(
         for key, argument in named.items()
     }
     return file, declaration, given
+
+
+def _target_names(file: File) -> list[str]:
+    return [name for name, (_, found) in file.visible.items() if isinstance(found, TargetItem)]
 
 
 def _reader(

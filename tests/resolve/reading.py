@@ -2,8 +2,12 @@
 
 from dpcheck.model import surface
 from dpcheck.model.program import Mechanism
+from dpcheck.model.values import value_text
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.resolve import Resolved, resolve_model
+from dpcheck.resolve.expressions.expressions import constant_of_file
+from dpcheck.resolve.names.files import linked_file
+from dpcheck.resolve.names.scopes import Session
 from dpcheck.source import SourceText
 
 
@@ -26,8 +30,21 @@ def resolved(text: str, imported: tuple[surface.SurfaceModel, ...] = (), **overr
 
 def sound(text: str, imported: tuple[surface.SurfaceModel, ...] = (), **overrides: str) -> Resolved:
     result = resolved(text, imported, **overrides)
-    assert result.is_sound, [(m.code, m.title, m.span) for m in result.mistakes]
+    errors = [(m.code, m.title, m.span) for m in result.mistakes if m.severity == "error"]
+    assert not errors
     return result
+
+
+def constants(text: str, **overrides: str) -> dict[str, str]:
+    """Return the values of the constants that a text declares, which all have one."""
+    values = {name: expression_of(value) for name, value in overrides.items()}
+    session = Session(values)
+    session.main = linked_file(parsed(text), (), session)
+    declared = session.main.declared.values()
+    kinds = [item for item in declared if isinstance(item, surface.Constant)]
+    found = {item.name.name: constant_of_file(session, session.main, item) for item in kinds}
+    assert not session.found
+    return {name: value_text(value) for name, value in found.items()}
 
 
 def codes(text: str, imported: tuple[surface.SurfaceModel, ...] = ()) -> list[str]:

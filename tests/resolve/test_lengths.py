@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcheck.diagnostics.structure import ProgramTooLarge
 from dpcheck.resolve.programs import statements
-from tests.resolve.reading import resolved
+from tests.resolve.reading import resolved, sound
 
 INPUT = "input x in 0..1 adjacent all"
 
@@ -25,9 +25,9 @@ def test_mechanisms_that_run_the_next_one_twice_are_refused_and_not_each_of_them
 
 def test_what_may_not_be_run_is_not_counted():
     branches = "if x = 2 { run R(x=x) } else { y := 1 } for i in 1..0 { run R(x=x) run R(x=x) }"
-    assert resolved(mechanisms(12, branches) + "\ncheck r0: dp(1)").is_sound
+    assert sound(mechanisms(12, branches) + "\ncheck r0: dp(1)").checks
     stops = "stop run R(x=x) run R(x=x)"
-    assert resolved(mechanisms(30, stops) + "\ncheck r0: dp(1)").is_sound
+    assert sound(mechanisms(30, stops) + "\ncheck r0: dp(1)").checks
 
 
 def test_loops_in_loops_are_tried_out_only_so_often(monkeypatch):
@@ -35,4 +35,4 @@ def test_loops_in_loops_are_tried_out_only_so_often(monkeypatch):
     for body in ("y := 1 - y", ""):
         loops = "repeat 2 { " * 30 + body + " }" * 30
         text = f"mechanism m {{ {INPUT} y := x {loops} output y }}\ncheck m: dp(1)"
-        assert resolved(text).is_sound
+        assert sound(text).checks

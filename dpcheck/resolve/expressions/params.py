@@ -12,7 +12,7 @@ from dpcheck.model.evaluation import OF_PARAMS
 from dpcheck.model.expressions import Apply, Binder, Const, Expr, If, Let, Logic, Var
 from dpcheck.model.program import Branches, LetDistribution, Parametric, RowBranch, Weighted
 from dpcheck.model.values import Value, value_text
-from dpcheck.records import fields, replace
+from dpcheck.records import fields
 from dpcheck.resolve.names.scopes import Scope
 from dpcheck.source import Span
 
@@ -150,20 +150,3 @@ def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
 def _report(expr: Expr, scope: Scope) -> None:
     why = "this needs a value, and a `param` has none before one is chosen"
     scope.report(ParamAsValue(expr.span, (), why))
-
-
-def restricted(param: Param, part: Param) -> Param | None:
-    """Return the values of a parameter that lie in a part of its interval too, if there are any."""
-    low, has_low = param.low, param.has_low
-    if part.low is not None and (low is None or part.low > low):
-        low, has_low = part.low, part.has_low
-    elif part.low == low:
-        has_low = has_low and part.has_low
-    high, has_high = param.high, param.has_high
-    if part.high is not None and (high is None or part.high < high):
-        high, has_high = part.high, part.has_high
-    elif part.high == high:
-        has_high = has_high and part.has_high
-    if low is not None and high is not None and not low < high:
-        return None
-    return replace(param, low=low, high=high, has_low=has_low, has_high=has_high)
