@@ -13,16 +13,15 @@ from typing import Literal
 from dpcheck.chain.chain import Chain
 from dpcheck.exact import (
     Budget,
-    ExpPolynomial,
     Number,
     TooLarge,
-    Whole,
     add,
     compare,
     exp_bounds,
     multiply,
     number,
     subtract,
+    whole,
 )
 
 End = Literal["stopped", "diverged", "goes on"]
@@ -92,18 +91,12 @@ def certify_violation(p: Number, q: Number, epsilon: Budget, delta: Number) -> N
 def _row(chain: Chain, state: int) -> list[tuple[int, Number]]:
     """Return the successors of a state with their probabilities."""
     low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
-    below = _whole(chain.denominators[state])
+    below = whole(chain.denominators[state])
     return [
-        (int(chain.targets[j]), number(_whole(chain.numerators[j]), below))
-        for j in range(low, high)
+        (int(chain.targets[j]), number(whole(chain.numerators[j]), below)) for j in range(low, high)
     ]
 
 
 def _is_sink(chain: Chain, state: int) -> bool:
     """Return whether a run is over in a state."""
     return state in (chain.stopped, chain.diverged)
-
-
-def _whole(weight: Whole) -> Whole:
-    """Return a numpy integer as a Python one."""
-    return weight if isinstance(weight, ExpPolynomial) else int(weight)

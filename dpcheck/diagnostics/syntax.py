@@ -199,8 +199,6 @@ Right: output x * 2
 class UnclosedQuote(Mistake):
     """A quoted name that does not end on its line."""
 
-    quote: str
-
     code = "DP109"
     title_text = "this quote is not closed before the end of the line"
     help_text = 'add the closing `"`'

@@ -43,6 +43,7 @@ from dpcheck.exact.polynomial import (
     Whole,
     exact_quotient,
     gcd_of,
+    whole,
     whole_gcd,
     whole_lcm,
 )
@@ -125,6 +126,7 @@ __all__ = [
     "subtract",
     "where_above",
     "where_sign",
+    "whole",
     "whole_gcd",
     "whole_lcm",
     "within",

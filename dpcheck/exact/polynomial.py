@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, reduce
 from numbers import Integral
+from typing import SupportsInt
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
@@ -260,6 +261,11 @@ def _inflated(polynomial: ExpPolynomial, unit: fmpq) -> fmpz_poly:
 def as_polynomial(value: Whole) -> ExpPolynomial:
     """Return an integer or polynomial as a polynomial."""
     return value if isinstance(value, ExpPolynomial) else ExpPolynomial.constant(value)
+
+
+def whole(weight: SupportsInt | ExpPolynomial) -> Whole:
+    """Return an integer, also one of numpy's, as Python's; other weights as they are."""
+    return weight if isinstance(weight, ExpPolynomial) else int(weight)
 
 
 def as_whole(value: ExpPolynomial) -> Whole:

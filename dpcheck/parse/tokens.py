@@ -191,7 +191,7 @@ def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> It
         case "SLASHES":
             mistakes.append(SlashComment(Span(span.source, start, start + 2), text[:2]))
         case "UNCLOSED":
-            mistakes.append(UnclosedQuote(span, text[0]))
+            mistakes.append(UnclosedQuote(span))
             yield Token(BAD, text, start, end)
         case _:
             mistakes.append(StrayCharacters(span, text))

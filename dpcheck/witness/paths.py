@@ -10,7 +10,7 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.formulas.counterexamples import false_parts
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.verdicts import Counterexample
-from dpcheck.exact import Number, Whole, as_fraction_parts, exact_quotient
+from dpcheck.exact import Number, Whole, as_fraction_parts, exact_quotient, whole
 from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
 from dpcheck.solve import path_product, reach_probabilities
@@ -22,7 +22,6 @@ from dpcheck.witness.writing import (
     budget_fields,
     common_multiple,
     rows_fields,
-    whole,
 )
 
 MAX_NODES = 100_000

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
-from typing import Any, SupportsInt, assert_never
+from typing import Any, assert_never
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.verdicts import Ending
@@ -20,6 +20,7 @@ from dpcheck.exact import (
     as_fraction,
     as_fraction_parts,
     exact_quotient,
+    whole,
     whole_lcm,
 )
 from dpcheck.records import dataclass
@@ -124,11 +125,6 @@ def common_multiple(denominators: Iterable[Whole]) -> Whole:
         if isinstance(found, int) and found.bit_length() > MAX_BITS:
             raise Lacking("its numbers are too long")
     return found
-
-
-def whole(weight: SupportsInt | ExpPolynomial) -> Whole:
-    """Return a weight of a chain as a Python integer or a polynomial."""
-    return weight if isinstance(weight, ExpPolynomial) else int(weight)
 
 
 def _fraction(value: Number) -> Fraction:

@@ -46,7 +46,6 @@ from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import (
     UNIT_ROUNDOFF,
-    ExpPolynomial,
     Number,
     Whole,
     as_fraction_parts,
@@ -56,6 +55,7 @@ from dpcheck.exact import (
     exp_float_bounds,
     float_bounds,
     number,
+    whole,
     whole_gcd,
 )
 from dpcheck.limits import Limits
@@ -613,8 +613,8 @@ class Block:
     def gap(self, k: int, p: Whole, q: Whole) -> EventGap:
         """Return p - E q for whole sums over the scales of segment k."""
         return EventGap(
-            number(_whole(p), self.scales[self.p_scales[k]]),
-            number(_whole(q), self.scales[self.q_scales[k]]),
+            number(whole(p), self.scales[self.p_scales[k]]),
+            number(whole(q), self.scales[self.q_scales[k]]),
             int(self.pair[k]),
             self.is_forward,
         )
@@ -745,8 +745,3 @@ def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> Weig
 def _is_small(value: Whole) -> bool:
     """Return whether a non-negative weight of at most this size fits int64."""
     return isinstance(value, int) and value < INT64_LIMIT
-
-
-def _whole(value: Whole) -> Whole:
-    """Return a numpy integer as a Python one, other weights as they are."""
-    return value if isinstance(value, ExpPolynomial) else int(value)

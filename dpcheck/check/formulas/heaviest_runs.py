@@ -18,7 +18,7 @@ from typing import Any, assert_never
 from dpcheck.chain.chain import BoolArray, Chain
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, output_sequence
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import ExpPolynomial, Number, add, compare, multiply, number, subtract
+from dpcheck.exact import Number, add, compare, multiply, number, subtract, whole
 from dpcheck.logic import formulas as f
 
 _MAX_GROUPS = 400
@@ -164,12 +164,12 @@ class _Search:
             for (s, rest), weight in belief.items():
                 low, high = int(chain.indptr[s]), int(chain.indptr[s + 1])
                 self.n_edges += high - low
-                below = _whole(chain.denominators[s])
+                below = whole(chain.denominators[s])
                 for j in range(low, high):
                     t = int(chain.targets[j])
                     label = self._label(t)
                     group = found.setdefault(label, [{} for _ in beliefs])[side]
-                    step = multiply(weight, number(_whole(chain.numerators[j]), below))
+                    step = multiply(weight, number(whole(chain.numerators[j]), below))
                     group[t, rest] = add(group.get((t, rest), 0), step)
         return found
 
@@ -270,11 +270,6 @@ def _mass(belief: Belief) -> Number:
     for weight in belief.values():
         total = add(total, weight)
     return total
-
-
-def _whole(weight: int | ExpPolynomial) -> int | ExpPolynomial:
-    """Return a numpy integer as a Python one."""
-    return weight if isinstance(weight, ExpPolynomial) else int(weight)
 
 
 def _not(rest: Rest) -> Rest:

@@ -44,10 +44,8 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.exact import (
     Budget,
     Epsilon,
-    ExpPolynomial,
     LogOf,
     Number,
-    Whole,
     add,
     compare,
     divide,
@@ -55,6 +53,7 @@ from dpcheck.exact import (
     multiply,
     number,
     subtract,
+    whole,
 )
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import (
@@ -293,17 +292,12 @@ def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> Number:
     for i, below in enumerate(table.denominators):
         limits.check_time(f"{i} of {len(sources)} inputs compared")
         for j in range(int(table.indptr[i]), int(table.indptr[i + 1])):
-            p = number(_whole(table.weights[j]), below)
+            p = number(whole(table.weights[j]), below)
             sequence = int(table.sequences[j])
             known = best.get(sequence)
             if known is None or compare(p, known) > 0:
                 best[sequence] = p
     return sum_of(best.values())
-
-
-def _whole(weight: Whole) -> Whole:
-    """Return a numpy integer as a Python one."""
-    return weight if isinstance(weight, ExpPolynomial) else int(weight)
 
 
 # --- accuracy ------------------------------------------------------------------------------

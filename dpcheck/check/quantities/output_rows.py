@@ -7,7 +7,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.event_text import output_sequence
-from dpcheck.exact import ExpPolynomial, Number, Whole, number
+from dpcheck.exact import Number, number, whole
 from dpcheck.limits import Limits, too_large
 
 
@@ -38,11 +38,6 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
         entries = range(int(table.indptr[i]), int(table.indptr[i + 1]))
         below = table.denominators[i]
         rows[name] = {
-            texts[int(table.sequences[j])]: number(_whole(table.weights[j]), below) for j in entries
+            texts[int(table.sequences[j])]: number(whole(table.weights[j]), below) for j in entries
         }
     return rows
-
-
-def _whole(weight: Whole) -> Whole:
-    """Return a numpy integer as a Python one."""
-    return weight if isinstance(weight, ExpPolynomial) else int(weight)

@@ -16,7 +16,7 @@ from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.weights.denominators import INT64_LIMIT, as_objects, weight_array
 from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 from dpcheck.check.evidence.paired_rows import Block, PairedRows
-from dpcheck.exact import ExpPolynomial, Number, Whole, exact_quotient, number, whole_gcd
+from dpcheck.exact import Number, Whole, exact_quotient, number, whole, whole_gcd
 from dpcheck.limits import Limits
 from dpcheck.privacy.losses import LossDistribution
 
@@ -90,7 +90,7 @@ def _alike(block: Block, entries: IntArray) -> BoolArray:
     y: list[Whole] = [1] * len(block.pair)
     for j in entries[starts].tolist():
         k = int(block.segment[j])
-        p, q = _whole(block.p[j]), _whole(block.q[j])
+        p, q = whole(block.p[j]), whole(block.q[j])
         divisor = whole_gcd(p, q)
         x[k], y[k] = exact_quotient(q, divisor), exact_quotient(p, divisor)
     left = _times(block.p[entries], weight_array(x), segment)
@@ -124,14 +124,10 @@ def _by_ratio(block: Block, k: int, entries: list[int]) -> Iterator[tuple[Number
     """Yield the masses of the entries of one segment, merged by ratio."""
     sums: dict[tuple[Whole, Whole], tuple[Whole, Whole]] = {}
     for j in entries:
-        p, q = _whole(block.p[j]), _whole(block.q[j])
+        p, q = whole(block.p[j]), whole(block.q[j])
         divisor = whole_gcd(p, q)
         key = exact_quotient(p, divisor), exact_quotient(q, divisor)
         known = sums.get(key, (0, 0))
         sums[key] = known[0] + p, known[1] + q
     for p, q in sums.values():
         yield number(p, block.scales[block.p_scales[k]]), number(q, block.scales[block.q_scales[k]])
-
-
-def _whole(value: Whole) -> Whole:
-    return value if isinstance(value, ExpPolynomial) else int(value)

@@ -15,7 +15,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.values.amounts import INFINITE, number_amount
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import Amount
-from dpcheck.exact import ExpPolynomial, Number, Whole, add, divide, multiply, number
+from dpcheck.exact import Number, add, divide, multiply, number, whole
 from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
@@ -77,12 +77,7 @@ def _after(chain: Chain, vector: Vector, code: int | None, sink: int | None) -> 
 
 def step_probability(chain: Chain, state: int, transition: int) -> Number:
     """Return the probability of a transition from a state."""
-    return number(_whole(chain.numerators[transition]), _whole(chain.denominators[state]))
-
-
-def _whole(weight: Whole) -> Whole:
-    """Return a numpy integer as a Python one."""
-    return weight if isinstance(weight, ExpPolynomial) else int(weight)
+    return number(whole(chain.numerators[transition]), whole(chain.denominators[state]))
 
 
 def _mass(vector: Vector) -> Number:
@@ -140,4 +135,4 @@ def probability_in(shown: ShownPair, state: int, sequence: int) -> Number:
     j = low + int(np.searchsorted(table.sequences[low:high], sequence))
     if j == high or table.sequences[j] != sequence:
         return 0
-    return number(_whole(table.weights[j]), table.denominators[row])
+    return number(whole(table.weights[j]), table.denominators[row])

@@ -13,12 +13,12 @@ from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import topological_layers
 from dpcheck.chain.weights.denominators import INT64_LIMIT
 from dpcheck.exact import (
-    ExpPolynomial,
     Number,
     Whole,
     exact_quotient,
     exact_text,
     number,
+    whole,
     whole_lcm,
 )
 from dpcheck.limits import Limits
@@ -64,11 +64,7 @@ def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limit
             following[nonempty] += np.add.reduceat(terms, starts)
         values = following
         power = power * scale
-    return [number(_plain(values.item(s)), power) for s in wanted.tolist()]
-
-
-def _plain(value: Whole) -> Whole:
-    return value if isinstance(value, ExpPolynomial) else int(value)
+    return [number(whole(values.item(s)), power) for s in wanted.tolist()]
 
 
 def _common_multiple(denominators: WeightArray) -> Whole:
