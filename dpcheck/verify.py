@@ -1,15 +1,15 @@
 """Check dpcheck's witnesses with nothing but the standard library: python3 verify.py WITNESS...
 
-A witness holds a claim about a Markov chain, and the rows of the chain that decide it; each of the
-functions `prove_...` is one argument. Exit status 0: every file proves what it says; 1: one is
-rejected; 2: one cannot be read, or says itself which evidence it lacks. Not covered: that rows,
-inputs, neighbors and budget are those of the model: `dpcheck replay` derives violations from it.
+A witness holds a claim about a Markov chain, and the rows of it that decide it; each `prove_...` is
+one argument. Exit status 0: every file proves what it says; 1: one is rejected; 2: one cannot be
+read, or says what it lacks. Not covered: that rows, inputs, neighbors and budget are the model's.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from fractions import Fraction
 from functools import cache
@@ -21,14 +21,10 @@ Json = Any
 Whole: TypeAlias = "int | Polynomial"
 
 
-class Rejected(ValueError):
-    """The file does not prove what it says."""
-
-
 def need(condition: object, why: str) -> None:
     """Reject the file unless a condition holds."""
     if not condition:
-        raise Rejected(why)
+        raise ValueError(why)
 
 
 class Polynomial:
@@ -38,10 +34,8 @@ class Polynomial:
         self.terms = {n: c for n, c in terms.items() if c}
 
     def __add__(self, other: Whole) -> Polynomial:
-        terms = dict(self.terms)
-        for n, c in getattr(other, "terms", {0: other}).items():
-            terms[n] = terms.get(n, 0) + c
-        return Polynomial(terms)
+        theirs = getattr(other, "terms", {0: other})
+        return Polynomial({n: self.terms.get(n, 0) + theirs.get(n, 0) for n in self.terms | theirs})
 
     def __mul__(self, other: Whole) -> Polynomial:
         terms: dict[int, int] = {}
@@ -72,8 +66,7 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
 class Witness:
     """A file as it was read, and how its numbers compare.
 
-    rows: {state: [(weight, target, shown), ...]}, all over one denominator. At the end of a run the
-    target is None and so is what is shown, or that is "diverged": the run is silent forever.
+    rows: {state: [(weight, target, shown), ...]}, the target None where a run ends or goes silent.
     """
 
     def __init__(self, fields: dict[str, Json]) -> None:
@@ -101,13 +94,15 @@ class Witness:
             total = sum((weight for weight, _, _ in row), self.whole(rest))
             need(self.sign(total + self.denominator * -1) == 0, f"row {state} does not sum to 1")
             self.rows[int(state)] = row
+        need([*map(str, self.rows)] == [*fields.get("rows", {})], "a state is written otherwise")
 
     def whole(self, written: Json) -> Whole:
         """Return a whole number that is written as 3, or as [[coefficient, power], ...]."""
         if type(written) is int:
             return written
-        need(all(type(x) is int for term in written for x in term), f"{written} is not whole")
-        return Polynomial({n: c for c, n in written})
+        terms = {n: c for c, n in written if type(c) is type(n) is int}
+        need(len(terms) == len(written), f"{written} is not whole, or has a power twice")
+        return Polynomial(terms)
 
     def number(self, written: Json) -> tuple[Whole, Whole]:
         """Return over and under of a number that is written as "3/4", or as a pair of wholes."""
@@ -219,6 +214,7 @@ def prove_sum(w: Witness) -> bool:
             outputs = [[each[1], each[k]] for each in part["outputs"]]
             check_disjoint([each[0] for each in part["outputs"]])
             need(all(type(n) is type(x) is int and x >= 0 for n, x in outputs), "a wrong weight")
+            need(part["times"] > 0, "a part never runs")
             law *= sum((Polynomial({n: x}) for n, x in outputs), Polynomial({})) ** part["times"]
         above = sum(x for score, x in law.terms.items() if score >= w.fields["least"])
         found.append((above, sum(law.terms.values())))
@@ -244,7 +240,7 @@ def prove_path(w: Witness) -> bool:
         mean = sum(weight * x[t] for weight, t, _ in w.rows[s])
         need(w.sign(mean + w.denominator * x[s] * -1) == 0, f"state {s} has another probability")
         need(any(rank[t] < rank[s] for _, t, _ in w.rows[s]), f"the rank of state {s} is wrong")
-    need(w.rows.keys() == x.keys() - goal, "a goal has a row, or a probability none")
+    need(len(values) == len(w.rows) and w.rows.keys() == x.keys() - goal, "rows and values differ")
     sides = [side["state"] for side in w.fields["sides"]]
     named = sum(w.fields.get("pairs", []), [*goal, *sides, *w.fields.get("states", [])])
     need(all(type(s) is int for s in named), "a state is no number")
@@ -266,11 +262,15 @@ def verify(text: str) -> tuple[int, str]:
     sys.set_int_max_str_digits(0)
     try:
         fields = json.loads(text)
+        written = json.dumps(fields, separators=(",", ":"))
         digest, form = fields.pop("digest"), fields["format"]
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return 2, "cannot be read: a witness is JSON with a format and a digest"
     try:
         canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+        need(text.replace("\n", "") == written, "it is not as json.dumps writes it tersely")
+        bare = re.sub(r'"(\\.|[^"\\])*"', "", written)  # 2.0 and true equal 2 and 1 in Python
+        need(set(bare) <= set("0123456789-,:[]{}null"), "a number is not written as one")
         need(digest == hashlib.sha256(canonical.encode()).hexdigest(), "the digest is another one")
         need(form == "dpcheck-witness/1", "this is another format")
         says, claim = fields["says"], "{target}: {text}".format(**fields["claim"])
@@ -279,7 +279,7 @@ def verify(text: str) -> tuple[int, str]:
         prove = {"holds": PROVING, "violated": REFUTING}[says][fields["proof"]]
         need(prove(Witness(fields)) == (says == "holds"), "the evidence says the contrary")
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
-        return 1, f"rejected: {e if isinstance(e, Rejected) else f'it is malformed, {e!r}'}"
+        return 1, f"rejected: {e if type(e) is ValueError else f'it is malformed, {e!r}'}"
     return 0, f"proved: {claim}: {says} on the chain in the file"
 
 

@@ -160,7 +160,7 @@ def test_rows_that_hide_an_edge_are_contradicted_by_the_text(witnesses, tmp_path
     fields["rows"]["1"] = [[], fields["denominator"]]
     fields["sides"][1]["probability"] = "0"
     forged = tmp_path / "forged.json"
-    forged.write_text(json.dumps(signed(fields)), "utf-8")
+    forged.write_text(json.dumps(signed(fields), separators=(",", ":")), "utf-8")
     assert run(["verify", str(forged)]) == 0
     assert run(["replay", str(forged)]) == 1
     assert "DP053" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dpcheck.cli import run
-from dpcheck.verify import Polynomial, Rejected, exp_bounds, main, verify
+from dpcheck.verify import Polynomial, exp_bounds, main, verify
 from dpcheck.verify import Witness as Verified
 
 ROOT = Path(__file__).parents[2]
@@ -246,7 +246,8 @@ def mutated(value, random_):
 
 def signed(fields):
     canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return json.dumps({**fields, "digest": hashlib.sha256(canonical.encode()).hexdigest()})
+    digest = hashlib.sha256(canonical.encode()).hexdigest()
+    return json.dumps({**fields, "digest": digest}, separators=(",", ":"))
 
 
 def chance(fields, state, shown):
@@ -291,8 +292,9 @@ def test_every_mutation_is_rejected_or_says_another_truth(witnesses, claim):
         for key in way:
             inner = inner[key]
         inner[last] = mutated(inner[last], random_)
-        unsigned = json.dumps({**fields, "digest": json.loads(witnesses[claim])["digest"]})
-        assert verify(unsigned)[0] == 1, "the digest tells accidents"
+        unsigned = {**fields, "digest": json.loads(witnesses[claim])["digest"]}
+        told = verify(json.dumps(unsigned, separators=(",", ":")))
+        assert told == (1, "rejected: the digest is another one"), "the digest tells accidents"
         status, _ = verify(signed(fields))
         n_rejected += status == 1
         assert status == 1 or (status == 0 and is_true_violation(fields)), (way, last)
@@ -367,6 +369,42 @@ def test_nobody_sees_a_step_that_shows_nothing():
     rows = {"0": [[[4, 3, None]], 0], "3": [[[4, 2, "Y"]], 0], "1": [[[4, 2, "Y"]], 0], **ENDING}
     told = verify(said_of_event([[None, "Y"]], rows, ("1", "0"), "0"))
     assert told == (1, "rejected: row 0: a step is silent")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"state":0', '"state":0.0', "a number is not written as one"),
+        ('"state":0', '"state":false', "a number is not written as one"),
+        ('"delta":"0"', '"delta":NaN', "a number is not written as one"),
+        ('"state":0', '"state":1,"state":0', "not as json.dumps writes it tersely"),
+        ('"state":0', '"state": 0', "not as json.dumps writes it tersely"),
+        ('"rows":{"0":', '"rows":{"00":', "a state is written otherwise"),
+        ('"rows":{"0":', '"rows":{"0":[[],4],"00":', "a state is written otherwise"),
+        ('"denominator":4', '"denominator":[[1,0],[4,0]]', "has a power twice"),
+    ],
+)
+def test_everything_is_written_in_one_way_only(witnesses, old, new, why):
+    fields = json.loads(witnesses["survey: dp(ln 2)"])
+    text = json.dumps(fields, separators=(",", ":"))
+    assert old in text
+    status, said = verify(resigned(text.replace(old, new, 1)))
+    assert status == 1
+    assert why in said
+
+
+def resigned(text):
+    """Return a text with the digest of what a lenient reader takes from it."""
+    fields = json.loads(text)
+    old = fields.pop("digest")
+    return text.replace(old, json.loads(signed(fields))["digest"])
+
+
+def test_a_part_runs_at_least_once(witnesses):
+    fields = json.loads(witnesses["compose(survey, 20): dp(4, 1/1000)"])
+    del fields["digest"]
+    fields["parts"].append({"times": -1, "outputs": fields["parts"][0]["outputs"]})
+    assert verify(signed(fields)) == (1, "rejected: a part never runs")
 
 
 def test_outputs_are_texts_and_true_is_not_1():
@@ -451,7 +489,7 @@ def test_powers_of_e_far_apart_are_compared_at_once():
     witness = Verified({"unit": "1"})
     signs = [witness.sign(Polynomial({0: -c, 400_000: c})) for c in (1, -1)]
     assert signs == [1, -1]
-    with pytest.raises(Rejected, match="out of range"):
+    with pytest.raises(ValueError, match="out of range"):
         witness.sign(Polynomial({0: -1, 10**6: 1}))
 
 
