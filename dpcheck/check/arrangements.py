@@ -21,14 +21,13 @@ from flint import arb, ctx
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
-from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.composed_bounds import decide_by_bounds
 from dpcheck.check.quantities.decide_quantity import (
     UNBOUNDED,
     decide_comparison,
     decide_on_losses,
 )
-from dpcheck.check.quantities.grid_bounds import Composition, total
+from dpcheck.check.quantities.grid_bounds import Composition, enclosed_sum, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
 from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon
@@ -40,7 +39,6 @@ from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome, Phr
 from dpcheck.exact import (
     DIGITS,
     Budget,
-    Epsilon,
     Excess,
     Number,
     add,
@@ -208,17 +206,14 @@ def _outcome(
             quantity, LossQuantity | LossTable
         ):
             return decide_on_losses(claim, quantity, known, n_initial)
-        case QuantityComparison(left=left, right=right, span=span):
-            asked = [QuantityValue(quantity, span) for quantity in (left, right)]
-            sides = [_outcome(each, evidence, known, n_initial) for each in asked]
-            return decide_comparison(claim, sides)
+        case QuantityComparison():
+            return decide_comparison(claim, lambda side: _outcome(side, evidence, known, n_initial))
         case PrivacyClaim() | QuantityClaim() | QuantityValue():
             setting = Setting(evidence, known.n_pairs, known.names, True)
             decision = decide_event_claim(claim, setting)
             assert decision.verdict is not None, "complete evidence decides"
-            vacuity = () if known.n_pairs else (NO_NEIGHBORS,)
             coverage = Coverage(n_initial, known.n_pairs)
-            return Outcome(decision.verdict, coverage, vacuity, decision.value)
+            return Outcome(decision.verdict, coverage, known.vacuity, decision.value)
         case _:
             raise AssertionError("formulas are not asked about compositions")
 
@@ -338,19 +333,6 @@ def _sum_of_budgets(parts: Sequence[ComposedEvidence], times: Sequence[int]) -> 
     return Measured(total(found), None).amount(DIGITS)
 
 
-def _sum_of_balls(terms: Sequence[tuple[Epsilon | Number | Excess | None, int]]) -> Enclosed:
-    def enclosure(bits: int) -> arb:
-        with ctx.workprec(bits):
-            total = arb(0)
-            for value, n in terms:
-                assert value is not None, "finite values have sums"
-                ball = value.ball(bits) if isinstance(value, Excess) else ball_of(value, bits)
-                total += ball * n
-            return total
-
-    return Enclosed(enclosure)
-
-
 MAX_TRIED = 20_000
 """So many losses, and gaps of pairs, are looked at to split a budget among parts."""
 
@@ -384,7 +366,7 @@ def _basic_composition(
         for way in ways
     ]
     # Each is a promise, so it does no harm if the least is found by sixteen of its digits.
-    least = min(promises, key=lambda terms: float(_sum_of_balls(terms).ball(128).mid()))
+    least = min(promises, key=lambda terms: float(enclosed_sum(terms).ball(128).mid()))
     return Beside("basic composition promises delta", _capped_sum(least))
 
 
@@ -405,11 +387,14 @@ def _capped_sum(terms: Sequence[tuple[Number | Excess, int]]) -> Amount:
     total: Number = 0
     for value, n in terms:
         if isinstance(value, Excess):
-            enclosed = _sum_of_balls(list(terms))
-            at_least_one = enclosed.compare(1) == 1
-            return number_amount(1) if at_least_one else enclosed_amount(enclosed, DIGITS)
+            return _capped(enclosed_sum(terms))
         total = add(total, multiply(value, n))
     return number_amount(1 if compare(total, 1) > 0 else total)
+
+
+def _capped(value: Enclosed) -> Amount:
+    """Return a δ, or 1 if it is surely more."""
+    return number_amount(1) if value.compare(1) == 1 else enclosed_amount(value, DIGITS)
 
 
 def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> tuple[Beside, ...]:
@@ -427,12 +412,8 @@ def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> 
     if evidence is None:
         return ()
     if not isinstance(quantity, TightDelta):
-        value = tight_epsilon(evidence, 0).value
-        return (
-            Beside(
-                f"{distance} times ε is", Measured(total([(value, distance)]), None).amount(DIGITS)
-            ),
-        )
+        grown = Measured(total([(tight_epsilon(evidence, 0).value, distance)]), None)
+        return (Beside(f"{distance} times ε is", grown.amount(DIGITS)),)
     share = quantity.epsilon / distance
     gap = evidence.worst_gap(ExpFactor.of(share))
     if gap is None:
@@ -451,7 +432,7 @@ def _grown(delta: Number | Excess, share: Budget, distance: int) -> Amount:
 
     def enclosure(bits: int) -> arb:
         with ctx.workprec(bits):
-            ball = delta.ball(bits) if isinstance(delta, Excess) else ball_of(delta, bits)
+            ball = ball_of(delta, bits)
             if share == Budget.of(0):
                 return ball * distance
             above, below = (share * distance).exp_ball(bits) - 1, share.exp_ball(bits) - 1
@@ -459,8 +440,7 @@ def _grown(delta: Number | Excess, share: Budget, distance: int) -> Amount:
 
     factor = ExpFactor.of(share).value
     if isinstance(delta, Excess) or factor is None:
-        enclosed = Enclosed(enclosure)
-        return number_amount(1) if enclosed.compare(1) == 1 else enclosed_amount(enclosed, DIGITS)
+        return _capped(Enclosed(enclosure))
     if factor == 1:
         total: Number = multiply(distance, delta)
         return number_amount(1 if compare(total, 1) > 0 else total)

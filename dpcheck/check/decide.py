@@ -173,12 +173,10 @@ def _decide(claim: Claim, selected: IntArray, truths: Truths, measures: Measures
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
         case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
             return _decide_quantity(claim, quantity, selected, truths, measures)
-        case QuantityComparison(left=left, right=right, span=span):
+        case QuantityComparison():
             from dpcheck.check.quantities.decide_quantity import decide_comparison
 
-            asked = [QuantityValue(quantity, span) for quantity in (left, right)]
-            sides = [_decide(each, selected, truths, measures) for each in asked]
-            return decide_comparison(claim, sides)
+            return decide_comparison(claim, lambda side: _decide(side, selected, truths, measures))
         case ExpectationClaim(quantity=quantity, relations=relations):
             return _decide_expectations(quantity, relations, selected, truths, measures)
         case _:
@@ -256,23 +254,22 @@ def _decide_expectations(
     measures: Measures,
 ) -> Outcome:
     """Compare the mean of a number from every state of selected[n_selected]."""
-    found = means(quantity, selected, truths, measures)
+    chain, found = truths.chain, means(quantity, selected, truths, measures)
     coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
     for state, mean in zip(selected.tolist(), found, strict=True):
         for comparison, bound in relations:
             if holds(comparison, 1 if mean is None else compare(mean, bound)):
                 continue
             amount = INFINITE if mean is None else number_amount(mean)
-            right = number_amount(bound)
-            example = Counterexample(
-                states=(truths.chain.state_text(state),),
-                event=Phrase.of(quantity.text),
-                probabilities=(),
-                requirement=Phrase.of(amount, f" {comparison} ", right),
-                sides=Sides(amount, comparison, right),
-            )
-            return Outcome(Violated(example), coverage)
+            sides, name = Sides(amount, comparison, number_amount(bound)), chain.state_text(state)
+            return Outcome(_violated(name, quantity.text, sides), coverage)
     return Outcome(Holds(), coverage)
+
+
+def _violated(state: str, measured: str, sides: Sides, *probabilities: Amount) -> Violated:
+    """Return that what is measured at a state does not compare so."""
+    said = Phrase.of(sides.left, f" {sides.comparison} ", sides.right)
+    return Violated(Counterexample((state,), Phrase.of(measured), probabilities, said, sides))
 
 
 def means(
@@ -309,14 +306,8 @@ def _decide_path_probability(
             sign = -1 if bound is None else compare(p, as_number(bound))
             if holds(comparison, sign):
                 return Outcome(Holds(), coverage, vacuity, amount)
-            right = bound_amount(bound)
-            example = Counterexample(
-                states=tuple(names),
-                event=Phrase.of(formula_text(quantity.path)),
-                probabilities=(amount,),
-                requirement=Phrase.of(amount, f" {comparison} ", right),
-                sides=Sides(amount, comparison, right),
-            )
-            return Outcome(Violated(example), coverage, vacuity, amount)
+            sides = Sides(amount, comparison, bound_amount(bound))
+            violated = _violated(names[0], formula_text(quantity.path), sides, amount)
+            return Outcome(violated, coverage, vacuity, amount)
         case _:
             assert_never(claim)

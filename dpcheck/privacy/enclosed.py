@@ -91,7 +91,8 @@ class Enclosed:
         )
 
 
-Measure = Number | Excess | Epsilon | Enclosed | None
+Finite = Number | Excess | Epsilon | Enclosed
+Measure = Finite | None
 """The value of a quantity; None is infinite."""
 
 
@@ -118,7 +119,7 @@ def compare_measures(left: Measure, right: Measure) -> int | None:
     return 0 if left == right else Enclosed(partial(ball_of, left)).compare(right)
 
 
-def ball_of(value: Number | Excess | Epsilon | Enclosed, bits: int) -> arb:
+def ball_of(value: Finite, bits: int) -> arb:
     """Return an enclosure of an exact value."""
     if isinstance(value, Budget | LogOf | ExpNumber | Excess | Enclosed):
         return value.ball(bits)

@@ -19,7 +19,11 @@ from functools import reduce
 from flint import arb, ctx, fmpq
 
 from dpcheck.certify import ScoredRun, certify_score_event
-from dpcheck.check.quantities.decide_quantity import decide_comparison, verdict_on
+from dpcheck.check.quantities.decide_quantity import (
+    decide_comparison,
+    undecided_between,
+    verdict_on,
+)
 from dpcheck.check.quantities.grid_bounds import (
     BOUND_BITS,
     MARGIN_BITS,
@@ -38,10 +42,9 @@ from dpcheck.check.quantities.grid_bounds import (
     total,
 )
 from dpcheck.check.quantities.loss_values import Measured
-from dpcheck.check.quantities.privacy import quantity_text
+from dpcheck.check.quantities.privacy import false_comparison, quantity_text
 from dpcheck.check.values.amounts import (
     INFINITE_EPSILON,
-    bound_amount,
     bounds_amount,
     growth_amount,
     number_amount,
@@ -58,14 +61,13 @@ from dpcheck.check.values.verdicts import (
     Phrase,
     Sides,
     Table,
-    Undecided,
     Value,
     Verdict,
     Violated,
 )
 from dpcheck.exact import DIGITS, Budget, Number, decimal
 from dpcheck.exact.number import ball as number_ball
-from dpcheck.limits import Limit, LimitReached, Limits, too_large
+from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic.claims import (
     Claim,
     LossQuantity,
@@ -91,11 +93,11 @@ def decide_by_bounds(claim: Claim, runs: Composition, limits: Limits) -> Outcome
     """Return the outcome of a claim about runs that are not composed exactly."""
     coverage = Coverage(runs.n_initial, len(runs.pairs))
     match claim:
-        case QuantityComparison(left=left, right=right, span=span):
-            sides = [QuantityValue(quantity, span) for quantity in (left, right)]
-            return decide_comparison(claim, [decide_by_bounds(q, runs, limits) for q in sides])
-        case PrivacyClaim(epsilon=epsilon, delta=0):
-            return Outcome(_pure_privacy(epsilon, runs), coverage)
+        case QuantityComparison():
+            return decide_comparison(claim, lambda side: decide_by_bounds(side, runs, limits))
+        case PrivacyClaim(epsilon=epsilon, delta=0, span=span):
+            asked = QuantityClaim(TightEpsilon(0, span), "<=", epsilon, span)
+            return Outcome(_pure_privacy(asked, runs), coverage)
         case PrivacyClaim(epsilon=epsilon, delta=delta, span=span):
             quantity = TightDelta(epsilon, span)
             asked = QuantityClaim(quantity, "<=", delta, span)
@@ -169,32 +171,20 @@ def _largest(
     )
 
 
-def _pure_privacy(epsilon: Budget, runs: Composition) -> Verdict:
-    """Decide dp(ε, 0) by the largest loss of all runs together."""
+def _pure_privacy(asked: QuantityClaim, runs: Composition) -> Verdict:
+    """Decide dp(ε, 0), asked as `epsilon <= ε`, by the largest loss of all runs together."""
     value, direction = _largest([(each.epsilon, each) for each in runs.directions])
-    sign = compare_measures(value, epsilon)
     amount = Measured(value, None).amount(DIGITS)
-    if sign is None:
-        return _undecided("epsilon", epsilon, amount)
-    if sign <= 0:
-        return Holds()
-    requirement = Phrase.of("epsilon <= ", bound_amount(epsilon), ", but epsilon = ", amount)
-    names, sides = runs.names_of(direction), Sides(amount, "<=", bound_amount(epsilon))
-    return Violated(Counterexample(names, _worst_outputs(value), (), requirement, sides))
+    verdict = verdict_on(asked, "epsilon", value, amount, runs.names_of(direction))
+    if not isinstance(verdict, Violated):
+        return verdict
+    return Violated(with_fields(verdict.counterexample, event=_worst_outputs(value)))
 
 
 def _worst_outputs(value: Measure) -> Phrase:
     if value is None:
         return Phrase.of("the outputs that are possible on one side only")
     return Phrase.of("the outputs with the largest loss in every run")
-
-
-def _undecided(
-    name: str, bound: Budget | Number | None, value: Amount, limit: Limit | None = None
-) -> Undecided:
-    unsure = f"no bounds separate {name} from {bound_amount(bound).exact}"
-    size = Limit("size", unit=unsure, advice="a bound that differs from it")
-    return Undecided(limit or size, Phrase.of(f"{name} is ", value))
 
 
 # --- values ------------------------------------------------------------------------------
@@ -309,22 +299,19 @@ def _compared(
     found = refined(quantity, directions, delta, lambda bounds: sign(bounds) is not None, limits)
     amount, decided = bounds_amount(*ends_of(quantity, found)), sign(found)
     if decided is None:
-        return _undecided(name, claim.bound, amount, found.limit), None
+        return undecided_between(name, claim.bound, amount, found.limit), None
     if holds(claim.comparison, decided):
         return Holds(), amount
-    requirement, sides = _requirement(name, claim, amount, decided)
-    example = None
+    has_pair = decided > 0 or isinstance(quantity, LossQuantity)
+    names = runs.names_of(found.top.direction) if has_pair else ()
+    plain, example = _plain_example(name, claim, amount, decided, names), None
     if decided > 0 and budget is not None:
         example = _shown_event(
             TightDelta(budget[0], claim.span), found.top, runs, budget[1], limits
         )
-    if example is None:
-        has_pair = decided > 0 or isinstance(quantity, LossQuantity)
-        names = runs.names_of(found.top.direction) if has_pair else ()
-        example = Counterexample(names, (), (), requirement, sides)
-    elif of_quantity:
-        example = with_fields(example, requirement=requirement, sides=sides)
-    return Violated(example), amount
+    if example is not None and of_quantity:
+        example = with_fields(example, requirement=plain.requirement, sides=plain.sides)
+    return Violated(example or plain), amount
 
 
 def _shown_event(
@@ -346,16 +333,14 @@ def _shown_event(
     return _event_example(shown.top, runs, *budget) if is_shown(shown) else None
 
 
-def _requirement(
-    name: str, claim: QuantityClaim, amount: Amount, sign: int
-) -> tuple[Phrase, Sides]:
+def _plain_example(
+    name: str, claim: QuantityClaim, amount: Amount, sign: int, names: tuple[str, ...]
+) -> Counterexample:
     """Return what a claim says and the end of the bounds that says otherwise."""
-    bound, shown, relation = bound_amount(claim.bound), amount, "="
-    if amount.enclosure is not None:
-        end = amount.enclosure[0 if sign > 0 else 1]
-        shown, relation = Amount(end, end), ">=" if sign > 0 else "<="
-    said = (f"{name} {claim.comparison} ", bound, f", but {name} {relation} ", shown)
-    return Phrase.of(*said), Sides(shown, claim.comparison, bound)
+    if amount.enclosure is None:
+        return false_comparison(name, claim, amount, states=names)
+    end = amount.enclosure[0 if sign > 0 else 1]
+    return false_comparison(name, claim, Amount(end, end), ">=" if sign > 0 else "<=", names)
 
 
 def _budget(quantity: OnGrid, bound: Budget | Number | None) -> tuple[Budget, Number] | None:

@@ -14,7 +14,6 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.strategies import StrategyEvidence
-from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.loss_values import (
     KnownLosses,
     measured,
@@ -22,10 +21,10 @@ from dpcheck.check.quantities.loss_values import (
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
-from dpcheck.check.quantities.privacy import INFINITELY_MANY, comparison_phrase, quantity_text
+from dpcheck.check.quantities.privacy import INFINITELY_MANY, false_comparison, quantity_text
 from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
-from dpcheck.check.values.comparisons import as_budget, as_number, holds
+from dpcheck.check.values.comparisons import compared, holds
 from dpcheck.check.values.measures import TOO_FAR, Measures
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -44,7 +43,6 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.exact import (
     Budget,
     Epsilon,
-    LogOf,
     Number,
     add,
     compare,
@@ -65,7 +63,7 @@ from dpcheck.logic.claims import (
     QuantityComparison,
     QuantityValue,
 )
-from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
+from dpcheck.privacy.enclosed import Measure, compare_measures
 from dpcheck.privacy.losses import sum_of
 
 Question = QuantityClaim | QuantityValue
@@ -131,9 +129,8 @@ def _profile_of_strategies(
 
 def _tabulated(table: Table, known: KnownLosses, n_initial: int) -> Outcome:
     coverage = Coverage(n_initial, known.n_pairs, known.n_sequences)
-    vacuity = () if known.n_pairs else (NO_NEIGHBORS,)
     amount = number_amount(len(table.rows))
-    return Outcome(Value(amount, len(table.rows), table), coverage, vacuity, amount)
+    return Outcome(Value(amount, len(table.rows), table), coverage, known.vacuity, amount)
 
 
 def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosses | None:
@@ -156,13 +153,12 @@ def decide_on_losses(
     if isinstance(quantity, LossTable):
         return _tabulated(table_of(quantity, known), known, n_initial)
     coverage = Coverage(n_initial, known.n_pairs, known.n_sequences)
-    vacuity = () if known.n_pairs else (NO_NEIGHBORS,)
     found = measured(quantity, known)
     amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)
     pair = (Beside(f"between {names[0]} and {names[1]}"),) if names else ()
     outcome = verdict_on(claim, quantity_text(quantity), found.value, amount, names)
-    return Outcome(outcome, coverage, vacuity, amount, (*found.beside, *pair))
+    return Outcome(outcome, coverage, known.vacuity, amount, (*found.beside, *pair))
 
 
 def verdict_on(
@@ -171,28 +167,28 @@ def verdict_on(
     """Return the verdict on a value: report it, or compare it with the bound."""
     if isinstance(claim, QuantityValue):
         return Value(amount, value)
-    sign = _compared(value, claim.bound)
+    sign = compared(value, claim.bound)
     if sign is None:
-        unsure = f"no enclosure separates {name} from {bound_amount(claim.bound).exact}"
-        limit = Limit("size", unit=unsure, advice="a bound that differs from it")
-        return Undecided(limit, Phrase.of("it is ", amount))
+        return undecided_between(name, claim.bound, amount)
     if holds(claim.comparison, sign):
         return Holds()
-    requirement = comparison_phrase(name, claim, amount)
-    sides = Sides(amount, claim.comparison, bound_amount(claim.bound))
-    return Violated(Counterexample(states, (), (), requirement, sides))
+    return Violated(false_comparison(name, claim, amount, states=states))
 
 
-def _compared(value: Measure, bound: Budget | Number | None) -> int | None:
-    """Return -1, 0 or 1 as a value is less than, equal to or greater than a bound, if decided."""
-    if value is None or bound is None or isinstance(value, Enclosed):
-        return compare_measures(value, bound)
-    is_budget = isinstance(value, Budget | LogOf)
-    return compare_measures(value, as_budget(bound) if is_budget else as_number(bound))
+def undecided_between(
+    name: str, bound: Budget | Number | None, amount: Amount, limit: Limit | None = None
+) -> Undecided:
+    """Return that enclosures of a value contain its bound, after a limit or without any."""
+    unsure = f"no enclosure separates {name} from {bound_amount(bound).exact}"
+    size = Limit("size", unit=unsure, advice="a bound that differs from it")
+    return Undecided(limit or size, Phrase.of("it is ", amount))
 
 
-def decide_comparison(claim: QuantityComparison, sides: Sequence[Outcome]) -> Outcome:
+def decide_comparison(
+    claim: QuantityComparison, decided: Callable[[QuantityValue], Outcome]
+) -> Outcome:
     """Return the outcome of `left comparison right` from the values of both sides."""
+    sides = [decided(QuantityValue(each, claim.span)) for each in (claim.left, claim.right)]
     coverage = sides[0].coverage
     vacuity = tuple(dict.fromkeys(reason for side in sides for reason in side.vacuity))
     values = [side.verdict for side in sides if isinstance(side.verdict, Value)]

@@ -19,7 +19,7 @@ from dpcheck.exact import Budget, Number, log
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import LossQuantity, TightDelta, TightEpsilon
-from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of, compare_measures
+from dpcheck.privacy.enclosed import Enclosed, Finite, Measure, ball_of, compare_measures
 from dpcheck.privacy.grid import GridLosses, Part
 from dpcheck.privacy.losses import LossDistribution, common_exponent
 from dpcheck.privacy.renyi import Divergence
@@ -103,12 +103,15 @@ def total(terms: Sequence[tuple[Measure, int]]) -> Divergence | None:
     if len(finite) < len(terms):
         return None
     budgets = [value * n for value, n in finite if isinstance(value, Budget)]
-    if len(budgets) == len(terms):
-        return sum(budgets, Budget.of(0))
+    return sum(budgets, Budget.of(0)) if len(budgets) == len(terms) else enclosed_sum(finite)
+
+
+def enclosed_sum(terms: Sequence[tuple[Finite, int]]) -> Enclosed:
+    """Return Σ n · value of finite values."""
 
     def enclosure(bits: int) -> arb:
         with ctx.workprec(bits):
-            return sum((ball_of(value, bits) * n for value, n in finite), arb(0))
+            return sum((ball_of(value, bits) * n for value, n in terms), arb(0))
 
     return Enclosed(enclosure)
 

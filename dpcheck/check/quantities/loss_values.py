@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.pair_losses import NumberedLosses
 from dpcheck.check.values.amounts import (
     INFINITE,
@@ -18,7 +19,7 @@ from dpcheck.check.values.amounts import (
 )
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table
+from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table, Vacuity
 from dpcheck.exact import (
     Budget,
     LogOf,
@@ -56,6 +57,11 @@ class KnownLosses:
     n_sequences: int | None
     names: Callable[[int], tuple[str, str]]
     event_text: Callable[[EventGap, ExpFactor], EventText]
+
+    @property
+    def vacuity(self) -> tuple[Vacuity, ...]:
+        """Why a claim about them says little."""
+        return () if self.n_pairs else (NO_NEIGHBORS,)
 
 
 @dataclass(frozen=True, slots=True)

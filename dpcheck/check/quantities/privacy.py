@@ -38,6 +38,7 @@ from dpcheck.check.values.amounts import (
 from dpcheck.check.values.comparisons import (
     as_budget,
     as_number,
+    compared,
     holds,
     inequality,
     inequality_sides,
@@ -327,12 +328,10 @@ def _bounded_below(comparison: Comparison, sign: int, *, is_greatest: bool) -> b
 
 
 def _compared(value: Epsilon | Number | Excess | None, bound: Budget | Number | None) -> int:
-    """Return -1, 0 or 1 as a quantity is less than, equal to or greater than a bound."""
-    if value is None or bound is None:
-        return (value is None) - (bound is None)
-    if isinstance(value, Budget | LogOf):
-        return compare_epsilon(value, as_budget(bound))
-    return compare_values(value, as_number(bound))
+    """Return -1, 0 or 1 as an ε or δ is less than, equal to or greater than a bound."""
+    sign = compared(value, bound)
+    assert sign is not None, "only enclosures stay undecided"
+    return sign
 
 
 def _counterexample(
@@ -397,26 +396,33 @@ def _quantity_counterexample(
     claim: QuantityClaim, found: Found, setting: Setting
 ) -> Counterexample:
     """Return why a comparison is false: the value, and the event that shows it if there is one."""
-    value, name = quantity_amount(found.value), quantity_text(claim.quantity)
-    requirement = comparison_phrase(name, claim, value, is_exact=setting.is_complete)
-    sides = Sides(value, claim.comparison, bound_amount(claim.bound))
+    value, relation = quantity_amount(found.value), "=" if setting.is_complete else ">="
+    plain = false_comparison(quantity_text(claim.quantity), claim, value, relation)
     if found.gap is None:
-        return Counterexample((), (), (), requirement, sides)
+        return plain
     over: Number | Excess | None = None
     if _compared(found.value, claim.bound) > 0:
         over = _excess_over(claim, found.gap)
+    said = plain.requirement
     return _example(
-        found.gap, found.factor, setting, requirement=requirement, over=over, sides=sides
+        found.gap, found.factor, setting, requirement=said, over=over, sides=plain.sides
     )
 
 
-def comparison_phrase(
-    name: str, claim: QuantityClaim, value: Amount, *, is_exact: bool = True
-) -> Phrase:
-    """Return what a claim says of a quantity, and what is so: `ε <= 1, but ε = ln(3)`."""
+def false_comparison(
+    name: str,
+    claim: QuantityClaim,
+    value: Amount,
+    relation: str = "=",
+    states: tuple[str, ...] = (),
+) -> Counterexample:
+    """Return that a quantity is this, or not less or more, so that a comparison is false.
+
+    The requirement says both: `ε <= 1, but ε = ln(3)`.
+    """
     bound = bound_amount(claim.bound)
-    is_or_more = "=" if is_exact else ">="
-    return Phrase.of(f"{name} {claim.comparison} ", bound, f", but {name} {is_or_more} ", value)
+    said = f"{name} {claim.comparison} ", bound, f", but {name} {relation} ", value
+    return Counterexample(states, (), (), Phrase.of(*said), Sides(value, claim.comparison, bound))
 
 
 def _excess_over(claim: QuantityClaim, gap: EventGap) -> Number | Excess | None:
@@ -457,7 +463,7 @@ def decide_infinite(claim: EventClaim, states: tuple[str, ...], event: ShownEven
             assert_never(claim)
     if holds(compared.comparison, _compared(None, compared.bound)):
         return Decision(Holds())
-    example = _value_counterexample(compared, INFINITE_EPSILON)
+    example = false_comparison(quantity_text(compared.quantity), compared, INFINITE_EPSILON)
     return Decision(Violated(replace(example, states=states, event=event)))
 
 
@@ -496,7 +502,8 @@ def decide_between(
     if truth is True:
         return Decision(Holds())
     if truth is False and isinstance(claim, QuantityClaim):
-        return Decision(Violated(_value_counterexample(claim, quantity_amount(high), sign="<=")))
+        name, most = quantity_text(claim.quantity), quantity_amount(high)
+        return Decision(Violated(false_comparison(name, claim, most, "<=")))
     return low
 
 
@@ -528,14 +535,6 @@ def _ball_between(
     """Return an enclosure of all numbers between two."""
     with ctx.workprec(bits):
         return ball_of(low, bits).union(ball_of(high, bits))
-
-
-def _value_counterexample(claim: QuantityClaim, value: Amount, sign: str = "=") -> Counterexample:
-    """Return that a quantity has a value, or none greater, for which a comparison is false."""
-    name = quantity_text(claim.quantity)
-    bound = bound_amount(claim.bound)
-    requirement = Phrase.of(f"{name} {claim.comparison} ", bound, f", but {name} {sign} ", value)
-    return Counterexample((), (), (), requirement, Sides(value, claim.comparison, bound))
 
 
 def undecided_sequences(

@@ -6,7 +6,8 @@ from typing import assert_never
 
 from dpcheck.check.values.amounts import growth_amount, number_amount
 from dpcheck.check.values.verdicts import Comparison, Phrase, Sides
-from dpcheck.exact import Budget, ExpNumber, Number, excess, subtract
+from dpcheck.exact import Budget, ExpNumber, LogOf, Number, excess, subtract
+from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
 
 
 def holds(comparison: Comparison, sign: int) -> bool:
@@ -58,6 +59,14 @@ def as_budget(bound: Budget | Number | None) -> Budget:
     assert bound is not None, "an infinite bound is no budget"
     assert not isinstance(bound, ExpNumber), "an ε is compared with a budget"
     return Budget.of(bound)
+
+
+def compared(value: Measure, bound: Budget | Number | None) -> int | None:
+    """Return -1, 0 or 1 as a value is less than, equal to or greater than its bound, if decided."""
+    if value is None or bound is None or isinstance(value, Enclosed):
+        return compare_measures(value, bound)
+    is_budget = isinstance(value, Budget | LogOf)
+    return compare_measures(value, as_budget(bound) if is_budget else as_number(bound))
 
 
 def inequality(p: Number, q: Number, epsilon: Budget, delta: Number) -> Phrase:
