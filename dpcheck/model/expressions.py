@@ -149,6 +149,17 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (expr.domain, *condition, expr.body)
 
 
+def known_cell(array: Expr, index: Expr) -> str | None:
+    """Return the variable of the cell that a constant index selects of an array variable.
+
+    None where the index is not known, or there is no such cell.
+    """
+    match array, index:
+        case ArrayVar(lo=lo, cells=cells), Const(value=int(i)) if not isinstance(i, bool):
+            return cells[i - lo] if 0 <= i - lo < len(cells) else None
+    return None
+
+
 def reads(expr: Expr) -> Iterator[str]:
     """Yield the free variables of the expression, array cells included, with repeats.
 
@@ -166,10 +177,8 @@ def reads(expr: Expr) -> Iterator[str]:
                 found.append(name)
             case ArrayVar(cells=cells):
                 found.extend(cells)
-            case Apply(op="index", args=(ArrayVar(lo=lo, cells=cells), Const(value=int(i)))) if (
-                0 <= i - lo < len(cells)
-            ):
-                found.append(cells[i - lo])
+            case Apply(op="index", args=(array, index)) if cell := known_cell(array, index):
+                found.append(cell)
             case Let(name=name) | Binder(name=name) as binding:
                 bound.add(name)
                 waiting.extend(reversed(children(binding)))

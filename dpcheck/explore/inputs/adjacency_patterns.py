@@ -13,7 +13,18 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Literal
 
-from dpcheck.model.expressions import Apply, ArrayVar, Binder, Const, Expr, If, Let, Logic, Var
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Var,
+    known_cell,
+)
 from dpcheck.model.values import ArrayValue, SetValue, Value
 from dpcheck.records import dataclass, replace
 
@@ -88,7 +99,9 @@ def substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
         case Logic(args=args):
             return replace(expr, args=tuple(substituted(arg, names) for arg in args))
         case Apply(args=args):
-            return _cell(replace(expr, args=tuple(substituted(arg, names) for arg in args)))
+            made = replace(expr, args=tuple(substituted(arg, names) for arg in args))
+            cell = known_cell(*made.args) if made.op == "index" else None
+            return made if cell is None else Var(cell, expr.span)
         case If(condition=condition, then=then, orelse=orelse):
             return replace(
                 expr,
@@ -98,17 +111,6 @@ def substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
             )
         case Binder():
             return _unrolled(expr, names)
-
-
-def _cell(expr: Apply) -> Expr:
-    """Return the variable that a constant index selects."""
-    match expr:
-        case Apply(op="index", args=(ArrayVar(lo=lo, cells=cells), Const(value=int(i)))) if (
-            not isinstance(i, bool) and 0 <= i - lo < len(cells)
-        ):
-            return Var(cells[i - lo], expr.span)
-        case _:
-            return expr
 
 
 def _unrolled(expr: Binder, names: dict[str, Expr]) -> Expr:
@@ -127,19 +129,14 @@ def _unrolled(expr: Binder, names: dict[str, Expr]) -> Expr:
             return Logic("and", bodies, expr.span)
         case "exists":
             return Logic("or", bodies, expr.span)
-        case "sum":
-            return Apply("sum", (Apply("array", (_zero(expr), *bodies), expr.span),), expr.span)
-        case "max":
-            return Apply("max", (Apply("array", (_zero(expr), *bodies), expr.span),), expr.span)
+        case "sum" | "max" | "count" as op:
+            array = Apply("array", (Const(0, expr.span), *bodies), expr.span)
+            return Apply(op, (array,), expr.span)
         case _:
-            return Apply("count", (Apply("array", (_zero(expr), *bodies), expr.span),), expr.span)
+            raise AssertionError(f"{expr.kind} is not unrolled")
 
 
 _UNROLLED = frozenset({"forall", "exists", "sum", "max", "count"})
-
-
-def _zero(expr: Expr) -> Const:
-    return Const(0, expr.span)
 
 
 def constant_elements(domain: Expr) -> tuple[Value, ...] | None:

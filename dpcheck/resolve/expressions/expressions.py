@@ -59,6 +59,7 @@ from dpcheck.model.expressions import (
     Logic,
     Operator,
     Var,
+    known_cell,
     reads,
 )
 from dpcheck.model.surface_text import one_line
@@ -265,19 +266,8 @@ def folded(op: Operator, args: list[Expr], span: Span) -> Expr:
             return Const(apply(op, values), span)
         except Fault:
             return Apply(op, tuple(args), span)
-    if op == "index" and isinstance(args[0], ArrayVar) and isinstance(args[1], Const):
-        return _cell(args[0], args[1], span)
-    return Apply(op, tuple(args), span)
-
-
-def _cell(array: ArrayVar, index: Const, span: Span) -> Expr:
-    """Return the variable of one cell, or the failing access where there is no such cell."""
-    match index.value:
-        case bool():
-            pass
-        case int(i) if array.lo <= i < array.lo + len(array.cells):
-            return Var(array.cells[i - array.lo], span)
-    return Apply("index", (array, index), span)
+    cell = known_cell(args[0], args[1]) if op == "index" else None
+    return Apply(op, tuple(args), span) if cell is None else Var(cell, span)
 
 
 def _strict(

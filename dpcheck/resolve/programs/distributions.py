@@ -49,10 +49,8 @@ def distribution(tree: surface.Expression, scope: Scope) -> program.Distribution
             return _branches(tree, scope)
         case surface.WeightedBranches():
             return _weighted(tree, scope)
-        case surface.WithPolicy():
+        case surface.WithPolicy() | surface.Unbounded():
             return _with_policy(tree, scope)
-        case surface.Unbounded():
-            return _unbounded(tree, scope)
         case surface.Conditional():
             return _choice(tree, scope)
         case surface.Call():
@@ -211,43 +209,30 @@ def _arguments(tree: surface.Call, row: BuiltIn, scope: Scope) -> tuple[Expr, ..
     return tuple(args)
 
 
-def _with_policy(tree: surface.WithPolicy, scope: Scope) -> program.Distribution | None:
-    """Return a distribution of infinite support under the policy that makes it finite."""
-    inner = tree.distribution
-    policy = program.Policy(
-        tree.policy, expression(tree.low, scope), expression(tree.high, scope), tree.policy_span
-    )
+def _with_policy(
+    tree: surface.WithPolicy | surface.Unbounded, scope: Scope
+) -> program.Distribution | None:
+    """Return a distribution of infinite support: as it is, or made finite by a policy."""
+    inner, span = tree.distribution, tree.policy_span
+    policy: program.Policy | program.Unbounded = program.Unbounded(span)
+    word: str = "unbounded"
+    if isinstance(tree, surface.WithPolicy):
+        low, high = expression(tree.low, scope), expression(tree.high, scope)
+        word, policy = tree.policy, program.Policy(tree.policy, low, high, span)
     row = DISTRIBUTIONS.get(inner.function.name) if isinstance(inner, surface.Call) else None
     if not isinstance(inner, surface.Call) or row is None or not row.policies:
         if distribution(inner, scope) is not None:
-            scope.report(PolicyNotAllowed(tree.policy_span, tree.policy))
+            scope.report(PolicyNotAllowed(span, word))
         return None
-    _check_bounds(policy, scope)
+    if isinstance(policy, program.Policy):
+        _check_bounds(policy, scope)
     args = _arguments(inner, row, scope)
     if args is None:
         return None
-    if policy.kind not in row.policies:
-        mistake = PolicyWithoutValues(tree.policy_span, row.word, policy.kind, row.policies)
-        scope.report(mistake)
+    if not (row.may_be_unbounded if word == "unbounded" else word in row.policies):
+        scope.report(PolicyWithoutValues(span, row.word, word, row.policies))
         return None
     return program.Parametric(row.word, args, policy, tree.span)
-
-
-def _unbounded(tree: surface.Unbounded, scope: Scope) -> program.Distribution | None:
-    """Return a distribution of infinite support as it is."""
-    inner, word = tree.distribution, tree.policy_span.text
-    row = DISTRIBUTIONS.get(inner.function.name) if isinstance(inner, surface.Call) else None
-    if not isinstance(inner, surface.Call) or row is None or not row.policies:
-        if distribution(inner, scope) is not None:
-            scope.report(PolicyNotAllowed(tree.policy_span, word))
-        return None
-    args = _arguments(inner, row, scope)
-    if args is None:
-        return None
-    if not row.may_be_unbounded:
-        scope.report(PolicyWithoutValues(tree.policy_span, row.word, word, row.policies))
-        return None
-    return program.Parametric(row.word, args, program.Unbounded(tree.policy_span), tree.span)
 
 
 # --- what is known before any run ----------------------------------------------------------
