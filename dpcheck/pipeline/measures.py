@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 
+from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.verdicts import Amount, Undecided
 from dpcheck.exact import exact_text
 from dpcheck.limits import RunLimits
@@ -53,7 +54,7 @@ def _questions(checks: Sequence[ResolvedCheck]) -> dict[str, ResolvedCheck]:
     found: dict[str, tuple[ResolvedCheck, claims.Quantity]] = {}
 
     def ask(check: ResolvedCheck, quantity: claims.Quantity) -> None:
-        found[quantity_name(quantity)] = check, quantity
+        found[quantity_text(quantity)] = check, quantity
 
     ask(plain, claims.TightEpsilon(0, first.span))
     for check in checks:
@@ -72,21 +73,6 @@ def _questions(checks: Sequence[ResolvedCheck]) -> dict[str, ResolvedCheck]:
         )
         for name, (check, quantity) in found.items()
     }
-
-
-def quantity_name(quantity: claims.Quantity) -> str:
-    """Return a quantity with the exact numbers it depends on: `delta(ln(2))`."""
-    match quantity:
-        case claims.TightEpsilon(delta=delta):
-            return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
-        case claims.TightDelta(epsilon=epsilon):
-            return f"delta({exact_text(epsilon)})"
-        case claims.LossQuantity(word=word, arguments=arguments):
-            return f"{word}({', '.join(map(exact_text, arguments))})" if arguments else word
-        case claims.LeastError(text=text):
-            return text
-        case _:
-            return ""
 
 
 def _amount(
@@ -109,10 +95,14 @@ def _bounds(check: ResolvedCheck) -> Mapping[str, str]:
         case claims.PrivacyClaim(epsilon=epsilon, delta=delta):
             return {"epsilon": exact_text(epsilon), "delta": exact_text(delta)}
         case claims.QuantityClaim(
-            quantity=quantity, comparison="<=" | "<" as comparison, bound=bound
+            quantity=claims.TightEpsilon()
+            | claims.TightDelta()
+            | claims.LossQuantity()
+            | claims.LeastError() as quantity,
+            comparison="<=" | "<" as comparison,
+            bound=bound,
         ):
-            name = quantity_name(quantity)
             exact = str(inf) if bound is None else exact_text(bound)
-            return {f"{name} {comparison}": exact} if name else {}
+            return {f"{quantity_text(quantity)} {comparison}": exact}
         case _:
             return {}
