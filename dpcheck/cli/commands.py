@@ -343,7 +343,7 @@ def pmf(
                 sys.stdout.write(event.encode(encoding, "backslashreplace").decode(encoding))
             case Undecided():
                 say(f"undecided: {visible(event.reason)}")
-                writer(sys.stderr)(undecided_lines(event, "  "))
+                writer(sys.stderr)(undecided_lines(event, 2))
                 status = 3
             case Crash():
                 writer(sys.stderr)(crash_lines([event]))

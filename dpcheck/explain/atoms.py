@@ -26,6 +26,7 @@ _MAX_ATOMS = 300
 _MAX_PAIRS = 10
 """Bounds the places of outputs that are compared with each other."""
 _ORDINALS = ("first", "second", "third")
+_ORDERS = ("=", {0}), ("!=", {-1, 1}), ("<", {-1}), (">", {1})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def _all(sequences: Sequence[Shown]) -> Iterator[Atom]:
     yield _atom("the run diverges", 1, (each.end == DIVERGED for each in sequences))
     if has_one_output:
         yield _atom("there is no output", 1, (not each.values for each in sequences))
-        yield from _part_atoms(columns)
+        are_alike = not any(isinstance(v, tuple) for each in sequences for v in each.values)
+        yield from _part_atoms(columns, are_alike=are_alike)
     else:
         yield from _count_atoms(sequences)
         yield from _sum_atoms("the sum of the outputs", [each.values for each in sequences])
@@ -230,20 +232,24 @@ def _equality_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
         yield _atom(f"outputs {i + 1} and {j + 1} are equal", 1.5, bits)
 
 
-def _part_atoms(columns: dict[str, list[Value | None]]) -> Iterator[Atom]:
-    """Yield sums and comparisons of the parts of one output."""
+def _part_atoms(columns: dict[str, list[Value | None]], *, are_alike: bool) -> Iterator[Atom]:
+    """Yield sums and comparisons of the parts of one output.
+
+    Those of a tuple may be a name and a number, which nobody adds; both may be the same noise.
+    """
     numbers = {name: [_number(value) for value in column] for name, column in columns.items()}
     known = {name: column for name, column in numbers.items() if None not in column}
     if len(known) < 2:
         return
-    rows = [[n for n in row if n is not None] for row in zip(*known.values(), strict=True)]
-    yield from _sum_atoms("the sum of the parts", rows)
+    if are_alike:
+        rows = [[n for n in row if n is not None] for row in zip(*known.values(), strict=True)]
+        yield from _sum_atoms("the sum of the parts", rows)
     for one, other in combinations(list(known)[:_MAX_PAIRS], 2):
         signs = [
             compare(a, b)
             for a, b in zip(known[one], known[other], strict=True)
             if a is not None and b is not None
         ]
-        for word, sign in (("=", 0), ("<", -1), (">", 1)):
+        for word, wanted in _ORDERS[: 4 if are_alike else 2]:
             text = f"{one} {word} {other.removeprefix('the ')}"
-            yield _atom(text, 1.5, (each == sign for each in signs))
+            yield _atom(text, 1.5, (each in wanted for each in signs))

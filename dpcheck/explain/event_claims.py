@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpcheck.certify import certify_event, certify_violation
-from dpcheck.chain.chain import IntArray
+from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.event_claims import evidence_against
@@ -19,7 +19,7 @@ from dpcheck.check.values.amounts import (
 )
 from dpcheck.check.values.comparisons import as_budget, as_number, inequality, inequality_sides
 from dpcheck.check.values.exp_factor import EventGap
-from dpcheck.check.values.verdicts import Counterexample, Phrase
+from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
 from dpcheck.explain.attacker import attacker
 from dpcheck.explain.explanation import (
@@ -32,6 +32,7 @@ from dpcheck.explain.explanation import (
     Tight,
     TracedRun,
     WeightedRun,
+    as_found,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.minimal import (
@@ -44,7 +45,7 @@ from dpcheck.explain.minimal import (
 )
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.rules import rules_of
-from dpcheck.explain.runs.attribution import by_input, by_output
+from dpcheck.explain.runs.attribution import by_input, by_output, is_over
 from dpcheck.explain.runs.passed_states import passed_states
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
@@ -198,13 +199,9 @@ def _tight(
 
 def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
     """Return the simplest rule that violates the claim for the pair shown, if it says more."""
-    rules = rules_of(shown.found, shown.gap, cells, limits)
-    found = rules.simplest()
-    if found is None:
-        return None
-    rule, bits = found
-    is_same = set(rules.block.sequence[bits].tolist()) == set(shown.event.sequences)
-    return None if is_same else rule
+    rules, is_single = rules_of(shown.found, shown.gap, cells, limits), len(shown.sequences) == 1
+    found = rules.simplest(is_single=is_single)
+    return None if found is None or (is_single and found[1].sum() == 1) else found[0]
 
 
 def _others(shown: ShownPair, cells: InputCells, limits: Limits) -> Others:
@@ -247,45 +244,36 @@ def _from_counterexample(
         seen, evidence = looked_at
         reason = _one_sided(None)
         tight = subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
-    return Explanation(
-        neighbors=_named(looked_at[0], names, subject) if len(names) == 2 else None,
-        event=example.event,
-        inequality=known_inequality(subject.claim, example),
-        remarks=_why_infinite(subject.claim, example, _one_sided(None)),
-        runs=known_runs(example),
-        tight=tight,
-    )
-
-
-def known_inequality(claim: Claim, example: Counterexample) -> Inequality | None:
-    """Return what a counterexample of two neighbors violates, with what a budget allows."""
-    if len(example.probabilities) != 2:
-        return None
-    made = Inequality(
-        *(*example.probabilities, example.ratio, None, None, example.requirement, example.sides)
-    )
-    if not isinstance(claim, PrivacyClaim):
+    made = replace(found_against(subject.claim, example), tight=tight)
+    if made.neighbors is None:
         return made
-    allowed, slack = growth_amount(claim.epsilon), number_amount(claim.delta)
-    return replace(made, allowed=allowed, slack=slack)
+    seen = looked_at[0]
+    named, sources = _named(seen, names, subject)
+    why = _why_infinite(subject.claim, example, _one_sided(None))
+    runs = [_ended(run, seen.chain, sources) for run in made.runs]
+    return replace(made, neighbors=named, remarks=why, runs=tuple(runs))
 
 
-def known_runs(example: Counterexample) -> tuple[WeightedRun, ...]:
-    """Return the runs that carry most of the difference, if they say more than the event."""
-    is_told = example.runs and example.event == (example.runs[0].shown,)
-    if is_told or len(example.states) != 2:
-        return ()
-    return tuple(
-        WeightedRun(run.shown, run.probabilities[0], True, run.probabilities[1])
-        for run in example.runs
-    )
+def _ended(run: WeightedRun, chain: Chain, sources: IntArray) -> WeightedRun:
+    """Return runs with all that they show, where nothing follows: merged prefixes do not tell."""
+    outputs = run.shown.outputs
+    are_over = [is_over(chain, source, outputs) for source in sources.tolist()]
+    ends = run.shown.ending == "goes on" and any(are_over)
+    return replace(run, shown=OutputSequence(outputs)) if ends else run
 
 
-def _named(seen: SeenPairs, names: tuple[str, ...], subject: Subject) -> Neighbors:
-    """Return two states that are known by their names, and the cells in which they differ."""
+def found_against(claim: Claim, example: Counterexample) -> Explanation:
+    """Return what a counterexample says by itself, with what a budget allows."""
+    if not isinstance(claim, PrivacyClaim):
+        return as_found(example)
+    return as_found(example, growth_amount(claim.epsilon), number_amount(claim.delta))
+
+
+def _named(seen: SeenPairs, names: tuple[str, ...], subject: Subject) -> tuple[Neighbors, IntArray]:
+    """Return two states known by their names, the cells in which they differ, and their sources."""
     for k in range(min(len(seen.pairs), _MAX_NAMED)):
         if set(seen.names(k)) == set(names):
             left, right = seen.states[k].tolist()
             ends = (left, right) if seen.names(k) == names else (right, left)
-            return input_cells(subject.explored).neighbors(*ends)
-    return Neighbors(names[0], names[1])
+            return input_cells(subject.explored).neighbors(*ends), seen.sources[seen.pairs[k]]
+    return Neighbors(names[0], names[1]), seen.sources[:0]

@@ -11,9 +11,9 @@ from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.comparisons import as_number
 from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
 from dpcheck.explain.compositions import explain_composition
-from dpcheck.explain.event_claims import explain_event_claim
+from dpcheck.explain.event_claims import explain_event_claim, found_against
 from dpcheck.explain.explanation import Explanation, Neighbors
-from dpcheck.explain.formulas import as_found, explain_expectation, explain_formula
+from dpcheck.explain.formulas import explain_expectation, explain_formula
 from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
@@ -45,21 +45,20 @@ def short_limits(limits: Limits) -> Limits:
 
 
 def explain(subject: Subject, outcome: Outcome) -> Explanation | None:
-    """Return why a claim is violated; None where the counterexample says all that is known."""
+    """Return why a claim is violated, at least what the counterexample says; else None."""
     if not isinstance(outcome.verdict, Violated):
         return None
     example = outcome.verdict.counterexample
     made = subject.part("explanation", lambda: _explained(subject, example))
-    if made is None and not subject.omitted:
-        return None
-    if made is not None and made.neighbors is not None and _are_secrets(subject.target):
+    made = found_against(subject.claim, example) if made is None else made
+    if made.neighbors is not None and _are_secrets(subject.target):
         made = replace(made, neighbors=replace(made.neighbors, kind="secrets"))
-    if made is not None and subject.detail != "full":
+    if subject.detail != "full":
         made = made.in_short
-    if made is not None and subject.detail == "none":
+    if subject.detail == "none":
         made = replace(made, tight=None)
     left_out = tuple(dict.fromkeys(subject.omitted))
-    return replace(made or Explanation(), omitted=left_out, faulty=tuple(subject.faults))
+    return replace(made, omitted=left_out, faulty=tuple(subject.faults))
 
 
 def _are_secrets(target: Target) -> bool:
@@ -72,7 +71,7 @@ def _explained(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim is violated, by what its target is."""
     if subject.explored.window is not None:
         # Beyond the window numbers stand for all others of their kind, in more than one way.
-        return as_found(subject.claim, example)
+        return found_against(subject.claim, example)
     if subject.parts:
         return _explain_arranged(subject, example)
     return _explain_one(subject, example)

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, ShownEvent, Sides
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Counterexample,
+    OutputSequence,
+    Phrase,
+    ShownEvent,
+    Sides,
+)
 from dpcheck.records import dataclass, replace
 
 
@@ -47,7 +54,7 @@ class Inequality:
     numbers, `sides` the values it compares. What makes no sense for a claim is None.
     """
 
-    p: Amount
+    p: Amount | None
     q: Amount | None
     ratio: Amount | None
     allowed: Amount | None
@@ -285,7 +292,34 @@ class Explanation:
             others=None,
         )
 
-    @property
-    def is_empty(self) -> bool:
-        """Return whether nothing is said but what was left out."""
-        return self == Explanation(omitted=self.omitted, faulty=self.faulty)
+
+def as_found(
+    example: Counterexample, allowed: Amount | None = None, slack: Amount | None = None
+) -> Explanation:
+    """Return what a counterexample says by itself; of dp(ε, δ) e^ε is allowed, and δ more."""
+    if len(example.states) == len(example.probabilities) == 2:
+        return Explanation(
+            neighbors=Neighbors(*example.states),
+            event=example.event,
+            inequality=Inequality(
+                *(*example.probabilities, example.ratio, allowed, slack),
+                *(example.requirement, example.sides),
+            ),
+            runs=_known_runs(example),
+        )
+    chances = [*example.probabilities, *[None] * len(example.states)]
+    remarks = [
+        Remark("from", Phrase.of(state) if chance is None else Phrase.of(f"{state}: ", chance))
+        for state, chance in zip(example.states, chances, strict=False)
+    ]
+    failing = Inequality(None, None, None, None, None, example.requirement, example.sides)
+    return Explanation(event=example.event, inequality=failing, remarks=tuple(remarks))
+
+
+def _known_runs(example: Counterexample) -> tuple[WeightedRun, ...]:
+    """Return the runs that carry most of the difference, if they say more than the event."""
+    is_told = example.runs and example.event == (example.runs[0].shown,)
+    return tuple(
+        WeightedRun(run.shown, run.probabilities[0], True, run.probabilities[1])
+        for run in example.runs[: 0 if is_told else None]
+    )

@@ -13,6 +13,7 @@ from dpcheck.check.formulas.counterexamples import false_parts
 from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.amounts import (
+    bare,
     epsilon_amount,
     growth_amount,
     number_amount,
@@ -33,7 +34,7 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.explain.bounds import Outside, extremes, outside, relations_of
-from dpcheck.explain.event_claims import inequality_of, known_inequality, known_runs
+from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import (
     Explanation,
     Inequality,
@@ -43,12 +44,13 @@ from dpcheck.explain.explanation import (
     Tight,
     TracedRun,
     WeightedRun,
+    as_found,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
 from dpcheck.explain.runs.passed_states import satisfying_run
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.claims import Claim, ExpectationClaim, FormulaClaim, Relation
+from dpcheck.logic.claims import ExpectationClaim, FormulaClaim, Relation
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     Not,
@@ -80,7 +82,7 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
         case Not(argument=Private() as private):
             made = _negated(subject, private, failing, example)
         case _:
-            return as_found(claim, example)
+            return as_found(example)
     if more and made.tight is not None:
         parts = [formula, *(part for part, _ in more)]
         enough = subject.part("tight", lambda: _all_of(subject, parts))
@@ -95,24 +97,6 @@ def _all_of(subject: Subject, formulas: Sequence[StateFormula]) -> Phrase:
         weaker = _weaker(subject, each) if isinstance(each, Private | ProbabilityIs) else None
         parts += ["; " * (k > 0), weaker or f"{formula_text(each)} is false, too"]
     return Phrase.of(*parts)
-
-
-def as_found(claim: Claim, example: Counterexample) -> Explanation:
-    """Return what the counterexample to a claim says, and no more."""
-    if len(example.states) == len(example.probabilities) == 2:
-        return Explanation(
-            neighbors=Neighbors(*example.states),
-            event=example.event,
-            inequality=known_inequality(claim, example),
-            runs=known_runs(example),
-        )
-    chances = [*example.probabilities, *[None] * len(example.states)]
-    remarks = [
-        Remark("from", Phrase.of(state) if chance is None else Phrase.of(f"{state}: ", chance))
-        for state, chance in zip(example.states, chances, strict=False)
-    ]
-    remarks.append(Remark("fails", example.requirement))
-    return Explanation(event=example.event, remarks=tuple(remarks))
 
 
 # --- D -------------------------------------------------------------------------------------
@@ -245,7 +229,7 @@ def _negated(
     """Return why a formula D holds that should not, at the states failing [n_failing]."""
     truths = subject.truths
     if len(example.states) != 2 or len(example.probabilities) != 2:
-        return as_found(subject.claim, example)
+        return as_found(example)
     least = [
         least_budget(_gaps(truths, formula.path, truths.pairs_at(np.array(each))), formula.delta)
         for each in dict.fromkeys(truths.initial_alike(state) for state in failing.tolist())
@@ -333,7 +317,9 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
     failing [n_failing] are those inputs.
     """
     state = int(failing[0])
-    at_state = f"{subject.chain.state_text(state)}: all {len(formula.arguments)} parts are false"
+    n_parts = len(formula.arguments)
+    all_parts = "both parts" if n_parts == 2 else f"all {n_parts} parts"
+    at_state = f"{subject.chain.state_text(state)}: {all_parts} are false"
     remarks = [Remark("from", Phrase.of(at_state))]
     wider: list[str] = []
     for k, part in enumerate(formula.arguments, 1):
@@ -357,7 +343,7 @@ def _why_false(subject: Subject, part: Private | ProbabilityIs, state: int) -> P
     gap = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
     from_left = f" from {name(gap.left)}" if gap.left != state else ""
     from_right = f" from {name(gap.right)}" if gap.right != state else ""
-    p, q, ratio = number_amount(gap.p), number_amount(gap.q), ratio_amount(_event(gap))
+    p, q, ratio = bare(gap.p), bare(gap.q), ratio_amount(_event(gap))
     parts: list[str | Amount] = [f"{text}: ", p, f"{from_left} against ", q, from_right]
     if ratio is not None and ratio.exact != "inf":
         parts += [", ratio ", ratio]

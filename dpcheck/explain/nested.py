@@ -187,7 +187,7 @@ def _in_lock_step(
     origin = subject.explored.origin(way[-1][0])
     line = "" if origin is None else f" (line {origin.line})"
     return last, Phrase.of(
-        f"{lead}after ", OutputSequence(outputs), f"{line}, {names}, equal draws"
+        f"{lead}after ", OutputSequence(outputs), f"{line}, {names}, by equal draws"
     )
 
 

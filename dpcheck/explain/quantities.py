@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cmp_to_key
+from itertools import islice
 from typing import TypeVar
 
 from dpcheck.check.evidence.paired_rows import Block
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities.decide_quantity import most_guessable
+from dpcheck.check.quantities.decide_quantity import error_laws, largest_errors, most_guessable
 from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import bare, number_amount
 from dpcheck.check.values.event_text import by_value, output_sequence
@@ -29,13 +30,18 @@ from dpcheck.exact import (
     power,
     subtract,
 )
-from dpcheck.explain.explanation import Explanation, Remark
+from dpcheck.explain.explanation import Explanation, Remark, Tight
 from dpcheck.explain.inputs import input_cells
+from dpcheck.explain.runs.attribution import step_probability
+from dpcheck.explain.runs.likeliest import ways
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import LeastError, LossQuantity
 from dpcheck.records import dataclass
 
 Shown = TypeVar("Shown")
+
+Reached = tuple[int, int, bool]
+"""How many outputs there were, the state after them, and whether the last was too far off."""
 
 _LISTED = 4
 """Outputs that a sentence lists."""
@@ -115,7 +121,7 @@ def _losses(outputs: Sequence[Weighed]) -> Remark:
     parts: list[str | Amount | OutputSequence] = []
     for k, (p, each) in enumerate(_falling(possible)[:_LISTED]):
         loss = "inf" if each.q == 0 else _loss_text(divide(p, each.q))
-        parts += ["; " * (k > 0), each.shown, f": loss {loss} with ", number_amount(p)]
+        parts += ["; " * (k > 0), each.shown, f": loss {loss} with ", bare(p)]
     if len(possible) > _LISTED:
         parts.append(f"; and {len(possible) - _LISTED:,} more outputs")
     return Remark("losses", Phrase.of(*parts))
@@ -141,8 +147,7 @@ def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
     below = "q" if order == 2 else f"q^{order - 1}"
     parts: list[str | Amount | OutputSequence] = []
     for k, (term, shown) in enumerate(_falling(terms)[:_LISTED]):
-        share = number_amount(divide(term, total))
-        parts += ["; " * (k > 0), shown, ": ", share.exact if len(share.exact) < 10 else share]
+        parts += ["; " * (k > 0), shown, ": ", bare(divide(term, total))]
         if k == 0:
             parts += [f" of the sum of p^{order}/{below} (", bare(total), ")"]
     if len(terms) > _LISTED:
@@ -175,9 +180,9 @@ def _posterior(
             best = after, each
     assert best is not None, "some output is possible"
     after, found = best
-    p, q = number_amount(found.p), number_amount(found.q)
+    p, q = bare(found.p), bare(found.q)
     text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {names[0]} has ")
-    return Remark("attained", Phrase.of(*text, number_amount(after)))
+    return Remark("attained", Phrase.of(*text, bare(after)))
 
 
 def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) -> Remark:
@@ -190,58 +195,81 @@ def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) ->
     for k, shown in enumerate(found[:_LISTED]):
         parts += ["; " * (k > 0), shown]
     more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    parts += [more, ": ", number_amount(gap.p), " against ", number_amount(gap.q)]
+    parts += [more, ": ", bare(gap.p), " against ", bare(gap.q)]
     return Remark("carried by", Phrase.of(*parts))
 
 
 def explain_error(
     subject: Subject, quantity: LeastError, bound: Number | None, example: Counterexample
 ) -> Explanation | None:
-    """Return the input whose outputs are too far off, and the likeliest of those outputs."""
-    chain, names = subject.chain, example.states
-    state = next((s for s in chain.initial.tolist() if chain.state_text(s) == names[0]), None)
-    if state is None:
+    """Return the input whose outputs are too far off, the likeliest of those, and what holds.
+
+    None where the error is not too large.
+    """
+    chain, name = subject.chain, subject.chain.state_text
+    state = next((s for s in subject.selected.tolist() if name(s) == example.states[0]), None)
+    if state is None or bound is None:
         return None
-    measures = [
-        subject.measures.at_outputs[key] for position, key in quantity.errors if position == 1
-    ]
-    remarks = [Remark("attained", Phrase.of(f"from {names[0]}"))]
-    if measures and bound is not None and all(at == 1 for at, _ in quantity.errors):
-        remarks = [_far_outputs(subject, state, measures, bound, names[0])]
-    return Explanation(remarks=tuple(remarks))
+    errors = largest_errors(quantity, subject.measures.at_outputs, chain)
+    laws = error_laws(chain, subject.selected, errors, subject.limits)
+    chances = {source: _further(law, bound) for source, law in laws.items()}
+    most = max(chances.values(), key=cmp_to_key(compare))
+    if compare(chances[state], quantity.failure) <= 0:
+        return None
+    p, allowed = number_amount(chances[state]), number_amount(quantity.failure)
+    told = f"{name(state)}: further off than {exact_text(bound)} with "
+    remarks = (
+        Remark("from", Phrase.of(told, p, ", allowed ", allowed)),
+        _far_outputs(subject, errors, bound, state),
+    )
+    enough: list[str | Amount] = ["the probability of failure ", number_amount(most)]
+    if subject.value is not None and subject.value.exact != "inf":
+        enough = ["the bound ", subject.value, ", or ", *enough]
+    return Explanation(remarks=remarks, tight=Tight(Phrase.of(*enough)))
+
+
+def _further(law: Mapping[Number, Number], bound: Number) -> Number:
+    """Return the probability of an error above a bound, or of none that is finite."""
+    rest: Number = 1
+    for error, p in law.items():
+        rest = subtract(rest, p) if compare(error, bound) <= 0 else rest
+    return rest
 
 
 def _far_outputs(
-    subject: Subject,
-    state: int,
-    measures: Sequence[Sequence[Number | None]],
-    bound: Number,
-    name: str,
+    subject: Subject, errors: Mapping[int, Sequence[Number | None]], bound: Number, state: int
 ) -> Remark:
-    """Return the first outputs whose error is larger than a bound, the likeliest first."""
+    """Return the likeliest outputs with an error above a bound, each with it and its line."""
     chain = subject.chain
-    row = range(int(chain.indptr[state]), int(chain.indptr[state + 1]))
-    below = chain.denominators[state : state + 1].tolist()[0]
-    found: list[tuple[Number, OutputSequence]] = []
-    nowhere: list[str] = []
-    for j, weight in zip(row, chain.numerators[row.start : row.stop].tolist(), strict=True):
-        target = int(chain.targets[j])
-        errors = [measure[target] for measure in measures]
-        code = int(chain.observation[target])
-        shown = chain.observation_text(code) if code >= 0 else "no output"
-        if None in errors:
-            nowhere.append(shown)
-        elif any(error is not None and compare(error, bound) > 0 for error in errors):
-            found.append((number(weight, below), OutputSequence((shown,))))
-    if nowhere:
-        listed = " and ".join(sorted(nowhere)[:_LISTED])
-        are = "output {} is no number" if len(nowhere) == 1 else "outputs {} are no numbers"
-        text = f"{name}: the {are.format(listed)}, so no error is finite"
-        return Remark("attained", Phrase.of(text))
-    parts: list[str | Amount | OutputSequence] = [f"{name}: further off than {exact_text(bound)}: "]
-    for k, (p, sequence) in enumerate(_falling(found)[:_LISTED]):
-        parts += ["; " * (k > 0), sequence, " with ", number_amount(p)]
-    return Remark("attained", Phrase.of(*parts))
+
+    def following(at: Reached) -> Iterator[tuple[int, Number, Reached]]:
+        place, before, _ = at
+        for j in range(int(chain.indptr[before]), int(chain.indptr[before + 1])):
+            after = int(chain.targets[j])
+            error = errors[place + 1][after] if place + 1 in errors else 0
+            is_far = error is None or compare(error, bound) > 0
+            if is_far or place + 1 < max(errors):
+                yield after, step_probability(chain, before, j), (place + 1, after, is_far)
+
+    start, limits = (0, state, False), subject.limits
+    found = [*islice(ways(start, following, lambda at: at, lambda at: at[2], limits), _LISTED)]
+    shown: list[tuple[OutputSequence, Number | None, str, Number]] = []
+    for steps, p in found:
+        codes = chain.observation[steps].tolist()
+        outputs = tuple(chain.observation_text(code) for code in codes if code >= 0)
+        sequence = OutputSequence(outputs, "stopped" if len(steps) == max(errors) else "goes on")
+        origin = subject.explored.origin(steps[-1])
+        line = "" if origin is None else f" (line {origin.line})"
+        shown.append((sequence, errors[len(steps)][steps[-1]], line, p))
+    if all(error is None for _, error, _, _ in shown):
+        listed = " and ".join(", ".join(each.outputs) or "no output" for each, _, _, _ in shown)
+        are = "output {} is no number" if len(shown) == 1 else "outputs {} are no numbers"
+        return Remark("attained", Phrase.of(f"the {are.format(listed)}, so no error is finite"))
+    parts: list[str | Amount | OutputSequence] = []
+    for k, (sequence, error, line, p) in enumerate(shown):
+        off = ", no number" if error is None else f", off by {exact_text(error)}"
+        parts += ["; " * (k > 0), sequence, f"{off}{line}: ", bare(p)]
+    return Remark("outputs", Phrase.of(*parts))
 
 
 def explain_guesses(subject: Subject, word: str) -> Explanation | None:
@@ -270,7 +298,7 @@ def explain_guesses(subject: Subject, word: str) -> Explanation | None:
         shown = output_sequence(outputs, int(table.end[sequence]))
         name = subject.chain.state_text(int(states[row]))
         said = f" guess {name}, from which it has "
-        parts += ["; " * (k > 0) + "after ", shown, said, number_amount(p)]
+        parts += ["; " * (k > 0) + "after ", shown, said, bare(p)]
     if len(order) > _LISTED:
         parts.append(f"; and so on for {len(order) - _LISTED:,} more outputs")
     return Explanation(remarks=(Remark("best guess", Phrase.of(*parts)),))

@@ -76,13 +76,15 @@ class Rules:
         known = sorted(islice(self._exact(), _MAX_FOUND), key=lambda each: (each.cost, each.text))
         return self._confirmed(known[0], is_optimal=True) if known else None
 
-    def simplest(self) -> tuple[Rule, BoolArray] | None:
+    def simplest(self, *, is_single: bool) -> tuple[Rule, BoolArray] | None:
         """Return the simplest rule whose event violates the claim, and its bits, [n_sequences].
 
-        Of rules that are as simple it is the one with the largest excess.
+        Of rules that are as simple it is the one with the largest excess. Beside a single sequence
+        only a single property is simpler.
         """
         order = sorted(
-            self._violating(), key=lambda each: (round(2 * each.cost), -self._sum(each), each.text)
+            self._violating(is_single=is_single),
+            key=lambda each: (round(2 * each.cost), -self._sum(each), each.text),
         )
         for candidate in order[:_MAX_TRIED]:
             rule = self._confirmed(candidate, is_optimal=False)
@@ -157,7 +159,7 @@ class Rules:
                 cost = a.cost + b.cost + c.cost + 3 * _OR
                 yield Candidate(cost, f"{a.text} or {b.text} or {c.text}", bits)
 
-    def _violating(self) -> Iterator[Candidate]:
+    def _violating(self, *, is_single: bool) -> Iterator[Candidate]:
         """Yield rules whose estimated gap exceeds δ: single properties, else pairs of them."""
         if not self.properties:
             return
@@ -167,7 +169,7 @@ class Rules:
         single = np.flatnonzero(sums > least)
         for i in single.tolist():
             yield Candidate(atoms_of[i].cost, atoms_of[i].text, atoms_of[i].bits)
-        if len(single) or len(self.block.sequence) > _MAX_SEQUENCES:
+        if is_single or len(single) or len(self.block.sequence) > _MAX_SEQUENCES:
             return
         both = (bits * self.gaps) @ bits.T.astype(np.float64)
         either = sums[:, None] + sums[None, :] - both

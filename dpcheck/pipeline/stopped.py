@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
+from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided, Violated
 from dpcheck.diagnostics.limits import ReadingStopped, RunStopped
 from dpcheck.limits import Limit
 from dpcheck.records import replace
@@ -92,11 +92,13 @@ def _after(
 
 def _unexplained(answer: Answer) -> Answer:
     """Return an answer whose explanation was stopped."""
-    if answer.is_as_claimed:
+    verdict = answer.outcome.verdict
+    if answer.is_as_claimed or not isinstance(verdict, Violated):
         return answer
-    from dpcheck.explain import Explanation
+    from dpcheck.explain.explanation import as_found
 
-    return replace(answer, explanation=Explanation(omitted=("explanation",)))
+    found = replace(as_found(verdict.counterexample), omitted=("explanation",))
+    return replace(answer, explanation=found)
 
 
 def since_last_file(told: Sequence[T]) -> Sequence[T]:

@@ -225,10 +225,14 @@ def _shorten(match: re.Match[str]) -> str:
 
 
 def sequence_text(sequence: OutputSequence) -> str:
-    """Return a sequence of outputs; three or more equal ones in a row are counted.
+    """Return a sequence of outputs; equal ones in a row are counted, two of them beside others.
 
     >>> sequence_text(OutputSequence(("no", "yes"))), sequence_text(OutputSequence(("bot",) * 31))
     ('no, then yes', 'bot (31 times)')
+    >>> sequence_text(OutputSequence(("no", "yes", "yes")))
+    'no, then yes (twice)'
+    >>> sequence_text(OutputSequence(("no", "no")))
+    'no, then no'
     >>> sequence_text(OutputSequence(())), sequence_text(OutputSequence((), "diverged"))
     ('no output', 'no output, then diverged')
     """
@@ -254,7 +258,10 @@ def _steps(outputs: Sequence[str]) -> Iterator[str]:
     for output, group in groupby(outputs):
         shown = '"anything"' if output == "anything" else shortened(visible(output))
         times = sum(1 for _ in group)
-        yield from [f"{shown} ({times} times)"] if times >= _REPEATED else [shown] * times
+        if times >= _REPEATED or 2 == times < len(outputs):
+            yield f"{shown} ({'twice' if times == 2 else f'{times} times'})"
+        else:
+            yield from [shown] * times
 
 
 def event_text(event: ShownEvent, room: int | None = None, n_all: int = 0) -> str:

@@ -129,7 +129,7 @@ def _undecided_lines(found: Overview, indent: str) -> Iterator[Line]:
     for verdict, names in reasons.items():
         of = f"{visible(found.target)}: {', '.join(names)}: "
         yield line(indent, of, Piece("undecided", "unsure"), f": {visible(verdict.reason)}")
-        yield from undecided_lines(verdict, f"{indent}    ")
+        yield from undecided_lines(verdict, len(indent) + 4)
 
 
 def _cell(answer: Answer | None) -> str:

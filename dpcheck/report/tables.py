@@ -5,15 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Phrase, Table
+from dpcheck.records import dataclass
 from dpcheck.report.characters import visible, width
 from dpcheck.report.notation import amount_text, event_text, number_text, phrase_text
-from dpcheck.report.styled import Line, Piece, line
+from dpcheck.report.styled import Line, Piece, Role, line
 from dpcheck.source import escaped
 
 _TEXT_SHOWN = 60
 """Characters of a cell."""
 _ROWS_SHOWN = 30
 """Rows of a table on a terminal, half of them from its end."""
+
+LEAST_LABEL = len("probability")
+"""Columns of the labels of rows, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a block; the first of a block has its label. A row of a table is not folded."""
+
+    label: str
+    text: str
+    role: Role = "plain"
+    is_fixed: bool = False
+
+
+def row_lines(rows: Sequence[Row], indent: int = 8) -> Iterator[Line]:
+    """Yield labels with texts that begin in one column, folded below it."""
+    column = max([LEAST_LABEL, *(width(row.label) for row in rows)])
+    hang = indent + column + 2
+    for row in rows:
+        label = Piece(row.label, "help" if row.label == "help" else "faint")
+        gap = " " * (column - width(row.label) + 2)
+        text = Piece(row.text, row.role)
+        yield line(" " * indent, label, gap, text, hang=None if row.is_fixed else hang)
 
 
 def table_lines(table: Table, indent: str, *, all_rows: bool = False) -> Iterator[Line]:

@@ -32,17 +32,14 @@ from dpcheck.report.notation import (
     event_text,
     phrase_text,
     requirement_text,
-    sequence_text,
     shortened,
 )
 from dpcheck.report.styled import WIDTH, Line, Piece, Role, laid_out, line, plain
-from dpcheck.report.tables import aligned_lines, beside_text, table_lines
+from dpcheck.report.tables import Row, aligned_lines, beside_text, row_lines, table_lines
 
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
 _HANG = 8
 """Columns before the second line of a claim."""
-_RUNS_SHOWN = 5
-"""Runs that are shown."""
 _INTERVALS_SHOWN = 6
 """Intervals of a parameter that are shown."""
 _CRASHES_SHOWN = 3
@@ -147,22 +144,20 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield said(Piece("violated, as claimed", role), *words)
         case Violated(counterexample=counterexample):
             yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
-            if answer.explanation is None or answer.explanation.is_empty:
-                yield from _in_full(counterexample, _value_rows(answer))
-            else:
-                yield from _rows(_value_rows(answer), len("probability"))
-            if answer.explanation is not None:
-                from dpcheck.report.explained.lines import explanation_lines
+            from dpcheck.explain.explanation import as_found
+            from dpcheck.report.explained.lines import explanation_rows
 
-                yield from explanation_lines(answer.explanation, answer.file)
+            explained = explanation_rows(
+                answer.explanation or as_found(counterexample), answer.file
+            )
+            yield from row_lines([*_value_rows(answer), *explained])
         case Undecided():
             yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")
-            yield from undecided_lines(verdict, "        ")
+            yield from undecided_lines(verdict)
         case _ as never:
             assert_never(never)
     if answer.outcome.strategy is not None and not (answer.is_ok and answer.kind == "refute"):
-        least = len("probability") if isinstance(verdict, Violated) else 0
-        yield from _rows([*_strategy_rows(answer.outcome.strategy)], least)
+        yield from row_lines([*_strategy_rows(answer.outcome.strategy)])
     for reason in answer.outcome.vacuity:
         tone: Role = "bad" if answer.is_strict else "unsure"
         yield line("        ", Piece("vacuous: ", tone), visible(reason.text), hang=8 + 9)
@@ -229,21 +224,21 @@ def _values_that_fail(known: AllValues) -> str:
     return f"{known.param} in {_intervals(known)}{least}"
 
 
-def _value_rows(answer: Answer) -> list[tuple[str, str, Role]]:
+def _value_rows(answer: Answer) -> list[Row]:
     """Return the exact set of values for which a claim fails, and which one is shown."""
     known = answer.outcome.all_values
     if known is None:
         return []
-    rows: list[tuple[str, str, Role]] = [("for", _values_that_fail(known), "number")]
+    rows = [Row("for", _values_that_fail(known), "number")]
     roots = {
         end.text: end.equation
         for interval in known.fails_for
         for end in (interval.low, interval.high)
         if end.equation is not None
     }
-    rows += [("where", f"{text} is a root of {root}", "faint") for text, root in roots.items()]
+    rows += [Row("where", f"{text} is a root of {root}", "faint") for text, root in roots.items()]
     if known.sample is not None:
-        rows.append(("shown at", f"{known.param} = {known.sample}", "plain"))
+        rows.append(Row("shown at", f"{known.param} = {known.sample}"))
     return rows
 
 
@@ -254,28 +249,27 @@ def _intervals(known: AllValues) -> str:
 
 
 def _beside(answer: Answer) -> tuple[Piece, ...]:
-    return (Piece(beside_text(answer.outcome.beside), "faint"),)
+    """Return what stands beside a verdict, without the states that an explanation names."""
+    is_told = answer.explanation is not None
+    shown = [each for each in answer.outcome.beside if not (is_told and each.names_states)]
+    return (Piece(beside_text(shown), "faint"),)
 
 
 def _compact(text: str) -> str:
     return text.translate({ord(char): None for char in " ()"})
 
 
-def undecided_lines(verdict: Undecided, indent: str) -> Iterator[Line]:
+def undecided_lines(verdict: Undecided, indent: int = 8) -> Iterator[Line]:
     """Yield what stands below an undecided claim: how far the work got, and what to raise."""
     option = OPTIONS.get(verdict.limit.kind)
     advice = verdict.limit.advice or (f"raise `{option}`" if option else "")
     shown_by = phrase_text(verdict.bounds.shown_by) if verdict.bounds is not None else ""
-    rows: list[tuple[str, str, Role]] = [
-        ("so far", phrase_text(verdict.progress), "faint"),
-        ("shown by", shown_by, "faint"),
-        ("help", shortened(visible(advice)), "help"),
+    rows = [
+        Row("so far", phrase_text(verdict.progress)),
+        Row("shown by", shown_by),
+        Row("help", shortened(visible(advice))),
     ]
-    rows = [row for row in rows if row[1]]
-    column = max(len("so far"), *(width(label) for label, _, _ in rows), 0) + 2
-    for label, text, role in rows:
-        lead = Piece(label, role)
-        yield line(indent, lead, " " * (column - width(label)), text, hang=len(indent) + column)
+    yield from row_lines([row for row in rows if row.text], indent)
 
 
 # --- counterexamples -----------------------------------------------------------------------
@@ -299,54 +293,7 @@ def _failing(found: Counterexample) -> str:
     return requirement_text(found.requirement, found.sides)
 
 
-def _in_full(found: Counterexample, values: Sequence[tuple[str, str, Role]]) -> Iterator[Line]:
-    """Yield a counterexample in full: states, event, probabilities, ratio, excess, runs.
-
-    `values` are rows of a claim with a parameter that stand before it.
-    """
-    rows = list(values)
-    if event := event_text(found.event):
-        rows.append(("event", event, "plain"))
-    if found.probabilities:
-        for state, amount in zip(found.states, found.probabilities, strict=False):
-            rows.append((f"from {visible(state)}", amount_text(amount), "number"))
-    elif found.states:
-        rows.append(("from", " and ".join(map(visible, found.states)), "plain"))
-    if requirement := _failing(found):
-        rows.append(("fails", requirement, "plain"))
-    if found.ratio is not None:
-        rows.append(("ratio", amount_text(found.ratio), "number"))
-    if found.excess is not None:
-        rows.append(("excess", f"{amount_text(found.excess)} over the budget", "number"))
-    rows += _runs(found)
-    yield from _rows(rows)
-
-
-def _rows(rows: Sequence[tuple[str, str, Role]], least: int = 0) -> Iterator[Line]:
-    """Yield labels with texts that begin in one column, after `least` letters at least."""
-    column = max((width(label) for label, _, _ in rows), default=0)
-    column = max(column, least)
-    for label, text, role in rows:
-        gap = " " * (column - width(label) + 2)
-        yield line("        ", Piece(label, "faint"), gap, Piece(text, role), hang=8 + column + 2)
-
-
-def _runs(found: Counterexample) -> list[tuple[str, str, Role]]:
-    """Return the runs that carry most of the difference, if they say more than the event."""
-    runs = [run for run in found.runs if run.shown.outputs or run.shown.ending != "goes on"]
-    if not runs or found.event == (runs[0].shown,):
-        return []
-    texts = [sequence_text(run.shown) for run in runs[:_RUNS_SHOWN]]
-    reach = min(max(map(width, texts)), _CLAIM_COLUMN)
-    rows: list[tuple[str, str, Role]] = []
-    for text, run in zip(texts, runs, strict=False):
-        amounts = " against ".join(amount_text(amount) for amount in run.probabilities)
-        gap = " " * max(2, reach - width(text) + 2)
-        rows.append(("" if rows else "runs", f"{text}{gap}{amounts}", "plain"))
-    return rows
-
-
-def _strategy_rows(strategy: Strategy) -> Iterator[tuple[str, str, Role]]:
+def _strategy_rows(strategy: Strategy) -> Iterator[Row]:
     """Yield what an analyst asks: a table of what was seen and what is asked next."""
     first = "at first" if len(strategy.situations) > 1 else ""
     whens = [
@@ -358,9 +305,9 @@ def _strategy_rows(strategy: Strategy) -> Iterator[tuple[str, str, Role]]:
         asks = visible(each.asks) + (" from then on" if each.seen else ", always") * each.goes_on
         gap = " " * (reach - width(when) + 2 * bool(reach))
         label = "strategy" if each is strategy.situations[0] else ""
-        yield label, f"{when}{gap}{asks}", "plain"
+        yield Row(label, f"{when}{gap}{asks}")
     if strategy.n_more:
-        yield "", f"and {_counted(strategy.n_more, 'situation')} more", "faint"
+        yield Row("", f"and {_counted(strategy.n_more, 'situation')} more", "faint")
 
 
 # --- the baseline --------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
 
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
-from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.explain.atoms import Shown, atoms
 from dpcheck.report.text import answer_text
 from tests.explain.explaining import (
@@ -309,11 +309,11 @@ def test_what_carries_a_quantity_adds_up_to_it(seed, tmp_path):
             for side in (explanation.neighbors.left, explanation.neighbors.right)
         )
         (remark,) = explanation.remarks
-        numbers = [part for part in remark.text.parts if not isinstance(part, str | OutputSequence)]
+        numbers = str(remark.text).rpartition(": ")[2].split(" against ")
         if answer.claim.startswith("total_variation"):
-            assert exact(numbers[-2]) - exact(numbers[-1]) == exact(value)
+            assert Fraction(numbers[0]) - Fraction(numbers[1]) == exact(value)
         elif answer.claim.startswith("loss_tail"):
-            assert numbers[-2].exact == value.exact
+            assert numbers[0] == value.exact
         elif any(p and not q for p, q in zip(left, right, strict=True)):
             assert value.exact == "inf"
         else:
@@ -331,3 +331,75 @@ def test_budgets_of_any_size_are_written(budget, tmp_path):
     cut = f"mechanism o {{{TWO} output x }} check o: dp(10^9)"
     (violated,) = answers(cut, tmp_path)
     assert "e+434294481" in answer_text(violated)
+
+
+def test_a_run_that_has_ended_is_not_followed_by_anything(tmp_path):
+    text = """import std.survey
+    mechanism twice { input x in {pos, neg} adjacent all
+      first ~ survey(x = x) output first
+      if first = Y { run survey(x = x) } }
+    check twice: P>=1 [ F N ]
+    mechanism bits { input b[1..10] in {false, true} adjacent hamming(b, b') <= 1
+      for i in 1..10 { z ~ {true: if b[i] then 2/3 else 1/3, false: if b[i] then 1/3 else 2/3}
+        output z } }
+    check bits: dp(ln 2 / 2)"""
+    answered = answers(text, tmp_path)
+    runs = {str(run.shown): run.is_inside for run in answered[0].explanation.runs}
+    assert runs == {"N": True, "Y, N": True, "Y, Y": False}
+    assert answered[1].explanation.runs
+    assert all(run.shown.ending == "stopped" for run in answered[1].explanation.runs)
+
+
+def test_no_infinite_factor_stands_beside_a_finite_ratio(tmp_path):
+    text = f"""mechanism m {{{TWO}
+      noise ~ geometric(0, 1/2) clamped -4..4
+      output x + noise
+    }}
+    check m: dp(ln 2 / 2)"""
+    (answer,) = answers(text, tmp_path)
+    assert answer.explanation.inequality.ratio.exact == "2"
+    assert answer.explanation.run.steps[-1].factor.exact == "inf"
+    said = answer_text(answer)
+    assert re.search(r"output 0 \| output 1  x = 0 \| 1  other draws$", said, re.MULTILINE)
+    assert "from the right other draws give this output, most probably noise = -1" in said
+
+
+def test_nobody_adds_a_name_to_a_number(tmp_path):
+    text = f"""mechanism m {{{TWO}
+      who ~ {{1: 1/2, 2: 1/2}}
+      y ~ geometric(2 * x, 1/2) clamped 0..6
+      output (who, y)
+    }}
+    mechanism same {{{TWO}
+      y ~ {{0: 1/4, 1: 1/4, 2: 1/4, 3: 1/4}}
+      z ~ {{0: 1/4, 1: 1/4, 2: 1/4, 3: 1/4}}
+      output (y, if x = 0 then y else z)
+    }}
+    check m: dp(0, 1/50)
+    check same: dp(ln 2, 1/3)
+    check same: dp(ln 2, 1/2)"""
+    one, *others = explained(text, tmp_path)
+    assert "sum" not in one.rule.text
+    rules = ["the output[1] = output[2]", "the output[1] != output[2]"]
+    assert [other.rule.text for other in others] == rules
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2])
+def test_an_error_is_told_with_its_outputs_and_what_would_do(n_rounds, tmp_path):
+    each = ", ".join(f"output({i})" for i in range(1, n_rounds + 1))
+    value = ", ".join(["x"] * n_rounds)
+    text = f"""mechanism m {{
+      input x in 0..4
+      adjacent abs(x - x') <= 1
+      repeat {n_rounds} {{ y ~ geometric(x, 1/2) clamped 0..4  output y }}
+    }}
+    check m: accuracy(({each}), ({value}), 1/20) <= 1"""
+    (found,) = explained(text, tmp_path)
+    start, outputs = found.remarks
+    # From 2, both 0 and 4 have 1/12 · 2: all rounds stay within 1 with (2/3)^n.
+    chances = {"x = 2": 1 - Fraction(2, 3) ** n_rounds, "x = 0": 1 - Fraction(5, 6) ** n_rounds}
+    name, _, said = str(start.text).partition(": further off than 1 with ")
+    assert said == f"{chances[name]}, allowed 1/20"
+    assert "off by " in str(outputs.text)
+    assert "(line 4)" in str(outputs.text)
+    assert str(found.tight.text).endswith(f"the probability of failure {max(chances.values())}")

@@ -129,9 +129,9 @@ class _Search:
             if not waiting or len(runs) >= _MAX_FOUND or self.n_edges > _MAX_EDGES:
                 break
             _, _, shown, beliefs = heappop(waiting)
-            true, open_beliefs = self._settled(beliefs)
+            true, open_beliefs, is_over = self._settled(beliefs)
             if compare(true[0], 0) > 0:
-                runs.append((self._sequence(shown), true))
+                runs.append((self._sequence(shown, is_over=is_over), true))
             for label, following in self._following(open_beliefs).items():
                 mass = _mass(following[0])
                 if mass != 0:
@@ -139,10 +139,14 @@ class _Search:
                     heappush(waiting, (_Falling(mass), next(order), group, following))
         return _heaviest(runs)
 
-    def _settled(self, beliefs: list[Belief]) -> tuple[tuple[Number, ...], list[Belief]]:
-        """Return the weight for which the formula is true now, and the beliefs still open."""
+    def _settled(self, beliefs: list[Belief]) -> tuple[tuple[Number, ...], list[Belief], bool]:
+        """Return the weight for which the formula is true now, and the beliefs still open.
+
+        Also whether all runs for which it is true show nothing more, and end.
+        """
         true: list[Number] = []
         rests: list[Belief] = []
+        is_over = True
         for belief in beliefs:
             total: Number = 0
             left: Belief = {}
@@ -150,11 +154,12 @@ class _Search:
                 after = self.settled(rest, s)
                 if after == TRUE:
                     total = add(total, weight)
+                    is_over = is_over and self._ends(s)
                 elif after != FALSE:
                     left[s, after] = add(left.get((s, after), 0), weight)
             true.append(total)
             rests.append(left)
-        return tuple(true), rests
+        return tuple(true), rests, is_over
 
     def _following(self, beliefs: list[Belief]) -> dict[_Shown, list[Belief]]:
         """Return the beliefs after one more transition, by what it shows."""
@@ -178,13 +183,18 @@ class _Search:
         code = int(self.chain.observation[state])
         return (code, "") if code >= 0 else (code, self.chain.state_text(state))
 
-    def _sequence(self, shown: tuple[_Shown, ...]) -> OutputSequence:
+    def _sequence(self, shown: tuple[_Shown, ...], *, is_over: bool) -> OutputSequence:
         """Return what the runs of a group show, and how they end."""
         texts = [self.chain.observation_text(c) if c >= 0 else text for c, text in shown]
         for end, sink in ((STOPPED, "stopped"), (DIVERGED, "diverged")):
             if shown and shown[-1] == (-1, sink):
                 return output_sequence(texts[:-1], end)
-        return output_sequence(texts, GOES_ON)
+        return output_sequence(texts, STOPPED if is_over else GOES_ON)
+
+    def _ends(self, state: int) -> bool:
+        """Tell whether a run ends in a state: the next one is the end."""
+        low, high = self.chain.indptr[state], self.chain.indptr[state + 1]
+        return bool(high - low == 1 and self.chain.targets[low] == self.chain.stopped)
 
     def _is_absorbing(self, state: int) -> bool:
         """Tell whether a run stays in a state forever."""

@@ -135,7 +135,7 @@ def _decide_quantity(
     word = quantity.word if isinstance(quantity, LossQuantity) else ""
     amount = Measured(found, None, is_loss=word != "zcdp").amount(DIGITS)
     names = runs.names_of(direction)
-    of_pair = Beside(f"between {names[0]} and {names[1]}")
+    of_pair = Beside(f"between {names[0]} and {names[1]}", names_states=True)
     name = quantity_text(quantity)
     return Outcome(verdict_on(claim, name, found, amount, names), coverage, (), amount, (of_pair,))
 

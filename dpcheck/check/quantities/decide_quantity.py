@@ -156,7 +156,7 @@ def decide_on_losses(
     found = measured(quantity, known)
     amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)
-    pair = (Beside(f"between {names[0]} and {names[1]}"),) if names else ()
+    pair = (Beside(f"between {names[0]} and {names[1]}", names_states=True),) if names else ()
     outcome = verdict_on(claim, quantity_text(quantity), found.value, amount, names)
     return Outcome(outcome, coverage, known.vacuity, amount, (*found.beside, *pair))
 
@@ -317,7 +317,7 @@ def _decide_least_error(
             raise LimitReached(TOO_FAR)
     amount = INFINITE if value is None else number_amount(value)
     verdict = verdict_on(claim, quantity.text, value, amount, (chain.state_text(state),))
-    beside = (Beside(f"reached from {chain.state_text(state)}"),)
+    beside = (Beside(f"reached from {chain.state_text(state)}", names_states=True),)
     n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
     return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)
 
@@ -330,10 +330,7 @@ def _worst_error(
     limits: Limits,
 ) -> tuple[Number | None, int]:
     """Return the least α for errors by key, [n_states] each, and the state that needs it."""
-    errors: dict[int, list[Sequence[Number | None]]] = {}
-    for position, key in quantity.errors:
-        errors.setdefault(position, []).append(known[key])
-    laws = _error_laws(chain, selected, errors, limits)
+    laws = error_laws(chain, selected, largest_errors(quantity, known, chain), limits)
     needed = subtract(1, quantity.failure)
     worst: tuple[Number | None, int] | None = None
     for state in selected.tolist():
@@ -344,16 +341,26 @@ def _worst_error(
     return worst
 
 
-def _error_laws(
+def largest_errors(
+    quantity: LeastError, known: Mapping[str, Sequence[Number | None]], chain: Chain
+) -> dict[int, list[Number | None]]:
+    """Return by the number of an output its largest error at each state, [n_states] each."""
+    errors: dict[int, list[Sequence[Number | None]]] = {}
+    for position, key in quantity.errors:
+        errors.setdefault(position, []).append(known[key])
+    return {position: _largest(each, chain.n_states) for position, each in errors.items()}
+
+
+def error_laws(
     chain: Chain,
     sources: IntArray,
-    errors: Mapping[int, Sequence[Sequence[Number | None]]],
+    errors: Mapping[int, Sequence[Number | None]],
     limits: Limits,
 ) -> dict[int, dict[Number, Number]]:
     """Return P(largest error = e) for every source and every e; the rest of 1 is infinitely far.
 
-    `errors` has for the number of an output its errors, [n_states] each. One transition is one
-    output, so the law at a state is that of its successors, one output later, mixed.
+    `errors` has for the number of an output its error, [n_states]. One transition is one output, so
+    the law at a state is that of its successors, one output later, mixed.
     """
     graph, last = graph_of(chain), max(errors)
     layers = [distinct(sources)]
@@ -364,7 +371,7 @@ def _error_laws(
     nothing: dict[Number, Number] = {0: 1}
     for position in range(last, 0, -1):
         limits.check_time(f"{last - position} of {last} outputs compared")
-        worst = _largest(errors.get(position, ()), chain.n_states)
+        worst = errors.get(position, [0] * chain.n_states)
         later, laws = laws, {}
         for state in layers[position - 1].tolist():
             law: dict[Number, Number] = {}

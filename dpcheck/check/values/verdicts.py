@@ -375,10 +375,11 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is worth knowing beside a value: the pair it belongs to, what a rule promises."""
+    """What is worth knowing beside a value: the states it belongs to, what a rule promises."""
 
     text: str | Phrase
     amount: Amount | None = None
+    names_states: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ telescope. Their factors depend on that order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dpcheck.chain.chain import Chain
@@ -73,6 +75,23 @@ def _after(chain: Chain, vector: Vector, code: int | None, sink: int | None) -> 
             target = int(chain.targets[j])
             found[target] = add(found.get(target, 0), multiply(weight, step))
     return found
+
+
+def is_over(chain: Chain, source: int, outputs: Sequence[str]) -> bool:
+    """Return whether every run from a state that shows some outputs then ends."""
+
+    def following(states: set[int]) -> set[int]:
+        ends = [(int(chain.indptr[state]), int(chain.indptr[state + 1])) for state in states]
+        return {target for low, high in ends for target in chain.targets[low:high].tolist()}
+
+    def shows(state: int, text: str) -> bool:
+        code = int(chain.observation[state])
+        return code >= 0 and chain.observation_text(code) == text
+
+    states = {source}
+    for text in outputs:
+        states = {state for state in following(states) if shows(state, text)}
+    return following(states) == {chain.stopped}
 
 
 def step_probability(chain: Chain, state: int, transition: int) -> Number:

@@ -6,7 +6,7 @@ and exact products all others, so that of nearly equal ways the likelier one is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 from math import inf, log2
@@ -29,7 +29,18 @@ def likeliest(
     is_end: Callable[[Node], bool],
     limits: Limits,
 ) -> tuple[list[Step], Number] | None:
-    """Return the steps of the likeliest way to an end, and its probability; None without a way.
+    """Return the first of `ways`, if there is one."""
+    return next(ways(start, following, key, is_end, limits), None)
+
+
+def ways(
+    start: Node,
+    following: Callable[[Node], Iterable[tuple[Step, Number, Node]]],
+    key: Callable[[Node], Hashable],
+    is_end: Callable[[Node], bool],
+    limits: Limits,
+) -> Iterator[tuple[list[Step], Number]]:
+    """Yield the steps of the likeliest way to each end, and its probability, the likeliest first.
 
     `following` are steps with probabilities, and where they lead; nodes with equal keys are equal.
     Of ways that are as likely the one found first is taken. Raises `LimitReached`.
@@ -45,11 +56,11 @@ def likeliest(
             continue
         known.add(key(way.node))
         if is_end(way.node):
-            return way.steps(), way.probability()
+            yield way.steps(), way.probability()
+            continue
         for step, probability, node in following(way.node):
             cost = way.cost + _bits(probability)
             heappush(waiting, _Way(cost, next(order), node, (step, probability), way))
-    return None
 
 
 def _bits(probability: Number) -> float:

@@ -153,19 +153,25 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
     steps = (*run.steps, *run.same, *run.elsewhere)
     home, heading = _home([step.line for step in steps], file)
     yield from ((text, False) for text in heading)
-    rows += [_step_cells(step, home) for step in run.steps]
+    rows += [_step_cells(step, home, is_possible=bool(run.elsewhere)) for step in run.steps]
     for row in chain.from_iterable(table_rows(rows, room)):
         yield row, True
     if run.same:
-        yield f"the same on both sides: {_listed(run.same, home)}", False
+        told = _listed(run.same, home, has_prices=bool(run.elsewhere))
+        yield f"the same on both sides: {told}", False
     if run.elsewhere and is_chain:
-        yield f"the most probable one from the right: {_listed(run.elsewhere, home)}", False
+        told = _listed(run.elsewhere, home, has_prices=True)
+        yield f"the most probable one from the right: {told}", False
     elif run.elsewhere:
-        lead = "these draws do not give this output from the right; there, most probable: "
-        yield lead + _listed([each for each in run.elsewhere if each.kind == "draw"], home), False
+        draws = [each for each in run.elsewhere if each.kind == "draw"]
+        told = _listed(draws, home, has_prices=True)
+        yield f"from the right other draws give this output, most probably {told}", False
 
 
-def _step_cells(step: RunStep, file: str) -> tuple[str, str, str, str, str, str]:
+def _step_cells(
+    step: RunStep, file: str, *, is_possible: bool
+) -> tuple[str, str, str, str, str, str]:
+    """Return the cells of a step; the outputs may be possible on the right though it is not."""
     line = "" if step.line is None else line_text(step.line, file)
     match step.kind:
         case "draw":
@@ -178,6 +184,7 @@ def _step_cells(step: RunStep, file: str) -> tuple[str, str, str, str, str, str]
     times = {1: "", 2: " (twice)"}.get(step.times, f" ({step.times} times)")
     reads = ", ".join(f"{each.name} = {each.left} | {each.right}" for each in step.reads)
     factor = step.note or _power(step.factor, step.times)
+    factor = "other draws" if factor == "inf" and is_possible else factor
     right = "-" if step.note else _chance(step.right)
     return line, said + times, reads, _chance(step.left), right, factor
 
@@ -195,12 +202,13 @@ def _power(factor: Amount | None, times: int) -> str:
     return f"({number_text(factor)})^{times}"
 
 
-def _listed(steps: Sequence[RunStep], file: str) -> str:
+def _listed(steps: Sequence[RunStep], file: str, *, has_prices: bool = False) -> str:
+    """Return steps in one sentence, each with its line, and how probable it is."""
     texts = []
     for step in steps:
-        times = {1: "", 2: ", twice"}.get(step.times, f", {step.times} times")
-        at = "" if step.line is None else f" (line {line_text(step.line, file)}{times})"
+        said = [] if step.line is None else [f"line {line_text(step.line, file)}"]
+        said += [{2: "twice"}.get(step.times, f"{step.times} times")] * (step.times > 1)
+        said += [number_text(step.left)] if has_prices and step.left is not None else []
         draw = f"{step.variable} = " if step.kind == "draw" else ""
-        price = f", {number_text(step.left)}" if step.kind == "passing" and step.left else ""
-        texts.append(f"{draw}{step.value}{at[:-1]}{price})" if price else f"{draw}{step.value}{at}")
+        texts.append(f"{draw}{step.value}" + (f" ({', '.join(said)})" if said else ""))
     return visible(", ".join(texts))

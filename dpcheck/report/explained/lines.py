@@ -7,9 +7,10 @@ output       bot, then top
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
-from dpcheck.check.values.verdicts import Phrase, ShownEvent
+from dpcheck.check.values.verdicts import Amount, Phrase, ShownEvent
 from dpcheck.explain.explanation import (
     Attacker,
     Explanation,
@@ -21,8 +22,7 @@ from dpcheck.explain.explanation import (
     TracedRun,
     WeightedRun,
 )
-from dpcheck.records import dataclass
-from dpcheck.report.characters import visible, width
+from dpcheck.report.characters import visible
 from dpcheck.report.explained.amounts import readable
 from dpcheck.report.explained.attribution import (
     by_input_text,
@@ -38,47 +38,20 @@ from dpcheck.report.notation import (
     short_text,
     shortened,
 )
-from dpcheck.report.styled import Line, Piece, Role, line
+from dpcheck.report.styled import laid_out, line
+from dpcheck.report.tables import LEAST_LABEL, Row
 
-_INDENT = 8
-"""Columns before the lines of an explanation."""
-_ROOM = 100 - _INDENT - len("probability") - 2 - 1
+_ROOM = 100 - 8 - LEAST_LABEL - 2 - 1
 """Columns of a table, beside the longest label."""
 
-_LONGEST_EXACT = (
-    *((24, 24, 24), (24, 24, 0), (24, 0, 0)),
-    *((9, 24, 24), (9, 24, 0), (9, 0, 0)),
-    *((0, 24, 0), (0, 0, 0)),
-)
-"""Characters of exact probabilities, of the ratio, and of what is allowed, that a row shows.
+_LONGEST_EXACT = (24, 24), (24, 0), (12, 24), (12, 0)
+"""Characters of exact numbers in a row, and of the e^ε that is allowed, the best that fits first.
 
 `fails` has all of them but the ratio.
 """
 
 _EVENT_ROOM = 240
 """Characters of a set of sequences: two rows and a half."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a block; the first of a block has its label. A row of a table is not folded."""
-
-    label: str
-    text: str
-    role: Role = "plain"
-    is_fixed: bool = False
-
-
-def explanation_lines(found: Explanation, file: str) -> Iterator[Line]:
-    """Yield the blocks of an explanation, indented below the line of its claim in a file."""
-    rows = explanation_rows(found, file)
-    column = max((width(row.label) for row in rows), default=0)
-    hang = _INDENT + column + 2
-    for row in rows:
-        gap = " " * (column - width(row.label) + 2)
-        folded = None if row.is_fixed else hang
-        text = Piece(row.text, row.role)
-        yield line(" " * _INDENT, Piece(row.label, "faint"), gap, text, hang=folded)
 
 
 def explanation_rows(found: Explanation, file: str) -> list[Row]:
@@ -89,17 +62,20 @@ def explanation_rows(found: Explanation, file: str) -> list[Row]:
 def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     """Yield the blocks in the order in which they are read."""
     first = _first_of_several(found.event)
+    remarks = (Row(remark.label, _phrase(remark.text)) for remark in found.remarks)
     if found.neighbors is not None:
         yield _neighbors(found.neighbors)
+    else:
+        yield remarks
     if found.rule is not None and not found.event:
-        yield [Row("in words", _rule(found.rule))]
+        yield [Row("in words", _rule(found.rule, None))]
     if found.event:
         yield _event(found.event)
     if found.inequality is not None:
         yield _inequality(found.inequality, is_short=found.rule is not None and not found.event)
     if found.rule is not None and found.event:
-        yield [Row("in words", _rule(found.rule))]
-    yield (Row(remark.label, _phrase(remark.text)) for remark in found.remarks)
+        yield [Row("in words", _rule(found.rule, found.inequality))]
+    yield remarks
     if found.runs:
         yield _weighted(found.runs)
     if found.by_output:
@@ -147,7 +123,7 @@ def _inner(inner: Inner) -> Iterator[Row]:
 
 def _phrase(phrase: Phrase) -> str:
     """Return a phrase with its numbers; what is known roughly is not equal to anything."""
-    text = phrase_text(phrase, readable)
+    text = _fitted(lambda longest, _: phrase_text(phrase, partial(readable, longest=longest)))
     return text.replace(" = ≈", " ≈").replace(" = in [", " in [").replace("=≈", "= ≈")
 
 
@@ -163,13 +139,17 @@ def _weighted(runs: Sequence[WeightedRun]) -> Iterator[Row]:
 
 
 def _attacker(gain: Attacker) -> str:
-    text = f"prior 1/2 becomes {readable(gain.posterior)}"
-    if gain.n_runs is None:
-        return text
-    fewest, most = gain.n_runs
-    often = f"at most {most:,}" if fewest == 1 < most else f"{fewest:,} to {most:,}"
-    often = f"{most:,}" if fewest == most else often
-    return f"{text}; 99 % sure after {often} run{'s' * (most > 1)} on one input"
+    sure = ""
+    if gain.n_runs is not None:
+        fewest, most = gain.n_runs
+        often = f"at most {most:,}" if fewest == 1 < most else f"{fewest:,} to {most:,}"
+        often = f"{most:,}" if fewest == most else often
+        sure = f"; 99 % sure after {often} run{'s' * (most > 1)} on one input"
+
+    def written(longest: int, _: int) -> str:
+        return f"prior 1/2 becomes {readable(gain.posterior, longest)}{sure}"
+
+    return _fitted(written)
 
 
 def _neighbors(pair: Neighbors) -> Iterator[Row]:
@@ -191,34 +171,35 @@ def _event(event: ShownEvent) -> Iterator[Row]:
 
 def _inequality(failing: Inequality, *, is_short: bool = False) -> Iterator[Row]:
     """Yield the probabilities, unless they were told before, and what fails."""
-    if not is_short:
-        yield Row("probability", _probabilities(failing), "number")
+    if failing.p is not None and not is_short:
+        yield Row("probability", _probabilities(failing, failing.p), "number")
     if requirement := requirement_text(failing.requirement, failing.sides):
         yield Row("fails", requirement)
 
 
-def _probabilities(failing: Inequality) -> str:
-    """Return both probabilities, their ratio and what is allowed: in full if one row holds that."""
-    for longest in _LONGEST_EXACT:
-        text = _probabilities_up_to(failing, *longest)
-        if width(text) <= _ROOM:
-            break
-    return text
+def _fitted(written: Callable[[int, int], str]) -> str:
+    """Return the text of the longest exact numbers that take no more rows than shorter ones."""
+    texts = [written(*longest) for longest in _LONGEST_EXACT]
+    return min(texts, key=lambda text: sum(1 for _ in laid_out(line(text, hang=0), _ROOM + 1)))
 
 
-def _probabilities_up_to(failing: Inequality, longest: int, ratio: int, growth: int) -> str:
-    """Return the row of the probabilities with exact numbers of so many characters."""
-    p = readable(failing.p, longest)
-    if failing.q is None:
-        return p
-    text = f"{p} against {readable(failing.q, longest)}"
-    slack = failing.slack
-    more = "" if slack is None or slack.exact == "0" else f" and {short_text(slack)}"
-    allowed = "" if failing.allowed is None else readable(failing.allowed, growth)
-    if failing.ratio is None or failing.ratio.exact == "inf":
-        return text + (f": allowed {allowed} times that{more}" if allowed else "")
-    text += f": ratio {readable(failing.ratio, ratio)}"
-    return f"{text}, allowed {allowed}{more}{' more' * bool(more)}" if allowed else text
+def _probabilities(failing: Inequality, left: Amount) -> str:
+    """Return both probabilities, their ratio and what is allowed."""
+
+    def written(longest: int, growth: int) -> str:
+        p = readable(left, longest)
+        if failing.q is None:
+            return p
+        text = f"{p} against {readable(failing.q, longest)}"
+        slack = failing.slack
+        more = "" if slack is None or slack.exact == "0" else f" and {short_text(slack)}"
+        allowed = "" if failing.allowed is None else readable(failing.allowed, growth)
+        if failing.ratio is None or failing.ratio.exact == "inf":
+            return text + (f": allowed {allowed} times that{more}" if allowed else "")
+        text += f": ratio {readable(failing.ratio)}"
+        return f"{text}, allowed {allowed}{more}{' more' * bool(more)}" if allowed else text
+
+    return _fitted(written)
 
 
 def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
@@ -233,10 +214,20 @@ def _run(run: TracedRun, file: str, first: Sequence[str]) -> Iterator[Row]:
         yield Row("" if k else label, text, is_fixed=is_fixed)
 
 
-def _rule(rule: Rule) -> str:
-    text = f"{visible(rule.text)}: {readable(rule.p)} against {readable(rule.q)}"
+def _rule(rule: Rule, told: Inequality | None) -> str:
+    """Return a rule with its probabilities, unless they were told before."""
+    if told is not None and (rule.p, rule.q) == (told.p, told.q):
+        return visible(rule.text)
     is_finite = rule.ratio is not None and rule.ratio.exact != "inf"
-    return f"{text}, ratio {readable(rule.ratio)}" if rule.ratio and is_finite else text
+    numbers = [rule.p, rule.q, *([rule.ratio] if rule.ratio and is_finite else [])]
+
+    def written(longest: int, _: int) -> str:
+        texts = [readable(each, longest) for each in numbers]
+        return f"{visible(rule.text)}: {' against '.join(texts[:2])}" + "".join(
+            f", ratio {text}" for text in texts[2:]
+        )
+
+    return _fitted(written)
 
 
 def _worst_event(others: Others) -> str:

@@ -206,7 +206,7 @@ def _why(answer: Answer, found: Counterexample) -> str:
     if shown is not None and shown.neighbors is not None and shown.inequality is not None:
         pair, failing = shown.neighbors, shown.inequality
         states, event, ratio = (pair.left, pair.right), shown.event, failing.ratio
-        probabilities = (failing.p,) if failing.q is None else (failing.p, failing.q)
+        probabilities = tuple(each for each in (failing.p, failing.q) if each is not None)
     if ratio is None or ratio.exact == "inf" or len(states) != 2 or len(probabilities) != 2:
         return in_short(found)
     left, right = (

@@ -16,12 +16,13 @@ from itertools import groupby
 from dpcheck.check.values.verdicts import Amount, Cell, Counterexample, Run, Violated
 from dpcheck.report.answers import Answer, Portrait, Summary
 from dpcheck.report.characters import visible
-from dpcheck.report.explained.lines import Row, explanation_rows
+from dpcheck.report.explained.lines import explanation_rows
 from dpcheck.report.formats.chain_drawing import chain_svg
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings, sentence
 from dpcheck.report.notation import amount_text, event_text, number_text, sequence_text
 from dpcheck.report.plot import Profile, profiles_svg
 from dpcheck.report.styled import plain
+from dpcheck.report.tables import Row
 from dpcheck.report.text import answer_text, closing_lines, quantity_text, values_text
 
 _CURVES = 8
