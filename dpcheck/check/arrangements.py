@@ -51,18 +51,7 @@ from dpcheck.exact import (
     multiply,
 )
 from dpcheck.limits import Limits
-from dpcheck.logic.claims import (
-    Claim,
-    LossQuantity,
-    LossTable,
-    PrivacyClaim,
-    Quantity,
-    QuantityClaim,
-    QuantityComparison,
-    QuantityValue,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.privacy.composition import composed, is_short
 from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.privacy.losses import Loss, LossDistribution
@@ -136,7 +125,7 @@ def _named_pairs(chain: Chain) -> set[frozenset[str]]:
 
 
 def decide_composition(
-    claim: Claim, runs: Sequence[Run], selected: IntArray, limits: Limits
+    claim: claims.Claim, runs: Sequence[Run], selected: IntArray, limits: Limits
 ) -> Outcome:
     """Return the outcome of a claim about independent runs on the same input.
 
@@ -199,16 +188,16 @@ def _composed(
 
 
 def _outcome(
-    claim: Claim, evidence: ComposedEvidence, known: KnownLosses, n_initial: int
+    claim: claims.Claim, evidence: ComposedEvidence, known: KnownLosses, n_initial: int
 ) -> Outcome:
     match claim:
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity) if isinstance(
-            quantity, LossQuantity | LossTable
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity) if (
+            isinstance(quantity, claims.LossQuantity | claims.LossTable)
         ):
             return decide_on_losses(claim, quantity, known, n_initial)
-        case QuantityComparison():
+        case claims.QuantityComparison():
             return decide_comparison(claim, lambda side: _outcome(side, evidence, known, n_initial))
-        case PrivacyClaim() | QuantityClaim() | QuantityValue():
+        case claims.PrivacyClaim() | claims.QuantityClaim() | claims.QuantityValue():
             setting = Setting(evidence, known.n_pairs, known.names, True)
             decision = decide_event_claim(claim, setting)
             assert decision.verdict is not None, "complete evidence decides"
@@ -301,27 +290,27 @@ def _is_larger(left: LossDistribution, right: LossDistribution) -> bool:
 
 
 def _promises(
-    claim: Claim, parts: Sequence[ComposedEvidence], times: Sequence[int]
+    claim: claims.Claim, parts: Sequence[ComposedEvidence], times: Sequence[int]
 ) -> tuple[Beside, ...]:
     """Return what the sum of the budgets, or basic composition, promises for a claim."""
     match claim:
-        case PrivacyClaim(delta=0):
+        case claims.PrivacyClaim(delta=0):
             return (Beside("the budgets of the parts sum to", _sum_of_budgets(parts, times)),)
-        case PrivacyClaim(epsilon=epsilon):
+        case claims.PrivacyClaim(epsilon=epsilon):
             return (_basic_composition(epsilon, parts, times),)
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
             return _quantity_promises(quantity, parts, times)
         case _:
             return ()
 
 
 def _quantity_promises(
-    quantity: Quantity, parts: Sequence[ComposedEvidence], times: Sequence[int]
+    quantity: claims.Quantity, parts: Sequence[ComposedEvidence], times: Sequence[int]
 ) -> tuple[Beside, ...]:
     match quantity:
-        case TightEpsilon(delta=0):
+        case claims.TightEpsilon(delta=0):
             return (Beside("the budgets of the parts sum to", _sum_of_budgets(parts, times)),)
-        case TightDelta(epsilon=epsilon):
+        case claims.TightDelta(epsilon=epsilon):
             return (_basic_composition(epsilon, parts, times),)
         case _:
             return ()
@@ -397,21 +386,25 @@ def _capped(value: Enclosed) -> Amount:
     return number_amount(1) if value.compare(1) == 1 else enclosed_amount(value, DIGITS)
 
 
-def group_promise(claim: Claim, chain: Chain, distance: int, limits: Limits) -> tuple[Beside, ...]:
+def group_promise(
+    claim: claims.Claim, chain: Chain, distance: int, limits: Limits
+) -> tuple[Beside, ...]:
     """Return what the k·ε rule promises for a claim, from the chain with its own neighbors.
 
     All pairs of it count: inputs at a distance are joined by pairs that may have no end selected.
     """
-    quantity = claim.quantity if isinstance(claim, QuantityClaim | QuantityValue) else None
-    is_pure = isinstance(claim, PrivacyClaim) and claim.delta == 0
-    is_tight = isinstance(quantity, TightEpsilon) and quantity.delta == 0
-    if not (is_pure or is_tight or isinstance(quantity, TightDelta)):
+    quantity = (
+        claim.quantity if isinstance(claim, claims.QuantityClaim | claims.QuantityValue) else None
+    )
+    is_pure = isinstance(claim, claims.PrivacyClaim) and claim.delta == 0
+    is_tight = isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0
+    if not (is_pure or is_tight or isinstance(quantity, claims.TightDelta)):
         return ()
     seen = seen_pairs(chain, distinct(chain.neighbors.pairs), limits)
     evidence = complete_evidence(seen)
     if evidence is None:
         return ()
-    if not isinstance(quantity, TightDelta):
+    if not isinstance(quantity, claims.TightDelta):
         grown = Measured(total([(tight_epsilon(evidence, 0).value, distance)]), None)
         return (Beside(f"{distance} times ε is", grown.amount(DIGITS)),)
     share = quantity.epsilon / distance

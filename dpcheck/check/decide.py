@@ -33,28 +33,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.exact import Number, compare
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.logic.claims import (
-    At,
-    AtCondition,
-    AtState,
-    ChannelQuantity,
-    Claim,
-    Expectation,
-    ExpectationClaim,
-    FormulaClaim,
-    LeastError,
-    LossQuantity,
-    LossTable,
-    PathProbability,
-    PrivacyClaim,
-    Quantity,
-    QuantityClaim,
-    QuantityComparison,
-    QuantityValue,
-    Relation,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.records import replace
 from dpcheck.source import Span
@@ -73,9 +52,9 @@ class ClaimRejected(Exception):
 
 def decide(
     chain: Chain,
-    claim: Claim,
+    claim: claims.Claim,
     *,
-    at: At | None,
+    at: claims.At | None,
     limits: Limits,
     measures: Measures = NOTHING_MEASURED,
     truths: Truths | None = None,
@@ -99,9 +78,9 @@ def decide(
 def decide_arranged(
     parts: Sequence[tuple[Chain, int, int]],
     titles: Sequence[str],
-    claim: Claim,
+    claim: claims.Claim,
     *,
-    at: At | None,
+    at: claims.At | None,
     span: Span,
     limits: Limits,
     measures: Measures = NOTHING_MEASURED,
@@ -144,18 +123,18 @@ def nothing_asked(kind: Literal["check", "refute", "compute"], chosen: str) -> O
     return Outcome(verdict, Coverage(0, 0), (vacuity,))
 
 
-def selected_states(truths: Truths, at: At | None) -> IntArray:
+def selected_states(truths: Truths, at: claims.At | None) -> IntArray:
     """Return the states a claim is about, [n_selected]; raises `ClaimRejected` without any."""
     chain = truths.chain
     match at:
         case None:
             return chain.initial
-        case AtCondition(condition=condition, span=span):
+        case claims.AtCondition(condition=condition, span=span):
             found = chain.initial[truths.at(condition, chain.initial)]
             if len(found) == 0:
                 raise ClaimRejected(AtSelectsNothing(span, formula_text(condition)))
             return found
-        case AtState(key=key, span=span):
+        case claims.AtState(key=key, span=span):
             states = np.flatnonzero(chain.labelling[key])
             if len(states) == 0:
                 raise ClaimRejected(AtSelectsNothing(span, key.removeprefix("at ")))
@@ -164,41 +143,46 @@ def selected_states(truths: Truths, at: At | None) -> IntArray:
             assert_never(at)
 
 
-def _decide(claim: Claim, selected: IntArray, truths: Truths, measures: Measures) -> Outcome:
+def _decide(claim: claims.Claim, selected: IntArray, truths: Truths, measures: Measures) -> Outcome:
     """Return the outcome of a claim about the selected states."""
     match claim:
-        case FormulaClaim():
+        case claims.FormulaClaim():
             return _decide_formula(claim, selected, truths)
-        case PrivacyClaim():
+        case claims.PrivacyClaim():
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
             return _decide_quantity(claim, quantity, selected, truths, measures)
-        case QuantityComparison():
+        case claims.QuantityComparison():
             from dpcheck.check.quantities.decide_quantity import decide_comparison
 
             return decide_comparison(claim, lambda side: _decide(side, selected, truths, measures))
-        case ExpectationClaim(quantity=quantity, relations=relations):
+        case claims.ExpectationClaim(quantity=quantity, relations=relations):
             return _decide_expectations(quantity, relations, selected, truths, measures)
         case _:
             assert_never(claim)
 
 
 def _decide_quantity(
-    claim: QuantityClaim | QuantityValue,
-    quantity: Quantity,
+    claim: claims.QuantityClaim | claims.QuantityValue,
+    quantity: claims.Quantity,
     selected: IntArray,
     truths: Truths,
     measures: Measures,
 ) -> Outcome:
     """Report or compare a quantity."""
     match quantity:
-        case PathProbability():
+        case claims.PathProbability():
             return _decide_path_probability(claim, quantity, selected, truths)
-        case Expectation():
+        case claims.Expectation():
             return _decide_expectation(claim, quantity, selected, truths, measures)
-        case TightEpsilon() | TightDelta():
+        case claims.TightEpsilon() | claims.TightDelta():
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
-        case LossQuantity() | LossTable() | ChannelQuantity() | LeastError():
+        case (
+            claims.LossQuantity()
+            | claims.LossTable()
+            | claims.ChannelQuantity()
+            | claims.LeastError()
+        ):
             from dpcheck.check.quantities.decide_quantity import decide_quantity
 
             return decide_quantity(claim, quantity, truths.chain, selected, measures, truths.limits)
@@ -206,7 +190,7 @@ def _decide_quantity(
             assert_never(quantity)
 
 
-def _decide_formula(claim: FormulaClaim, selected: IntArray, truths: Truths) -> Outcome:
+def _decide_formula(claim: claims.FormulaClaim, selected: IntArray, truths: Truths) -> Outcome:
     """Decide a state formula at every selected state."""
     truth = truths.at(claim.formula, selected)
     failing = selected[~truth]
@@ -218,7 +202,7 @@ def _decide_formula(claim: FormulaClaim, selected: IntArray, truths: Truths) -> 
 
 
 def _formula_vacuity(
-    claim: FormulaClaim, selected: IntArray, truths: Truths
+    claim: claims.FormulaClaim, selected: IntArray, truths: Truths
 ) -> tuple[Vacuity, ...]:
     """Return why a decided formula says little; a limit that is reached here costs no verdict."""
     try:
@@ -228,8 +212,8 @@ def _formula_vacuity(
 
 
 def _decide_expectation(
-    claim: QuantityClaim | QuantityValue,
-    quantity: Expectation,
+    claim: claims.QuantityClaim | claims.QuantityValue,
+    quantity: claims.Expectation,
     selected: IntArray,
     truths: Truths,
     measures: Measures,
@@ -247,8 +231,8 @@ def _decide_expectation(
 
 
 def _decide_expectations(
-    quantity: Expectation,
-    relations: Sequence[Relation],
+    quantity: claims.Expectation,
+    relations: Sequence[claims.Relation],
     selected: IntArray,
     truths: Truths,
     measures: Measures,
@@ -273,7 +257,7 @@ def _violated(state: str, measured: str, sides: Sides, *probabilities: Amount) -
 
 
 def means(
-    quantity: Expectation, selected: IntArray, truths: Truths, measures: Measures
+    quantity: claims.Expectation, selected: IntArray, truths: Truths, measures: Measures
 ) -> list[Number | None]:
     """Return the means from selected[n_selected], None where one is infinite."""
     from dpcheck.check.quantities.expectations import Rejected, expectations
@@ -286,8 +270,8 @@ def means(
 
 
 def _decide_path_probability(
-    claim: QuantityClaim | QuantityValue,
-    quantity: PathProbability,
+    claim: claims.QuantityClaim | claims.QuantityValue,
+    quantity: claims.PathProbability,
     selected: IntArray,
     truths: Truths,
 ) -> Outcome:
@@ -300,9 +284,9 @@ def _decide_path_probability(
     coverage = Coverage(1, len(truths.pairs_at(selected)))
     vacuity = path_vacuity(quantity.path, selected, truths)
     match claim:
-        case QuantityValue():
+        case claims.QuantityValue():
             return Outcome(Value(amount, p), coverage, vacuity, amount)
-        case QuantityClaim(comparison=comparison, bound=bound):
+        case claims.QuantityClaim(comparison=comparison, bound=bound):
             sign = -1 if bound is None else compare(p, as_number(bound))
             if holds(comparison, sign):
                 return Outcome(Holds(), coverage, vacuity, amount)

@@ -12,20 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeVar, cast
 
+from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.syntax import (
-    ArrayWithoutRange,
-    BreakOutsideLoop,
-    LatePrior,
-    LogarithmOfQuotient,
-    MalformedBinder,
-    NestedTooDeeply,
-    NotAPair,
-    NumberTooLong,
-    PolicyWithoutRange,
-    QuotedPrime,
-    UnknownLibrary,
-)
 from dpcheck.model import surface as s
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.surface_text import one_line, surface_text
@@ -120,7 +108,7 @@ class Builder:
         """Return the range of an array declaration, or report that it is none."""
         if indices is None or isinstance(indices, s.Range):
             return indices
-        self._report(ArrayWithoutRange(indices.span, name.text, indices.span.text))
+        self._report(syntax.ArrayWithoutRange(indices.span, name.text, indices.span.text))
         return None
 
     def field(self, value: object) -> object:
@@ -177,7 +165,7 @@ class Builder:
             if deep is None:
                 items.append(item)
                 return items
-            self._report(NestedTooDeeply(deep, s.MAX_NESTING))
+            self._report(syntax.NestedTooDeeply(deep, s.MAX_NESTING))
         return items
 
     def import_file(self, span: Span, path: Token) -> s.ImportFile:
@@ -187,7 +175,7 @@ class Builder:
     def import_standard(self, span: Span, library: Token, module: Token) -> s.ImportStandard:
         """`import std.name`."""
         if library.text != "std":
-            self._report(UnknownLibrary(self._place(library), library.text, module.text))
+            self._report(syntax.UnknownLibrary(self._place(library), library.text, module.text))
         return s.ImportStandard(module.text, module_span=self._place(module), span=span)
 
     def param_above(self, span: Span, name: Token, low: s.Expression) -> s.Constant:
@@ -228,11 +216,11 @@ class Builder:
                 case s.AdjacentWhere() | s.AdjacentPairs() | s.AdjacentAll():
                     adjacency.append(item)
                 case s.Sample(is_prior=True) if not all(map(_is_prior, body)):
-                    self._report(LatePrior(item.span))
+                    self._report(syntax.LatePrior(item.span))
                 case _:
                     body.append(item)
         for stray in _breaks_outside_loops(body):
-            self._report(BreakOutsideLoop(stray.span))
+            self._report(syntax.BreakOutsideLoop(stray.span))
         return s.Mechanism(
             self._identifier(name),
             tuple(parameters),
@@ -273,7 +261,7 @@ class Builder:
                 case _ if len(parts) == 1:
                     return s.AdjacentWhere(part, span=span)
                 case _:
-                    self._report(NotAPair(part.span))
+                    self._report(syntax.NotAPair(part.span))
                     break
         return s.AdjacentPairs(tuple(pairs), span=span)
 
@@ -358,7 +346,7 @@ class Builder:
         exponent = -size if exponent_text.startswith("-") else size
         n_digits = len(whole) + len(fraction) + abs(exponent)
         if n_digits > MAX_DIGITS:
-            self._report(NumberTooLong(span, text, n_digits, MAX_DIGITS))
+            self._report(syntax.NumberTooLong(span, text, n_digits, MAX_DIGITS))
             return s.Number(0, 1, "0", span=span)
         numerator = _integer(whole + fraction) * 10 ** max(0, exponent)
         denominator = 10 ** (len(fraction) + max(0, -exponent))
@@ -381,7 +369,7 @@ class Builder:
         """`x'`."""
         word = token.text[:-1]
         if word in KEYWORDS:
-            self._report(QuotedPrime(span, word))
+            self._report(syntax.QuotedPrime(span, word))
         return s.Name(word, primed=True, span=span)
 
     def quoted(self, span: Span, token: Token) -> s.Name:
@@ -393,7 +381,7 @@ class Builder:
     ) -> s.Expression:
         """`distribution policy low..high`."""
         if not isinstance(bounds, s.Range):
-            self._report(PolicyWithoutRange(bounds.span, policy.text))
+            self._report(syntax.PolicyWithoutRange(bounds.span, policy.text))
             return distribution
         return s.WithPolicy(
             distribution,
@@ -475,7 +463,7 @@ class Builder:
             read = s.Arithmetic("/", left, right, **here)
             other = s.Logarithm(s.Arithmetic("/", left.operand, right, **here), span=span)
             texts = one_line(span.text), surface_text(read), surface_text(other)
-            self._report(LogarithmOfQuotient(span, *texts))
+            self._report(syntax.LogarithmOfQuotient(span, *texts))
         return self.arithmetic(span, left, operator, right)
 
     def tuple_literal(self, span: Span, first: s.Expression, rest: list[s.Expression]) -> s.Tuple:
@@ -516,7 +504,7 @@ class Builder:
             case _:
                 binds = kind.text in BINDERS
                 place = membership.span if binds else self._place(kind)
-                self._report(MalformedBinder(place, kind.text, binds))
+                self._report(syntax.MalformedBinder(place, kind.text, binds))
                 return body
 
     def empty_set(self, span: Span) -> s.SetLiteral:

@@ -12,15 +12,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.syntax import (
-    ForeignSpelling,
-    MalformedNumber,
-    NestedTooDeeply,
-    SlashComment,
-    StrayCharacters,
-    UnclosedQuote,
-)
 from dpcheck.model.distributions import POLICIES
 from dpcheck.model.surface import MAX_NESTING
 from dpcheck.model.words import OPERATOR_WORDS
@@ -171,30 +164,30 @@ def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> It
                 yield Token("NUMBER", text[: -len(tail)], start, number_end)
                 yield Token(WORDS[tail], tail, number_end, end)
                 return
-            mistakes.append(MalformedNumber(span, text, _number_meant(text, tail)))
+            mistakes.append(syntax.MalformedNumber(span, text, _number_meant(text, tail)))
             yield Token(BAD, text, start, end)
         case "FOREIGN":
             meant = FOREIGN[text]
-            mistakes.append(ForeignSpelling(span, text, meant))
+            mistakes.append(syntax.ForeignSpelling(span, text, meant))
             yield Token(OPERATORS.get(meant) or WORDS.get(meant, "NAME"), meant, start, end)
         case "OTHER_PRIME":
-            mistakes.append(ForeignSpelling(span, text, f"{text[:-1]}'"))
+            mistakes.append(syntax.ForeignSpelling(span, text, f"{text[:-1]}'"))
             yield Token("PRIMED", f"{text[:-1]}'", start, end)
         case "OTHER_MINUS":
             meant = re.sub("[−–—]", "-", text)
-            mistakes.append(ForeignSpelling(span, text, meant))
+            mistakes.append(syntax.ForeignSpelling(span, text, meant))
             yield Token("NUMBER", meant, start, end)
         case "OTHER_QUOTE":
             meant = f'"{text[1:-1]}"'
-            mistakes.append(ForeignSpelling(span, text, meant))
+            mistakes.append(syntax.ForeignSpelling(span, text, meant))
             yield Token("STRING", meant, start, end)
         case "SLASHES":
-            mistakes.append(SlashComment(Span(span.source, start, start + 2), text[:2]))
+            mistakes.append(syntax.SlashComment(Span(span.source, start, start + 2), text[:2]))
         case "UNCLOSED":
-            mistakes.append(UnclosedQuote(span))
+            mistakes.append(syntax.UnclosedQuote(span))
             yield Token(BAD, text, start, end)
         case _:
-            mistakes.append(StrayCharacters(span, text))
+            mistakes.append(syntax.StrayCharacters(span, text))
             yield Token(BAD, text, start, end)
 
 
@@ -227,7 +220,9 @@ def _without_deep_brackets(
         if token.type in CLOSER_OF:
             depth += 1
             if depth == MAX_NESTING + 1:
-                mistakes.append(NestedTooDeeply(Span(source, token.start, token.end), MAX_NESTING))
+                mistakes.append(
+                    syntax.NestedTooDeeply(Span(source, token.start, token.end), MAX_NESTING)
+                )
                 kept.append(token._replace(type=BAD))
         elif token.type in closers:
             depth = max(0, depth - 1)

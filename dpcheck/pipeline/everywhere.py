@@ -46,14 +46,7 @@ from dpcheck.exact import (
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached, Limits
-from dpcheck.logic.claims import (
-    Claim,
-    FormulaClaim,
-    PrivacyClaim,
-    QuantityClaim,
-    QuantityValue,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Input, Mechanism
 from dpcheck.model.surface_text import one_line
@@ -77,7 +70,7 @@ MAX_ROUNDS = 10
 
 NOTHING = Coverage(0, 0)
 
-Decide = Callable[[Size, Claim, Chosen | None], Outcome]
+Decide = Callable[[Size, claims.Claim, Chosen | None], Outcome]
 """Decides a claim about a window of the mechanism, for one value of its parameter if given."""
 
 
@@ -102,22 +95,24 @@ class _Search:
         self.low: Epsilon | None = Budget.of(0)
         self.seen = ""
 
-    def outcome(self, claim: Claim) -> Outcome:
+    def outcome(self, claim: claims.Claim) -> Outcome:
         """Return the outcome of a claim."""
         match claim:
-            case FormulaClaim():  # a part of the values of a parameter that was chosen otherwise
+            case claims.FormulaClaim():  # of a parameter for which another value was chosen
                 return Outcome(Holds(), NOTHING)
-            case PrivacyClaim(epsilon=epsilon):
+            case claims.PrivacyClaim(epsilon=epsilon):
                 return self.compared(claim, "<=", epsilon)
-            case QuantityClaim(comparison=comparison, bound=bound):
+            case claims.QuantityClaim(comparison=comparison, bound=bound):
                 claimed = None if bound is None else as_budget(bound)
                 return self.compared(claim, comparison, claimed)
-            case QuantityValue():
+            case claims.QuantityValue():
                 return self.value(claim)
             case _:
                 raise AssertionError("other claims are refused when they are read")
 
-    def compared(self, claim: Claim, comparison: Comparison, epsilon: Budget | None) -> Outcome:
+    def compared(
+        self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
+    ) -> Outcome:
         """Return whether ε compares so with a budget; None is infinite."""
         if self.bound.unit is not None:
             return self.compared_for_all(claim, comparison, epsilon)
@@ -134,7 +129,7 @@ class _Search:
         return self.undecided()
 
     def compared_for_all(
-        self, claim: Claim, comparison: Comparison, epsilon: Budget | None
+        self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
     ) -> Outcome:
         """Return whether ε is at most a budget for all values of a parameter."""
         if comparison not in ("<=", "<") or epsilon is None:
@@ -157,7 +152,7 @@ class _Search:
                 return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
         return self.undecided()
 
-    def decided(self, size: Size, claim: Claim, value: Chosen | None = None) -> Outcome:
+    def decided(self, size: Size, claim: claims.Claim, value: Chosen | None = None) -> Outcome:
         """Return the outcome of a claim about a window; a size that is too much leaves it open."""
         try:
             return self.decide(size, claim, value)
@@ -166,7 +161,7 @@ class _Search:
                 raise
             return Outcome(Undecided(limit.limit), NOTHING)
 
-    def decided_at(self, size: Size, claim: Claim, param: Param) -> Outcome:
+    def decided_at(self, size: Size, claim: claims.Claim, param: Param) -> Outcome:
         """Return the outcome of a claim about a window for a simple value of a parameter."""
         value = param.inner_value
         outcome = self.decided(size, claim, value)
@@ -175,7 +170,7 @@ class _Search:
         at = AllValues(param.name, param.text, (ParamInterval(end, end),), text)
         return replace(outcome, all_values=at)
 
-    def value(self, claim: QuantityValue) -> Outcome:
+    def value(self, claim: claims.QuantityValue) -> Outcome:
         """Return ε, or what it lies between."""
         if self.bound.unit is not None:
             return self.undecided()
@@ -191,12 +186,12 @@ class _Search:
 
     # --- what is known ---------------------------------------------------------------------
 
-    def windows(self, claim: Claim) -> Iterator[Size]:
+    def windows(self, claim: claims.Claim) -> Iterator[Size]:
         """Yield the windows, the smallest first, when their ε is known, as long as there is time.
 
         What is known after some of them is told: the bounds are certain, wherever the search ends.
         """
-        asked = QuantityValue(TightEpsilon(0, claim.span), claim.span)
+        asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
         for size in _sizes(self.mechanism):
             try:
                 verdict = self.decided(size, asked).verdict
@@ -353,9 +348,9 @@ def _is_above(low: Epsilon | None, bound: Budget | None, comparison: Comparison)
     )
 
 
-def _at_most(claim: Claim, comparison: Comparison) -> Claim:
+def _at_most(claim: claims.Claim, comparison: Comparison) -> claims.Claim:
     """Return the part of a claim that a window can refute: that ε is not larger."""
-    if isinstance(claim, QuantityClaim) and comparison == "=":
+    if isinstance(claim, claims.QuantityClaim) and comparison == "=":
         return replace(claim, comparison="<=")
     return claim
 

@@ -78,25 +78,12 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.limits import Limit
-from dpcheck.logic.claims import (
-    ChannelQuantity,
-    Expectation,
-    LeastError,
-    LossQuantity,
-    LossTable,
-    PathProbability,
-    PrivacyClaim,
-    Quantity,
-    QuantityClaim,
-    QuantityValue,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.privacy.enclosed import Enclosed, ball_of, compare_measures
 from dpcheck.records import dataclass, replace
 
-EventClaim = PrivacyClaim | QuantityClaim | QuantityValue
+EventClaim = claims.PrivacyClaim | claims.QuantityClaim | claims.QuantityValue
 
 _BITS = 256
 """Of an enclosure, where digits are counted that two bounds have in common."""
@@ -168,21 +155,21 @@ class Setting:
 def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
     """Return what the evidence says about a claim; partial evidence only bounds from below."""
     match claim:
-        case PrivacyClaim():
+        case claims.PrivacyClaim():
             return _decide_privacy(claim, setting)
-        case QuantityValue():
+        case claims.QuantityValue():
             found = _quantity(claim.quantity, setting.evidence)
             amount = quantity_amount(found.value)
             if setting.is_complete or _is_greatest(found.value, claim.quantity):
                 return Decision(Value(amount, found.value), amount, shown=found)
             return Decision(None, None, amount, found)
-        case QuantityClaim():
+        case claims.QuantityClaim():
             return _decide_comparison(claim, setting)
         case _:
             assert_never(claim)
 
 
-def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
+def _decide_privacy(claim: claims.PrivacyClaim, setting: Setting) -> Decision:
     """Decide dp(ε, δ): by the largest ratio for δ = 0, else by the largest gap."""
     factor = None if claim.delta == 0 else ExpFactor.of(claim.epsilon)
     evidence = setting.evidence
@@ -198,7 +185,7 @@ def _decide_privacy(claim: PrivacyClaim, setting: Setting) -> Decision:
 
 
 def closest_text(
-    claim: PrivacyClaim, gap: EventGap, pair: tuple[str, str], shown: OutputSequence | None
+    claim: claims.PrivacyClaim, gap: EventGap, pair: tuple[str, str], shown: OutputSequence | None
 ) -> Phrase:
     """Return how close a gap of a pair comes to the budget of a claim that holds.
 
@@ -218,19 +205,19 @@ def closest_text(
     return Phrase.of(f"{lead}delta ", needed, " of ", number_amount(claim.delta), *at)
 
 
-def _decided_below(claim: PrivacyClaim, evidence: Evidence) -> Decision:
+def _decided_below(claim: claims.PrivacyClaim, evidence: Evidence) -> Decision:
     """Return that a claim is undecided, with the ε or δ that the evidence shows."""
     found = _quantity(quantity_of(claim), evidence)
     return Decision(None, None, quantity_amount(found.value), found)
 
 
-def quantity_of(claim: EventClaim) -> Quantity:
+def quantity_of(claim: EventClaim) -> claims.Quantity:
     """Return the quantity that a claim bounds: of dp(ε) it is ε, of dp(ε, δ) with δ > 0 it is δ."""
-    if not isinstance(claim, PrivacyClaim):
+    if not isinstance(claim, claims.PrivacyClaim):
         return claim.quantity
     if claim.delta == 0:
-        return TightEpsilon(0, claim.span)
-    return TightDelta(claim.epsilon, claim.span)
+        return claims.TightEpsilon(0, claim.span)
+    return claims.TightDelta(claim.epsilon, claim.span)
 
 
 def _at_least_everything(
@@ -243,12 +230,12 @@ def _at_least_everything(
     return sure if gap is None or sure.exceeds(gap, ExpFactor.of(epsilon)) else gap
 
 
-def _quantity(quantity: Quantity, evidence: Evidence) -> Found:
+def _quantity(quantity: claims.Quantity, evidence: Evidence) -> Found:
     """Return ε, ε(δ) or δ(ε) of the evidence."""
     match quantity:
-        case TightEpsilon(delta=delta):
+        case claims.TightEpsilon(delta=delta):
             return tight_epsilon(evidence, delta)
-        case TightDelta(epsilon=epsilon):
+        case claims.TightDelta(epsilon=epsilon):
             return tight_delta(evidence, epsilon)
         case _:
             raise AssertionError("other quantities are decided elsewhere")
@@ -285,7 +272,7 @@ def tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
     return Found(value, gap, factor)
 
 
-def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
+def _decide_comparison(claim: claims.QuantityClaim, setting: Setting) -> Decision:
     """Decide `quantity comparison bound`."""
     found = _quantity(claim.quantity, setting.evidence)
     amount = quantity_amount(found.value)
@@ -302,14 +289,14 @@ def _decide_comparison(claim: QuantityClaim, setting: Setting) -> Decision:
     return Decision(Violated(example), amount if setting.is_complete else None, shown=found)
 
 
-def _is_greatest(value: Epsilon | Number | Excess | None, quantity: Quantity) -> bool:
+def _is_greatest(value: Epsilon | Number | Excess | None, quantity: claims.Quantity) -> bool:
     """Return whether no larger value is possible, so that a lower bound is the value: ε = ∞, δ = 1.
 
     P(S) - E Q(S) is at most 1.
     """
     if value is None:
         return True
-    if not isinstance(quantity, TightDelta):
+    if not isinstance(quantity, claims.TightDelta):
         return False
     assert not isinstance(value, Budget | LogOf), "a δ is a number"
     return compare_values(value, 1) == 0
@@ -373,27 +360,27 @@ def _example(
     )
 
 
-def quantity_text(quantity: Quantity) -> str:
+def quantity_text(quantity: claims.Quantity) -> str:
     """Return a quantity as a claim writes it: `delta(ln(2))`, `epsilon` for `epsilon(0)`."""
     match quantity:
-        case TightDelta(epsilon=epsilon):
+        case claims.TightDelta(epsilon=epsilon):
             return f"delta({exact_text(epsilon)})"
-        case TightEpsilon(delta=delta):
+        case claims.TightEpsilon(delta=delta):
             return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
-        case LossQuantity(word=word, arguments=arguments):
+        case claims.LossQuantity(word=word, arguments=arguments):
             return f"{word}({', '.join(map(exact_text, arguments))})" if arguments else word
-        case PathProbability(path=path):
+        case claims.PathProbability(path=path):
             return f"P=? [ {formula_text(path)} ]"
-        case LeastError(text=text) | Expectation(text=text):
+        case claims.LeastError(text=text) | claims.Expectation(text=text):
             return text
-        case ChannelQuantity(word=word) | LossTable(word=word):
+        case claims.ChannelQuantity(word=word) | claims.LossTable(word=word):
             return word
         case _:
             assert_never(quantity)
 
 
 def _quantity_counterexample(
-    claim: QuantityClaim, found: Found, setting: Setting
+    claim: claims.QuantityClaim, found: Found, setting: Setting
 ) -> Counterexample:
     """Return why a comparison is false: the value, and the event that shows it if there is one."""
     value, relation = quantity_amount(found.value), "=" if setting.is_complete else ">="
@@ -411,7 +398,7 @@ def _quantity_counterexample(
 
 def false_comparison(
     name: str,
-    claim: QuantityClaim,
+    claim: claims.QuantityClaim,
     value: Amount,
     relation: str = "=",
     states: tuple[str, ...] = (),
@@ -425,12 +412,12 @@ def false_comparison(
     return Counterexample(states, (), (), Phrase.of(*said), Sides(value, claim.comparison, bound))
 
 
-def _excess_over(claim: QuantityClaim, gap: EventGap) -> Number | Excess | None:
+def _excess_over(claim: claims.QuantityClaim, gap: EventGap) -> Number | Excess | None:
     """Return by how much the event exceeds the budget that the claim states."""
     match claim.quantity:
-        case TightDelta(epsilon=epsilon):
+        case claims.TightDelta(epsilon=epsilon):
             return excess(subtract(gap.p, as_number(claim.bound)), gap.q, epsilon)
-        case TightEpsilon(delta=delta):
+        case claims.TightEpsilon(delta=delta):
             return excess(subtract(gap.p, delta), gap.q, as_budget(claim.bound))
         case _:
             raise AssertionError("other quantities are decided elsewhere")
@@ -442,9 +429,9 @@ INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an
 def asked_bound(claim: EventClaim) -> Budget | Number | None:
     """Return what a claim compares a quantity with; None for infinity, and for no comparison."""
     match claim:
-        case PrivacyClaim(epsilon=epsilon, delta=delta):
+        case claims.PrivacyClaim(epsilon=epsilon, delta=delta):
             return epsilon if delta == 0 else delta
-        case QuantityClaim(bound=bound):
+        case claims.QuantityClaim(bound=bound):
             return bound
         case _:
             return None
@@ -453,11 +440,11 @@ def asked_bound(claim: EventClaim) -> Budget | Number | None:
 def decide_infinite(claim: EventClaim, states: tuple[str, ...], event: ShownEvent) -> Decision:
     """Decide a claim about an ε that is infinite because ratios grow, as an event shows."""
     match claim:
-        case QuantityValue():
+        case claims.QuantityValue():
             return Decision(Value(INFINITE_EPSILON, None), INFINITE_EPSILON)
-        case PrivacyClaim(epsilon=epsilon, span=span):
-            compared = QuantityClaim(TightEpsilon(0, span), "<=", epsilon, span)
-        case QuantityClaim():
+        case claims.PrivacyClaim(epsilon=epsilon, span=span):
+            compared = claims.QuantityClaim(claims.TightEpsilon(0, span), "<=", epsilon, span)
+        case claims.QuantityClaim():
             compared = claim
         case _:
             assert_never(claim)
@@ -474,7 +461,7 @@ def upper_value(claim: EventClaim, above: Evidence) -> Epsilon | Number | Excess
 
 def greatest(claim: EventClaim) -> Epsilon | Number | Excess | None:
     """Return the greatest value that the quantity of a claim can have: 1 for δ, infinity for ε."""
-    return 1 if isinstance(quantity_of(claim), TightDelta) else None
+    return 1 if isinstance(quantity_of(claim), claims.TightDelta) else None
 
 
 def decide_between(
@@ -487,13 +474,13 @@ def decide_between(
     assert low.shown is not None, "a lower bound was found"
     least = low.shown.value
     match claim:
-        case QuantityValue():
+        case claims.QuantityValue():
             return _value_between(least, high, n_digits)
-        case PrivacyClaim(epsilon=epsilon):
+        case claims.PrivacyClaim(epsilon=epsilon):
             comparison: Comparison = "<="
             if epsilon.sign() < 0:
                 return low
-        case QuantityClaim(comparison=comparison):
+        case claims.QuantityClaim(comparison=comparison):
             pass
         case _:
             assert_never(claim)
@@ -501,7 +488,7 @@ def decide_between(
     truth = truth_between(comparison, _compared(least, bound), _compared(high, bound))
     if truth is True:
         return Decision(Holds())
-    if truth is False and isinstance(claim, QuantityClaim):
+    if truth is False and isinstance(claim, claims.QuantityClaim):
         name, most = quantity_text(claim.quantity), quantity_amount(high)
         return Decision(Violated(false_comparison(name, claim, most, "<=")))
     return low
@@ -566,15 +553,15 @@ def _budget_text(claim: EventClaim) -> str:
     epsilon: Budget | Number | None = None
     delta: Budget | Number | None = 0
     match claim:
-        case PrivacyClaim():
+        case claims.PrivacyClaim():
             epsilon, delta = claim.epsilon, claim.delta
-        case QuantityClaim(quantity=TightDelta(epsilon=given), bound=bound):
+        case claims.QuantityClaim(quantity=claims.TightDelta(epsilon=given), bound=bound):
             epsilon, delta = given, bound
-        case QuantityValue(quantity=TightDelta(epsilon=given)):
+        case claims.QuantityValue(quantity=claims.TightDelta(epsilon=given)):
             epsilon = given
-        case QuantityClaim(quantity=TightEpsilon(delta=given), bound=bound):
+        case claims.QuantityClaim(quantity=claims.TightEpsilon(delta=given), bound=bound):
             epsilon, delta = bound, given
-        case QuantityValue(quantity=TightEpsilon(delta=given)):
+        case claims.QuantityValue(quantity=claims.TightEpsilon(delta=given)):
             delta = given
     texts = ["1" if epsilon is None else exact_text(epsilon)]
     return ", ".join([*texts, exact_text(delta)] if delta else texts)

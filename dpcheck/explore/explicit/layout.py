@@ -16,16 +16,8 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation, We
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.chain.weights.denominators import Scales, weight_array
 from dpcheck.chain.weights.rows import Entries, Rows, in_places, joined, rows_of
+from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.runs import (
-    NowhereToStart,
-    OutsideFamily,
-    ProbabilityOutsideUnit,
-    RowDoesNotSumToOne,
-    RunMistake,
-    TwoRowsForOneState,
-    WrongKindOnRun,
-)
 from dpcheck.exact import (
     ExpNumber,
     Number,
@@ -171,7 +163,7 @@ class _Layout:
         for k in again.tolist():
             first, second = self.spans[made_by[order[k]]], self.spans[made_by[order[k + 1]]]
             name = self.families.text(int(sources[order[k]]))
-            self.mistakes.append(TwoRowsForOneState(second, (), name, first))
+            self.mistakes.append(runs.TwoRowsForOneState(second, (), name, first))
 
     def _faults(self, codes: IntArray, span: Span, frame: Frame, names: tuple[str, ...]) -> None:
         """Add the mistakes that faults among the codes are."""
@@ -202,7 +194,7 @@ class _Layout:
             if max(codes) < FIRST_FAULT:
                 written = self.families.written(reference.name, codes)
                 run = self._where(frame, row, names)
-                self.mistakes.append(OutsideFamily(reference.span, run, written))
+                self.mistakes.append(runs.OutsideFamily(reference.span, run, written))
         return states
 
     def _row(self, row: Row, frame: Frame, names: tuple[str, ...]) -> None:
@@ -322,7 +314,7 @@ class _Layout:
             else (branch.span, 1)
             for branch in row.branches
         )
-        self.mistakes.append(RowDoesNotSumToOne(row.span, run, total, branches))
+        self.mistakes.append(runs.RowDoesNotSumToOne(row.span, run, total, branches))
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,15 +345,15 @@ def _over_common_denominator(numbers: Sequence[Number]) -> tuple[list[Whole], Wh
     return [n * exact_quotient(common, d) for n, d in parts], common
 
 
-def _why_no_probability(value: Value, span: Span, table: ValueTable) -> RunMistake | None:
+def _why_no_probability(value: Value, span: Span, table: ValueTable) -> runs.RunMistake | None:
     try:
         value = weight_value(value, span, table)
     except MistakeFault as fault:
         return fault.mistake
     if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
-        return WrongKindOnRun(span, (), f"a probability is a number, not {described(value)}")
+        return runs.WrongKindOnRun(span, (), f"a probability is a number, not {described(value)}")
     if compare(value, 0) < 0 or compare(value, 1) > 0:
-        return ProbabilityOutsideUnit(span, (), value_text(value))
+        return runs.ProbabilityOutsideUnit(span, (), value_text(value))
     return None
 
 
@@ -440,7 +432,7 @@ def _existing(
             if code >= FIRST_FAULT:
                 raise MistakesFound([mistake_of(table.fault_of(code), index.span, ())])
         written = families.written(reference.name, codes)
-        raise MistakesFound([OutsideFamily(reference.span, (), written)])
+        raise MistakesFound([runs.OutsideFamily(reference.span, (), written)])
     return states
 
 
@@ -454,13 +446,13 @@ def _initial(target: ExplicitChain, families: Families, pairs: IntArray) -> IntA
             states = families.all_of(reference)
             if np.any(states == NO_STATE):
                 written = reference.span.text
-                raise MistakesFound([OutsideFamily(reference.span, (), written)])
+                raise MistakesFound([runs.OutsideFamily(reference.span, (), written)])
             parts.append(states)
         named = np.concatenate([_NONE, *parts])
         _, first = np.unique(named, return_index=True)
         initial = named[np.sort(first)]
     if not len(initial):
-        raise MistakesFound([NowhereToStart(target.span, target.title)])
+        raise MistakesFound([runs.NowhereToStart(target.span, target.title)])
     return initial
 
 

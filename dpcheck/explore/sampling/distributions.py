@@ -13,16 +13,7 @@ from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.chain.weights.denominators import INT64_LIMIT, concatenated, weight_array
 from dpcheck.chain.weights.rows import ranges
-from dpcheck.diagnostics.runs import (
-    BadParameter,
-    EmptyUniform,
-    NegativeWeight,
-    NoPositiveWeight,
-    NumberTooLarge,
-    ProbabilityOutsideUnit,
-    WeightsDoNotSumToOne,
-    WrongKindOnRun,
-)
+from dpcheck.diagnostics import runs
 from dpcheck.exact import (
     ExpNumber,
     ExpPolynomial,
@@ -52,19 +43,10 @@ from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.explore.values.weights import sum_for_some_values, weight_value
 from dpcheck.limits import too_large
+from dpcheck.model import program
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, described
 from dpcheck.model.expressions import Const, Expr, Var, reads
-from dpcheck.model.program import (
-    Branches,
-    ChooseDistribution,
-    Distribution,
-    LetDistribution,
-    Parametric,
-    Policy,
-    Unbounded,
-    Weighted,
-)
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -163,22 +145,22 @@ class Supports:
         )
 
 
-def distributions(distribution: Distribution, frame: Frame, supports: Supports) -> IntArray:
+def distributions(distribution: program.Distribution, frame: Frame, supports: Supports) -> IntArray:
     """Return the number of each row's distribution [n_rows], or a fault's code."""
     match distribution:
-        case Weighted():
+        case program.Weighted():
             return _weighted(distribution, frame, supports)
-        case LetDistribution(name=name, value=value, body=body):
+        case program.LetDistribution(name=name, value=value, body=body):
             column = evaluated(value, frame, supports.table)
             found = distributions(body, frame.bound(name, column), supports)
             return np.where(column >= FIRST_FAULT, column, found)
-        case ChooseDistribution():
+        case program.ChooseDistribution():
             return _chosen(distribution, frame, supports)
         case _:
             return _per_row(_recipe(distribution, supports), frame, supports)
 
 
-def _chosen(choice: ChooseDistribution, frame: Frame, supports: Supports) -> IntArray:
+def _chosen(choice: program.ChooseDistribution, frame: Frame, supports: Supports) -> IntArray:
     """Return the distributions of the branch each row takes."""
     result = np.array(truths(choice.condition, frame, supports.table))
     then, orelse = marked(result == TRUE), marked(result == FALSE)
@@ -218,12 +200,12 @@ class Recipe:
         return supports.made(partial(self.make, values, self.span))
 
 
-def _recipe(distribution: Parametric | Branches, supports: Supports) -> Recipe:
+def _recipe(distribution: program.Parametric | program.Branches, supports: Supports) -> Recipe:
     """Return the parameters of a distribution and its maker."""
     match distribution:
-        case Parametric(word=word, arguments=arguments, policy=policy, span=span):
+        case program.Parametric(word=word, arguments=arguments, policy=policy, span=span):
             row = DISTRIBUTIONS[word]
-            if isinstance(policy, Unbounded):
+            if isinstance(policy, program.Unbounded):
                 moved_by = policy.moved_by or Const(0, span)
                 unbounded = partial(_unbounded, row, supports)
                 read = (*arguments, moved_by, Var(TAIL_STATE, span))
@@ -231,7 +213,7 @@ def _recipe(distribution: Parametric | Branches, supports: Supports) -> Recipe:
             bounds = () if policy is None else (policy.lo, policy.hi)
             make = partial(_parametric, row, policy, supports)
             return Recipe(word, (*arguments, *bounds), span, make)
-        case Branches(branches=branches, span=span):
+        case program.Branches(branches=branches, span=span):
             parts = tuple(part for branch in branches for part in branch)
             return Recipe("branches", parts, span, partial(_branches, distribution, supports.table))
     assert_never(distribution)
@@ -250,7 +232,9 @@ def _per_row(found: Recipe, frame: Frame, supports: Supports) -> IntArray:
 
 def _number(value: Value, what: str, span: Span) -> Number:
     if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
-        raise MistakeFault(WrongKindOnRun(span, (), f"{what} is {described(value)}, not a number"))
+        raise MistakeFault(
+            runs.WrongKindOnRun(span, (), f"{what} is {described(value)}, not a number")
+        )
     return value
 
 
@@ -262,7 +246,7 @@ def _integer(value: Value, what: str, span: Span) -> int:
 
 
 def _bad(span: Span, what: str) -> MistakeFault:
-    return MistakeFault(BadParameter(span, (), what))
+    return MistakeFault(runs.BadParameter(span, (), what))
 
 
 def checked_argument(
@@ -292,7 +276,7 @@ def checked_argument(
         case "probability":
             number = _number(weight_value(value, span, table), what, span)
             if compare(number, 0) < 0 or compare(number, 1) > 0:
-                raise MistakeFault(ProbabilityOutsideUnit(span, (), value_text(value)))
+                raise MistakeFault(runs.ProbabilityOutsideUnit(span, (), value_text(value)))
             return as_fraction_parts(number)
         case "ratio":
             return _ratio(parameter, weight_value(value, span, table, is_strict=True), span)
@@ -302,9 +286,11 @@ def checked_argument(
 def _elements(value: Value, what: str, span: Span, table: ValueTable) -> IntArray:
     """Return the codes of the elements of a non-empty set."""
     if not isinstance(value, SetValue):
-        raise MistakeFault(WrongKindOnRun(span, (), f"{what} needs a set, not {described(value)}"))
+        raise MistakeFault(
+            runs.WrongKindOnRun(span, (), f"{what} needs a set, not {described(value)}")
+        )
     if value.size == 0:
-        raise MistakeFault(EmptyUniform(span, ()))
+        raise MistakeFault(runs.EmptyUniform(span, ()))
     _check_support(value.size)
     return table.codes(value.items)
 
@@ -317,10 +303,10 @@ def _ratio(parameter: Parameter, value: Value, span: Span) -> tuple[Whole, Whole
     text = value_text(number)
     title = f"{parameter.text} must lie strictly between 0 and 1, and is {text}"
     edit = parameter.edit(text) if compare(number, 1) >= 0 else None
-    raise MistakeFault(BadParameter(span, (), title, edit))
+    raise MistakeFault(runs.BadParameter(span, (), title, edit))
 
 
-def _window(low: Value, high: Value, policy: Policy) -> tuple[int, int]:
+def _window(low: Value, high: Value, policy: program.Policy) -> tuple[int, int]:
     """Return the bounds of a policy, both small enough for a table."""
     lo = _integer(low, f"the lower bound of `{policy.kind}`", policy.span)
     hi = _integer(high, f"the upper bound of `{policy.kind}`", policy.span)
@@ -346,11 +332,11 @@ def _check_support(n_values: int) -> None:
 
 
 def _refuse(span: Span, what: str) -> None:
-    raise MistakeFault(NumberTooLarge(span, (), what))
+    raise MistakeFault(runs.NumberTooLarge(span, (), what))
 
 
 def _parametric(
-    row: BuiltIn, policy: Policy | None, supports: Supports, values: list[Value], span: Span
+    row: BuiltIn, policy: program.Policy | None, supports: Supports, values: list[Value], span: Span
 ) -> Weights:
     """Return a built-in distribution, its arguments checked in the order they are written."""
     given: list[Any] = []
@@ -364,7 +350,7 @@ def _parametric(
     except closed_forms.NoValueLeft as error:
         raise _bad(span if policy is None else policy.span, str(error)) from None
     except closed_forms.TooManyDigits as error:
-        raise MistakeFault(NumberTooLarge(span, (), str(error), error.advice)) from None
+        raise MistakeFault(runs.NumberTooLarge(span, (), str(error), error.advice)) from None
 
 
 def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span) -> Weights:
@@ -381,7 +367,7 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     try:
         inner = supports.forms[row.word, "clamped"](*given, low, high)
     except closed_forms.TooManyDigits as error:
-        raise MistakeFault(NumberTooLarge(span, (), str(error), error.advice)) from None
+        raise MistakeFault(runs.NumberTooLarge(span, (), str(error), error.advice)) from None
     ratio = quotient(given[-2], given[-1])
     codes: list[int] = []
     numbers: list[Number] = []
@@ -405,7 +391,7 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
 
 
 def _branches(
-    distribution: Branches, table: ValueTable, values: list[Value], span: Span
+    distribution: program.Branches, table: ValueTable, values: list[Value], span: Span
 ) -> Weights:
     """Return a literal `{value: weight, ...}`."""
     places = [weight.span for _, weight in distribution.branches]
@@ -413,7 +399,7 @@ def _branches(
     return _literal(codes, values[1::2], places, distribution.normalized, span, table)
 
 
-def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntArray:
+def _weighted(distribution: program.Weighted, frame: Frame, supports: Supports) -> IntArray:
     """Return the distributions of `{value: weight for name in domain where condition}`."""
     table = supports.table
     first, group = _distinct_readings(distribution, frame)
@@ -446,7 +432,7 @@ def _weighted(distribution: Weighted, frame: Frame, supports: Supports) -> IntAr
     return np.array(numbers, np.int64)[group]
 
 
-def _distinct_readings(distribution: Weighted, frame: Frame) -> tuple[IntArray, IntArray]:
+def _distinct_readings(distribution: program.Weighted, frame: Frame) -> tuple[IntArray, IntArray]:
     """Return the first row of each group that agrees on what the distribution reads."""
     names = sorted(set(distribution_reads(distribution)))
     if not names:
@@ -454,35 +440,35 @@ def _distinct_readings(distribution: Weighted, frame: Frame) -> tuple[IntArray, 
     return distinct_rows([frame[name] for name in names])
 
 
-def distribution_reads(distribution: Distribution) -> Iterator[str]:
+def distribution_reads(distribution: program.Distribution) -> Iterator[str]:
     """Yield the variables that the distribution reads, with repeats."""
     match distribution:
-        case Parametric(arguments=arguments, policy=policy):
+        case program.Parametric(arguments=arguments, policy=policy):
             for part in (*arguments, *_policy_reads(policy)):
                 yield from reads(part)
-        case Branches(branches=branches):
+        case program.Branches(branches=branches):
             for value, weight in branches:
                 yield from reads(value)
                 yield from reads(weight)
-        case Weighted(name=name, domain=domain, where=where, value=value, weight=weight):
+        case program.Weighted(name=name, domain=domain, where=where, value=value, weight=weight):
             yield from reads(domain)
             inner = (value, weight) if where is None else (where, value, weight)
             for part in inner:
                 yield from (free for free in reads(part) if free != name)
-        case LetDistribution(name=name, value=value, body=body):
+        case program.LetDistribution(name=name, value=value, body=body):
             yield from reads(value)
             yield from (free for free in distribution_reads(body) if free != name)
-        case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+        case program.ChooseDistribution(condition=condition, then=then, orelse=orelse):
             yield from reads(condition)
             yield from distribution_reads(then)
             yield from distribution_reads(orelse)
 
 
-def _policy_reads(policy: Policy | Unbounded | None) -> tuple[Expr, ...]:
+def _policy_reads(policy: program.Policy | program.Unbounded | None) -> tuple[Expr, ...]:
     match policy:
-        case Policy(lo=lo, hi=hi):
+        case program.Policy(lo=lo, hi=hi):
             return (lo, hi)
-        case Unbounded(moved_by=shift) if shift is not None:
+        case program.Unbounded(moved_by=shift) if shift is not None:
             return (shift,)
         case _:
             return ()
@@ -504,15 +490,15 @@ def _literal(
     numbers = [_number(w, "this weight", p) for w, p in zip(proved, places, strict=True)]
     for number, place in zip(numbers, places, strict=True):
         if sign(number) < 0:
-            raise MistakeFault(NegativeWeight(place, (), value_text(number)))
+            raise MistakeFault(runs.NegativeWeight(place, (), value_text(number)))
     if normalized and all(number == 0 for number in numbers):
-        raise MistakeFault(NoPositiveWeight(span, ()))
+        raise MistakeFault(runs.NoPositiveWeight(span, ()))
     total = 1 if normalized else _total(numbers, table)
     if total != 1 and table.weights.param is not None:
         raise MistakeFault(sum_for_some_values(total, span, table))
     if total != 1:
         branches = tuple(zip(places, numbers, strict=True)) if len(set(places)) > 1 else ()
-        raise MistakeFault(WeightsDoNotSumToOne(span, (), total, branches))
+        raise MistakeFault(runs.WeightsDoNotSumToOne(span, (), total, branches))
     return whole_weights(codes, numbers, span, table)
 
 
@@ -536,7 +522,7 @@ def whole_weights(
     try:
         closed_forms.check_digits(len(parts), 1, common)
     except closed_forms.TooManyDigits as error:
-        raise MistakeFault(NumberTooLarge(span, (), str(error))) from None
+        raise MistakeFault(runs.NumberTooLarge(span, (), str(error))) from None
     merged: dict[int, Whole] = {}
     total: Whole = 0
     for code, (n, d) in zip(codes, parts, strict=True):

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.params import ParamAsValue
-from dpcheck.diagnostics.runs import (
-    DivisionByZero,
-    IndexOutOfRange,
-    LengthsDiffer,
-    NoExactValue,
-    NothingToTake,
-    NumberTooLarge,
-    ReadBeforeAssignment,
-    RunMistake,
-    WrongKindOnRun,
-)
 from dpcheck.model.evaluation import Fault
 from dpcheck.source import Span
 
@@ -28,7 +18,7 @@ class Unassigned(Fault):
 class MistakeFault(Fault):
     """A fault that knows its mistake, all but the run."""
 
-    def __init__(self, mistake: RunMistake) -> None:
+    def __init__(self, mistake: runs.RunMistake) -> None:
         """Keep the mistake."""
         super().__init__("wrong kind", mistake.title, (), mistake.span)
         self.mistake = mistake
@@ -43,28 +33,28 @@ class MistakesFound(Exception):
         self.mistakes = tuple(mistakes)
 
 
-def mistake_of(fault: Fault, place: Span, run: tuple[str, ...]) -> RunMistake:
+def mistake_of(fault: Fault, place: Span, run: tuple[str, ...]) -> runs.RunMistake:
     """Return the mistake a fault is, at its own place or else at the statement's."""
     if isinstance(fault, MistakeFault):
         return fault.mistake.on_run(run)
     span = fault.span or place
     if isinstance(fault, Unassigned):
-        return ReadBeforeAssignment(span, run, fault.title)
+        return runs.ReadBeforeAssignment(span, run, fault.title)
     match fault.kind:
         case "division by zero":
-            return DivisionByZero(span, run, fault.title)
+            return runs.DivisionByZero(span, run, fault.title)
         case "not an integer exponent" | "no exact value":
-            return NoExactValue(span, run, fault.title)
+            return runs.NoExactValue(span, run, fault.title)
         case "index out of range":
-            return IndexOutOfRange(span, run, fault.title)
+            return runs.IndexOutOfRange(span, run, fault.title)
         case "wrong kind":
-            return WrongKindOnRun(span, run, fault.title)
+            return runs.WrongKindOnRun(span, run, fault.title)
         case "empty":
-            return NothingToTake(span, run, fault.title)
+            return runs.NothingToTake(span, run, fault.title)
         case "lengths differ":
-            return LengthsDiffer(span, run, fault.title)
+            return runs.LengthsDiffer(span, run, fault.title)
         case "too large":
-            return NumberTooLarge(span, run, fault.title)
+            return runs.NumberTooLarge(span, run, fault.title)
         case "parameter":
             return ParamAsValue(span, run, fault.title)
 

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from dpcheck.diagnostics.claims import (
-    EmptyInterval,
-    NotABound,
-    NothingObserved,
-    NothingToCompute,
-    QuantityInFormula,
-    QuantityWithoutBound,
-    WordTaken,
-)
+from dpcheck.diagnostics import claims as mistakes
 from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.diagnostics.quantities import BudgetAgainstNumber, TableInComparison
 from dpcheck.exact import Budget, ParamNumber, compare, exact_text
@@ -65,7 +57,7 @@ def claim(question: surface.Question, reader: Reader) -> claims.Claim | None:
     word = _word(tree, reader)
     if question.kind == "compute":
         if word is None or word.value == "truth":
-            reader.scope.report(NothingToCompute(tree.span))
+            reader.scope.report(mistakes.NothingToCompute(tree.span))
             return None
         found = _quantity(tree, word, reader)
         return None if found is None else claims.QuantityValue(found, tree.span)
@@ -73,7 +65,7 @@ def claim(question: surface.Question, reader: Reader) -> claims.Claim | None:
         return _privacy(tree, word, reader)
     if word is not None:
         text = written_text(tree, {})
-        reader.scope.report(QuantityWithoutBound(tree.span, text, question.kind))
+        reader.scope.report(mistakes.QuantityWithoutBound(tree.span, text, question.kind))
         return None
     if isinstance(tree, surface.Comparison):
         words = [_word(operand, reader) for operand in tree.operands]
@@ -193,7 +185,7 @@ def _arguments(
     given = tree.arguments if isinstance(tree, surface.Call) else ()
     fits = word.n_required <= len(given) <= len(word.parameters)
     if not fits or any(argument.name is not None for argument in given):
-        reader.scope.report(WordTaken(tree.span, word.word, word.usage))
+        reader.scope.report(mistakes.WordTaken(tree.span, word.word, word.usage))
         return None
     return [argument.value for argument in given]
 
@@ -236,12 +228,14 @@ def _expectations(tree: surface.Expectation, reader: Reader) -> claims.Claim | N
         bound, is_sound = _bound(side, EXPECTATION, reader)
         if bound is None or isinstance(bound, Budget):
             if is_sound:
-                reader.scope.report(NotABound(side.span, "E", "`inf`"))
+                reader.scope.report(mistakes.NotABound(side.span, "E", "`inf`"))
             return None
         relations.append((comparison, bound))
     if len(relations) == 2 and compare(relations[0][1], relations[1][1]) > 0:
         span = tree.relations[0][1].span.to(tree.relations[1][1].span)
-        reader.scope.report(EmptyInterval(span, *(exact_text(bound) for _, bound in relations)))
+        reader.scope.report(
+            mistakes.EmptyInterval(span, *(exact_text(bound) for _, bound in relations))
+        )
         return None
     return None if found is None else claims.ExpectationClaim(found, tuple(relations), tree.span)
 
@@ -250,7 +244,7 @@ def _is_observed(span: Span, word: QuantityWord, reader: Reader) -> bool:
     """Return whether an adversary sees anything of the target; else report it."""
     target = reader.target
     if isinstance(target, ExplicitChain) and target.observed is None:
-        reader.scope.report(NothingObserved(span, target.title, word.word, target.span))
+        reader.scope.report(mistakes.NothingObserved(span, target.title, word.word, target.span))
         return False
     return True
 
@@ -264,7 +258,7 @@ def _comparison(
     assert word is not None, "some side is a quantity"
     operator = tree.operators[0]
     if len(tree.operands) != 2 or word.value == "truth" or operator == "in":
-        reader.scope.report(QuantityInFormula(tree.operands[position].span, word.word))
+        reader.scope.report(mistakes.QuantityInFormula(tree.operands[position].span, word.word))
         return None
     other_word = words[1 - position]
     if other_word is not None and not _is_declared(other_word.word, reader):
@@ -300,7 +294,7 @@ def _comparison_of_quantities(
 ) -> claims.Claim | None:
     """Return a comparison of two quantities of the target, both budgets or both numbers."""
     if right_word.value == "truth":
-        reader.scope.report(QuantityInFormula(tree.operands[1].span, right_word.word))
+        reader.scope.report(mistakes.QuantityInFormula(tree.operands[1].span, right_word.word))
         return None
     words = (left_word, right_word)
     if left_word.value != right_word.value:
@@ -325,7 +319,7 @@ def _bound(
         ):
             if word.may_be_infinite:
                 return None, True
-            reader.scope.report(NotABound(tree.span, word.word, "`inf`"))
+            reader.scope.report(mistakes.NotABound(tree.span, word.word, "`inf`"))
             return None, False
     value = constant(tree, reader.scope, "a bound")
     if value is None:
@@ -337,5 +331,5 @@ def _bound(
         reader.scope.session.asked.append(Asked(value, "bound", tree.span))
         bound = value.value if isinstance(value, ParamNumber) else as_number(value)
     if bound is None:
-        reader.scope.report(NotABound(tree.span, word.word, described(value)))
+        reader.scope.report(mistakes.NotABound(tree.span, word.word, described(value)))
     return bound, bound is not None

@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from typing import Final, assert_never
 
 from dpcheck import exact
-from dpcheck.diagnostics.claims import (
-    BadStepBound,
-    BoundOutsideUnit,
-    EmptyInterval,
-    NotABudget,
-    NotAClaim,
-    PathOutsideBrackets,
-    QuantityInFormula,
-    TooManyClaims,
-)
+from dpcheck.diagnostics import claims
 from dpcheck.diagnostics.names import UnknownState
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.exact import (
@@ -127,13 +118,13 @@ def state_formula(tree: surface.Expression, reader: Reader) -> f.StateFormula | 
         case surface.Private():
             return _private(tree, reader)
         case surface.TemporalPrefix() | surface.TemporalInfix():
-            reader.scope.report(PathOutsideBrackets(tree.operator_span, tree.operator))
+            reader.scope.report(claims.PathOutsideBrackets(tree.operator_span, tree.operator))
             return None
         case surface.ProbabilityOf(span=span):
-            reader.scope.report(QuantityInFormula(span, "P=?"))
+            reader.scope.report(claims.QuantityInFormula(span, "P=?"))
             return None
         case surface.Expectation(span=span):
-            reader.scope.report(QuantityInFormula(span, "E"))
+            reader.scope.report(claims.QuantityInFormula(span, "E"))
             return None
     return _atom(tree, reader)
 
@@ -198,13 +189,13 @@ def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
     if value is None:
         return None
     if not isinstance(value, SetValue):
-        reader.scope.report(NotAClaim(tree.domain.span, f"{described(value)}, not a set"))
+        reader.scope.report(claims.NotAClaim(tree.domain.span, f"{described(value)}, not a set"))
         return None
     reader.collected.n_expanded += value.size
     if reader.collected.n_expanded > MAX_EXPANDED:
         count = reader.collected.n_expanded
         reader.scope.report(
-            TooManyClaims(tree.span, "the instances of this formula", count, MAX_EXPANDED)
+            claims.TooManyClaims(tree.span, "the instances of this formula", count, MAX_EXPANDED)
         )
         return None
     readers = [reader.bound(tree.variable, element) for element in value]
@@ -242,7 +233,7 @@ def _probability(
     if isinstance(first, ParamNumber) or isinstance(last, ParamNumber):
         reader.scope.session.asked.append(Asked((first, last), "interval", span))
     elif exact.compare(low, high) > 0:
-        reader.scope.report(EmptyInterval(span, value_text(low), value_text(high)))
+        reader.scope.report(claims.EmptyInterval(span, value_text(low), value_text(high)))
         return None
     return f.ProbabilityIn(low, high, path, tree.span)
 
@@ -291,7 +282,7 @@ def probability(
         has_logarithm = known is not None and number is None
         help_text = swapped if may_be_epsilon else None
         span, text = tree.span, value_text(value)
-        scope.report(BoundOutsideUnit(span, what, text, has_logarithm, help_text))
+        scope.report(claims.BoundOutsideUnit(span, what, text, has_logarithm, help_text))
         return None
     return number
 
@@ -309,7 +300,7 @@ def budget(tree: surface.Expression, scope: Scope) -> Budget | None:
     if isinstance(known, ParamBudget):
         return known
     if known is None or known.sign() < 0:
-        scope.report(NotABudget(tree.span, value_text(value)))
+        scope.report(claims.NotABudget(tree.span, value_text(value)))
         return None
     return known
 
@@ -458,7 +449,7 @@ def _steps(tree: surface.Expression | None, scope: Scope) -> tuple[int | None, b
     if value is None:
         return None, False
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        scope.report(BadStepBound(tree.span, value_text(value)))
+        scope.report(claims.BadStepBound(tree.span, value_text(value)))
         return None, False
     return value, True
 
@@ -470,7 +461,7 @@ def _atom(tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
     """Return an atom, or its truth value where that is known."""
     quantity = _quantity_word(tree, reader)
     if quantity is not None:
-        reader.scope.report(QuantityInFormula(tree.span, quantity))
+        reader.scope.report(claims.QuantityInFormula(tree.span, quantity))
         return None
     match tree:
         case surface.Name(name="stopped" | "diverged" as name, quoted=False, primed=False) if (
@@ -587,7 +578,7 @@ def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> f.StateFormu
     if value is None:
         return None
     if not isinstance(value, bool):
-        reader.scope.report(NotAClaim(tree.span, described(value)))
+        reader.scope.report(claims.NotAClaim(tree.span, described(value)))
         return None
     return f.Truth(value, tree.span)
 

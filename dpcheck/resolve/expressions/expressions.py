@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
+from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.composition import ArgumentByName, TooManyCalls
 from dpcheck.diagnostics.kinds import (
     DistributionAsValue,
@@ -34,15 +35,6 @@ from dpcheck.diagnostics.names import (
     UnknownName,
 )
 from dpcheck.diagnostics.params import ParamAsValue, ParamOutside
-from dpcheck.diagnostics.runs import (
-    DivisionByZero,
-    IndexOutOfRange,
-    LengthsDiffer,
-    NoExactValue,
-    NothingToTake,
-    NumberTooLarge,
-    WrongKindOnRun,
-)
 from dpcheck.diagnostics.structure import EndlessHere, RoundAsValue, StreamMisused
 from dpcheck.exact import Budget, Param
 from dpcheck.model import surface
@@ -230,19 +222,19 @@ def mistake_of(fault: Fault, span: Span) -> Mistake:
     place = fault.span or span
     match fault.kind:
         case "division by zero":
-            return DivisionByZero(place, (), fault.title)
+            return runs.DivisionByZero(place, (), fault.title)
         case "too large":
-            return NumberTooLarge(place, (), fault.title)
+            return runs.NumberTooLarge(place, (), fault.title)
         case "no exact value" | "not an integer exponent":
-            return NoExactValue(place, (), fault.title)
+            return runs.NoExactValue(place, (), fault.title)
         case "index out of range":
-            return IndexOutOfRange(place, (), fault.title)
+            return runs.IndexOutOfRange(place, (), fault.title)
         case "wrong kind":
-            return WrongKindOnRun(place, (), fault.title)
+            return runs.WrongKindOnRun(place, (), fault.title)
         case "empty":
-            return NothingToTake(place, (), fault.title)
+            return runs.NothingToTake(place, (), fault.title)
         case "lengths differ":
-            return LengthsDiffer(place, (), fault.title)
+            return runs.LengthsDiffer(place, (), fault.title)
         case "parameter":
             return ParamAsValue(place, (), fault.title)
     assert_never(fault.kind)

@@ -14,17 +14,9 @@ from dpcheck.diagnostics.structure import (
     UnprimedInput,
 )
 from dpcheck.exact import Number
-from dpcheck.model import surface
+from dpcheck.model import program, surface
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, primed_name, reads
-from dpcheck.model.program import (
-    Adjacency,
-    AdjacentAll,
-    AdjacentPairs,
-    AdjacentWhere,
-    Input,
-    Mechanism,
-)
 from dpcheck.model.values import INTEGERS, Value, value_text
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds
@@ -41,7 +33,7 @@ from dpcheck.source import Span
 
 def resolved_mechanism(
     mechanism: surface.Mechanism, title: str, scope: Scope, kept: Number, use: Span
-) -> Mechanism | None:
+) -> program.Mechanism | None:
     """Return the core mechanism; None if its inputs have a mistake.
 
     `scope` is the file's, with the parameters bound; each record is `kept` so likely, which is said
@@ -68,7 +60,7 @@ def resolved_mechanism(
     nodes, entry = control_flow_graph(steps, place)
     nodes, choices = with_choices_as_inputs(nodes, entry, inputs, scope)
     sampled_at = None if kept == 1 else use
-    core = Mechanism(title, inputs + choices, adjacency, nodes, entry, place, sampled_at)
+    core = program.Mechanism(title, inputs + choices, adjacency, nodes, entry, place, sampled_at)
     report_wrong_kinds(core, scope)
     return None if broken else core
 
@@ -95,7 +87,7 @@ def input_bindings(shapes: Sequence[InputShape], scope: Scope) -> dict[str, Held
     return bindings
 
 
-def _input(shape: InputShape, earlier: Sequence[InputShape], scope: Scope) -> Input:
+def _input(shape: InputShape, earlier: Sequence[InputShape], scope: Scope) -> program.Input:
     """Return an input; its `where` sees itself and the inputs before it."""
     declared = shape.declared
     where = None
@@ -111,7 +103,9 @@ def _input(shape: InputShape, earlier: Sequence[InputShape], scope: Scope) -> In
     )
     domain = Const(shape.domain, declared.domain.span)
     stream = shape.is_stream
-    return Input(shape.name, lo, cells, domain, where, declared.is_public, declared.span, stream)
+    return program.Input(
+        shape.name, lo, cells, domain, where, declared.is_public, declared.span, stream
+    )
 
 
 # --- adjacency -----------------------------------------------------------------------------
@@ -119,7 +113,7 @@ def _input(shape: InputShape, earlier: Sequence[InputShape], scope: Scope) -> In
 
 def _adjacency(
     mechanism: surface.Mechanism, shapes: Sequence[InputShape], scope: Scope
-) -> tuple[Adjacency, ...]:
+) -> tuple[program.Adjacency, ...]:
     """Return the clauses; a mechanism with private inputs needs one."""
     private = [shape for shape in shapes if not shape.declared.is_public]
     if not mechanism.adjacency:
@@ -137,9 +131,9 @@ def _adjacency(
     return known
 
 
-def has_mistake(clause: Adjacency) -> bool:
+def has_mistake(clause: program.Adjacency) -> bool:
     """Return whether a clause has a part that could not be resolved."""
-    return isinstance(clause, AdjacentWhere) and has_hole(clause.condition)
+    return isinstance(clause, program.AdjacentWhere) and has_hole(clause.condition)
 
 
 def _suggestion(private: Sequence[InputShape]) -> str:
@@ -160,16 +154,16 @@ def _clause(
     mechanism: surface.Mechanism,
     shapes: Sequence[InputShape],
     scope: Scope,
-) -> Adjacency | None:
+) -> program.Adjacency | None:
     match clause:
         case surface.AdjacentAll(span=span):
-            return AdjacentAll(span)
+            return program.AdjacentAll(span)
         case surface.AdjacentWhere(condition=condition, span=span):
             primed = {shape.name: _primed(shape) for shape in shapes}
             whole = {shape.name: _held(shape) for shape in shapes}
             bindings = {**scope.bindings, **whole}
             inner = Scope(scope.session, scope.file, scope.names, bindings, primed)
-            return AdjacentWhere(expression(condition, inner), span)
+            return program.AdjacentWhere(expression(condition, inner), span)
         case surface.AdjacentPairs():
             return _pairs(clause, mechanism, shapes, scope)
 
@@ -194,7 +188,7 @@ def _pairs(
     mechanism: surface.Mechanism,
     shapes: Sequence[InputShape],
     scope: Scope,
-) -> Adjacency | None:
+) -> program.Adjacency | None:
     """Return the pairs of values of the one private input; beside public ones, as a condition."""
     private = [shape for shape in shapes if not shape.declared.is_public]
     if len(private) != 1 or private[0].indices is not None:
@@ -215,8 +209,8 @@ def _pairs(
     if len(pairs) != len(clause.pairs):
         return None
     if len(shapes) == 1:
-        return AdjacentPairs(tuple(pairs), clause.span)
-    return AdjacentWhere(_pairs_condition(shape, pairs, clause), clause.span)
+        return program.AdjacentPairs(tuple(pairs), clause.span)
+    return program.AdjacentWhere(_pairs_condition(shape, pairs, clause), clause.span)
 
 
 def _pair_value(tree: surface.Expression, shape: InputShape, scope: Scope) -> Value | None:
@@ -242,12 +236,12 @@ def _pairs_condition(
 
 
 def _report_free_inputs(
-    private: Sequence[InputShape], clauses: Sequence[Adjacency], scope: Scope
+    private: Sequence[InputShape], clauses: Sequence[program.Adjacency], scope: Scope
 ) -> None:
     """Warn about private inputs that no clause mentions."""
     mentioned: set[str] = set()
     for clause in clauses:
-        if not isinstance(clause, AdjacentWhere):
+        if not isinstance(clause, program.AdjacentWhere):
             return
         mentioned.update(name.replace("'", "") for name in reads(clause.condition))
     for shape in private:
