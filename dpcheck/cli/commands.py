@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 import click
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.explain import Detail
     from dpcheck.report.overview import Overview
+
+T = TypeVar("T")
 
 EXIT_STATUS = """\
 \b
@@ -181,10 +183,6 @@ def check(
     paths = paths or config.paths
     if not paths:
         raise click.UsageError("Missing argument 'FILE_OR_DIR...'.")
-    if config.explain is not None and not _is_given("explain"):
-        explain = config.explain
-    if config.jobs is not None and not _is_given("jobs"):
-        jobs = min(config.jobs, os.cpu_count() or 1)
     changed = None if changed_since is None else _changed(changed_since, config)
     how = Options(
         (*config.constants, *definitions),
@@ -193,12 +191,12 @@ def check(
         strict_vacuity or config.strict_vacuity,
         allow_empty or changed is not None,
         _standard_input() if STANDARD_INPUT in paths else None,
-        explain,
+        _given_or("explain", explain, config.explain),
         EXPLAINED_IN_FULL if form == "text" and not files else None,
         has_witnesses=witnesses is not None,
         has_opinions=second_opinion,
         cache=None if no_cache else trusted_cache(paths, cache_dir),
-        jobs=jobs,
+        jobs=_given_or("jobs", jobs, config.jobs and min(config.jobs, os.cpu_count() or 1)),
         changed=changed,
         optional=config.names - {text.partition("=")[0].strip() for text in definitions},
     )
@@ -222,6 +220,11 @@ def _is_given(name: str) -> bool:
     """Return whether the call says this option itself."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _given_or(name: str, option: T, setting: T | None) -> T:
+    """Return an option as the call gives it, else as the project sets it, else its default."""
+    return option if setting is None or _is_given(name) else setting
 
 
 def _changed(revision: str, config: Config) -> frozenset[str] | None:

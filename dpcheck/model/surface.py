@@ -267,6 +267,10 @@ class Unbounded(Node):
     policy_span: Span = field(compare=False, repr=False, kw_only=True)
 
 
+Distribution = Branches | WeightedBranches | WithPolicy | Unbounded
+"""The expressions that are distributions and nothing else; a `Call` may be one, too."""
+
+
 # --- formulas --------------------------------------------------------------------------------
 
 
@@ -360,17 +364,8 @@ Expression = (
     | SetLiteral
     | SetComprehension
     | Binder
-    | Branches
-    | WeightedBranches
-    | WithPolicy
-    | Unbounded
-    | TemporalPrefix
-    | TemporalInfix
-    | ProbabilityIs
-    | ProbabilityIn
-    | ProbabilityOf
-    | Expectation
-    | Private
+    | Distribution
+    | Formula
 )
 
 

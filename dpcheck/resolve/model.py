@@ -20,7 +20,7 @@ from dpcheck.diagnostics.quantities import ArrangementUsage
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
 from dpcheck.exact import ExpNumber, Number
 from dpcheck.limits import FRAMES, with_deep_stack
-from dpcheck.logic.claims import Claim, FormulaClaim
+from dpcheck.logic.claims import At, Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
 from dpcheck.model.expressions import Var
@@ -400,10 +400,10 @@ class _Expansion:
         scope.session.asked.clear()
         reader = _reader(target, declaration, file, given, scope, loop_values)
         leaves_out = left_out(question.part, scope)
-        asked = _asked(question, reader, is_left_out=leaves_out is not None)
-        at = None if question.at is None else at_condition(question.at, reader)
-        if asked is None or (question.at is not None and at is None):
+        read = _claimed(question, reader, is_left_out=leaves_out is not None)
+        if read is None:
             return
+        asked, at = read
         if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
             reader.collected.keep_choices(target)
         arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
@@ -414,10 +414,10 @@ class _Expansion:
         if scope.session.has_params:
             report_misuse(list(reader.collected.atoms.values()), scope)
         targets = [part.target for part, _, _ in parts]
+        names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
         values = quantified(question, asked, at, targets, arrangement, reader.scope)
         if not values.is_sound:
             return
-        names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
         at_text, claim_text = _texts(question, reader)
         self.checks.append(
             ResolvedCheck(
@@ -441,14 +441,18 @@ class _Expansion:
         )
 
 
-def _asked(question: surface.Question, reader: Reader, *, is_left_out: bool) -> Claim | None:
-    """Return the claim of a question; None after a mistake.
+def _claimed(
+    question: surface.Question, reader: Reader, *, is_left_out: bool
+) -> tuple[Claim, At | None] | None:
+    """Return the claim of a question, and the states it is about; None after a mistake.
 
     One that is left out for the value of its parameter says nothing, and need not make sense there.
     """
-    if is_left_out:
-        return FormulaClaim(Truth(True, question.span), question.span)
-    return claim(question, reader)
+    nothing = FormulaClaim(Truth(True, question.span), question.span)
+    asked = nothing if is_left_out else claim(question, reader)
+    at = None if question.at is None else at_condition(question.at, reader)
+    is_unread = asked is None or (question.at is not None and at is None)
+    return None if asked is None or is_unread else (asked, at)
 
 
 def _texts(question: surface.Question, reader: Reader) -> tuple[str | None, str]:

@@ -191,21 +191,17 @@ def refined(
     """
     n_runs = sum(times for _, times in directions[0].parts)
     step, is_exact = _first_step(directions, n_runs, is_uniform=is_uniform)
-    becomes_coarser = not (is_exact or is_uniform)
+    coarser = not (is_exact or is_uniform)
     tail_bits = tail_bits_for(1 if delta is None else delta, n_runs)
     bounds: Bounds | None = None
+
+    def bounded(each: Direction) -> Bounded:
+        grid = GridLosses.of(each.parts, step, tail_bits, limits, becomes_coarser=coarser)
+        return on_grid(quantity, each, grid)
+
     while True:
         try:
-            found = [
-                on_grid(
-                    quantity,
-                    each,
-                    GridLosses.of(
-                        each.parts, step, tail_bits, limits, becomes_coarser=becomes_coarser
-                    ),
-                )
-                for each in directions
-            ]
+            found = [bounded(each) for each in directions]
         except LimitReached as reached:
             if bounds is None:
                 raise

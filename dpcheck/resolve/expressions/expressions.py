@@ -125,9 +125,6 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             return _comparison(tree, scope)
         case surface.Binder() | surface.SetComprehension():
             return _binder(tree, scope)
-        case surface.EndlessRange():
-            scope.report(EndlessHere(tree.span))
-            return hole(tree.span)
         case (
             surface.Negative()
             | surface.Logarithm()
@@ -140,26 +137,25 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             op, operands = _strict(tree)
             read = whole_value if op in ("tuple", "set") else expression
             return folded(op, [read(operand, scope) for operand in operands], tree.span)
+        case _:
+            scope.report(_no_value(tree))
+            return hole(tree.span)
+
+
+def _no_value(tree: surface.EndlessRange | surface.Distribution | surface.Formula) -> Mistake:
+    """Return why an expression has no value."""
+    match tree:
+        case surface.EndlessRange():
+            return EndlessHere(tree.span)
         case (
             surface.Branches()
             | surface.WeightedBranches()
             | surface.WithPolicy()
             | surface.Unbounded()
         ):
-            scope.report(DistributionAsValue(tree.span))
-            return hole(tree.span)
-        case (
-            surface.TemporalPrefix()
-            | surface.TemporalInfix()
-            | surface.ProbabilityIs()
-            | surface.ProbabilityIn()
-            | surface.ProbabilityOf()
-            | surface.Expectation()
-            | surface.Private()
-        ):
-            scope.report(FormulaAsValue(tree.span))
-            return hole(tree.span)
-    assert_never(tree)
+            return DistributionAsValue(tree.span)
+        case _:
+            return FormulaAsValue(tree.span)
 
 
 def whole_value(tree: surface.Expression, scope: Scope) -> Expr:
