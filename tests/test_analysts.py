@@ -245,8 +245,6 @@ check m: delta(ln 3) = 3/4
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("b ~ bernoulli(1/2)  if b { output top }  query c in 0..1 fixed  output c", "DP635"),
-        ("while x = 0 { query c in 0..1 fixed  output c }", "DP635"),
         ("for i in 0..1 { query c in 0..i fixed  output c }", "DP636"),
         ("query c in 0..x fixed  output c", "DP632"),
         ("query c in 1..0 fixed  output c", "DP524"),

@@ -8,7 +8,7 @@ queries from there on.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from random import Random
 
@@ -24,63 +24,90 @@ ENDED = None
 class Rounds:
     """Rounds in which the analyst asks, and an output and a memory are drawn, given both and x.
 
-    With `asks_twice` a second query goes before an output. A history is what round comes next, the
-    input, the memory and the last output.
+    With `asks_twice` a second query goes before an output; with `says_more` a memory of 1 is shown
+    by one more output, so that histories of a round have several lengths. A history is what round
+    comes next, the input, the memory, the last output, and how many outputs and queries there were.
     """
 
-    def __init__(self, choose: Random, n_rounds: int, *, asks_twice: bool) -> None:
-        self.n_rounds = n_rounds
-        self.n_asked = 2 if asks_twice else 1
+    def __init__(
+        self, choose: Random, n_rounds: int, *, asks_twice: bool = False, says_more: bool = False
+    ) -> None:
+        self.n_rounds, self.says_more = n_rounds, says_more
+        self.names = ["c", "d"] if asks_twice else ["c"]
         self.weights = {
             key: [choose.randrange(1, 4) for _ in range(4)]
             for key in product(
-                range(n_rounds), product(QUERIES, repeat=self.n_asked), (0, 1), MEMORIES
+                range(n_rounds), product(QUERIES, repeat=len(self.names)), (0, 1), MEMORIES
             )
         }
 
-    def text(self) -> str:
-        """Return the mechanism in dpm."""
+    def text(self, *, is_loop: bool = False) -> str:
+        """Return the mechanism in dpm, its rounds written out or in a loop."""
         lines = ["mechanism m {", "  input x in 0..1", "  adjacent all", "  memory := 0"]
-        names = ["c", "d"][: self.n_asked]
-        for i in range(self.n_rounds):
-            lines += [f"  query {name} in 0..1 fixed" for name in names]
-            cases = []
-            for asked, x, memory in product(
-                product(QUERIES, repeat=self.n_asked), (0, 1), MEMORIES
-            ):
-                weights = self.weights[i, asked, x, memory]
-                branches = ", ".join(
-                    f"{divmod(k, 2)}: {weight}/{sum(weights)}" for k, weight in enumerate(weights)
-                )
-                equal = [f"{name} = {q}" for name, q in zip(names, asked, strict=True)]
-                condition = " & ".join([*equal, f"x = {x}", f"memory = {memory}"])
-                cases.append(f"if {condition} then {{{branches}}}")
-            lines.append(f"  r ~ {' else '.join(cases)} else {{(0, 0): 1}}")
-            lines += ["  (shown, memory) := r", "  output shown"]
+        if is_loop:
+            lines += ["  i := 0", f"  while i < {self.n_rounds} {{", *self.round("i = {} & ")]
+            lines += ["  i := i + 1", "  }"]
+        else:
+            lines += [line for i in range(self.n_rounds) for line in self.round("", i)]
         return "\n".join([*lines, "}", ""])
 
-    def after(self, history, asked):
-        """Return the histories after one, by their probabilities."""
-        i, x, memory, _ = history
+    def round(self, when: str, only: int | None = None) -> list[str]:
+        """Return the lines of one round, or of any."""
+        cases = []
+        for (i, asked, x, memory), weights in self.weights.items():
+            if only not in (None, i):
+                continue
+            branches = ", ".join(
+                f"{divmod(k, 2)}: {weight}/{sum(weights)}" for k, weight in enumerate(weights)
+            )
+            equal = [f"{name} = {q}" for name, q in zip(self.names, asked, strict=True)]
+            condition = " & ".join([*equal, f"x = {x}", f"memory = {memory}"])
+            cases.append(f"if {when.format(i)}{condition} then {{{branches}}}")
+        lines = [f"  query {name} in 0..1 fixed" for name in self.names]
+        lines += [f"  r ~ {' else '.join(cases)} else {{(0, 0): 1}}", "  (shown, memory) := r"]
+        lines += ["  output shown"]
+        return [*lines, "  if memory = 1 { output more }"] if self.says_more else lines
+
+    def after(self, history, words):
+        """Return what is next in a history, by probability."""
+        i, x, memory, _, length, is_told = history
+        if not is_told:
+            return [((i, x, memory, "more", length + 1, True), Fraction(1))]
+        places = enumerate(self.names, length)
+        asked = tuple(words[name, place] for place, name in places)
         weights = self.weights[i, asked, x, memory]
+        length += len(self.names) + 1
         return [
-            ((i + 1, x, k % 2, k // 2), Fraction(weight, sum(weights)))
+            (
+                (i + 1, x, k % 2, k // 2, length, not (self.says_more and k % 2)),
+                Fraction(weight, sum(weights)),
+            )
             for k, weight in enumerate(weights)
         ]
 
     def runs(self, history, words):
-        """Yield the runs from a history for the queries of each round, with probabilities."""
-        if history[0] == self.n_rounds:
+        """Yield the runs from a history where the analyst has fixed words, with probabilities."""
+        i, *_, is_told = history
+        if i == self.n_rounds and is_told:
             yield (history, ENDED), Fraction(1)
             return
-        for following, p in self.after(history, words[history[0]]):
+        for following, p in self.after(history, words):
             for run, chance in self.runs(following, words):
                 yield (history, *run), p * chance
 
+    @cached_property
     def all_words(self):
-        """Return all that may be asked, by round."""
-        each = list(product(QUERIES, repeat=self.n_asked))
-        return list(product(each, repeat=self.n_rounds))
+        """All that an analyst may have fixed: choices by query and length of the history."""
+        lengths = {0}
+        asked = []
+        for _ in range(self.n_rounds):
+            asked += [(name, n + k) for n in lengths for k, name in enumerate(self.names)]
+            lengths = {n + len(self.names) + 1 for n in lengths}
+            lengths |= {n + 1 for n in lengths} if self.says_more else set()
+        places = sorted(set(asked))
+        return [
+            dict(zip(places, each, strict=True)) for each in product(QUERIES, repeat=len(places))
+        ]
 
 
 class Oracle:
@@ -124,7 +151,7 @@ class Oracle:
     def _holds(self, formula, history):
         match formula:
             case ("out", value):
-                return history is not ENDED and history[0] > 0 and history[3] == value
+                return history is not ENDED and history[3] == value
             case ("not", inner):
                 return not self.holds(inner, history)
             case ("and", left, right):
@@ -134,13 +161,13 @@ class Oracle:
             case ("P", comparison, bound, path):
                 return all(
                     {">=": p >= bound, "<=": p <= bound}[comparison]
-                    for p in (self.chance(history, path, w) for w in self.rounds.all_words())
+                    for p in (self.chance(history, path, w) for w in self.rounds.all_words)
                 )
             case ("D", growth, delta, path):
                 if history is ENDED:
                     return True
                 i, x, *rest = history
-                for words in self.rounds.all_words():
+                for words in self.rounds.all_words:
                     p = self.chance(history, path, words)
                     q = self.chance((i, 1 - x, *rest), path, words)
                     if p > growth * q + delta or q > growth * p + delta:
@@ -198,19 +225,44 @@ def random_path(choose: Random, depth: int):
             return word, random_state(choose, depth)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_nested_formulas_are_about_all_that_may_be_asked(seed):
-    choose = Random(seed)
-    rounds = Rounds(choose, 2 + seed % 2, asks_twice=seed % 4 == 3)
+def verdicts_of(rounds, formulas):
+    """Return the verdicts by the definitions."""
     oracle = Oracle(rounds)
-    formulas = [random_state(choose, 2) for _ in range(25)]
-    starts = [(0, x, 0, 0) for x in (0, 1)]
-    expected = [
+    starts = [(0, x, 0, None, 0, True) for x in (0, 1)]
+    return [
         "holds" if all(oracle.holds(formula, start) for start in starts) else "violated"
         for formula in formulas
     ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nested_formulas_are_about_all_that_may_be_asked(seed):
+    choose = Random(seed)
+    rounds = Rounds(choose, 2 + seed % 2, asks_twice=seed % 4 == 2)
+    formulas = [random_state(choose, 2) for _ in range(20)]
     claims = "".join(f"check m: {written(formula)}\n" for formula in formulas)
-    assert verdicts(check_text(rounds.text() + claims)) == expected
+    assert verdicts(check_text(rounds.text() + claims)) == verdicts_of(rounds, formulas)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_loop_whose_histories_end_is_decided(seed):
+    choose = Random(seed)
+    rounds = Rounds(choose, 2, asks_twice=seed % 4 == 3)
+    formulas = [random_state(choose, 1 + seed % 2) for _ in range(12)]
+    claims = "".join(f"check m: {written(formula)}\n" for formula in formulas)
+    found = verdicts(check_text(rounds.text(is_loop=True) + claims))
+    assert found == verdicts_of(rounds, formulas)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_query_after_histories_of_several_lengths_has_a_choice_for_each(seed):
+    choose = Random(seed)
+    rounds = Rounds(choose, 2, asks_twice=seed % 4 == 3, says_more=True)
+    formulas = [random_state(choose, 1 + seed % 2) for _ in range(12)]
+    claims = "".join(f"check m: {written(formula)}\n" for formula in formulas)
+    expected = verdicts_of(rounds, formulas)
+    for is_loop in (False, True):
+        assert verdicts(check_text(rounds.text(is_loop=is_loop) + claims)) == expected
 
 
 ACCURACIES = """
@@ -281,3 +333,151 @@ check m: P<=4/5 [ X output = x ] | P>=4/5 [ X output = x ]
     # Above 9/10 both accuracies are at least 9/10; above 4/5 both are, and the second part holds.
     ends = [[(each["from"]["exact"], each["to"]["exact"]) for each in one] for one in fails]
     assert ends == [[("9/10", "1")], [("1/2", "4/5")]]
+
+
+# --- histories of any length ---------------------------------------------------------------
+
+
+def endless_rounds(choose: Random):
+    """Return rounds that go on by chance, with what they show given x, the query, and a memory."""
+    weights = [choose.randrange(1, 8) for _ in range(8)]
+    cases = " else ".join(
+        f"if c = {c} & x = {x} & memory = {m} then {weights[4 * c + 2 * x + m]}/8"
+        for c, x, m in product((0, 1), repeat=3)
+    )
+    return f"""
+    query c in 0..1 fixed
+    b ~ bernoulli({cases} else 1/2)
+    memory ~ bernoulli(if b then 1/3 else 3/4)
+    memory := if memory then 1 else 0
+    output if b then 1 else 0
+    if memory = 1 {{ going ~ bernoulli({choose.randrange(1, 8)}/8) }}
+"""
+
+
+HEAD = "mechanism m {\n  input x in 0..1\n  adjacent all\n  memory := 0  going := true\n"
+
+
+def claimed(choose: Random):
+    """Return a claim that the first three outputs decide."""
+    paths = ["X output = 1", "X X output = 0", "X (output = 1 & X output = 1)", "F<=3 output = 1"]
+    paths += ["X X stopped", "G<=2 !output = 1", "X (output = 1 => X X output = 0)"]
+    path, bound = choose.choice(paths), Fraction(choose.randrange(1, 16), 16)
+    budget = f"ln({choose.randrange(2, 6)}), {bound / 4}"
+    quantities = [f"P<={bound}", f"P>={bound}", f"D{{{budget}}}"]
+    return f"{choose.choice(quantities)} [ {path} ]"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_decided_for_any_length_is_so_where_few_are_fixed(seed):
+    """Three outputs decide, so an analyst has fixed three choices as far as claims can tell."""
+    choose = Random(seed)
+    body = endless_rounds(choose)
+    claims = "".join(f"check m: {claimed(choose)}\n" for _ in range(12))
+    unrolled = f"{HEAD}  repeat 3 {{\n    if !going {{ stop }}{body}  }}\n}}\n{claims}"
+    for_ever = f"{HEAD}  while going {{{body}  }}\n}}\n{claims}"
+    expected, found = (verdicts(check_text(text)) for text in (unrolled, for_ever))
+    known = [(e, f) for e, f in zip(expected, found, strict=True) if f != "undecided"]
+    assert [e for e, _ in known] == [f for _, f in known]
+    assert len(known) >= 6
+    # What one of few choices violates is found.
+    assert not [
+        e for e, f in zip(expected, found, strict=True) if (e, f) == ("violated", "undecided")
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_over_all_analysts_contain_what_each_attains(seed):
+    choose = Random(seed)
+    body = endless_rounds(choose)
+    paths = ["X X output = 1", "F<=3 output = 0", "X (output = 1 & X output = 1)"]
+    for_ever = f"{HEAD}  while going {{{body}  }}\n}}\n"
+    unrolled = f"{HEAD}  repeat 3 {{\n    if !going {{ stop }}{body}  }}\n}}\n"
+    words = list(product((0, 1), repeat=3))
+    for path in paths:
+        asked = f"compute m at x = 1 : P=? [ {path} ]\n"
+        (result,) = check_text(for_ever + asked)["results"]
+        low, high = bounds_told(result)
+        each = "".join(
+            asked.replace("x = 1", f"x = 1 & c[1] = {a} & c[2] = {b} & c[3] = {c}")
+            for a, b, c in words
+        )
+        for one in check_text(unrolled + each)["results"]:
+            assert low <= Fraction(one["value"]["exact"]) <= high
+
+
+def bounds_told(result):
+    """Return the bounds of a probability that stayed unknown."""
+    assert result["verdict"] == "undecided"
+    return [Fraction(result["bounds"][end]["exact"]) for end in ("low", "high")]
+
+
+OPEN = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  going := true
+  while going {
+    query c in {low, high} fixed
+    b ~ bernoulli(if c = low then 3/5 else 9/10)
+    output if b then x else 1 - x
+    going ~ bernoulli(1/2)
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("P<=9/10 [ X output = x ]", "holds"),
+        ("P<=4/5 [ X output = x ]", "violated"),
+        ("D{ln 9} [ F (output = 1 & X stopped) ]", "holds"),
+        ("D{ln 8} [ X output = 1 ]", "violated"),
+        # low, low, ... alone violates it: 9/50 + 41/50 * 3/10 of the same, 9/37 < 1/4.
+        ("P>=1/4 [ F (output = x & X output = x) ]", "violated"),
+        ("P>=1 [ X P<=1/2 [ X output = x ] ]", "holds"),
+        ("P>=1 [ X P>=1/2 [ X output = x ] ]", "violated"),
+        ("P>=1 [ X P>=1/3 [ X output = x ] ]", "undecided"),
+        ("!P<=4/5 [ X output = x ]", "undecided"),
+        ("P>=1 [ F stopped ]", "holds"),
+        ("P<=0 [ G !stopped ]", "holds"),
+        ("epsilon = inf", "holds"),
+        ("dp(5)", "violated"),
+        ("E<=3/2 [ outputs ]", "violated"),
+        ("E<=2 [ outputs ]", "undecided"),
+    ],
+)
+def test_claims_about_histories_of_any_length(claim, verdict):
+    assert verdicts(check_text(f"{OPEN}check m: {claim}\n")) == [verdict]
+
+
+def test_max_over_min_is_told_where_it_does_not_decide():
+    """Asked low, the neighbors answer with 3/5 and 2/5, asked high with 1/5 and 1/10."""
+    answers = "(if x = 0 then 3/5 else 2/5) else (if x = 0 then 1/5 else 1/10)"
+    text = OPEN.replace("3/5 else 9/10", answers).replace("if b then x else 1 - x", "b")
+    claims = "".join(f"check m: D{{ln({e})}} [ X output = true ]\n" for e in ("6", "3", "19/10"))
+    found = check_text(text + claims)["results"]
+    assert [one["verdict"] for one in found] == ["holds", "undecided", "violated"]
+    assert "D holds for epsilon from ln(6) on" in str(found[1])
+
+
+def test_values_of_a_loop_whose_histories_end_by_chance():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  n ~ uniform(1..3)
+  i := 0
+  while i < n {
+    query c in {low, high} fixed
+    b ~ bernoulli(if c = low then 3/5 else 9/10)
+    output if b then x else 1 - x
+    i := i + 1
+  }
+}
+check m: epsilon = 3 * ln 9
+check m: P<=9/10 [ X output = x ]
+check m: P>=3/5 [ X output = x ]
+"""
+    assert verdicts(check_text(text)) == ["holds"] * 3

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.diagnostics.align import SilentRound
-from dpcheck.explore.runs.liveness import successors
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -36,6 +35,7 @@ from dpcheck.model.program import (
     Node,
     Output,
     Stop,
+    successors,
 )
 from dpcheck.model.values import SetValue
 from dpcheck.records import dataclass, replace

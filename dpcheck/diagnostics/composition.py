@@ -285,28 +285,6 @@ Right: check adaptive: dp(ln 2)
 """
 
 
-class FixedQueryAnyTime(Mistake):
-    """A fixed query is made after different numbers of outputs."""
-
-    name: str
-
-    code = "DP635"
-    title_text = (
-        "the fixed query `{self.name}` is not made after the same number of outputs on all runs"
-    )
-    help_text = (
-        "output equally often on all ways to it, or let the analyst adapt: leave `fixed` out"
-    )
-    explanation = """\
-Whoever has fixed the queries sees how long the history is, and nothing else of it. So there is one
-choice for each number of outputs and queries so far, and that number is known at each query. In a
-`while`, or in a loop that is too long to be written out, it is not.
-
-Wrong: if b { output bot }  query c in 0..2 fixed
-Right: output if b then bot else none  query c in 0..2 fixed
-"""
-
-
 class FixedQueryOfSets(Mistake):
     """The set of a fixed query is not one set that is known before any run."""
 

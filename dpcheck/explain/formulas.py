@@ -19,19 +19,15 @@ from dpcheck.check.values.amounts import (
     number_amount,
     ratio_amount,
 )
+from dpcheck.check.values.comparisons import least_budget
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import (
-    Budget,
-    Epsilon,
     Number,
     compare,
     compare_epsilon,
-    divide,
     exact_text,
     excess,
-    log,
-    subtract,
 )
 from dpcheck.explain.bounds import Outside, extremes, outside, relations_of
 from dpcheck.explain.event_claims import inequality_of
@@ -170,26 +166,15 @@ def _tight(formula: Private, gaps: Sequence[Gap]) -> Tight:
     for gap in gaps:
         if _event(gap).exceeds(_event(worst), factor):
             worst = gap
-    epsilon = epsilon_amount(least_budget(gaps, formula.delta))
+    epsilon = epsilon_amount(least_budget(_chances(gaps), formula.delta))
     delta = number_amount(excess(worst.p, worst.q, formula.epsilon))
     first = () if epsilon.exact == "inf" else ("epsilon = ", epsilon, " or ")
     text = Phrase.of(*first, "delta = ", delta, " would do")
     return Tight(text, epsilon, delta)
 
 
-def least_budget(gaps: Sequence[Gap], delta: Number) -> Epsilon | None:
-    """Return the least ε >= 0 with p <= e^ε q + δ for all gaps; None where there is none."""
-    best: Epsilon = Budget.of(0)
-    for gap in gaps:
-        over = subtract(gap.p, delta)
-        if compare(over, 0) <= 0:
-            continue
-        if gap.q == 0:
-            return None
-        needed = log(divide(over, gap.q))
-        if compare_epsilon(needed, best) > 0:
-            best = needed
-    return best
+def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:
+    return [(gap.p, gap.q) for gap in gaps]
 
 
 def _pair_runs(subject: Subject, path: PathFormula, gap: Gap) -> tuple[WeightedRun, ...]:
@@ -231,7 +216,9 @@ def _negated(
     if len(example.states) != 2 or len(example.probabilities) != 2:
         return as_found(example)
     least = [
-        least_budget(_gaps(truths, formula.path, truths.pairs_at(np.array(each))), formula.delta)
+        least_budget(
+            _chances(_gaps(truths, formula.path, truths.pairs_at(np.array(each)))), formula.delta
+        )
         for each in dict.fromkeys(truths.initial_alike(state) for state in failing.tolist())
     ]
     found = [epsilon for epsilon in least if epsilon is not None]
@@ -361,7 +348,8 @@ def _weaker(subject: Subject, part: Private | ProbabilityIs) -> str | None:
         bound = least if is_low else most
         assert bound is not None, "chances are finite"
         return f"P{'>=' if is_low else '<='}{exact_text(bound)}{text[text.index(' [') :]}"
-    epsilon = least_budget(_gaps(truths, part.path, truths.pairs_at(selected)), part.delta)
+    gaps = _gaps(truths, part.path, truths.pairs_at(selected))
+    epsilon = least_budget(_chances(gaps), part.delta)
     if epsilon is None:
         return None
     more = "" if part.delta == 0 else f", {exact_text(part.delta)}"

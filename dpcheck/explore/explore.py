@@ -26,9 +26,10 @@ def explore(
     match target:
         case Mechanism():
             from dpcheck.explore.mechanism import mechanism_chain
+            from dpcheck.explore.open_queries import with_queries_closed
 
             return mechanism_chain(
-                target,
+                with_queries_closed(target, limits),
                 kept_inputs=kept_inputs,
                 later_neighbors=later_neighbors,
                 window=window,

@@ -32,9 +32,9 @@ def fixed_symbol(name: str) -> Symbol:
     return Symbol(_FIXED + name)
 
 
-def fixed_name(mark: Symbol) -> str:
-    """Return the name of the query whose mark this is."""
-    return mark.name.removeprefix(_FIXED)
+def fixed_name(mark: str) -> str | None:
+    """Return the name of the fixed query with this mark, if it is one."""
+    return mark.removeprefix(_FIXED) if mark.startswith(_FIXED) else None
 
 
 def choice_of(value: Value) -> tuple[Offer, Value] | None:
@@ -52,7 +52,7 @@ def shown_text(value: Value) -> str:
     ('c = 1', '(1, 2)')
     """
     match value:
-        case (Symbol() as mark, chosen) if mark.name.startswith(_FIXED):
+        case (Symbol(name=mark), chosen) if fixed_name(mark) is not None:
             return f"{fixed_name(mark)} = {value_text(chosen)}"
     choice = choice_of(value)
     return value_text(value) if choice is None else f"{choice[0].name} = {value_text(choice[1])}"

@@ -209,6 +209,19 @@ class Fail(Frozen):
 Node = Assign | AssignCell | Unpack | Sample | Forget | Branch | Output | Stop | Fail
 
 
+def successors(node: Node) -> tuple[int, ...]:
+    """Return the nodes that may come next, the way a known condition does not go left out."""
+    match node:
+        case Stop() | Fail():
+            return ()
+        case Branch(condition=Const(value=bool() as known)):
+            return (node.then if known else node.orelse,)
+        case Branch(then=then, orelse=orelse):
+            return (then, orelse)
+        case _:
+            return (node.next,)
+
+
 class Input(Frozen):
     """One declared input or public; scalar if `lo` is None, else an array from index `lo`.
 
@@ -264,7 +277,8 @@ class Mechanism(Frozen):
     The neighbor relation is the symmetric closure of the union of `adjacency`, without
     self-pairs, restricted to pairs that agree on every public input; a private input that no
     clause mentions may change freely. Where a sample of the records is drawn first, `sampled_at`
-    says where that is asked for: neighbors must be one record apart.
+    says where that is asked for: neighbors must be one record apart. With `hides_queries` claims
+    count outputs alone, and no query that was fixed beforehand.
     """
 
     title: str
@@ -274,6 +288,7 @@ class Mechanism(Frozen):
     entry: int
     span: Span
     sampled_at: Span | None = None
+    hides_queries: bool = False
 
     @property
     def has_unbounded_inputs(self) -> bool:

@@ -19,6 +19,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Number, TooLarge
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import at_end, measured, with_less_told
+from dpcheck.explore.open_queries import UNBOUNDED, with_queries_closed
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.logic.claims import Claim
@@ -73,6 +74,28 @@ class Explorations:
     _seconds: dict[Key, float] = field(default_factory=dict)  # that an attempt had
     _windows: dict[Key, Window] = field(default_factory=dict)  # of numbers without bounds
     _targets: list[Target] = field(default_factory=list)  # keeps `id` from being used again
+    _closed: dict[int, Mechanism | LimitReached] = field(default_factory=dict)  # by target
+
+    def closed(self, check: ResolvedCheck, limits: Limits) -> ResolvedCheck:
+        """Return a claim about a mechanism without an analyst who has fixed queries.
+
+        Raises `LimitReached` with `UNBOUNDED` where these are inputs of no finite number.
+        """
+        if not isinstance(check.target, Mechanism):
+            return check
+        key = id(check.target)
+        if key not in self._closed:
+            try:
+                self._closed[key] = with_queries_closed(check.target, limits)
+            except LimitReached as reached:
+                if reached.limit != UNBOUNDED:
+                    raise
+                self._closed[key] = reached.with_traceback(None)
+            self._targets.append(check.target)
+        target = self._closed[key]
+        if isinstance(target, LimitReached):
+            raise target.with_traceback(None)
+        return check if target is check.target else replace(check, target=target)
 
     def explored(self, check: ResolvedCheck, limits: Limits) -> Explored:
         """Return the chain a claim needs; raises `MistakesFound` or `LimitReached`."""
@@ -128,6 +151,7 @@ class Explorations:
         self._found.clear()
         self._windows.clear()
         self._seconds.clear()
+        self._closed.clear()
         self._targets.clear()
 
 
@@ -231,6 +255,12 @@ class _Work:
         limits.check_time("the work on this claim had not begun")
         if isinstance(check.target, Mechanism) and check.target.has_unbounded_inputs:
             return _everywhere(check, limits), None
+        try:
+            check = self.explorations.closed(check, limits)
+        except LimitReached as reached:
+            if reached.limit != UNBOUNDED:
+                raise
+            return _over_all_analysts(check, limits)
         self.explored = self.explorations.explored(check, limits)  # labels may take too long
         ready = _ready(check, self.explorations, limits)
         self.explored = ready.explored
@@ -291,6 +321,7 @@ class _Ready:
 
 def _ready(check: ResolvedCheck, explorations: Explorations, limits: Limits) -> _Ready:
     """Return a claim with its chain, labelled; raises `MistakesFound` or `LimitReached`."""
+    check = explorations.closed(check, limits)
     explored, chain = explorations.labelled(check, limits)
     parts = _parts(check, chain, explorations, limits)
     return _Ready(check, explored, chain, parts, explorations, Truths(chain, limits))
@@ -432,6 +463,21 @@ def _everywhere(check: ResolvedCheck, limits: Limits) -> Outcome:
     from dpcheck.pipeline.everywhere import decided_everywhere
 
     return decided_everywhere(check, partial(_on_window, check, limits), limits)
+
+
+def _over_all_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready | None]:
+    """Return the outcome of a claim about analysts who are too many to be tried one by one."""
+    from dpcheck.pipeline.analysts import over_all_analysts
+
+    found: list[_Ready] = []
+
+    def decide(one: ResolvedCheck) -> Outcome:
+        outcome, ready = _outcome(_ready(one, Explorations(), limits), limits)
+        found[:] = [ready]
+        return outcome
+
+    outcome, shown = over_all_analysts(check, decide, limits)
+    return outcome, None if shown is None else found[0]
 
 
 def _on_window(

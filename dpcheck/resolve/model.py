@@ -64,7 +64,7 @@ from dpcheck.resolve.names.scopes import (
 )
 from dpcheck.resolve.names.syntax import called_names, descendants
 from dpcheck.resolve.programs.distributions import distribution
-from dpcheck.resolve.programs.fixed_queries import choice_bindings, outputs_alone
+from dpcheck.resolve.programs.fixed_queries import choice_bindings
 from dpcheck.resolve.programs.loops import known_condition, known_domain, report_second_variables
 from dpcheck.resolve.programs.mechanisms import input_bindings, resolved_mechanism
 from dpcheck.source import SourceText, Span
@@ -287,7 +287,7 @@ def _outputs_alone(target: Target, scope: Scope) -> Target:
     key = ("outputs alone", id(target))
     made = scope.session.instances.get(key)
     if made is None:
-        made = scope.session.instances[key] = outputs_alone(target)
+        made = scope.session.instances[key] = replace(target, hides_queries=True)
     return made
 
 

@@ -1,5 +1,6 @@
 """Chains and path formulas come in; exact probabilities, or certified bounds, go out."""
 
+from dpcheck.solve.choices import path_extremes
 from dpcheck.solve.paths import (
     path_bounds,
     path_estimates,
@@ -11,6 +12,7 @@ from dpcheck.solve.reachability.reach import reach_probabilities
 __all__ = [
     "path_bounds",
     "path_estimates",
+    "path_extremes",
     "path_probabilities",
     "path_product",
     "reach_probabilities",

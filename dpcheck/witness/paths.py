@@ -82,33 +82,9 @@ def _decided(formula: f.StateFormula) -> Decided:
     """Return a formula that is P or D without another in its path."""
     if not isinstance(formula, Decided):
         raise Lacking("the formula is made of several, and each would need its own")
-    if _is_nested(formula.path):
+    if f.is_nested(formula.path):
         raise Lacking("the path formula has a P or D inside, which would need its own")
     return formula
-
-
-def _is_nested(path: f.PathFormula) -> bool:
-    match path:
-        case f.Holds(state=state):
-            return _has_probability(state)
-        case (
-            f.PathNot(argument=a)
-            | f.Next(argument=a)
-            | f.Finally(argument=a)
-            | f.Globally(argument=a)
-        ):
-            return _is_nested(a)
-        case f.PathAnd(arguments=arguments) | f.PathOr(arguments=arguments):
-            return any(map(_is_nested, arguments))
-        case f.Until(left=a, right=b) | f.WeakUntil(left=a, right=b) | f.Release(left=a, right=b):
-            return _is_nested(a) or _is_nested(b)
-
-
-def _has_probability(state: f.StateFormula) -> bool:
-    if isinstance(state, Decided):
-        return True
-    inner = getattr(state, "arguments", None) or (getattr(state, "argument", None),)
-    return any(each is not None and _has_probability(each) for each in inner)
 
 
 def _shown(

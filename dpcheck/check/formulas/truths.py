@@ -128,17 +128,17 @@ class Truths:
         known.update((s, bounded[s][0]) for s in wanted if s in bounded and _is_exact(bounded[s]))
         missing = sorted({s for s in wanted if s not in known})
         if missing:
-            from dpcheck.solve import path_probabilities
-
-            found = path_probabilities(
-                self.chain,
-                path,
-                satisfying=self.everywhere,
-                states=np.array(missing, np.int64),
-                limits=self.limits,
-            )
+            found = self._exact(path, np.array(missing, np.int64))
             known.update(zip(missing, found, strict=True))
         return [known[s] for s in wanted]
+
+    def _exact(self, path: f.PathFormula, states: IntArray) -> list[Number]:
+        """Return the probabilities at states that are asked for the first time, [n]."""
+        from dpcheck.solve import path_probabilities
+
+        return path_probabilities(
+            self.chain, path, satisfying=self.everywhere, states=states, limits=self.limits
+        )
 
     def pairs_at(self, states: IntArray) -> IntArray:
         """Return the pairs of neighbors with an end among some states, [n_pairs, 2]."""
@@ -152,18 +152,22 @@ class Truths:
         wanted = states.tolist()
         missing = sorted({s for s in wanted if s not in known})
         if missing:
-            from dpcheck.solve import path_bounds
-
-            found = path_bounds(
-                self.chain,
-                path,
-                satisfying=self.everywhere,
-                states=np.array(missing, np.int64),
-                bits=_BITS,
-                limits=self.limits,
-            )
+            found = self._enclosed(path, np.array(missing, np.int64))
             known.update(zip(missing, found, strict=True))
         return [known[s] for s in wanted]
+
+    def _enclosed(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
+        """Return bounds at states that are asked for the first time, [n]."""
+        from dpcheck.solve import path_bounds
+
+        return path_bounds(
+            self.chain,
+            path,
+            satisfying=self.everywhere,
+            states=states,
+            bits=_BITS,
+            limits=self.limits,
+        )
 
     def paired_bounds(
         self, path: f.PathFormula, pairs: IntArray

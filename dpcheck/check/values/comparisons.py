@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from dpcheck.check.values.amounts import growth_amount, number_amount
 from dpcheck.check.values.verdicts import Comparison, Phrase, Sides
-from dpcheck.exact import Budget, ExpNumber, LogOf, Number, excess, subtract
+from dpcheck.exact import (
+    Budget,
+    Epsilon,
+    ExpNumber,
+    LogOf,
+    Number,
+    compare,
+    compare_epsilon,
+    divide,
+    excess,
+    log,
+    subtract,
+)
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
 
 
@@ -84,3 +97,18 @@ def inequality(p: Number, q: Number, epsilon: Budget, delta: Number) -> Phrase:
 def inequality_sides(p: Number, q: Number, epsilon: Budget, delta: Number) -> Sides:
     """Return the values of p and e^ε q + δ."""
     return Sides(number_amount(p), "<=", number_amount(excess(delta, subtract(0, q), epsilon)))
+
+
+def least_budget(chances: Iterable[tuple[Number, Number]], delta: Number) -> Epsilon | None:
+    """Return the least ε >= 0 with p <= e^ε q + δ for all (p, q); None where there is none."""
+    best: Epsilon = Budget.of(0)
+    for p, q in chances:
+        over = subtract(p, delta)
+        if compare(over, 0) <= 0:
+            continue
+        if q == 0:
+            return None
+        needed = log(divide(over, q))
+        if compare_epsilon(needed, best) > 0:
+            best = needed
+    return best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from dpcheck.model.program import (
     Sample,
     Stop,
     Unpack,
+    successors,
 )
 from dpcheck.records import dataclass
 
@@ -68,18 +68,6 @@ class Flow:
     def live_at(self, point: int) -> tuple[str, ...]:
         """Return the variables live at a program point, in a fixed order."""
         return tuple(sorted(self.kept)) if point == END else self.live[point]
-
-
-def successors(node: Node) -> tuple[int, ...]:
-    """Return where a node leads."""
-    match node:
-        case Assign() | AssignCell() | Unpack() | Sample() | Forget() | Output():
-            return (node.next,)
-        case Branch(then=then, orelse=orelse):
-            return (then, orelse)
-        case Stop() | Fail():
-            return ()
-    assert_never(node)
 
 
 def node_reads(node: Node) -> Iterator[str]:

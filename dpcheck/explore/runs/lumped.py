@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dpcheck.exact import Number, add, compare, multiply
-from dpcheck.explore.runs.liveness import END, Flow, successors
+from dpcheck.explore.runs.liveness import END, Flow
 from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.runs.raw_graph import Discovered
 from dpcheck.explore.tails.tails import Tails, state_column
-from dpcheck.model.program import Sample
+from dpcheck.model.program import Sample, successors
 
 
 def lumped_states(

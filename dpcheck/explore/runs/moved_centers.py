@@ -12,9 +12,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import TypeVar
 
-from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of, node_reads, successors
+from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of, node_reads
 from dpcheck.model import program
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
+from dpcheck.model.program import successors
 from dpcheck.records import dataclass, fields, replace
 
 Names = frozenset[str]

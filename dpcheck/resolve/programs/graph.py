@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from dpcheck.model import program
 from dpcheck.model.expressions import Apply, Const, Expr, Var
 from dpcheck.model.postorder import postorder
-from dpcheck.model.program import Node
+from dpcheck.model.program import Node, successors
 from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
@@ -263,19 +263,6 @@ def _either(left: Counts, right: Counts) -> Counts:
 
 
 # --- numbers of nodes ----------------------------------------------------------------------
-
-
-def successors(node: Node) -> tuple[int, ...]:
-    """Return the nodes that may come next, the way a known condition does not go left out."""
-    match node:
-        case program.Stop() | program.Fail():
-            return ()
-        case program.Branch(condition=Const(value=bool() as known)):
-            return (node.then if known else node.orelse,)
-        case program.Branch(then=then, orelse=orelse):
-            return (then, orelse)
-        case _:
-            return (node.next,)
 
 
 def _numbered(nodes: Sequence[Node], entry: int) -> tuple[tuple[Node, ...], int]:

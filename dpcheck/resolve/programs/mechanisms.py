@@ -23,7 +23,7 @@ from dpcheck.resolve.expressions.kinds import report_wrong_kinds
 from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input_shapes
 from dpcheck.resolve.names.scopes import Held, Role, Scope
 from dpcheck.resolve.names.syntax import descendants
-from dpcheck.resolve.programs.fixed_queries import with_choices_as_inputs
+from dpcheck.resolve.programs.fixed_queries import with_known_choices
 from dpcheck.resolve.programs.graph import Step, control_flow_graph
 from dpcheck.resolve.programs.lengths import too_long_part
 from dpcheck.resolve.programs.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
@@ -58,9 +58,9 @@ def resolved_mechanism(
         return None
     place = mechanism.name.span
     nodes, entry = control_flow_graph(steps, place)
-    nodes, choices = with_choices_as_inputs(nodes, entry, inputs, scope)
     sampled_at = None if kept == 1 else use
-    core = program.Mechanism(title, inputs + choices, adjacency, nodes, entry, place, sampled_at)
+    core = program.Mechanism(title, inputs, adjacency, nodes, entry, place, sampled_at)
+    core = with_known_choices(core, scope)
     report_wrong_kinds(core, scope)
     return None if broken else core
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Protocol, overload
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass
-from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA, Factors
+from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,12 +146,20 @@ class _Sparse:
             self._entries.update(zip(states.tolist(), numbers.tolist(), strict=True))
 
 
+class Steps(Protocol):
+    """How formulas, 0 false and 1 true, go on through classes of states."""
+
+    def step(self, formula: int, state_class: int) -> int:
+        """Return the formula after a first state of the class."""
+
+    def settled(self, formula: int, state_class: int) -> int:
+        """Return the formula with what the class of the first state decides put in place."""
+
+
 class _ProductSearch:
     """The product under construction: states numbered as found, rows filled in that order."""
 
-    def __init__(
-        self, graph: Graph, classes: IntArray, progression: Factors, limits: Limits
-    ) -> None:
+    def __init__(self, graph: Graph, classes: IntArray, progression: Steps, limits: Limits) -> None:
         n_classes = int(classes.max(initial=0)) + 1
         self.graph = graph
         self.classes = classes
@@ -320,7 +328,7 @@ def counting(n_states: int) -> Iterator[None]:
 def product(
     graph: Graph,
     classes: IntArray,
-    progression: Factors,
+    progression: Steps,
     states: IntArray,
     formulas: IntArray,
     limits: Limits,

@@ -1,0 +1,95 @@
+"""P and D over all analysts, where an analyst has fixed queries for histories of any length.
+
+Whether P or D holds for all of them is undecidable in general (Liu, Wang, Zhang, APLAS 2018). What
+is decided here are bounds (`solve.choices`): a P that the least and the greatest probability
+satisfy holds, and so does a D where the greatest probability of each state is within the budget of
+the least one of each neighbor, the sufficient test of the paper. Where the bounds do not tell, the
+formula is undecided.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.check.formulas.truths import Bounds, Truths
+from dpcheck.check.values.amounts import between_amount, epsilon_amount
+from dpcheck.check.values.comparisons import least_budget
+from dpcheck.check.values.verdicts import Amount, Phrase
+from dpcheck.exact import Epsilon, Number, compare
+from dpcheck.limits import Limit, LimitReached
+from dpcheck.logic import formulas as f
+from dpcheck.logic.formula_text import formula_text
+from dpcheck.solve import path_extremes
+
+BETWEEN: Final = Limit(
+    "size",
+    unit="queries are `fixed` for histories of any length, and the bounds do not tell",
+    advice="a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
+)
+
+OVER_ALL: Final = ", by the least and the greatest probabilities over all analysts"
+"""What is added to bounds in words."""
+
+
+class TruthsOverAnalysts(Truths):
+    """The truth of formulas on a chain with choices, of which nobody knows how they are made.
+
+    Raises `LimitReached` with `BETWEEN` where bounds do not tell.
+    """
+
+    def estimates(self, path: f.PathFormula, pairs: IntArray) -> None:
+        """Return no floats: there are bounds alone."""
+
+    def _exact(self, path: f.PathFormula, states: IntArray) -> list[Number]:
+        bounds = self.bounds(path, states)
+        if any(compare(low, high) != 0 for low, high in bounds):
+            raise LimitReached(BETWEEN)
+        return [low for low, _ in bounds]
+
+    def _enclosed(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
+        return path_extremes(
+            self.chain, path, satisfying=self.everywhere, states=states, limits=self.limits
+        )
+
+
+def told_bounds(formula: f.StateFormula, selected: IntArray, truths: Truths) -> Phrase:
+    """Return what is known of the parts of a formula at states [n_selected], whatever is asked."""
+    parts: list[str | Amount] = []
+    told: list[str | Amount]
+    for each in formula.arguments if isinstance(formula, f.And) else (formula,):
+        match each:
+            case f.ProbabilityIs(path=path) | f.ProbabilityIn(path=path):
+                bounds = truths.bounds(path, selected)
+                known = hull(bounds)
+                told = [f"P=? [ {formula_text(path)} ] is in ", between_amount(*known)]
+            case f.Private(path=path, delta=delta):
+                epsilon = _sufficient(truths, path, selected, delta)
+                told = ["D holds for epsilon from ", epsilon_amount(epsilon), " on"]
+                told = told if epsilon is not None else ["no epsilon is known to be enough for D"]
+            case _:
+                continue
+        parts += ["; " * bool(parts), *told]
+    return Phrase.of(*parts, OVER_ALL * bool(parts))
+
+
+def hull(bounds: list[Bounds]) -> Bounds:
+    """Return the least and the greatest of bounds."""
+    low, high = bounds[0]
+    for least, most in bounds:
+        low = least if compare(least, low) < 0 else low
+        high = most if compare(most, high) > 0 else high
+    return low, high
+
+
+def _sufficient(
+    truths: Truths, path: f.PathFormula, selected: IntArray, delta: Number
+) -> Epsilon | None:
+    """Return the least ε >= 0 with max p <= e^ε min q + δ for all neighbors; None without any."""
+    different, _ = truths.paired_bounds(path, truths.pairs_at(selected))
+    extremes = (
+        (above[1], below[0])
+        for first, second in different
+        for above, below in ((first, second), (second, first))
+    )
+    return least_budget(extremes, delta)

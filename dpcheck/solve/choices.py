@@ -1,0 +1,215 @@
+"""The least and greatest probability of a path formula where an analyst chooses among queries.
+
+The chain has transitions to *choices*: after each output all that may be asked, drawn uniformly
+(`Chain.offers`). Here the analyst picks, and sees even the state: no analyst who sees less, and no
+one who has fixed the queries beforehand, gets beyond. A choice is no step of a path: in the product
+with the formula, the formula goes through it as it is. States decide literals only, since what
+almost all paths do depends on the analyst.
+
+The greatest probability to reach a target is the least x with x_s >= Σ_o p_o max_c x_(s, o, c), o
+over what is offered (Bellman; Puterman, Markov Decision Processes, 1994, §7.2). Policies are
+improved until none is better at any state: then x is such a solution, and that of a policy. The
+least one is the only solution of the same with min where states at which the analyst can avoid the
+target have 0 (Baier & Katoen 2008, theorem 10.109).
+
+A path formula without unbounded W and G holds exactly if it has come true after some steps; one
+without unbounded U and F fails exactly if it has come false. Of others both are bounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpcheck.chain.chain import Chain, IntArray, WeightArray
+from dpcheck.chain.graph import Graph, graph_of
+from dpcheck.chain.weights.rows import indptr_of
+from dpcheck.exact import Number, add, compare, multiply, number, subtract
+from dpcheck.limits import Limits
+from dpcheck.logic import formulas as f
+from dpcheck.records import dataclass
+from dpcheck.solve.formulas.almost_sure import Known, interpretation, progression_by_class
+from dpcheck.solve.formulas.independent_parts import Factors
+from dpcheck.solve.formulas.product import Product, product
+from dpcheck.solve.formulas.terms import Literal, StrongUntil, WeakUntil
+from dpcheck.solve.paths import Literals, Satisfying
+from dpcheck.solve.reachability.reach import reach_probabilities
+
+
+def path_extremes(
+    chain: Chain,
+    path: f.PathFormula,
+    *,
+    satisfying: Satisfying,
+    states: IntArray,
+    limits: Limits,
+) -> list[tuple[Number, Number]]:
+    """Return bounds of the probability of a path formula at states [n], whatever is asked.
+
+    `satisfying` gives the truth of a state formula at every state, [n_states].
+    """
+    literals = Literals()
+    term = literals.term(literals.translated(path, satisfying))
+    truth = literals.truth(term, chain.n_states)
+    if truth is not None:
+        return [(int(holds), int(holds)) for holds in truth[states].tolist()]
+    game = _game(chain, literals, term, states, limits)
+    kinds = [literals.terms[each] for each in literals.terms.subterms(term)]
+    comes_true = not any(isinstance(each, WeakUntil) and each.bound is None for each in kinds)
+    comes_false = not any(isinstance(each, StrongUntil) and each.bound is None for each in kinds)
+    true, false = game.product.true, game.product.false
+    low = game.least(true, limits) if not comes_false else _complements(game.most(false, limits))
+    high = game.most(true, limits) if comes_true else _complements(game.least(false, limits))
+    return [(low[s], high[s]) for s in game.product.starts.tolist()]
+
+
+def _complements(values: list[Number]) -> list[Number]:
+    return [subtract(1, value) for value in values]
+
+
+class _Steps:
+    """How formulas progress through a chain; choices leave them as they are."""
+
+    def __init__(self, progression: Factors, choice: int) -> None:
+        """Take the class of the choices."""
+        self._of_states, self._choice = progression, choice
+
+    def step(self, formula: int, state_class: int) -> int:
+        """Return the formula after a first state of the class."""
+        is_choice = state_class == self._choice
+        return formula if is_choice else self._of_states.step(formula, state_class)
+
+    def settled(self, formula: int, state_class: int) -> int:
+        """Return the formula with what the class of the first state decides put in place."""
+        is_choice = state_class == self._choice
+        return formula if is_choice else self._of_states.settled(formula, state_class)
+
+
+def _game(chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits) -> _Game:
+    """Return the product of the chain and a term, with what the analyst chooses among."""
+    graph, everywhere = graph_of(chain), np.ones(chain.n_states, np.bool_)
+    meaning = interpretation(graph, literals.terms, literals.arrays, everywhere, limits)
+    nowhere = Known(~everywhere, ~everywhere)
+    known = dict.fromkeys(literals.terms.subterms(term), nowhere)
+    for each in known:
+        match literals.terms[each]:
+            case Literal(state, positive):
+                holds = literals.arrays[state] if positive else ~literals.arrays[state]
+                known[each] = Known(holds, ~holds)
+    progression, classes = progression_by_class(meaning, term, known, everywhere)
+    is_choice = np.isin(chain.observation, list(chain.offers))
+    choice = int(classes.max()) + 1
+    classes = np.where(is_choice, choice, classes)
+    formulas = np.full(len(states), progression.root(), np.int64)
+    steps = _Steps(progression, choice)
+    return _with_offers(product(graph, classes, steps, states, formulas, limits), chain)
+
+
+@dataclass(frozen=True, eq=False)
+class _Game:
+    """A product in which the analyst chooses among some edges.
+
+    numerators [n_edges], denominators [n_states]; of an edge to a choice the numerator is that
+    where it is the one made. option: [n_edges] which choice an edge belongs to, -1 for none;
+    offer: [n_options] of which offer it is, made at `place` [n_offers], a product state. Options of
+    an offer are next to each other.
+    """
+
+    product: Product
+    numerators: WeightArray
+    denominators: WeightArray
+    option: IntArray
+    offer: IntArray
+    place: IntArray
+
+    def most(self, target: int, limits: Limits) -> list[Number]:
+        """Return the greatest probability of reaching a state, [n_states]."""
+        return self._best(target, 1, self._first_options(), limits)
+
+    def least(self, target: int, limits: Limits) -> list[Number]:
+        """Return the least probability of reaching a state, [n_states]."""
+        return self._best(target, -1, self._avoiding(target), limits)
+
+    def _first_options(self) -> IntArray:
+        return np.searchsorted(self.offer, np.arange(len(self.place)))
+
+    def _avoiding(self, target: int) -> IntArray:
+        """Return an option of each offer, [n_offers]: one that avoids a state for good, if any."""
+        graph, chosen = self.product.graph, self.option >= 0
+        safe = np.arange(graph.n_states) != target
+        while True:
+            leaves = ~safe[graph.targets]
+            is_bad = np.bincount(self.option[chosen & leaves], minlength=len(self.offer)) > 0
+            n_good = np.bincount(self.offer[~is_bad], minlength=len(self.place))
+            unsafe = np.zeros(graph.n_states, np.bool_)
+            unsafe[graph.sources[~chosen & leaves]] = True
+            unsafe[self.place[n_good == 0]] = True
+            if not (safe & unsafe).any():
+                break
+            safe &= ~unsafe
+        first = self._first_options()
+        good = np.flatnonzero(~is_bad)[::-1]
+        first[self.offer[good]] = good
+        return first
+
+    def _best(self, target: int, sign: int, options: IntArray, limits: Limits) -> list[Number]:
+        """Return the values of a policy that no change of options improves."""
+        while True:
+            limits.check_time("policies of the analyst compared")
+            values = self._values(target, options, limits)
+            gains = self._gains(values)
+            is_improved = False
+            for option, place in enumerate(self.offer.tolist()):
+                if compare(gains[option], gains[options[place]]) * sign > 0:
+                    options[place], is_improved = option, True
+            if not is_improved:
+                return values
+
+    def _gains(self, values: list[Number]) -> list[Number]:
+        """Return what follows from each option, [n_options], times the denominator of its place."""
+        gains: list[Number] = [0] * len(self.offer)
+        chosen = self.option >= 0
+        edges = (self.option, self.numerators, self.product.graph.targets)
+        for option, weight, after in zip(*(each[chosen].tolist() for each in edges), strict=True):
+            gains[option] = add(gains[option], multiply(number(weight, 1), values[after]))
+        return gains
+
+    def _values(self, target: int, options: IntArray, limits: Limits) -> list[Number]:
+        """Return the probability of reaching a state by a policy, [n_states]."""
+        graph = self.product.graph
+        kept = (self.option < 0) | np.isin(self.option, options)
+        rows = np.bincount(graph.sources[kept], minlength=graph.n_states)
+        played = Graph(indptr_of(rows), graph.targets[kept])
+        every = np.arange(graph.n_states)
+        return reach_probabilities(
+            played,
+            (self.numerators[kept], self.denominators),
+            every == target,
+            np.ones(graph.n_states, np.bool_),
+            every,
+            limits,
+        )
+
+
+def _with_offers(found: Product, chain: Chain) -> _Game:
+    """Return a product with what its edges to choices are chosen among."""
+    offers = {offer: k for k, (offer, _) in enumerate(chain.offers.values())}
+    shown = chain.observation[chain.targets[found.edges]]
+    edges = np.flatnonzero(np.isin(shown, list(chain.offers)))
+    labels = shown[edges].tolist()
+    offered = np.array([offers[chain.offers[label][0]] for label in labels], np.int64)
+    made = found.graph.sources[edges] * len(offers) + offered
+    different, offer_of = np.unique(made, return_inverse=True)
+    n_shown = int(shown.max(initial=0)) + 1
+    options, option_of = np.unique(offer_of * n_shown + shown[edges], return_inverse=True)
+    option = np.full(len(shown), -1, np.int64)
+    option[edges] = option_of
+    numerators = chain.numerators[found.edges]
+    numerators[edges] *= np.array([chain.offers[label][1] for label in labels], numerators.dtype)
+    return _Game(
+        found,
+        numerators,
+        np.append(chain.denominators[found.states], [1, 1]),
+        option,
+        options // n_shown,
+        different // max(1, len(offers)),
+    )
