@@ -180,7 +180,7 @@ def _of_formula(check: ResolvedCheck, formula: f.StateFormula, limits: Limits) -
 
 
 def _bounded(check: ResolvedCheck, limits: Limits) -> tuple[TruthsOverAnalysts, IntArray]:
-    """Return bounds over all analysts, and the states that the claim is about."""
+    """Return bounds over all analysts, and the states of the claim, [n_selected]."""
     assert isinstance(check.target, Mechanism), "it has queries"
     explored = explore(
         adaptive(check.target),
@@ -193,4 +193,5 @@ def _bounded(check: ResolvedCheck, limits: Limits) -> tuple[TruthsOverAnalysts, 
 
 
 def _coverage(truths: TruthsOverAnalysts, selected: IntArray) -> Coverage:
+    """Return how much was looked at, from selected[n_selected]."""
     return Coverage(len(selected), len(truths.pairs_at(selected)))

@@ -85,7 +85,7 @@ class _Steps:
 
 
 def _game(chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits) -> _Game:
-    """Return the product of the chain and a term, with what the analyst chooses among."""
+    """Return the product of the chain and a term from states[n], with what is chosen among."""
     graph, everywhere = graph_of(chain), np.ones(chain.n_states, np.bool_)
     meaning = interpretation(graph, literals.terms, literals.arrays, everywhere, limits)
     nowhere = Known(~everywhere, ~everywhere)
@@ -130,6 +130,7 @@ class _Game:
         return self._best(target, -1, self._avoiding(target), limits)
 
     def _first_options(self) -> IntArray:
+        """Return an option of each offer, [n_offers]."""
         return np.searchsorted(self.offer, np.arange(len(self.place)))
 
     def _avoiding(self, target: int) -> IntArray:
@@ -152,7 +153,7 @@ class _Game:
         return first
 
     def _best(self, target: int, sign: int, options: IntArray, limits: Limits) -> list[Number]:
-        """Return the values of a policy that no change of options improves."""
+        """Return the values [n_states] of a policy that no change of options[n_offers] improves."""
         while True:
             limits.check_time("policies of the analyst compared")
             values = self._values(target, options, limits)

@@ -39,15 +39,17 @@ class TruthsOverAnalysts(Truths):
     """
 
     def estimates(self, path: f.PathFormula, pairs: IntArray) -> None:
-        """Return no floats: there are bounds alone."""
+        """Return no floats for pairs [n_pairs, 2]: there are bounds alone."""
 
     def _exact(self, path: f.PathFormula, states: IntArray) -> list[Number]:
+        """Return the probabilities at states [n] that do not depend on the analyst."""
         bounds = self.bounds(path, states)
         if any(compare(low, high) != 0 for low, high in bounds):
             raise LimitReached(BETWEEN)
         return [low for low, _ in bounds]
 
     def _enclosed(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
+        """Return the least and the greatest probabilities at states [n]."""
         return path_extremes(
             self.chain, path, satisfying=self.everywhere, states=states, limits=self.limits
         )
@@ -85,7 +87,10 @@ def hull(bounds: list[Bounds]) -> Bounds:
 def _sufficient(
     truths: Truths, path: f.PathFormula, selected: IntArray, delta: Number
 ) -> Epsilon | None:
-    """Return the least ε >= 0 with max p <= e^ε min q + δ for all neighbors; None without any."""
+    """Return the least ε >= 0 with max p <= e^ε min q + δ for all neighbors; None without any.
+
+    The claim is about selected[n_selected].
+    """
     different, _ = truths.paired_bounds(path, truths.pairs_at(selected))
     extremes = (
         (above[1], below[0])
