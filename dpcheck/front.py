@@ -580,7 +580,7 @@ class Target:
         return RunLimits(self.max_states, self.timeout).of_a_claim()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
     """A drawing as SVG, which a notebook shows; the text is that of a file."""
 

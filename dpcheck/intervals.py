@@ -10,7 +10,7 @@ SHORT = 6
 """Digits of an irrational end in short."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParamEnd:
     """An end of an interval of values.
 
@@ -31,7 +31,7 @@ class ParamEnd:
         return str(Context(prec=SHORT).create_decimal(self.decimal).normalize())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParamInterval:
     """An interval of values of a parameter; both ends are one if it is a single value."""
 

@@ -33,7 +33,7 @@ HOPELESS: Final = 10**9
 SHRINK: Final = "shrink the sets: a few values show what more of them do"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limit:
     """A limit that stopped the work, and what can be done about one that nobody can raise.
 
@@ -90,7 +90,7 @@ class LimitReached(Exception):
         self.progress = progress
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limits:
     """What one claim may use; `deadline` is a value of `time.monotonic()`.
 
@@ -126,7 +126,7 @@ class Limits:
             raise LimitReached(limit, progress)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunLimits:
     """What a run may use: `timeout` seconds a claim, the rest in all; None is without a limit.
 

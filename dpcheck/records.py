@@ -3,10 +3,13 @@
 `dataclass` means what the standard library's means, and type checkers see that one. But the
 standard library compiles six methods for every class when the class is made, about 0.8 ms a class;
 a short check imports hundreds of classes and uses a few dozen, so that this was half of its time.
-Here a method is compiled when it is first called, and shared by all classes with as many fields.
+Here the fields are found when somebody asks for them, and a method is compiled when it is first
+called, and shared by all classes with as many fields.
 
-Supported are the parameters `frozen`, `slots` and `eq`, and fields with any parameter but `hash`
-and `init`. `fields`, `replace` and `is_dataclass` of the standard library work as always.
+Supported are the parameters `frozen` and `eq`, and fields with any parameter but `hash` and `init`.
+`fields`, `replace` and `is_dataclass` of the standard library work as always; what `field` makes
+stays in the class. There is no `slots`, for which a class is made twice: one with objects by the
+million says `__slots__` itself.
 """
 
 from __future__ import annotations
@@ -15,18 +18,18 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from functools import cache
-from types import CodeType, MemberDescriptorType, SimpleNamespace
+from types import CodeType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True):
+    def dataclass(cls=None, /, *, frozen=False, eq=True):
         """Return the class with the methods of a dataclass, each compiled on first use."""
         if cls is None:
-            return lambda made: _made(made, frozen=frozen, slots=slots, eq=eq)
-        return _made(cls, frozen=frozen, slots=slots, eq=eq)
+            return lambda made: _made(made, frozen=frozen, eq=eq)
+        return _made(cls, frozen=frozen, eq=eq)
 
 
 __all__ = ["Frozen", "dataclass", "field", "fields", "replace"]
@@ -44,78 +47,76 @@ class Frozen:
     def __init_subclass__(cls) -> None:
         """Give a new class the methods of a frozen dataclass."""
         super().__init_subclass__()
-        _made(cls, frozen=True, slots=False, eq=True)
+        _made(cls, frozen=True, eq=True)
 
 
-def _made(cls: Any, *, frozen: bool, slots: bool, eq: bool) -> Any:
-    known = _fields(cls)
+def _made(cls: Any, *, frozen: bool, eq: bool) -> Any:
     own = vars(cls)
     given = {
-        "__dataclass_fields__": known,
-        "__dataclass_params__": _FROZEN if frozen else _OPEN,
-        "__match_args__": tuple([name for name, f in known.items() if not f.kw_only]),
+        "__dataclass_fields__": _FIELDS,
+        "__match_args__": _MATCH_ARGS,
         "__init__": _first_init,
     }
     if "__repr__" not in own:
-        given["__repr__"] = _first_repr
+        given["__repr__"] = _repr
     if eq and "__eq__" not in own:
         given["__eq__"] = _first_eq
     if eq and not frozen:
         given["__hash__"] = None
     elif eq and own.get("__hash__") is None:
         given["__hash__"] = _first_hash
-    if frozen:
+    if frozen and cls.__setattr__ is not _refuse_to_set:
         given |= _FROZEN_METHODS
-    if slots:
-        return _with_slots(cls, known, given)
     for name, value in given.items():
         setattr(cls, name, value)
     return cls
 
 
-_FROZEN, _OPEN = SimpleNamespace(frozen=True), SimpleNamespace(frozen=False)
+class _Once:
+    """An attribute of a class that is computed when somebody asks for it."""
+
+    def __init__(self, name: str, value_of: Callable[[Any], Any]) -> None:
+        self.name, self.value_of = name, value_of
+
+    def __get__(self, _: object, asked: Any) -> Any:
+        """Return the value, and put it in the place of this, in the class that this was given."""
+        cls = next((each for each in asked.__mro__ if vars(each).get(self.name) is self), None)
+        if cls is None:  # another thread was faster
+            return getattr(asked, self.name)
+        value = self.value_of(cls)
+        setattr(cls, self.name, value)
+        return value
 
 
 def _fields(cls: Any) -> dict[str, Any]:
     """Return the fields by name: those of base classes, then the class's own."""
     known: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:-1]):
-        known.update(vars(base).get("__dataclass_fields__", {}))
+        if "__dataclass_fields__" in vars(base):
+            known.update(base.__dataclass_fields__)
     own = vars(cls)
     for name, annotation in own.get("__annotations__", {}).items():
         text = annotation if isinstance(annotation, str) else repr(annotation)
         if text.startswith(("ClassVar", "typing.ClassVar")):
             continue
         default = own.get(name, MISSING)
-        if default is MISSING or type(default) is MemberDescriptorType:
-            made: Any = field()
-        elif type(default) is Field:
-            made = default
-            if made.default is MISSING:
-                delattr(cls, name)
-            else:
-                setattr(cls, name, made.default)
+        if type(default) is Field:
+            made: Any = default
         else:
-            made = field(default=default)
+            is_slot = type(default) is MemberDescriptorType
+            made = field() if is_slot else field(default=default)
         made.name, made.type, made._field_type = name, annotation, _IS_FIELD
         made.kw_only = made.kw_only is True
         known[name] = made
     return known
 
 
-def _with_slots(cls: Any, known: dict[str, Any], given: dict[str, Any]) -> Any:
-    """Return the class made anew with slots for its fields; defaults live in the fields only.
+def _match_args(cls: Any) -> tuple[str, ...]:
+    return tuple([name for name, f in cls.__dataclass_fields__.items() if not f.kw_only])
 
-    All else that is `given` is there when it is made: to set a method later costs as much again.
-    """
-    inherited = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
-    content = {name: value for name, value in vars(cls).items() if name not in known}
-    content.pop("__dict__", None)
-    content.pop("__weakref__", None)
-    content |= given
-    content["__slots__"] = tuple([name for name in known if name not in inherited])
-    content["__qualname__"] = cls.__qualname__
-    return type(cls)(cls.__name__, cls.__bases__, content)
+
+_FIELDS = _Once("__dataclass_fields__", _fields)
+_MATCH_ARGS = _Once("__match_args__", _match_args)
 
 
 def _reduced(self: Any) -> Any:
@@ -158,7 +159,9 @@ def _first(name: str, text_of: Callable[[Any, dict[str, Any]], str]) -> Any:
         scope: dict[str, Any] = {"MISSING": MISSING, "put": object.__setattr__}
         exec(_code(text_of(cls, scope)), scope)
         real = scope[name]
-        _rename_fields(real, cls)
+        _fit(real, cls)
+        if name == "__init__":
+            _set_defaults(real, cls)
         real.__qualname__ = f"{cls.__qualname__}.{name}"
         setattr(cls, name, real)
         return real(self, *args, **kwargs)
@@ -175,53 +178,54 @@ def _code(text: str) -> CodeType:
     return compile(text, f"<{__name__}>", "exec")
 
 
-def _rename_fields(method: Any, cls: Any) -> None:
-    """Give the fields in a method their own names: 50 times faster than to compile it again."""
-    named = dict(zip(_places(cls), cls.__dataclass_fields__, strict=True))
+def _fit(method: Any, cls: Any) -> None:
+    """Give a method the names of the fields and their defaults: 50 times faster than to compile."""
+    places = _places(cls)
+    named = {place: f.name for place, f in places.items()}
     code, given = method.__code__, named.get
     method.__code__ = code.replace(
         co_varnames=tuple(map(given, code.co_varnames, code.co_varnames)),
         co_names=tuple(map(given, code.co_names, code.co_names)),
         co_consts=tuple(map(given, code.co_consts, code.co_consts)),
     )
-    if method.__kwdefaults__:
-        method.__kwdefaults__ = {named[key]: v for key, v in method.__kwdefaults__.items()}
 
 
 def _places(cls: Any) -> dict[str, Any]:
-    """Return the fields by the names they have in texts."""
-    return {f"field_{i}": f for i, f in enumerate(cls.__dataclass_fields__.values())}
+    """Return the fields by the names they have in texts, those that only have keywords last."""
+    ordered = sorted(cls.__dataclass_fields__.values(), key=lambda f: f.kw_only)
+    return {f"field_{i}": f for i, f in enumerate(ordered)}
 
 
 def _init_text(cls: Any, scope: dict[str, Any]) -> str:
-    parameters: list[str] = []
-    keywords: list[str] = []
+    given = ["self"]
     body: list[str] = []
+    is_frozen = cls.__setattr__ is _refuse_to_set
     for name, f in _places(cls).items():
         value = name
-        if f.default is not MISSING:
-            scope[f"default_{name}"] = f.default
-            parameter = f"{name}=default_{name}"
-        elif f.default_factory is not MISSING:
+        if f.kw_only and "*" not in given:
+            given.append("*")
+        given.append(name)
+        if f.default_factory is not MISSING:
             scope[f"make_{name}"] = f.default_factory
-            parameter = f"{name}=MISSING"
             value = f"make_{name}() if {name} is MISSING else {name}"
-        else:
-            parameter = name
-        (keywords if f.kw_only else parameters).append(parameter)
-        if cls.__dataclass_params__.frozen:
-            body.append(f"put(self, {name!r}, {value})")
-        else:
-            body.append(f"self.{name} = {value}")
+        body.append(f"put(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
-    given = ["self", *parameters, *(["*", *keywords] if keywords else [])]
     return f"def __init__({', '.join(given)}):\n " + "\n ".join(body or ["pass"])
 
 
-def _repr_text(cls: Any, _scope: dict[str, Any]) -> str:
-    shown = [f"{f.name}={{self.{name}!r}}" for name, f in _places(cls).items() if f.repr]
-    return f"def __repr__(self):\n return f'{{self.__class__.__qualname__}}({', '.join(shown)})'"
+def _set_defaults(init: Any, cls: Any) -> None:
+    """Give the method its defaults; where a default is made anew each time, that is `MISSING`."""
+    known = cls.__dataclass_fields__.values()
+    defaults = [f for f in known if (f.default, f.default_factory) != (MISSING, MISSING)]
+    init.__defaults__ = tuple([f.default for f in defaults if not f.kw_only])
+    init.__kwdefaults__ = {f.name: f.default for f in defaults if f.kw_only}
+
+
+def _repr(self: Any) -> str:
+    known = type(self).__dataclass_fields__.items()
+    shown = [f"{name}={getattr(self, name)!r}" for name, f in known if f.repr]
+    return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 def _eq_text(cls: Any, _scope: dict[str, Any]) -> str:
@@ -244,7 +248,6 @@ def _tuple_text(cls: Any, owner: str) -> str:
 
 
 _first_init = _first("__init__", _init_text)
-_first_repr = _first("__repr__", _repr_text)
 _first_eq = _first("__eq__", _eq_text)
 _first_hash = _first("__hash__", _hash_text)
 

@@ -59,9 +59,11 @@ class SourceText:
         return self.text[start:end].rstrip("\r\n")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Span:
-    """The characters `start <= offset < end` of a source text."""
+    """The characters `start <= offset < end` of a source text; every node of a tree has one."""
+
+    __slots__ = ("end", "source", "start")
 
     source: SourceText
     start: int

@@ -15,7 +15,7 @@ from dpcheck import records
 def classes(make):
     """Return the same classes, made by one of the two decorators."""
 
-    @make(frozen=True, slots=True)
+    @make(frozen=True)
     class Point:
         """A point."""
 
@@ -48,8 +48,11 @@ def classes(make):
     class Identity:
         x: int
 
-    @make(frozen=True, slots=True)
+    @make(frozen=True)
     class Spoken:
+        """With slots of its own."""
+
+        __slots__ = ("x",)
         x: int
 
         def __repr__(self):
@@ -86,7 +89,9 @@ def both(view):
         lambda P, B, D, O, I, S: (O().items is O().items, O() == O(), O.__hash__),
         lambda P, B, D, O, I, S: (I(1) == I(1), len({I(1), I(1)})),
         lambda P, B, D, O, I, S: (repr(S(1)), S(1) == S(2), hash(S(3))),
-        lambda P, B, D, O, I, S: hasattr(P(1), "__dict__"),
+        lambda P, B, D, O, I, S: D.__match_args__,
+        lambda P, B, D, O, I, S: [f.name for f in dataclasses.fields(S)],
+        lambda P, B, D, O, I, S: (hasattr(P(1), "__dict__"), hasattr(S(1), "__dict__")),
         lambda P, B, D, O, I, S: dataclasses.is_dataclass(P),
         lambda P, B, D, O, I, S: dataclasses.asdict(D(1)),
         lambda P, B, D, O, I, S: P.__doc__,

@@ -39,7 +39,7 @@ from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Moved:
     """A number that differs between the two runs: by `by`, and by n times the shift of draws.
 
@@ -64,7 +64,7 @@ class Moved:
 STILL = Moved()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Items:
     """An array with numbers that differ: item `i` has index `lo + i`."""
 

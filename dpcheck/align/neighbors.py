@@ -27,7 +27,7 @@ Ends = tuple[int | None, int | None]
 OPPOSITE: dict[str, str] = {"<": ">", "<=": ">=", "=": "=", ">=": "<=", ">": "<"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Differences:
     """What neighbors' values may differ by: each cell by low..high, and cells together.
 

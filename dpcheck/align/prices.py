@@ -32,7 +32,7 @@ MOST = 64
 """The greatest power of a parameter that is recognized as a ratio."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rates:
     """The price of moving noise by 1, for each ratio.
 
@@ -108,7 +108,7 @@ def multiple_of(budget: Budget, unit: ParamBudget) -> int | Rational | None:
     return result if isinstance(result, int | Rational) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bound:
     """What an alignment proves: ε is at most `most`; with a parameter `multiple` times a unit.
 

@@ -44,7 +44,7 @@ SHOWN = "shown#"
 """The variable that counts outputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Size:
     """How many rounds and outputs a window has, and its integers; no rounds: the program ends."""
 

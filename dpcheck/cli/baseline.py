@@ -30,7 +30,7 @@ class WrongBaseline(ValueError):
     """A baseline that cannot be read: why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
     """A `check`: its words, `where` it is asked (`at x = 0: `), and what it bounds from above.
 
@@ -48,7 +48,7 @@ class Claim:
         return f"{self.where}{self.text}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     """What is known of a target: what verdicts cover, its quantities, and its claims.
 
@@ -208,7 +208,7 @@ def changes_since(before: Baseline, summary: Summary, folder: Path) -> tuple[Cha
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Compared:
     """A target of a baseline, to be held beside what it is now."""
 

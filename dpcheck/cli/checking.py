@@ -87,7 +87,7 @@ STANDARD_OUTPUT: Final = "-"
 """The name of a file that stands for standard output."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """How results are written: in a format of `OUTPUTS` on standard output, more into files.
 

@@ -25,7 +25,7 @@ class WrongConfig(ValueError):
     """Settings that cannot be used: why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Config:
     """Settings of a project; None, or nothing, where it says nothing. `file` is where they stand.
 

@@ -54,7 +54,7 @@ _FAILED, _OUT_OF_MEMORY = 1, 2
 _LENGTH = 8  # bytes in front of every message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stopped:
     """A worker came to its end before its work: by a limit, or by a bug, with what it said.
 
@@ -94,7 +94,7 @@ def supervised(
                 yield event
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Over:
     """A piece of work has nothing more to tell."""
 
@@ -220,14 +220,14 @@ class _Watched(Generic[T]):
             self.is_over = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _End:
     """The worker has nothing more to tell."""
 
     stopped: Stopped | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Ready:
     """The worker has imported what it needs, and begins."""
 

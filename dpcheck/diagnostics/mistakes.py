@@ -18,7 +18,7 @@ from dpcheck.records import Frozen, dataclass
 from dpcheck.source import Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Label:
     """Words beside a place."""
 

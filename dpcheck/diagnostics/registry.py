@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pkgutil
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -23,8 +22,6 @@ def mistakes_by_code() -> dict[str, type[Mistake]]:
         import_module(f"{diagnostics.__name__}.{module.name}")
     found: dict[str, type[Mistake]] = {}
     for kind in _kinds(Mistake):
-        if vars(sys.modules[kind.__module__]).get(kind.__name__) is not kind:
-            continue  # what `dataclass(slots=True)` leaves behind when it makes the class anew
         known = found.setdefault(kind.code, kind)
         assert known is kind, f"{kind.code} is the code of two kinds of mistake"
     return dict(sorted(found.items()))

@@ -40,7 +40,7 @@ LARGE_BITS = 1 << 20
 """Bounds powers that are written out to be compared; beyond, factors are looked for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Budget:
     """offset + Σ exponent·ln base over `powers`, canonical (see the module's first lines).
 
@@ -208,7 +208,7 @@ class Budget:
         return self.compare(_as_budget(other)) >= 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LogOf:
     """ln(argument) for a positive number that is not c·e^s, so no `Budget`: see `log`."""
 

@@ -91,7 +91,7 @@ def _compare_positive(x: Number, q: Number, epsilon: Epsilon) -> int:
     raise AssertionError("precisions are unbounded")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Excess:
     """The real number p - e^ε q where e^ε lies in no ℚ(e^r), or is too long: see `excess`."""
 

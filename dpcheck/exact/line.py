@@ -37,7 +37,7 @@ Chosen = int | fmpq | Budget
 """A value of a parameter: a rational number, or a logarithm where `exp` of it is used."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """All values of a parameter by a number t from (low, high), in which all of it is rational.
 

@@ -45,7 +45,7 @@ MAX_EXPONENT = 1 << 30
 """Bounds the exponent of a power of e, so that its size can be told before it is made."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ExpNumber:
     """An element of ℚ(e^r) outside ℚ: numerator/denominator, polynomials in t = e^unit.
 

@@ -33,7 +33,7 @@ from dpcheck.exact.roots import rational_between
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Param:
     """A parameter and the interval of its values; None is an end without bound."""
 

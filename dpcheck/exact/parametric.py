@@ -31,7 +31,7 @@ class ParamError(Exception):
     """What depends on a parameter has no value, or none that is known: why, as a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParamNumber:
     """A number that depends on a parameter, by its value at the stand-in.
 
@@ -50,7 +50,7 @@ class ParamNumber:
         return None if isinstance(ratio, ExpNumber) else fmpq(ratio)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ParamBudget(Budget):
     """A budget that depends on a parameter: exponent·ln(argument), the argument positive.
 

@@ -60,7 +60,7 @@ def _exponential_ball(numerator: int, denominator: int, bits: int) -> arb:
         return arb(fmpq(numerator, denominator)).exp()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ExpPolynomial:
     """The real number Σ coefficients[i]·e^(i·unit), an element of ℤ[e^unit].
 

@@ -29,7 +29,7 @@ _ORDINALS = ("first", "second", "third")
 _ORDERS = ("=", {0}), ("!=", {-1, 1}), ("<", {-1}), (">", {1})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shown:
     """An output sequence: its values, their texts, and how it ends."""
 

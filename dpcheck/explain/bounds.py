@@ -25,7 +25,7 @@ Value = Number | None
 """A number, or infinity."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outside:
     """The state furthest outside of the bounds, and whether more is wanted there."""
 

@@ -48,7 +48,7 @@ _MAX_TIMES = 1000
 """Bounds the runs whose numbers are told one by one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Class:
     """Outputs of one run with one ratio p/q (None is infinite), and the likeliest with p and q."""
 

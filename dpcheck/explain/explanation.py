@@ -20,7 +20,7 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.records import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Difference:
     """A variable whose value differs between the two sides, both values as the language's text."""
 
@@ -29,7 +29,7 @@ class Difference:
     right: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Neighbors:
     """Two neighbors: their inputs (or states) in full, and the cells that differ.
 
@@ -46,7 +46,7 @@ class Neighbors:
     kind: Literal["neighbors", "secrets"] = "neighbors"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inequality:
     """Both probabilities of an event, and the inequality p <= e^ε q + δ that they violate.
 
@@ -63,7 +63,7 @@ class Inequality:
     sides: Sides | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """An event in words: its probabilities on both sides, and their ratio.
 
@@ -77,7 +77,7 @@ class Rule:
     is_optimal: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """A line of a model file, or of a library that it uses."""
 
@@ -85,7 +85,7 @@ class Line:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OutputStep:
     """One output of a sequence: its probabilities given the outputs before it.
 
@@ -101,7 +101,7 @@ class OutputStep:
     factor: Amount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InputStep:
     """One input changed after the ones before it: the probability is divided by `factor`."""
 
@@ -109,7 +109,7 @@ class InputStep:
     factor: Amount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunStep:
     """A step of a run: a draw, an output, or (in an explicit chain) a state that is passed.
 
@@ -132,7 +132,7 @@ class RunStep:
     right_value: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TracedRun:
     """The most probable run from the left with the outputs shown, priced on the right.
 
@@ -153,7 +153,7 @@ class TracedRun:
     of: Literal["output", "event", "inside", "outside"] = "output"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tight:
     """What would make the claim true, in words with numbers, and the numbers.
 
@@ -165,7 +165,7 @@ class Tight:
     delta: Amount | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attacker:
     """What one output tells somebody who held both neighbors for equally likely.
 
@@ -177,7 +177,7 @@ class Attacker:
     n_runs: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Others:
     """How many pairs violate the claim, and the worst of them.
 
@@ -199,7 +199,7 @@ class Others:
     chances: tuple[Amount, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Remark:
     """A labelled line: `inputs`, `inside`, `carried by`."""
 
@@ -207,7 +207,7 @@ class Remark:
     text: Phrase
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WeightedRun:
     """Runs that look alike, and their probability: `is_inside` if they satisfy the formula.
 
@@ -220,7 +220,7 @@ class WeightedRun:
     right: Amount | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inner:
     """The pair that makes a nested D false: where it is, and its own inequality."""
 
@@ -254,7 +254,7 @@ WANTED: dict[Detail, frozenset[Omission]] = {
 """The parts that are made. In `short` a nested D is looked for: it says what is tight."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Explanation:
     """Why a claim is violated; `event` is the smallest that violates it for these neighbors.
 

@@ -98,7 +98,7 @@ def _all_of(subject: Subject, formulas: Sequence[StateFormula]) -> Phrase:
 # --- D -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gap:
     """The probabilities of a path formula at a pair of neighbors, the larger one first."""
 

@@ -193,7 +193,7 @@ def _event_sizes(found: Violations, pairs: IntArray, sides: IntArray, limits: Li
     return found_sizes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SmallestEvent:
     """Sequences of the table by falling gap, and the probabilities of their set on both sides."""
 

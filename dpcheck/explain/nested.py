@@ -58,7 +58,7 @@ Tree = TypeVar("Tree")
 Node = TypeVar("Node")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoundInner:
     """The nested D that fails, where, and the least ε with which the claim holds, if one does."""
 
@@ -66,7 +66,7 @@ class FoundInner:
     least: Phrase | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Nested:
     """A D within a formula, and when it is asked.
 

@@ -49,7 +49,7 @@ _MAX_ORDER = 64
 """The largest order of which powers of probabilities are written down."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Weighed:
     """An output sequence and its probabilities on both sides."""
 

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """An argument: its name in the usage, what it may be, and what a mistake calls it.
 
@@ -31,7 +31,7 @@ PRIOR: Final = Parameter("prior", "probability", "a prior")
 DIGITS: Final = Parameter("digits", "digits", "the number of digits")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QuantityWord:
     """What a word means in a claim.
 

@@ -24,7 +24,7 @@ from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condition:
     """`condition` over `output` and inputs; `inputs` are the input variables (cells) it reads."""
 
@@ -33,7 +33,7 @@ class Condition:
     inputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Label:
     """A label, or the name of a state or family, of an explicit chain; `indices` for one member.
 
@@ -56,14 +56,14 @@ class Label:
         return f"{word_text(self.name)}[{', '.join(map(value_text, self.indices))}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sink:
     """`stopped` or `diverged`."""
 
     name: Literal["stopped", "diverged"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measure:
     """The first of `values` that is a number; `inputs` are the input variables (cells) it reads."""
 
@@ -71,7 +71,7 @@ class Measure:
     inputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AtEnd:
     """A number that the end of a run determines.
 

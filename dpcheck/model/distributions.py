@@ -20,7 +20,7 @@ ParameterKind = Literal["set", "integer", "half-integer", "count", "probability"
 """What an argument must be; `count` is an integer >= 0, `ratio` a number strictly inside (0, 1)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """One parameter: its name in the documents, what it takes, and how messages call it.
 
@@ -39,7 +39,7 @@ class Parameter:
         return self.scale.format(given=given, factor=factor) or None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BuiltIn:
     """A built-in distribution: what it takes and what it draws.
 

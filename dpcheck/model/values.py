@@ -24,21 +24,21 @@ from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Symbol:
     """A name that stands for itself, such as `Y` or `top`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DistributionName:
     """A `dist` by its name: what a parameter may stand for. No run ever holds one."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ArrayValue:
     """An array with a declared index range: item `i` has index `lo + i`."""
 
@@ -46,7 +46,7 @@ class ArrayValue:
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SetValue:
     """A finite set in a fixed order without repeats; integer ranges stay `range` objects."""
 
@@ -75,7 +75,7 @@ INTEGERS = SetValue(range(-(2**62), 2**62 + 1))
 """All integers: the set of an input without bounds. It is too large for any run to list."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Beyond:
     """A number without bounds of which little is known but that it is above, or below, a bound.
 

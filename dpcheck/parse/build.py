@@ -42,7 +42,7 @@ TERMS_IN_A_ROW = 64
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Run:
     """A sum or product as far as it is read: what is complete, and the last terms, to go on from.
 

@@ -35,7 +35,7 @@ RESULTS = "results"
 """The folder of a cache directory that holds entries; nothing else there is touched."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """What is known of a file: its events, and the constants that `-D` may give another value."""
 
@@ -43,7 +43,7 @@ class Entry:
     constants: list[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cache:
     """A directory of results of runs with some options."""
 

@@ -17,7 +17,7 @@ EXPLAINED_IN_FULL = 5
 """So many violated claims are explained in full for people: whoever reads more runs a selection."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Options:
     """How to check: `definitions` are texts `NAME=VALUE`; `limits` are those of the run.
 
@@ -67,7 +67,7 @@ class Options:
         return "short" if self.explain == "full" and is_late else self.explain
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """One of several parts of a file that are checked side by side: from 0, of so many.
 

@@ -36,7 +36,7 @@ _FURTHER = (64, 160)
 """Where several pairs are as large as each other to 20 bits, so many bits tell more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Concentrated:
     """The least ρ (None is infinite), and the orders between which it is attained.
 
@@ -99,7 +99,7 @@ def _greatest_at_one(
     return best
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Interval:
     """An interval [low, high] of s for one distribution, and an enclosure of max f on it."""
 
@@ -109,7 +109,7 @@ class _Interval:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _OrderSearch:
     """The losses of one directed pair."""
 

@@ -22,7 +22,7 @@ from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, sub
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loss:
     """All outputs with one likelihood ratio: p = ratio · q, both positive."""
 

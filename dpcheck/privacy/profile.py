@@ -18,7 +18,7 @@ from dpcheck.privacy.losses import LossDistribution, both_directions
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """p - E q: the gap of one event of one pair (`is_forward`: p belongs to the pair's first)."""
 
@@ -32,7 +32,7 @@ class Line:
         return subtract(self.p, multiply(factor, self.q))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Piece:
     """δ(E) = line for start <= E <= end; `end` is None for a piece without end."""
 

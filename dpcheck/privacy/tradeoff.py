@@ -21,7 +21,7 @@ from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Errors:
     """One corner of a curve: the best test with this type I error has this type II error."""
 

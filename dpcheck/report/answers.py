@@ -28,7 +28,7 @@ OPTIONS: Mapping[limits.Kind, str] = {
 """The options that set the limits which are for the user to set."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Region:
     """Where a claim stands on its line and where it ends, counted from 1; the end is behind it."""
 
@@ -42,7 +42,7 @@ def region_of(span: Span) -> Region:
     return Region(span.column, *span.source.position(span.end))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Witness:
     """A file of evidence for an outcome: its name, and its text."""
 
@@ -50,7 +50,7 @@ class Witness:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """One claim as it is asked.
 
@@ -86,7 +86,7 @@ class Asked:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Opinion:
     """What the reference interpreter says of an answer: `text` has what was covered.
 
@@ -97,7 +97,7 @@ class Opinion:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer(Asked):
     """One claim and its outcome, explained if it is violated and should not be.
 
@@ -164,7 +164,7 @@ class Answer(Asked):
         return isinstance(self.outcome.verdict, Undecided)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Crash:
     """A bug in dpcheck: where it showed, and what Python said."""
 
@@ -172,14 +172,14 @@ class Crash:
     traceback: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """A file, and what it imports, is being read."""
 
     file: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileRead:
     """These are the claims that are asked of a file, of as many as it has.
 
@@ -199,14 +199,14 @@ class FileRead:
         return self.asked[self.first : self.last]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Started:
     """Work on a claim begins."""
 
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Decided:
     """A claim is decided; its answer follows as soon as it is explained, or has its evidence.
 
@@ -216,14 +216,14 @@ class Decided:
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileDone:
     """No more answers of this file will come."""
 
     file: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StatedBudget:
     """A budget (ε, δ) that a claim states."""
 
@@ -231,7 +231,7 @@ class StatedBudget:
     delta: Amount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node:
     """A state of a chain as it is drawn; `shows` is what entering it outputs, None for nothing."""
 
@@ -240,7 +240,7 @@ class Node:
     is_initial: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
     """A chain small enough to be drawn; an edge is two places in `nodes` and a probability."""
 
@@ -248,7 +248,7 @@ class Graph:
     edges: tuple[tuple[int, int, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Portrait:
     """What a report with pictures shows of a target beside its answers, where it is small enough.
 
@@ -262,7 +262,7 @@ class Portrait:
     graph: Graph | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measured:
     """What a target costs, by quantity (`epsilon`, `delta(ln(2))`), None what stayed undecided.
 
@@ -281,7 +281,7 @@ ChangeRule = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """Something that is worse than the baseline records, with what was and what is.
 
@@ -313,7 +313,7 @@ Event = (
 """What the pipeline tells while it works, in this order for each file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
     """Everything one run found; the exit status follows from it.
 

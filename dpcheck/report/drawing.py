@@ -96,7 +96,7 @@ def _draw_remark(kind: str, text: str, margin: int, columns: int | None) -> Iter
 # --- one text ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Mark:
     """A place within one line: columns `start <= column < end` of the line as shown."""
 
@@ -107,7 +107,7 @@ class _Mark:
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Bracket:
     """A place of several lines: first and last line, end column on the last, margin slot."""
 

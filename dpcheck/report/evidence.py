@@ -12,7 +12,7 @@ _EVENT_ROOM = 240
 """Characters of a set of sequences."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawn:
     """How often an event happened in drawn runs, and its exact confidence interval at 95 %."""
 
@@ -22,7 +22,7 @@ class Drawn:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Side:
     """An input with the chance of the event, and drawn runs."""
 
@@ -31,7 +31,7 @@ class Side:
     drawn: Drawn | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Replayed:
     """A witness that is true of the model's text; its `event` is empty if the claim names it."""
 

@@ -19,7 +19,7 @@ COLUMNS = dict(row.overview for row in QUANTITIES.values() if row.overview is no
 """What the overview of a file shows, with the heads of its columns."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Overview:
     """What was found about one target: answers by quantity, and budgets the file states for it.
 

@@ -32,7 +32,7 @@ _COLORS = ("#1f77c9", "#c2571a", "#3c9a4f", "#9b59c4", "#b3446c", "#4f8f8f", "#8
 _DASHES = ("", "8 3", "2 3", "8 3 2 3", "14 4", "4 4", "1 5", "10 2 1 2 1 2")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """The profile of a mechanism, and the budgets stated for it, drawn as points."""
 
@@ -45,7 +45,7 @@ Piece = tuple[float, float, float, float]
 """From e^ε to e^ε, and P and Q there: δ = P - e^ε Q."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Frame:
     """The ranges of both axes; that of y is logarithmic where it begins above 0."""
 

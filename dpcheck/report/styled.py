@@ -43,7 +43,7 @@ _COLORS: dict[Role, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Piece:
     """Characters of one line that play one role."""
 
@@ -51,7 +51,7 @@ class Piece:
     role: Role = "plain"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """Pieces side by side.
 

@@ -20,7 +20,7 @@ LEAST_LABEL = len("probability")
 """Columns of the labels of rows, at least."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
     """A row of a block; the first of a block has its label. A row of a table is not folded."""
 

@@ -6,7 +6,7 @@ from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToldMistake(Mistake):
     """What one mistake says, ready to be drawn: no text is made from values any more."""
 

@@ -14,7 +14,7 @@ from dpcheck.records import dataclass, field
 from dpcheck.source import Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ResolvedCheck:
     """One `check`, `refute` or `compute`, loops expanded and names resolved.
 
@@ -57,7 +57,7 @@ class ResolvedCheck:
         return self.span.line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resolved:
     """A resolved model file. With a mistake worse than a warning there are no checks."""
 

@@ -42,7 +42,7 @@ class Lacking(Exception):
     """There is no short evidence of this kind; the text says which."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Quotient:
     """A number that is written as a fraction, and not as a whole number."""
 

@@ -20,7 +20,7 @@ from dpcheck.records import dataclass
 NO_NEIGHBORS = Vacuity("no neighbors", "no state considered has a neighbor")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Use:
     """A state formula inside a claim, and whether it is looked at only after some steps."""
 

@@ -64,7 +64,7 @@ class KnownLosses:
         return () if self.n_pairs else (NO_NEIGHBORS,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Side:
     """One direction of a pair: `losses` has the first state's P if `is_forward`."""
 
@@ -78,7 +78,7 @@ class Side:
         return (first, second) if self.is_forward else (second, first)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measured:
     """A value, the side that has it, and what is worth saying beside it.
 

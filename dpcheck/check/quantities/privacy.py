@@ -114,7 +114,7 @@ class Evidence(Protocol):
         """Return whether every pair shows one and the same sequence with certainty."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
     """The value of a quantity (an infinite ε is None) and the event that shows it.
 
@@ -126,7 +126,7 @@ class Found:
     factor: ExpFactor | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Decision:
     """A verdict (None: this evidence does not decide) and the value found on the way.
 
@@ -142,7 +142,7 @@ class Decision:
     closest: Found | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setting:
     """Evidence, the number and the names of its pairs, and whether it shows all sequences."""
 

@@ -28,7 +28,7 @@ _NUMBER = pattern(r"(-?\d+(?:/\d+)?)")
 _COMPARED = Context(prec=40)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventText:
     """An event to show, and the sequences in it that carry most of the difference.
 

@@ -20,7 +20,7 @@ _LARGE = 2**4096
 """A larger e^ε has no upper bound: hardly any event exceeds this one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExpFactor:
     """E = e^ε; `value` is None where E lies in no ℚ(e^r), as √2, or is too long to write down."""
 
@@ -62,7 +62,7 @@ class ExpFactor:
             return (0, 1) if excess_sign(1, 1, self.epsilon) > 0 else (1, None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventGap:
     """The affine function p - E q of the factor, for an event of a pair of neighbors.
 

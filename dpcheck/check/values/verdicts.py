@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcheck.privacy.enclosed import Measure
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Amount:
     """A number for people: `exact` text, `decimal` text; for an ε also e^ε as `exp` text.
 
@@ -178,7 +178,7 @@ def as_amount(value: Amount | Budget | Fraction | float | str) -> Amount:
     return Amount(value if isinstance(value, str) else str(Fraction(value)), "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Phrase:
     """Words with numbers and output sequences in them, which a report may shorten.
 
@@ -201,7 +201,7 @@ class Phrase:
 Ending = Literal["stopped", "diverged", "goes on"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OutputSequence:
     """What is seen of a run: outputs as the language writes them, and how it ends.
 
@@ -235,7 +235,7 @@ ShownEvent = tuple[OutputSequence, ...] | Phrase
 """A set of output sequences, one by one or in words; or a path formula."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """Runs that look alike: what was seen or passed, and how likely that is on each side.
 
@@ -254,7 +254,7 @@ OPPOSITE: dict[Comparison, Comparison] = {
 """What is so where a comparison is not."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sides:
     """A comparison that is false, with the values of its sides."""
 
@@ -263,7 +263,7 @@ class Sides:
     right: Amount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Counterexample:
     """Why a claim is violated: states, an event, its probability from each of the states.
 
@@ -288,19 +288,19 @@ class Counterexample:
     n_sequences: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Holds:
     """The claim is true."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Violated:
     """The claim is false, and this is why."""
 
     counterexample: Counterexample
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bounds:
     """What is known of a quantity that stayed unknown, and the event that shows the lower bound."""
 
@@ -310,7 +310,7 @@ class Bounds:
     shown_by: Phrase = Phrase(())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Undecided:
     """A limit was reached: which, with what can be done about it, and how far the work got."""
 
@@ -327,7 +327,7 @@ class Undecided:
 Cell = Amount | str | ShownEvent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A function as a table: the privacy profile, a loss distribution, a trade-off curve.
 
@@ -339,7 +339,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Value:
     """What `compute` asked for, as text and as the number `exact`; of a table how many rows."""
 
@@ -353,7 +353,7 @@ Verdict = Holds | Violated | Undecided | Value
 VacuityKind = Literal["no neighbors", "unsatisfied atom", "trivial probability", "no value"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vacuity:
     """A reason why the claim says little, whatever its verdict; `text` is a full sentence."""
 
@@ -361,7 +361,7 @@ class Vacuity:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Coverage:
     """What was looked at: so many initial states, neighbor pairs, and output sequences.
 
@@ -373,7 +373,7 @@ class Coverage:
     n_sequences: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Beside:
     """What is worth knowing beside a value: the states it belongs to, what a rule promises."""
 
@@ -382,7 +382,7 @@ class Beside:
     names_states: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Situation:
     """What an analyst asks after some outputs; `goes_on`: the same again and again from there on.
 
@@ -394,7 +394,7 @@ class Situation:
     goes_on: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Strategy:
     """What the worst analyst asks, and the number of situations that are left out."""
 
@@ -402,7 +402,7 @@ class Strategy:
     n_more: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Piece:
     """A value of `compute` for some values of a parameter: an expression over it."""
 
@@ -410,7 +410,7 @@ class Piece:
     exact: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AllValues:
     """What is known of a claim for all values of a parameter.
 
@@ -435,7 +435,7 @@ class AllValues:
         return known == [self.asked]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outcome:
     """A verdict and what stands beside it.
 

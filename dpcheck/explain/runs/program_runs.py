@@ -46,7 +46,7 @@ _MAX_SILENT = 100_000
 """Statements between two draws or outputs; a run that needs more of them is not followed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """A draw or an output: its node, the value, and its probability (1 for an output)."""
 
@@ -55,7 +55,7 @@ class Step:
     probability: Number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoundRun:
     """Draws and outputs in order, and the product of their probabilities."""
 
@@ -63,7 +63,7 @@ class FoundRun:
     probability: Number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A draw, an output or an end that a run has come to; `branches` were decided on the way."""
 

@@ -36,7 +36,7 @@ MAX_UNROLLED = 4096
 Norm = Literal["linf", "l1", "hamming"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Distance:
     """The pairs (left variable, right variable) are at most `bound` apart in the norm.
 

@@ -31,7 +31,7 @@ END = -1
 """The program point after which nothing happens."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Flow:
     """Facts per node: the variables live before it, and its place in reverse postorder.
 

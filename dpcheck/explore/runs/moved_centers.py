@@ -22,7 +22,7 @@ Names = frozenset[str]
 Tree = TypeVar("Tree")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Web:
     """Nodes that give a variable values, those that read them, and all nodes in between."""
 

@@ -83,7 +83,7 @@ class RawGraph:
     labelled: LabelledEdges | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Apart:
     """What is known of other slices of the inputs: they differ in `names`, and have `n_states`.
 

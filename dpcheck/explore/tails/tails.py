@@ -32,7 +32,7 @@ TAIL_STATE = "beyond~"
 """The column of tail states that a distribution reads: that of its target's group."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window:
     """All integers from `low` to `high`; none if it is empty.
 

@@ -161,7 +161,7 @@ class _Shape:
         return tuple(items) if self.lo is None else ArrayValue(self.lo, tuple(items))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Run:
     """Values from place `first` on: rows of a shape, from `first_row` on."""
 

@@ -158,7 +158,7 @@ def _integers(expr: Expr, frame: Frame) -> IntArray | None:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Cells:
     """An array (or a tuple, if `lo` is None) known by its cells, each a column."""
 

@@ -21,7 +21,7 @@ DIGITS_OF_NAMES = 100
 """A part of a name is cut to so many letters: file systems allow 255 bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Heading:
     """The name of a claim's witness, and what the file says of the claim."""
 

@@ -44,7 +44,7 @@ _OF_THE_KERNEL = (Path("/proc"), Path("/sys"))
 """Files below these are made when they are read, of what processes and devices know."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelPath:
     """A model file: the name shown to people, where it really is, and the root of its imports."""
 

@@ -40,7 +40,7 @@ STANDARD = Path(__file__).resolve().parents[2] / "std"
 Import = surface.ImportFile | surface.ImportStandard
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedFile:
     """A file as parsed; without a model if it could not be read at all.
 
@@ -67,7 +67,7 @@ class ParsedFile:
         return tuple(item for item in self.model.items if isinstance(item, Import))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Closure:
     """A file, the models it imports (directly or not, dependencies first), and all mistakes.
 

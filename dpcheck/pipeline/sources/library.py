@@ -15,7 +15,7 @@ from dpcheck.records import dataclass
 from dpcheck.source import SourceText
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LibraryFile:
     """A library: `import std.NAME` brings it in; the title is its first line."""
 

@@ -33,7 +33,7 @@ from dpcheck.records import dataclass
 from dpcheck.source import SourceText, Span, escaped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Table:
     """Distributions of outputs by input, and pairs of neighbors.
 

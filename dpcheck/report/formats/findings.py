@@ -54,7 +54,7 @@ RULES: Final[Mapping[str, str]] = {
 """The rules about claims, in a sentence each; the other rules are the codes of mistakes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checkout:
     """Where dpcheck was called, and the folder that files are named from."""
 
@@ -71,7 +71,7 @@ class Checkout:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else file
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A place in a file, which is named as seen from the root of the checkout."""
 
@@ -80,7 +80,7 @@ class Place:
     region: Region | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """One thing that went wrong: its rule, a sentence, and all that a report says of it.
 

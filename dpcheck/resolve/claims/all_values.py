@@ -40,7 +40,7 @@ from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
 Condition = tuple[ExpNumber, tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Quantified:
     """What is asked: for all values of a parameter, if it depends on one.
 

@@ -34,7 +34,7 @@ OF_LOSSES: Final = (claims.TightEpsilon, claims.TightDelta, claims.LossQuantity,
 """Quantities that are computed from privacy losses."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Leaf:
     """A target that is a mechanism or chain, as written; each record is `kept` so likely."""
 
@@ -42,14 +42,14 @@ class Leaf:
     kept: Number = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compose:
     """Independent runs: each arrangement so many times."""
 
     parts: tuple[tuple[Arranged, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
     """Neighbors up to a distance."""
 

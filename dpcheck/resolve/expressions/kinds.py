@@ -45,7 +45,7 @@ _WORDS: Final[Mapping[Kind, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kinds:
     """The kinds a value may have; `items` those of its elements if it is a collection."""
 

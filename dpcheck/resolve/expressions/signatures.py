@@ -30,7 +30,7 @@ MAX_INDEX = 2**62
 """Indices up to here; differences of two of them fit into the integers of numpy."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InputShape:
     """An input with its set, and the range of its indices if it is an array.
 

@@ -28,7 +28,7 @@ Role = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Known:
     """A name whose value is known before any run; a value of None has a mistake of its own."""
 
@@ -37,7 +37,7 @@ class Known:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Held:
     """A name whose value is that of a core variable, or of a whole array of them."""
 
@@ -46,7 +46,7 @@ class Held:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Local:
     """A local of the mechanism being walked; the walk knows whether it is assigned."""
 
@@ -81,7 +81,7 @@ class File:
     symbols: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """A budget or a bound of the claim that is being resolved; of an interval both ends."""
 

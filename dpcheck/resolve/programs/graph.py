@@ -28,7 +28,7 @@ Counts = tuple[int, int] | None
 """The least and greatest number of captured outputs on the ways to a place, None if none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ways:
     """The counts of the ways to the end of some steps, of those into `stop` and into `break`."""
 
@@ -45,7 +45,7 @@ class Exits(NamedTuple):
     captured: Callable[[Expr, Span], list[Step]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """A piece of program.
 

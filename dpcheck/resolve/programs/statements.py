@@ -125,7 +125,7 @@ class TooManySteps(Exception):
     """The mechanism, written out, is too long."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Array:
     lo: int
     cells: tuple[str, ...]
@@ -133,7 +133,7 @@ class _Array:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Scalar:
     variable: str
     within: Expr | None

@@ -22,14 +22,14 @@ FALSE = 1
 """The number of the term that no path satisfies."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Constant:
     """True or false."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Literal:
     """State formula number `state`, or its negation, of the first state of the path."""
 
@@ -37,28 +37,28 @@ class Literal:
     positive: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conjunction:
     """The conjunction of two or more terms, sorted."""
 
     parts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Disjunction:
     """The disjunction of two or more terms, sorted."""
 
     parts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Next:
     """X argument; the argument is neither a constant nor Boolean."""
 
     argument: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StrongUntil:
     """left U<=bound right, bound >= 1 or None for ∞."""
 
@@ -67,7 +67,7 @@ class StrongUntil:
     bound: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WeakUntil:
     """left W<=bound right, bound >= 1 or None for ∞."""
 
