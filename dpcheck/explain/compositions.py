@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.arrangements import Run, decide_composition
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.privacy import EventClaim
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
@@ -29,12 +28,11 @@ from dpcheck.exact import (
     multiply,
     power,
 )
-from dpcheck.explain.event_claims import budget_of
-from dpcheck.explain.explanation import Explanation, Inequality, Neighbors, Remark, Rule, Tight
+from dpcheck.explain.event_claims import asked_tight, budget_of
+from dpcheck.explain.explanation import Explanation, Inequality, Neighbors, Remark, Rule
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.claims import QuantityClaim, QuantityValue, TightDelta, TightEpsilon
+from dpcheck.logic.claims import QuantityClaim, TightDelta, TightEpsilon
 from dpcheck.records import dataclass
-from dpcheck.source import Span
 
 _MAX_CLASSES = 6
 """Kinds of runs that a table shows: with more it explains nothing."""
@@ -121,7 +119,7 @@ def explain_composition(
         remarks=tuple(remarks),
         tight=None
         if isinstance(claim, QuantityClaim)
-        else subject.part("tight", lambda: _tight(subject, epsilon, delta, claim.span)),
+        else subject.part("tight", lambda: asked_tight(subject, epsilon, delta)),
     )
 
 
@@ -294,21 +292,3 @@ def _product(
     if q_all != 0:
         parts += [", ratio ", number_amount(divide(p_all, q_all)), f" = {' * '.join(powers)}"]
     return Phrase.of(*parts)
-
-
-def _tight(subject: Subject, epsilon: Budget, delta: Number, span: Span) -> Tight:
-    """Return the least ε at the claim's δ, and the least δ at its ε, of the whole composition."""
-    runs = [Run(chain, times) for chain, _, times in subject.parts]
-    values = []
-    for quantity in (TightEpsilon(delta, span), TightDelta(epsilon, span)):
-        asked = QuantityValue(quantity, span)
-        outcome = decide_composition(asked, runs, subject.selected, subject.limits)
-        values.append(outcome.value)
-    least_epsilon, least_delta = values
-    name = "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
-    parts: list[str | Amount] = []
-    if least_epsilon is not None:
-        parts += [f"{name} = ", least_epsilon]
-    if least_delta is not None:
-        parts += ["; " * bool(parts) + f"delta({exact_text(epsilon)}) = ", least_delta]
-    return Tight(Phrase.of(*parts), least_epsilon, least_delta)

@@ -19,13 +19,12 @@ from dpcheck.check.values.amounts import (
 )
 from dpcheck.check.values.comparisons import as_budget, as_number, inequality, inequality_sides
 from dpcheck.check.values.exp_factor import EventGap
-from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase
+from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
 from dpcheck.explain.attacker import attacker
 from dpcheck.explain.explanation import (
     Explanation,
     Inequality,
-    Neighbors,
     Others,
     Remark,
     Rule,
@@ -50,7 +49,14 @@ from dpcheck.explain.runs.passed_states import passed_states
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
-from dpcheck.logic.claims import Claim, PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon
+from dpcheck.logic.claims import (
+    Claim,
+    PrivacyClaim,
+    QuantityClaim,
+    QuantityValue,
+    TightDelta,
+    TightEpsilon,
+)
 from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
 
@@ -86,7 +92,7 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
         remarks=_why_infinite(claim, example, reason),
         tight=tight,
         rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
-        others=subject.part("others", lambda: _others(shown, cells, subject.limits)),
+        others=subject.part("others", lambda: _others(shown, cells, subject)),
         attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
         **attributed,
     )
@@ -116,9 +122,10 @@ def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[s
         run = subject.part("run", lambda: passed_states(shown, subject))
     if run is not None and run.share.exact == "1" and not run.elsewhere:
         return {"run": run}
+    least = 2 if run is not None else 1
     steps = subject.part("by_output", lambda: by_output(shown, cells, limits)) or ()
     changes = subject.part("by_input", lambda: by_input(shown, cells)) or ()
-    is_telling = sum(step.factor.exact != "1" for step in steps) > 1
+    is_telling = sum(step.factor.exact != "1" for step in steps) >= least
     return {"run": run, "by_output": steps if is_telling else (), "by_input": changes}
 
 
@@ -187,7 +194,7 @@ def _tight(
     least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
     least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
     sign = " >= " if complete is None else " = "
-    name = f"epsilon{sign}" if delta == 0 else f"epsilon({exact_text(delta)}){sign}"
+    name = f"{_name_of_epsilon(delta)}{sign}"
     why = f", {reason}" if least_epsilon.exact == "inf" else ""
     if complete is None and delta == 0 and subject.value is not None:
         name, least_epsilon = "epsilon = ", subject.value
@@ -197,6 +204,29 @@ def _tight(
     )
 
 
+def asked_tight(subject: Subject, epsilon: Budget, delta: Number) -> Tight | None:
+    """Return the least ε at the claim's δ, and the least δ at its ε, as far as they are known."""
+    span = subject.claim.span
+    name_of_delta = f"delta({exact_text(epsilon)}) = "
+    least_epsilon = subject.ask(QuantityValue(TightEpsilon(delta, span), span))
+    least_delta = None
+    if not subject.is_window:
+        least_delta = subject.ask(QuantityValue(TightDelta(epsilon, span), span))
+    parts: list[str | Amount] = []
+    ends = None if least_epsilon is None else least_epsilon.enclosure
+    if ends is not None and ends[1] == "inf":
+        parts += [f"{_name_of_epsilon(delta)} >= {ends[0]}"]
+    elif least_epsilon is not None:
+        parts += [_name_of_epsilon(delta), " = ", least_epsilon]
+    if least_delta is not None:
+        parts += ["; " * bool(parts) + name_of_delta, least_delta]
+    return Tight(Phrase.of(*parts), least_epsilon, least_delta) if parts else None
+
+
+def _name_of_epsilon(delta: Number) -> str:
+    return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+
+
 def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
     """Return the simplest rule that violates the claim for the pair shown, if it says more."""
     rules, is_single = rules_of(shown.found, shown.gap, cells, limits), len(shown.sequences) == 1
@@ -204,14 +234,15 @@ def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
     return None if found is None or (is_single and found[1].sum() == 1) else found[0]
 
 
-def _others(shown: ShownPair, cells: InputCells, limits: Limits) -> Others:
+def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     """Return how many pairs violate the claim, and the worst one with its optimal event."""
+    limits, is_window = subject.limits, subject.is_window
     found, seen = shown.found, shown.seen
     gap = worst_pair(found, seen.states)
     over = number_amount(excess(subtract(gap.p, found.delta), gap.q, found.factor.epsilon))
     worst = _ends(seen.states, gap)
     # Of outputs that go on, longer sequences may violate the claim for more pairs.
-    is_complete = found.is_complete and seen.are_finite
+    is_complete = found.is_complete and seen.are_finite and not is_window
     counts = found.n_violating, len(seen.pairs), is_complete
     event = largest_gaps(found, gap)
     if worst == (shown.left, shown.right) and set(event) == set(shown.event.sequences):
@@ -248,10 +279,10 @@ def _from_counterexample(
     if made.neighbors is None:
         return made
     seen = looked_at[0]
-    named, sources = _named(seen, names, subject)
+    sources = _sources(seen, names)
     why = _why_infinite(subject.claim, example, _one_sided(None))
     runs = [_ended(run, seen.chain, sources) for run in made.runs]
-    return replace(made, neighbors=named, remarks=why, runs=tuple(runs))
+    return replace(made, remarks=why, runs=tuple(runs))
 
 
 def _ended(run: WeightedRun, chain: Chain, sources: IntArray) -> WeightedRun:
@@ -269,11 +300,8 @@ def found_against(claim: Claim, example: Counterexample) -> Explanation:
     return as_found(example, growth_amount(claim.epsilon), number_amount(claim.delta))
 
 
-def _named(seen: SeenPairs, names: tuple[str, ...], subject: Subject) -> tuple[Neighbors, IntArray]:
-    """Return two states known by their names, the cells in which they differ, and their sources."""
-    for k in range(min(len(seen.pairs), _MAX_NAMED)):
-        if set(seen.names(k)) == set(names):
-            left, right = seen.states[k].tolist()
-            ends = (left, right) if seen.names(k) == names else (right, left)
-            return input_cells(subject.explored).neighbors(*ends), seen.sources[seen.pairs[k]]
-    return Neighbors(names[0], names[1]), seen.sources[:0]
+def _sources(seen: SeenPairs, names: tuple[str, ...]) -> IntArray:
+    """Return the sources of the pair with these names, [2], none where pairs are too many."""
+    pairs = range(min(len(seen.pairs), _MAX_NAMED))
+    found = [k for k in pairs if set(seen.names(k)) == set(names)][:1]
+    return seen.sources[seen.pairs[found]].ravel()

@@ -11,9 +11,10 @@ from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.comparisons import as_number
 from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
 from dpcheck.explain.compositions import explain_composition
-from dpcheck.explain.event_claims import explain_event_claim, found_against
-from dpcheck.explain.explanation import Explanation, Neighbors
+from dpcheck.explain.event_claims import asked_tight, explain_event_claim, found_against
+from dpcheck.explain.explanation import Explanation, NeighborKind, Neighbors
 from dpcheck.explain.formulas import explain_expectation, explain_formula
+from dpcheck.explain.inputs import differences
 from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
@@ -48,11 +49,18 @@ def explain(subject: Subject, outcome: Outcome) -> Explanation | None:
     """Return why a claim is violated, at least what the counterexample says; else None."""
     if not isinstance(outcome.verdict, Violated):
         return None
-    example = outcome.verdict.counterexample
+    example, claim = outcome.verdict.counterexample, subject.claim
     made = subject.part("explanation", lambda: _explained(subject, example))
-    made = found_against(subject.claim, example) if made is None else made
-    if made.neighbors is not None and _are_secrets(subject.target):
-        made = replace(made, neighbors=replace(made.neighbors, kind="secrets"))
+    made = found_against(claim, example) if made is None else made
+    is_partial = subject.is_window or subject.explored.window is not None
+    if is_partial and isinstance(claim, PrivacyClaim):
+        epsilon, delta = claim.epsilon, claim.delta
+        tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta))
+        made = replace(made, tight=tight)
+    if (pair := made.neighbors) is not None:
+        differing = pair.differences or differences(subject.explored, pair)
+        kind: NeighborKind = "secrets" if _are_secrets(subject.target) else "neighbors"
+        made = replace(made, neighbors=replace(pair, differences=differing, kind=kind))
     if subject.detail != "full":
         made = made.in_short
     if subject.detail == "none":

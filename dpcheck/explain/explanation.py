@@ -29,6 +29,9 @@ class Difference:
     right: str
 
 
+NeighborKind = Literal["neighbors", "secrets"]
+
+
 @dataclass(frozen=True)
 class Neighbors:
     """Two neighbors: their inputs (or states) in full, and the cells that differ.
@@ -43,7 +46,7 @@ class Neighbors:
     differences: tuple[Difference, ...] = ()
     note: str = ""
     between: tuple[str, ...] = ()
-    kind: Literal["neighbors", "secrets"] = "neighbors"
+    kind: NeighborKind = "neighbors"
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,14 @@ class Inner:
     inequality: Inequality
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of the target with another value."""
+
+    name: str
+    value: int
+
+
 Detail = Literal["full", "short", "none"]
 """How much of an explanation is wanted; `none`: the evidence, `short`: and what is tight."""
 
@@ -243,7 +254,7 @@ Omission = Literal[
     "tight",
     "attacker",
     "inner",
-    "parts",
+    "also",
 ]
 
 WANTED: dict[Detail, frozenset[Omission]] = {
@@ -258,6 +269,7 @@ WANTED: dict[Detail, frozenset[Omission]] = {
 class Explanation:
     """Why a claim is violated; `event` is the smallest that violates it for these neighbors.
 
+    `also`: with these parameters together, in a smaller model, it is violated, too.
     Of the parts that were left out, those that ran into a bug are `faulty`.
     """
 
@@ -274,6 +286,7 @@ class Explanation:
     tight: Tight | None = None
     attacker: Attacker | None = None
     others: Others | None = None
+    also: tuple[Setting, ...] = ()
     omitted: tuple[Omission, ...] = ()
     faulty: tuple[Omission, ...] = ()
 
@@ -290,6 +303,7 @@ class Explanation:
             inner=None,
             attacker=None,
             others=None,
+            also=(),
         )
 
 

@@ -11,6 +11,9 @@ from dpcheck.explore import Explored
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass
 
+_MAX_NAMED = 20_000
+"""States whose names are compared, in a tenth of a second."""
+
 
 @dataclass(frozen=True, eq=False)
 class InputCells:
@@ -72,6 +75,19 @@ class InputCells:
             size += differs if numbers is None else np.abs(numbers[left] - numbers[right])
             weight += ranks[left] + ranks[right]
         return count, size, weight
+
+
+def differences(explored: Explored, pair: Neighbors) -> tuple[Difference, ...]:
+    """Return the cells in which two neighbors differ that are known by their names."""
+    chain, places = explored.chain, dict.fromkeys((pair.left, pair.right), -1)
+    for state in distinct(chain.neighbors.pairs)[:_MAX_NAMED].tolist():
+        text = chain.state_text(state)
+        if text in places:
+            places[text] = state
+    left, right = places[pair.left], places[pair.right]
+    if min(left, right) < 0:
+        return ()
+    return input_cells(explored).neighbors(left, right).differences
 
 
 def input_cells(explored: Explored) -> InputCells:

@@ -14,7 +14,7 @@ from dpcheck.exact import TooLarge
 from dpcheck.explain.explanation import WANTED, Detail, Omission
 from dpcheck.explore import Explored
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.logic.claims import At, Claim
+from dpcheck.logic.claims import At, Claim, QuantityValue
 from dpcheck.model.program import Target
 from dpcheck.records import dataclass, field
 
@@ -28,8 +28,10 @@ class Subject:
     `chain` has the labels of the claim's atoms, `truths` what was computed of formulas on it.
     `parts` are the chains of an arrangement, each with the distance of its neighbors and the number
     of its runs; `measures` what the outputs of states are measured by; `value` what the claim
-    bounds, if it was found beside the verdict. `omitted` gathers the parts of the `detail` wanted
-    that ran into the limits or a bug, `faults` tracebacks of bugs, by part.
+    bounds, if it was found beside the verdict. `ask` finds another quantity of the target. Of a
+    target that `is_window` some of the inputs were looked at, of infinitely many. `omitted` gathers
+    the parts of the `detail` wanted that ran into the limits or a bug, `faults` tracebacks of bugs,
+    by part.
     """
 
     claim: Claim
@@ -42,6 +44,8 @@ class Subject:
     parts: Sequence[tuple[Chain, int, int]] = ()
     measures: Measures = field(default_factory=Measures)
     value: Amount | None = None
+    ask: Callable[[QuantityValue], Amount | None] = lambda _: None
+    is_window: bool = False
     detail: Detail = "full"
     omitted: list[Omission] = field(default_factory=list)
     faults: dict[Omission, str] = field(default_factory=dict)

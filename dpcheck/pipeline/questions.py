@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import starmap
 from math import inf
 from typing import TYPE_CHECKING, assert_never
 
@@ -13,7 +14,7 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.values.measures import TOO_FAR, EndValue, Measures
-from dpcheck.check.values.verdicts import Coverage, Outcome, Phrase, Undecided, Violated
+from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Number, TooLarge
@@ -22,7 +23,7 @@ from dpcheck.explore.explored import at_end, measured, with_less_told
 from dpcheck.explore.open_queries import UNBOUNDED, with_queries_closed
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
-from dpcheck.logic.claims import Claim
+from dpcheck.logic.claims import Claim, QuantityValue
 from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value
@@ -254,7 +255,7 @@ class _Work:
         check, limits = self.check, self.limits
         limits.check_time("the work on this claim had not begun")
         if isinstance(check.target, Mechanism) and check.target.has_unbounded_inputs:
-            return _everywhere(check, limits), None
+            return _everywhere(check, limits)
         try:
             check = self.explorations.closed(check, limits)
         except LimitReached as reached:
@@ -294,7 +295,10 @@ def _told(
         answer = replace(answer, explanation=why)
     elif heading is not None and ready.check.kind == "refute":
         why, faults = _explained(ready, answer.outcome, limits, "none")
-    yield from witnessed(answer, ready.check, ready.chain, ready.parts, heading, why, limits)
+    if ready.whole is not None:
+        yield replace(answer, witness=everywhere(ready.whole, heading, answer.outcome))
+    else:
+        yield from witnessed(answer, ready.check, ready.chain, ready.parts, heading, why, limits)
     for fault in faults:
         yield Crash(f"{answer.file}:{answer.line}", fault)
 
@@ -303,7 +307,8 @@ def _told(
 class _Ready:
     """A claim with the chain it is about; `parts` are those of an arrangement.
 
-    `truths` is what was computed so far of formulas on the chain.
+    `truths` is what was computed so far of formulas on the chain. Of a claim about infinitely many
+    inputs, `whole`, it is a window.
     """
 
     check: ResolvedCheck
@@ -312,6 +317,7 @@ class _Ready:
     parts: Sequence[tuple[Chain, int, int]]
     explorations: Explorations
     truths: Truths
+    whole: ResolvedCheck | None = None
 
     @property
     def measures(self) -> Measures:
@@ -444,25 +450,63 @@ def _explained(
 ) -> tuple[Explanation | None, Sequence[str]]:
     """Return why a claim is violated, as far as it is said in time, and tracebacks of bugs."""
     from dpcheck.explain.explain import explain, short_limits
+    from dpcheck.explain.explanation import Setting
     from dpcheck.explain.subject import Subject
+    from dpcheck.pipeline.smaller import smaller_model
 
     check = ready.check
     if check.for_all is not None:
         return None, ()  # no value is rational where it is violated
-    ready.truths.limits = short_limits(limits)
+    ready.truths.limits = limits = short_limits(limits)
     subject = Subject(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),
-        *(ready.truths, ready.truths.limits, ready.parts, ready.measures, outcome.value),
+        *(ready.truths, limits, ready.parts, ready.measures, outcome.value),
+        ask=partial(_asked, ready, limits),
+        is_window=ready.whole is not None,
         detail=detail,
     )
-    return explain(subject, outcome), tuple(subject.faults.values())
+    found = explain(subject, outcome)
+    if found is not None and detail == "full" and ready.whole is None:
+        n_inputs = len(ready.explored.chain.initial)
+        smaller = subject.part("also", lambda: smaller_model(check, n_inputs, _violating, limits))
+        found = replace(found, also=tuple(starmap(Setting, (smaller or {}).items())))
+    return found, tuple(subject.faults.values())
 
 
-def _everywhere(check: ResolvedCheck, limits: Limits) -> Outcome:
-    """Return the outcome of a claim about inputs that may be any integers."""
+def _violating(check: ResolvedCheck, limits: Limits) -> int | None:
+    """Return how many inputs the target of a violated claim has; None if it is not violated."""
+    explorations = Explorations()
+    check = explorations.closed(check, limits)
+    outcome, ready = _outcome(_ready(check, explorations, limits), limits)
+    return len(ready.explored.chain.initial) if isinstance(outcome.verdict, Violated) else None
+
+
+def _asked(ready: _Ready, limits: Limits, claim: QuantityValue) -> Amount | None:
+    """Return a quantity of the target that a claim is about; None where it has none."""
+    if ready.whole is None:
+        return _decided(replace(ready, check=replace(ready.check, claim=claim)), limits)[0].value
+    is_for_all = ready.whole.for_all is not None
+    return None if is_for_all else _everywhere(replace(ready.whole, claim=claim), limits)[0].value
+
+
+def _everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready | None]:
+    """Return the outcome of a claim about inputs that may be any integers.
+
+    Beside it the window that violates the claim, if one does.
+    """
     from dpcheck.pipeline.everywhere import decided_everywhere
 
-    return decided_everywhere(check, partial(_on_window, check, limits), limits)
+    shown: list[tuple[Outcome, _Ready]] = []
+
+    def decide(size: Size, claim: Claim, value: Value | None) -> Outcome:
+        shown.append(_on_window(check, limits, size, claim, value))
+        return shown[-1][0]
+
+    outcome = decided_everywhere(check, decide, limits)
+    of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
+    if not of_window or not isinstance(outcome.verdict, Violated):
+        return outcome, None
+    return outcome, replace(of_window[0], whole=check)
 
 
 def _over_all_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready | None]:
@@ -482,7 +526,7 @@ def _over_all_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _
 
 def _on_window(
     check: ResolvedCheck, limits: Limits, size: Size, claim: Claim, value: Value | None
-) -> Outcome:
+) -> tuple[Outcome, _Ready]:
     """Return the outcome of a claim about a window of the mechanism asked about.
 
     With a value it is the claim that was asked, for this value of its parameter.
@@ -500,8 +544,8 @@ def _on_window(
 
     one = replace(on_window(check), claim=claim, chosen=chosen)
     if value is not None:
-        return _decided(_at_value(one, value, limits), limits)[0]
-    return _outcome(_ready(one, Explorations(), limits), limits)[0]
+        return _decided(_at_value(one, value, limits), limits)
+    return _outcome(_ready(one, Explorations(), limits), limits)
 
 
 def _parts(

@@ -30,7 +30,9 @@ class ResolvedCheck:
     for_all: the parameter for all values of which it is asked, if it depends on one;
     loop_values: the values of the variables of loops around it;
     leaves_out: the value chosen of a parameter, `alpha = 1/2`, where it is not in the part asked;
-    chosen: the same question resolved for one value of its parameter.
+    chosen: the same question resolved for one value of its parameter;
+    parameters: of a target that is not arranged, its parameters that are integers, with values;
+    with_parameters: the same question resolved with other values of these.
     """
 
     kind: QuestionKind
@@ -50,6 +52,10 @@ class ResolvedCheck:
     loop_values: Mapping[str, Value] = field(default_factory=dict)
     leaves_out: str | None = None
     chosen: Callable[[Value], Resolved] | None = field(default=None, compare=False, repr=False)
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    with_parameters: Callable[[Mapping[str, int]], Resolved] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     @property
     def line(self) -> int:

@@ -100,8 +100,14 @@ def resolve_model(
         again = Session(session.overrides, lost_words, chosen=names)
         return _resolved_safely(main, imported, again, check)
 
+    def with_parameters(check: ResolvedCheck, values: Mapping[str, int]) -> Resolved:
+        again = Session(session.overrides, lost_words, given=values)
+        return _resolved_safely(main, imported, again, check)
+
     checks = (
-        check if check.for_all is None else replace(check, chosen=partial(chosen, check))
+        replace(check, with_parameters=partial(with_parameters, check))
+        if check.for_all is None
+        else replace(check, chosen=partial(chosen, check))
         for check in found.checks
     )
     return replace(found, checks=tuple(checks))
@@ -418,6 +424,8 @@ class _Expansion:
         values = quantified(question, asked, at, targets, arrangement, reader.scope)
         if not values.is_sound:
             return
+        known = {parameter.name.name for parameter in declaration.parameters} - {*loop_values}
+        numbers = {name: value for name, value in reader.filled_in.items() if type(value) is int}
         at_text, claim_text = _texts(question, reader)
         self.checks.append(
             ResolvedCheck(
@@ -437,6 +445,7 @@ class _Expansion:
                 for_all=values.for_all,
                 loop_values=loop_values,
                 leaves_out=leaves_out,
+                parameters={} if arrangement else {k: v for k, v in numbers.items() if k in known},
             )
         )
 
@@ -538,7 +547,7 @@ def _target_of(
         key: argument_value(argument.value, scope, f"the parameter `{key}`")
         for key, argument in named.items()
     }
-    return file, declaration, given
+    return file, declaration, {**given, **scope.session.given}
 
 
 def _target_names(file: File) -> list[str]:

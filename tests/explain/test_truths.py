@@ -403,3 +403,20 @@ def test_an_error_is_told_with_its_outputs_and_what_would_do(n_rounds, tmp_path)
     assert "off by " in str(outputs.text)
     assert "(line 4)" in str(outputs.text)
     assert str(found.tight.text).endswith(f"the probability of failure {max(chances.values())}")
+
+
+def test_a_claim_that_is_violated_with_smaller_parameters_says_so(tmp_path):
+    text = """mechanism m(k = 4, n = 3) {
+      input q[1..k] in 0..n
+      adjacent linf(q, q') <= 1
+      for i in 1..k { y ~ geometric(q[i], 1/2) clamped 0..n  output y }
+    }
+    check m: dp(2 * ln 2)
+    check m(k = 3, n = 1): dp(2 * ln 2)
+    check m(k = 2, n = 1): dp(2 * ln 2)
+    check m(n = 1): epsilon = ln 2"""
+    found = [answer.explanation for answer in answers(text, tmp_path)]
+    assert [(each.name, each.value) for each in found[0].also] == [("k", 3), ("n", 1)]
+    assert found[1].also == ()
+    assert found[2] is None
+    assert found[3].also == ()

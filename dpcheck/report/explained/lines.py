@@ -95,6 +95,9 @@ def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
         yield [Row("attacker", "".join(map("after {}: ".format, first)) + said)]
     if found.others is not None:
         yield _others(found.others, found.neighbors)
+    if found.also:
+        settings = ", ".join(f"{each.name} = {each.value}" for each in found.also)
+        yield [Row("also", f"with {visible(settings)}")]
     if found.omitted:
         yield [Row("omitted", _omitted(found))]
 

@@ -111,6 +111,7 @@ class Session:
     asked: list[Asked] = field(default_factory=list)
     has_params: bool = False
     chosen: Mapping[str, Value] = field(default_factory=dict)  # of parameters
+    given: Mapping[str, Value] = field(default_factory=dict)  # of the target that is asked about
 
     def report(self, mistake: Mistake) -> None:
         """Keep a mistake; of several alike at one place the first."""

@@ -1,0 +1,62 @@
+"""A violated claim about a smaller model: with integer parameters as small as they may be.
+
+Each parameter is made smaller by one as long as the claim is violated and there are fewer inputs,
+in the order of their declaration. What runs into a limit, or makes no sense, ends that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from math import inf
+
+from dpcheck.check.decide import ClaimRejected
+from dpcheck.exact import TooLarge
+from dpcheck.explore import MistakesFound
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.logic.claims import FormulaClaim, PrivacyClaim, QuantityClaim
+from dpcheck.logic.formulas import Private
+from dpcheck.records import replace
+from dpcheck.resolve import ResolvedCheck
+
+SECONDS = 1
+"""What looking for smaller models may take of the processor."""
+
+Violating = Callable[[ResolvedCheck, Limits], int | None]
+"""How many inputs the target has if the claim is violated; None if it is not."""
+
+
+def smaller_model(
+    check: ResolvedCheck, n_inputs: int, violating: Violating, limits: Limits
+) -> Mapping[str, int]:
+    """Return parameters of fewer inputs with which a claim is violated, too, by their names."""
+    found: dict[str, int] = {}
+    if check.with_parameters is None or not _may_only_gain(check):
+        return found
+    deadline = min(limits.cpu_deadline or inf, time.process_time() + SECONDS)
+    limits = replace(limits, cpu_deadline=deadline)
+    for name, value in check.parameters.items():
+        for smaller in range(value - 1, -1, -1):
+            resolved = check.with_parameters({**found, name: smaller})
+            if any(mistake.severity == "error" for mistake in resolved.mistakes):
+                break
+            try:
+                limits.check_time("smaller models tried")
+                fewer = violating(resolved.checks[0], limits)
+            except (LimitReached, TooLarge, MistakesFound, ClaimRejected):
+                break
+            if fewer is None or fewer >= n_inputs:
+                break
+            found[name], n_inputs = smaller, fewer
+    return found
+
+
+def _may_only_gain(check: ResolvedCheck) -> bool:
+    """Return whether a claim says that something is not too large, so that less is better."""
+    match check.claim:
+        case PrivacyClaim() | QuantityClaim(comparison="<=" | "<"):
+            return True
+        case FormulaClaim(formula=Private()):
+            return True
+        case _:
+            return False
