@@ -45,11 +45,17 @@ class Draw(NamedTuple):
         return self._replace(low=shift, high=shift)
 
     def choices(self, far: int) -> range:
-        """Return the shifts to choose from: beyond `far`, and what is left, none is cheaper."""
+        """Return the shifts to choose from."""
+        left = self.within(far)
+        return range(left.low, left.high + 1)
+
+    def within(self, far: int) -> Draw:
+        """Return the draw without shifts beyond `far`, where there are others: none is cheaper."""
         far = max(far, abs(self.change))
         low, high = max(self.low, -far), min(self.high, far)
-        nearest = self.change + self.moved
-        return range(low, high + 1) if low <= high else range(nearest, nearest + 1)
+        return (
+            self._replace(low=low, high=high) if low <= high else self.at(self.change + self.moved)
+        )
 
 
 Draws = tuple[Draw, ...]

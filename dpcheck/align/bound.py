@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from dpcheck.align.arena import Arena, Cost, Option, Step
+from dpcheck.align.arena import Arena, Option
+from dpcheck.align.ways import Cost, Step, plus
 from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
@@ -39,7 +40,7 @@ class Alignment:
         known = [cost for cost in starts if cost is not None]
         if len(known) < len(starts):
             return None
-        return max(known, key=lambda cost: price(cost, self.arena.rates), default=())
+        return max(known, key=lambda cost: price(cost, self.arena.ratios.rates), default=())
 
     def steps(self) -> Iterator[Step]:
         """Yield the shifts chosen in all states that runs get to."""
@@ -57,26 +58,13 @@ def price(cost: Cost, rates: list[float]) -> float:
     return sum(rates[ratio] * n for ratio, n in cost)
 
 
-def plus(left: Cost, right: Cost) -> Cost:
-    """Return the sum of two costs.
-
-    >>> plus(((0, 1),), ((0, 2), (3, 1)))
-    ((0, 3), (3, 1))
-    """
-    if not left or not right:
-        return left or right
-    total = dict(left)
-    for ratio, n in right:
-        total[ratio] = total.get(ratio, 0) + n
-    return tuple(sorted(total.items()))
-
-
 def aligned(arena: Arena, limits: Limits) -> Alignment:
     """Return the cheapest shifts; raises `LimitReached` when the time is over."""
     values = [0.0] * len(arena.moves)
     costs: list[Cost] = [()] * len(arena.moves)
+    rates = arena.ratios.rates
     dearest = max(
-        (price(o.cost, arena.rates) for moves in arena.moves for m in moves for o in m), default=0.0
+        (price(o.cost, rates) for moves in arena.moves for move in moves for o in move), default=0.0
     )
     for part in _parts(arena):
         members = set(part)
@@ -120,7 +108,7 @@ def _value(arena: Arena, state: int, values: list[float], costs: list[Cost]) -> 
 
 
 def _price(option: Option, arena: Arena, values: list[float]) -> float:
-    return price(option.cost, arena.rates) + values[option.target]
+    return price(option.cost, arena.ratios.rates) + values[option.target]
 
 
 def _parts(arena: Arena) -> list[list[int]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from dpcheck.align.arena import Cost
 from dpcheck.align.bound import Alignment
 from dpcheck.align.neighbors import Unreadable
+from dpcheck.align.ways import Cost, Ratios
 from dpcheck.certify import certify_alignment
 from dpcheck.diagnostics.align import NoCommonRate
 from dpcheck.exact import (
@@ -43,8 +41,9 @@ class Rates:
     unit: ParamBudget | None = None
 
 
-def rates_of(ratios: Sequence[Value], spans: Sequence[Span]) -> Rates:
+def rates_of(found: Ratios) -> Rates:
     """Return -ln r for all ratios r; raises `Unreadable` where they have no common measure."""
+    ratios, spans = found.values, found.spans
     with_param = [ratio for ratio in ratios if isinstance(ratio, ParamNumber)]
     if not with_param:
         return Rates(tuple(map(_price, ratios, spans)))

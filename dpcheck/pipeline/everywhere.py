@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dpcheck.align.arena import Step, arena
+from dpcheck.align.arena import arena
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import Bound, bound_of, multiple_of, rates_of
+from dpcheck.align.ways import Step
 from dpcheck.align.windows import Size, round_of
 from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
@@ -68,16 +69,20 @@ WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
 MAX_ROUNDS = 10
 """Bounds the rounds of a stream that are tried to refute a claim."""
 
+FEW_STATES = 2_000
+"""So many states a window may have that is looked at for mistakes only: the claim is proved."""
+
 NOTHING = Coverage(0, 0)
 
-Decide = Callable[[Size, claims.Claim, Chosen | None], Outcome]
+Decide = Callable[[Size, claims.Claim, Chosen | None, Limits], Outcome]
 """Decides a claim about a window of the mechanism, for one value of its parameter if given."""
 
 
 def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> Outcome:
     """Return the outcome of a claim; raises `ClaimRejected` for a program outside of the class.
 
-    The smallest window is looked at in any case: mistakes that runs meet, they meet there.
+    The smallest window is looked at in any case, if it is small: mistakes that runs meet, they
+    meet there.
     """
     assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
     try:
@@ -90,10 +95,11 @@ class _Search:
     """What is known so far: a bound from above, and from below the ε of the windows seen."""
 
     def __init__(self, mechanism: Mechanism, decide: Decide, limits: Limits) -> None:
-        self.mechanism, self.decide = mechanism, decide
+        self.mechanism, self.decide, self.limits = mechanism, decide, limits
         self.bound, self.beside, self.unbounded = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
         self.seen = ""
+        self.left_open: tuple[str, ...] = ("size",)
 
     def outcome(self, claim: claims.Claim) -> Outcome:
         """Return the outcome of a claim."""
@@ -116,6 +122,8 @@ class _Search:
         """Return whether ε compares so with a budget; None is infinite."""
         if self.bound.unit is not None:
             return self.compared_for_all(claim, comparison, epsilon)
+        if _truth(comparison, self.low, self.bound.most, epsilon):
+            self.is_proved()
         for size in self.windows(claim):
             truth = _truth(comparison, self.low, self.bound.most, epsilon)
             if truth is True and comparison in (">", ">="):
@@ -123,7 +131,7 @@ class _Search:
             if truth is True:
                 return self.proved(Holds())
             if truth is False and _is_above(self.low, epsilon, comparison):
-                return self.decide(size, _at_most(claim, comparison), None)
+                return self.decide(size, _at_most(claim, comparison), None, self.limits)
             if truth is False:
                 return self.proved(_too_small(self.bound.most, comparison, epsilon))
         return self.undecided()
@@ -139,6 +147,8 @@ class _Search:
         is_proved = None not in (own, claimed) and holds(
             comparison, compare(own or 0, claimed or 0)
         )
+        if is_proved:
+            self.is_proved()
         for size in _sizes(self.mechanism, MAX_INPUTS_FOR_ALL):
             self.seen = _size_text(size, self.mechanism)
             outcome = self.decided(size, claim)
@@ -155,9 +165,9 @@ class _Search:
     def decided(self, size: Size, claim: claims.Claim, value: Chosen | None = None) -> Outcome:
         """Return the outcome of a claim about a window; a size that is too much leaves it open."""
         try:
-            return self.decide(size, claim, value)
+            return self.decide(size, claim, value, self.limits)
         except LimitReached as limit:
-            if limit.limit.kind != "size":
+            if limit.limit.kind not in self.left_open:
                 raise
             return Outcome(Undecided(limit.limit), NOTHING)
 
@@ -213,6 +223,11 @@ class _Search:
         if most is not None and self.bound.unit is None and _sign(self.low, most) > 0:
             raise AssertionError("an alignment and a window contradict each other")
 
+    def is_proved(self) -> None:
+        """Look at small windows only from now on, whether there are mistakes."""
+        few = min(self.limits.max_states, FEW_STATES)
+        self.limits, self.left_open = replace(self.limits, max_states=few), ("size", "states")
+
     @property
     def below(self) -> Beside:
         """What a window shows."""
@@ -253,7 +268,7 @@ def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Bound, tuple[Beside, 
         alignment = aligned(arena(mechanism, cases, limits), limits)
     except LimitReached as limit:
         return Bound(None), (), f"no bound was found: {limit.limit.text}"
-    bound = bound_of(alignment, rates_of(alignment.arena.ratios, alignment.arena.spans))
+    bound = bound_of(alignment, rates_of(alignment.arena.ratios))
     if bound.most is None:
         return bound, (), "no way to move the noise bounds it"
     if isinstance(bound.most, ParamBudget):

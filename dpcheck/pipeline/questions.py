@@ -498,8 +498,8 @@ def _everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready |
 
     shown: list[tuple[Outcome, _Ready]] = []
 
-    def decide(size: Size, claim: Claim, value: Value | None) -> Outcome:
-        shown.append(_on_window(check, limits, size, claim, value))
+    def decide(size: Size, claim: Claim, value: Value | None, own: Limits) -> Outcome:
+        shown.append(_on_window(check, own, size, claim, value))
         return shown[-1][0]
 
     outcome = decided_everywhere(check, decide, limits)

@@ -1,0 +1,373 @@
+"""All ways a program may go on from what is known of two runs: moves, and their answers.
+
+A *state* is a program point with what is known there: values that both runs have, and by how much
+all other numbers are moved. The neighbors' differences, the outcomes of comparisons and all draws
+but noise are a *move*; its answers are the shifts of the noise that was looked at. A shift is
+chosen as late as can be (`answers`), and by then the path tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, assert_never, cast
+
+from dpcheck.align.answers import OPEN, Draw, answers
+from dpcheck.align.drawing import Drawing
+from dpcheck.align.moves import (
+    Items,
+    Mixed,
+    Moved,
+    Need,
+    Reader,
+    is_mixed,
+    may_fail,
+    numbers_in,
+    outside,
+)
+from dpcheck.align.neighbors import Differences
+from dpcheck.diagnostics.runs import OutsideDeclaredSet
+from dpcheck.exact import Number, ParamNumber, log
+from dpcheck.explore.runs.liveness import Flow, flow_of, node_reads
+from dpcheck.explore.values.mistakes import spoken
+from dpcheck.limits import Limits
+from dpcheck.model.evaluation import apply
+from dpcheck.model.expressions import Expr
+from dpcheck.model.program import (
+    Assign,
+    AssignCell,
+    Branch,
+    ChooseDistribution,
+    Distribution,
+    Fail,
+    Forget,
+    LetDistribution,
+    Mechanism,
+    Output,
+    Parametric,
+    Sample,
+    Stop,
+    Unbounded,
+    Unpack,
+)
+from dpcheck.model.values import INTEGERS, Value, value_key, value_text
+from dpcheck.records import dataclass, field
+from dpcheck.source import Span
+
+Cost = tuple[tuple[int, int], ...]
+"""Pairs (number of a ratio r, n): such noise is moved by n in all, at the price of r^-n."""
+
+
+class Step(NamedTuple):
+    """A shift that was chosen: of which variable, where, on what outcome, and by how much.
+
+    `moved` is how far the noise itself is moved, beyond what its center is.
+    """
+
+    name: str
+    span: Span
+    outcome: str
+    moved: int
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A place of the program, what is known there, and the differences still to be chosen."""
+
+    node: int
+    known: Mapping[str, Mixed]
+    draws: tuple[Draw, ...]
+    left: tuple[int, ...]
+
+    @property
+    def key(self) -> Hashable:
+        """What tells states apart."""
+        known = tuple((name, _key(value)) for name, value in self.known.items())
+        return self.node, known, self.draws, self.left
+
+
+def _key(value: Mixed) -> Hashable:
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    return value if isinstance(value, Moved | Items) else value_key(value)
+
+
+class Way(NamedTuple):
+    """An answer: what it costs, the state it leads to, and the shifts that were chosen."""
+
+    cost: Cost
+    state: State
+    steps: tuple[Step, ...]
+
+
+def plus(left: Cost, right: Cost) -> Cost:
+    """Return the sum of two costs.
+
+    >>> plus(((0, 1),), ((0, 2), (3, 1)))
+    ((0, 3), (3, 1))
+    """
+    if not left or not right:
+        return left or right
+    total = dict(left)
+    for ratio, n in right:
+        total[ratio] = total.get(ratio, 0) + n
+    return tuple(sorted(total.items()))
+
+
+@dataclass
+class Ratios:
+    """The ratios of all noise, numbered as found; `rates` are -ln r as floats, to choose by."""
+
+    values: list[Value] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+    def number_of(self, ratio: Value, span: Span) -> int:
+        """Return the number of a ratio."""
+        if ratio not in self.values:
+            self.values.append(ratio)
+            self.spans.append(span)
+            number = ratio.value if isinstance(ratio, ParamNumber) else ratio
+            self.rates.append(-float(log(cast("Number", number)).ball(64)))
+        return self.values.index(ratio)
+
+
+class Ways:
+    """The moves and answers of a mechanism, for one case of differences."""
+
+    def __init__(
+        self, mechanism: Mechanism, case: Differences, ratios: Ratios, limits: Limits
+    ) -> None:
+        """With `is_still` no noise that is drawn from now on is moved."""
+        self.mechanism, self.ratios = mechanism, ratios
+        self.flow: Flow = flow_of(mechanism, frozenset())
+        self.ranges = {cell: (low, high) for cell, low, high in case.ranges}
+        self.within = dict(case.within)
+        self.streams = {c for one in mechanism.inputs if one.is_stream for c in one.cells}
+        self.span = max([1, *(max(-low, high) for low, high in self.ranges.values())])
+        self.drawing = Drawing(limits)
+        self.is_still = False
+
+    def entered(
+        self, node: int, known: Mapping[str, Mixed], draws: Sequence[Draw], left: tuple[int, ...]
+    ) -> State:
+        """Return the state at a node: what is not read any more is forgotten, draws renumbered."""
+        live = set(self.flow.live[node])
+        if getattr(self.mechanism.nodes[node], "is_round", False):
+            live -= self.streams  # the round reads its own values
+        kept = {name: known[name] for name in sorted(known) if name in live}
+        reading = {d for v in kept.values() for number in numbers_in(v) for d, _ in number.draws}
+        order = {draw: i for i, draw in enumerate(sorted(reading))}
+        renumbered = {name: _renumbered(value, order) for name, value in kept.items()}
+        return State(node, renumbered, tuple(draws[draw] for draw in order), left)
+
+    # --- moves -----------------------------------------------------------------------------
+
+    def moves(self, state: State) -> Iterator[list[Way]]:
+        """Yield the answers to each move: how the run goes on, and what is paid for it."""
+        node, known = self.mechanism.nodes[state.node], dict(state.known)
+        for cell in node_reads(node):
+            if cell in self.ranges and cell not in known:
+                yield from self._differences(state, cell)
+                return
+        read = Reader(known)
+        match node:
+            case Stop():
+                pass
+            case Fail(reason=reason):
+                raise may_fail(node.span, reason)
+            case Assign(target=target, value=value):
+                for result, needs in read.cases(value):
+                    check_declared(result, node.within, target, read)
+                    after = {**known, target: result}
+                    yield self._goes_on(state, node.next, after, needs, node.span)
+            case AssignCell():
+                yield from self._cell_assigned(state, node, read)
+            case Unpack(targets=targets, value=value):
+                for result, needs in read.cases(value):
+                    if not isinstance(result, tuple) or len(result) != len(targets):
+                        raise outside(node.span, "taking this apart")
+                    after = {**known, **dict(zip(targets, result, strict=True))}
+                    yield self._goes_on(state, node.next, after, needs, node.span)
+            case Forget(targets=targets):
+                after = {name: value for name, value in known.items() if name not in targets}
+                yield self._goes_on(state, node.next, after, (), node.span)
+            case Branch(condition=condition, then=then, orelse=orelse):
+                for truth, needs in read.truths(condition):
+                    following, text = (then, "true") if truth else (orelse, "false")
+                    yield self._goes_on(state, following, known, needs, node.span, text)
+            case Output(value=value):
+                for result, needs in read.cases(value):
+                    shown = [(number, sign) for number in numbers_in(result) for sign in (1, -1)]
+                    yield self._goes_on(
+                        state, node.next, known, (*needs, *shown), node.span, "shown"
+                    )
+            case Sample(target=target, distribution=distribution):
+                yield from self._drawn(state, node, target, distribution, read, ())
+            case _:
+                assert_never(node)
+
+    def _differences(self, state: State, cell: str) -> Iterator[list[Way]]:
+        """Yield the differences that a cell may have, where no sum of them grows too large."""
+        low, high = self.ranges[cell]
+        groups = self.within[cell]
+        for change in range(low, high + 1):
+            left = list(state.left)
+            for group in groups:
+                left[group] -= abs(change)
+            if min(left, default=0) < 0:
+                continue
+            known = {**state.known, cell: Moved((), change)}
+            after = State(state.node, dict(sorted(known.items())), state.draws, tuple(left))
+            yield [Way((), after, ())]
+
+    def _cell_assigned(self, state: State, node: AssignCell, read: Reader) -> Iterator[list[Way]]:
+        for index, needs in read.cases(node.index):
+            if not isinstance(index, int) or not 0 <= index - node.lo < len(node.cells):
+                raise outside(node.index.span, "this index")
+            for result, more in read.cases(node.value):
+                check_declared(result, node.within, node.array, read)
+                after = {**state.known, node.cells[index - node.lo]: result}
+                yield self._goes_on(state, node.next, after, (*needs, *more), node.span)
+
+    def _drawn(
+        self,
+        state: State,
+        node: Sample,
+        target: str,
+        distribution: Distribution,
+        read: Reader,
+        needs: tuple[Need, ...],
+    ) -> Iterator[list[Way]]:
+        """Yield the ways on after `target ~ distribution`."""
+        match distribution:
+            case Parametric(policy=Unbounded(), word=word, arguments=arguments):
+                *centers, ratio = arguments
+                for values, more in read.each((*centers, ratio)):
+                    *center, r = values
+                    check_declared(Moved(), node.within, target, read)
+                    draw = self._noise(center, r, word, target, distribution.span)
+                    noise = Moved(((len(state.draws), 1),), 0, True)
+                    draws = (*state.draws, draw)
+                    if self.is_still:
+                        noise, draws = Moved((), draw.change, True), state.draws
+                    after = {**state.known, target: noise}
+                    state_with = State(state.node, state.known, draws, state.left)
+                    yield self._goes_on(state_with, node.next, after, (*needs, *more), node.span)
+            case LetDistribution(name=name, value=value, body=body):
+                for bound, more in read.cases(value):
+                    inner = read.where(name, bound)
+                    yield from self._drawn(state, node, target, body, inner, (*needs, *more))
+            case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+                for truth, more in read.truths(condition):
+                    body = then if truth else orelse
+                    yield from self._drawn(state, node, target, body, read, (*needs, *more))
+            case _:
+                for result in self.drawing.values(distribution, read.environment):
+                    check_declared(result, node.within, target, read)
+                    after = {**state.known, target: result}
+                    yield self._goes_on(state, node.next, after, needs, node.span)
+
+    def _noise(
+        self, center: Sequence[Mixed], ratio: Mixed, word: str, target: str, span: Span
+    ) -> Draw:
+        """Return a draw of noise, centered at what is made of inputs, or alike in both runs."""
+        change = 0
+        for part in center:
+            if isinstance(part, Moved):
+                if part.is_noisy:
+                    raise outside(span, "noise around noise")
+                change = part.by
+            elif is_mixed(part):
+                raise outside(span, "this center")
+        if is_mixed(ratio):
+            raise outside(span, "noise with this ratio")
+        known = [0 if isinstance(part, Moved) else part for part in (*center, ratio)]
+        self.drawing.check(word, cast("list[Value]", known), span)
+        self.span = max(self.span, abs(change))
+        low = change if word == "geometric_positive" else -OPEN  # no values below its center
+        return Draw(change, self.ratios.number_of(cast("Value", ratio), span), target, low)
+
+    # --- answers ---------------------------------------------------------------------------
+
+    def _goes_on(
+        self,
+        state: State,
+        node: int,
+        known: Mapping[str, Mixed],
+        needs: Sequence[Need],
+        span: Span,
+        outcome: str = "",
+    ) -> list[Way]:
+        """Return the choices of shifts after which a path is kept, each with the state after it."""
+        live = set(self.flow.live[node])
+        kept = {
+            draw
+            for name, value in known.items()
+            if name in live
+            for number in numbers_in(value)
+            for draw, _ in number.draws
+        }
+        return [
+            self.way(State(node, known, left, state.left), state.draws, span, outcome)
+            for left in answers(state.draws, needs, kept, self.span, self.ratios.rates)
+        ]
+
+    def way(self, state: State, before: Sequence[Draw], span: Span, outcome: str = "") -> Way:
+        """Return the way to a state with what is left of draws, of which more was left before."""
+        fixed = {i: draw.low for i, draw in enumerate(state.draws) if draw.is_fixed}
+        if self.is_still:
+            fixed = {}  # draws keep their places
+        known = {name: _shifted(value, fixed) for name, value in state.known.items()}
+        changed = [pair for pair in zip(state.draws, before, strict=True) if pair[0] != pair[1]]
+        cost = _cost((d.ratio, abs(d.moved) - abs(old.moved)) for d, old in changed)
+        steps = tuple(Step(draw.name, span, outcome, draw.moved) for draw, _ in changed)
+        return Way(cost, self.entered(state.node, known, state.draws, state.left), steps)
+
+
+def _renumbered(value: Mixed, order: Mapping[int, int]) -> Mixed:
+    """Return a value with its draws numbered anew."""
+    match value:
+        case Moved():
+            draws = tuple(sorted((order[draw], n) for draw, n in value.draws))
+            return Moved(draws, value.by, value.is_noisy)
+        case tuple() if is_mixed(value):
+            return tuple(_renumbered(item, order) for item in value)
+        case Items(lo=lo, items=items):
+            return Items(lo, tuple(_renumbered(item, order) for item in items))
+        case _:
+            return value
+
+
+def _shifted(value: Mixed, shifts: Mapping[int, int]) -> Mixed:
+    """Return a value where the shifts of some draws are known."""
+    match value:
+        case Moved():
+            by = value.by + sum(n * shifts[draw] for draw, n in value.draws if draw in shifts)
+            draws = tuple(pair for pair in value.draws if pair[0] not in shifts)
+            return Moved(draws, by, value.is_noisy)
+        case tuple() if is_mixed(value):
+            return tuple(_shifted(item, shifts) for item in value)
+        case Items(lo=lo, items=items):
+            return Items(lo, tuple(_shifted(item, shifts) for item in items))
+        case _:
+            return value
+
+
+def _cost(parts: Iterable[tuple[int, int]]) -> Cost:
+    total: dict[int, int] = {}
+    for ratio, far in parts:
+        total[ratio] = total.get(ratio, 0) + far
+    return tuple(sorted((ratio, far) for ratio, far in total.items() if far))
+
+
+def check_declared(value: Mixed, within: Expr | None, name: str, read: Reader) -> None:
+    """Raise `Unreadable` for a value that is not in the set declared for its variable."""
+    if within is None:
+        return
+    declared = read.alike(within)
+    if is_mixed(value):
+        if declared != INTEGERS:
+            raise outside(within.span, "a declared set for what depends on inputs")
+    elif apply("in", (cast("Value", value), declared)) is not True:
+        texts = value_text(cast("Value", value)), value_text(declared)
+        raise may_fail(within.span, OutsideDeclaredSet(within.span, (), spoken(name), *texts).title)
