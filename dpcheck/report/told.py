@@ -10,6 +10,8 @@ from dpcheck.records import dataclass
 class ToldMistake(Mistake):
     """What one mistake says, ready to be drawn: no text is made from values any more."""
 
+    __slots__ = ("code", "file", "help", "labels", "notes", "severity", "title")  # no properties
+
     code: str  # type: ignore[misc]  # of the instance here, of the class elsewhere
     severity: str  # type: ignore[assignment,misc]
     title: str
