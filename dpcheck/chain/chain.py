@@ -54,6 +54,22 @@ class NeighborRelation:
         return graph
 
 
+@dataclass(frozen=True, slots=True)
+class Lumped:
+    """What a state stands for that remembers numbers beyond a window: a state for each of them.
+
+    No probability at any of these differs by more than `error` from that at the state. `near` are
+    states that remember the numbers before, inside of the window, the last one next to its end: if
+    formulas inside of a path are alike at all of them, the probability where the number is n steps
+    after that of the first is Σ a_k ratios_k^n, with ratios from 1 downwards, as many as `near`.
+    `near` is empty where that is not known.
+    """
+
+    error: Number
+    near: tuple[int, ...] = ()
+    ratios: tuple[Number, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """A finite labelled Markov chain (see the module's first lines for the arrays).
@@ -72,8 +88,7 @@ class Chain:
     alike: [n_states] the number of what a state is apart from choices that an analyst has fixed
     beforehand and the claim does not name: states of one number differ in these alone. None where
     nothing is fixed so.
-    lumped: states that stand for infinitely many, which remember numbers beyond a window; no
-    probability at one of these differs by more than the bound given from that at the state.
+    lumped: states that stand for infinitely many, which remember numbers beyond a window.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
     (for formulas that read them); states that are no sinks have the same numbers in both.
     """
@@ -94,7 +109,7 @@ class Chain:
     known: IntArray | None = None
     offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
     alike: IntArray | None = None
-    lumped: Mapping[int, Number] = field(default_factory=dict)
+    lumped: Mapping[int, Lumped] = field(default_factory=dict)
     with_one_end: Chain | None = None
 
     @property

@@ -179,11 +179,22 @@ def test_formulas_inside_of_paths_are_asked_for_every_number_beyond_the_window(c
     assert isclose(*found, abs_tol=1e-8)
 
 
-def test_a_formula_inside_of_a_path_may_depend_on_all_numbers_beyond_every_window():
-    """Far beyond the window the probability of top falls towards 0."""
-    claim = "check svt(n = 2): P>=1/2 [ X (bot & P>0 [ X top ]) ]"
-    (result,) = check_text(SPARSE + claim)["results"]
-    assert result["verdict"] == "undecided"
+def test_a_formula_inside_of_a_path_may_depend_on_two_numbers_beyond_every_window():
+    """Where one is kept it holds for all of them; of two, far beyond, nothing is known."""
+    text = """
+mechanism m(n = 1) {
+  input x in 0..1
+  adjacent all
+  var kept[1..n] := 0
+  for i in 1..n { kept[i] ~ geometric(x, 1/2) unbounded }
+  output asked
+  for i in 1..n { z ~ geometric(x, 1/2) unbounded  if z < kept[i] { stop } }
+  output yes
+}
+check m: P=1 [ X P>0 [ X yes ] ]
+check m(n = 2): P=1 [ X P>0 [ X yes ] ]
+"""
+    assert verdicts(check_text(text)) == ["holds", "undecided"]
 
 
 @pytest.mark.parametrize(

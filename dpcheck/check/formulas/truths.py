@@ -16,12 +16,14 @@ conjunctions of P and D tell which, and only below a negation states are taken t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
+from dpcheck.check.formulas.beyond import ExponentialSum, at_each, exponential_sum
 from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
 from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
@@ -65,6 +67,7 @@ class Truths:
         self._everywhere: dict[int, tuple[f.StateFormula, BoolArray]] = {}
         self._known: dict[int, tuple[f.PathFormula, dict[int, Number]]] = {}
         self._bounded: dict[int, tuple[f.PathFormula, dict[int, Bounds]]] = {}
+        self._sums: dict[int, tuple[f.PathFormula, dict[int, ExponentialSum]]] = {}
         self._estimated: dict[int, tuple[f.PathFormula, FloatBounds | None]] = {}
 
     def at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
@@ -258,19 +261,23 @@ class Truths:
         verdict = _is_violated(formula, first, second)
         if verdict is not None:
             return verdict
-        if not self.chain.lumped.keys().isdisjoint(pair):
-            raise LimitReached(BEYOND)
-        p, q = self.probabilities(formula.path, np.array(pair, np.int64))
-        return bool(_is_violated(formula, (p, p), (q, q)))
+        if self.chain.lumped.keys().isdisjoint(pair):
+            p, q = self.probabilities(formula.path, np.array(pair, np.int64))
+            return bool(_is_violated(formula, (p, p), (q, q)))
+        one, other = (self._beyond(formula.path, state) for state in pair)
+        budget = formula.epsilon, formula.delta
+        there, back = one.excess_signs(other, *budget), other.excess_signs(one, *budget)
+        return _same_everywhere([1 in signs for signs in at_each(there, back)])
 
     def _with_lumped(self, bounds: Bounds, state: int) -> Bounds:
         """Return bounds of the probabilities at all states that a state stands for.
 
         It has their mean: where that is 0 or 1, all are.
         """
-        error, (low, high) = self.chain.lumped.get(state, 0), bounds
-        if error == 0 or (low == high and low in {0, 1}):
+        lumped, (low, high) = self.chain.lumped.get(state), bounds
+        if lumped is None or (low == high and low in {0, 1}):
             return bounds
+        error = lumped.error
         low, high = subtract(low, error), add(high, error)
         return low if compare(low, 0) > 0 else 0, high if compare(high, 1) < 0 else 1
 
@@ -284,12 +291,56 @@ class Truths:
         decided = {each: _satisfies_surely(each, formula) for each in set(bounds)}
         undecided = [k for k, each in enumerate(bounds) if decided[each] is None]
         truth = np.array([bool(decided[each]) for each in bounds], np.bool_)
-        if undecided and not self.chain.lumped.keys().isdisjoint(states[undecided].tolist()):
-            raise LimitReached(BEYOND)
+        for k in undecided:
+            state = int(states[k])
+            if state in self.chain.lumped:
+                truth[k] = self._satisfies_beyond(formula, state)
+        undecided = [k for k in undecided if int(states[k]) not in self.chain.lumped]
         if undecided:
             exact = self.probabilities(formula.path, states[undecided])
             truth[undecided] = [satisfies(p, formula) for p in exact]
         return truth
+
+    def _satisfies_beyond(self, formula: f.ProbabilityIs | f.ProbabilityIn, state: int) -> bool:
+        """Return whether a P formula holds at all that a state stands for."""
+        p = self._beyond(formula.path, state)
+        if isinstance(formula, f.ProbabilityIs):
+            signs = p.signs_above(formula.bound)
+            return _same_everywhere([holds(formula.comparison, each) for each in signs])
+        both = at_each(p.signs_above(formula.low), p.signs_above(formula.high))
+        return _same_everywhere([least >= 0 >= most for least, most in both])
+
+    def _beyond(self, path: f.PathFormula, state: int) -> ExponentialSum:
+        """Return the probabilities of a path formula at all that a state stands for.
+
+        Raises `LimitReached` where these are not known to be such a sum: it may be one where more
+        numbers are inside of the window.
+        """
+        found = self._sums.setdefault(id(path), (path, {}))[1]
+        lumped = self.chain.lumped.get(state)
+        if lumped is None or not lumped.near or not self._are_settled(path):
+            raise LimitReached(BEYOND)
+        if state not in found:
+            values = self.probabilities(path, np.array(lumped.near, np.int64))
+            found[state] = exponential_sum(values, lumped.ratios)
+        return found[state]
+
+    def _are_settled(self, path: f.PathFormula) -> bool:
+        """Return whether the formulas inside of a path are alike near the window and beyond."""
+        inner = list(f.outermost_numbers(path))
+        everywhere = [self.everywhere(each) for each in inner]
+        return all(
+            bool(lumped.near) and all(truth[near] == truth[state] for near in lumped.near)
+            for truth in everywhere
+            for state, lumped in self.chain.lumped.items()
+        )
+
+
+def _same_everywhere(truths: Sequence[bool]) -> bool:
+    """Return what is true of all numbers beyond a window; raises `LimitReached` if some differ."""
+    if len(set(truths)) > 1:
+        raise LimitReached(BEYOND)
+    return truths[0]
 
 
 def _key(bounds: Bounds) -> object:

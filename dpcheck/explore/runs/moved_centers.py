@@ -115,23 +115,25 @@ def _may_move(node: program.Node) -> bool:
     """Return whether the value that a node gives a variable can be moved."""
     match node:
         case program.Sample(distribution=distribution, within=None):
-            return _is_noise(distribution)
+            return noises_of(distribution) is not None
         case program.Assign(within=None):
             return True
         case _:
             return False
 
 
-def _is_noise(distribution: program.Distribution) -> bool:
+def noises_of(distribution: program.Distribution) -> tuple[program.Parametric, ...] | None:
+    """Return which noise without bounds may be drawn, None where anything else may be."""
     match distribution:
         case program.Parametric(policy=program.Unbounded()):
-            return True
+            return (distribution,)
         case program.LetDistribution(body=body):
-            return _is_noise(body)
+            return noises_of(body)
         case program.ChooseDistribution(then=then, orelse=orelse):
-            return _is_noise(then) and _is_noise(orelse)
+            first, second = noises_of(then), noises_of(orelse)
+            return None if first is None or second is None else (*first, *second)
         case _:
-            return False
+            return None
 
 
 def _moved(node: program.Node, shift: Expr) -> program.Node:

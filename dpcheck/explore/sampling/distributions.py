@@ -379,7 +379,7 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
             numbers.append(chance)
             continue
         beyond = add(beyond, chance)
-        for arrival, share in tails.arriving(state, ratio, is_above=code == high):
+        for arrival, share in tails.arriving(state, ratio, span, is_above=code == high):
             codes.append(arrival)
             numbers.append(multiply(chance, share))
     if compare(beyond, tails.most_beyond) > 0:

@@ -21,9 +21,9 @@ from dpcheck.explore.tails.laws import NO_LEVELS, Law, Place, Ratios, places, wi
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
-from dpcheck.model.expressions import Expr
 from dpcheck.model.values import ArrayValue, Beyond, SetValue, Value, value_text
 from dpcheck.records import dataclass, field, replace
+from dpcheck.source import Span
 
 FIRST_ARRIVAL = 2**60
 """Codes from there on are no values, but numbers of arrivals beyond the window."""
@@ -58,6 +58,10 @@ class Window:
         if self.low > self.high:
             return replace(self, low=low, high=high)
         return replace(self, low=min(self.low, low), high=max(self.high, high))
+
+    def with_values_of(self, other: Window) -> Window:
+        """Return the smallest window that holds those of another one, too."""
+        return self if other.low > other.high else self.with_values(other.low, other.high)
 
     def with_ratios(self, ratios: Iterable[Number]) -> Window:
         """Return the window with these ratios too."""
@@ -159,6 +163,7 @@ class TailStates:
         self._numbers: dict[tuple[frozenset[object], frozenset[object]], int] = {}
         self._settled: dict[tuple[int, ...], tuple[int, ...]] = {}
         self.most_beyond: Number = 0  # the largest probability of a draw to lie beyond
+        self.ratios: dict[Span, set[Number]] = {}  # of what is drawn at a place
         self._number(TailState(Tail(), Tail()))
 
     def _number(self, state: TailState) -> int:
@@ -178,9 +183,12 @@ class TailStates:
             return None
         return self.states[state].beyond(is_above=step > 0).with_levels({abs(step)}).law
 
-    def arriving(self, state: int, ratio: Number, *, is_above: bool) -> list[tuple[int, Number]]:
+    def arriving(
+        self, state: int, ratio: Number, span: Span, *, is_above: bool
+    ) -> list[tuple[int, Number]]:
         """Return the codes of all ways to arrive beyond one end, with their probabilities."""
         before = self.states[state]
+        self.ratios.setdefault(span, set()).add(ratio)
         tail, found = before.beyond(is_above=is_above), []
         for place in places(tail.law, ratio):
             after = tail.after(place)
@@ -230,6 +238,7 @@ class Tails:
         """Start where nobody is beyond the window."""
         self.wide, self.window, self.table = wide, window, table
         self.states = TailStates(window)
+        self.met = Window()  # all that wide numbers may meet
         self.has_sure_kinds = True  # positive for all values of a parameter: see `reveal`
 
     @property
@@ -247,16 +256,11 @@ class Tails:
 
     def check(self, node: int, frame: Frame) -> None:
         """Raise `WindowTooSmall` where wide numbers may meet others outside of the window."""
-        needed = self.window
         for guard in self.wide.guards.get(node, ()):
-            needed = self._hull(guard, frame, needed)
+            self.met = with_codes(self.met, evaluated(guard, frame, self.table), self.table)
+        needed = self.window.with_values_of(self.met)
         if needed != self.window:
             raise WindowTooSmall(needed)
-
-    def _hull(self, expr: Expr, frame: Frame, window: Window) -> Window:
-        """Return the window with all numbers that an expression has as value."""
-        codes = evaluated(expr, frame, self.table)
-        return with_codes(window, codes, self.table)
 
     def is_beyond(self, codes: IntArray) -> BoolArray:
         """Return [n_rows], where the codes of a wide variable are beyond the window."""

@@ -1,0 +1,172 @@
+"""Formulas inside of paths, asked at all numbers beyond the window at once."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from math import isclose
+
+import pytest
+from flint import fmpq
+
+from dpcheck.check.formulas.beyond import ExponentialSum, exponential_sum
+from dpcheck.exact import Budget, excess_sign
+from tests.checking import check_text
+
+WIDTH = 13
+
+
+def random_sum(rng, ratios):
+    return ExponentialSum(
+        tuple(fmpq(rng.randint(-3, 3), rng.choice((1, 9))) for _ in ratios), ratios
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_signs_of_sums_of_exponentials_are_those_of_their_values(seed):
+    rng = random.Random(seed)
+    bases = rng.sample([fmpq(1, d) for d in (2, 3, 4, 6, 8)], rng.randint(0, 3))
+    ratios = (1, *sorted(bases, reverse=True))
+    p, q = random_sum(rng, ratios), random_sum(rng, ratios)
+    budget, delta = Budget.ln(rng.randint(1, 3)), rng.choice((0, 1, fmpq(1, 100)))
+    signs = p.excess_signs(q, budget, delta)
+    for n in range(40):
+        sides = (each.partial_sums(len(ratios) + n)[-1] for each in (p, q))
+        assert excess_sign(*sides, budget, delta) == signs[min(n, len(signs) - 1)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_as_many_values_as_ratios_are_a_whole_sum(seed):
+    rng = random.Random(seed)
+    ratios = (1, *(fmpq(1, d) for d in sorted(rng.sample(range(2, 30), rng.randint(0, 5)))))
+    wanted = random_sum(rng, ratios)
+    values = [wanted.partial_sums(n)[-1] for n in range(len(ratios))]
+    assert exponential_sum(values, ratios).coefficients == wanted.coefficients
+
+
+SPARSE = """
+mechanism svt(n = 2, alpha_q = 1/2) {
+  input q[1..n] in 0..1
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(1, 1/4) unbounded
+  for i in 1..n {
+    noisy_q ~ geometric(q[i], alpha_q) unbounded
+    if noisy_q >= noisy_t { output top; stop }
+    output bot
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "alpha"),
+    [
+        ("P>0 [ X top ]", "1/2"),
+        ("P>0 [ X top ]", "exp(-1/2)"),
+        ("D{ln 2} [ X top ]", "1/2"),
+        ("D{1/2} [ X top ]", "exp(-1/2)"),
+    ],
+)
+def test_a_formula_may_be_true_of_all_thresholds_though_probabilities_fall_to_0(inner, alpha):
+    """Far beyond both sides are multiples of alpha^T, with a quotient of exactly 1/alpha."""
+    asked = f"svt(alpha_q = {alpha}) at q[1] = 0 & q[2] = 0: P=? [ X"
+    claims = f"compute {asked} (bot & {inner}) ]\ncompute {asked} bot ]"
+    formula, bot = (result["value"]["exact"] for result in check_text(SPARSE + claims)["results"])
+    assert formula == bot
+
+
+@pytest.mark.parametrize(
+    ("inner", "alpha"), [("D{ln(199/100)} [ X top ]", "1/2"), ("D{49/100} [ X top ]", "exp(-1/2)")]
+)
+def test_a_formula_may_be_false_of_all_thresholds_from_the_first_on(inner, alpha):
+    """Below, at noisy_t < 1, both queries are above it with probabilities close to 1."""
+    asked = f"compute svt(alpha_q = {alpha}) at q[1] = 0 & q[2] = 0: P=? [ X (bot & {inner}) ]"
+    texts = (SPARSE, SPARSE.replace("unbounded", "clamped -30..30"))
+    found = [check_text(text + asked)["results"][0]["value"]["decimal"] for text in texts]
+    assert 0.05 < float(found[0]) < 0.25
+    assert isclose(*map(float, found), rel_tol=1e-6)
+
+
+def test_what_is_true_of_some_thresholds_only_is_told_for_each():
+    """At noisy_t = 1, 2, 3, ... another query is above it with probability 1/3, 1/6, 1/12, ..."""
+    claims = "compute svt at q[1] = 0 & q[2] = 0: P=? [ X (bot & P<1/1000 [ X top ]) ]"
+    (result,) = check_text(SPARSE + claims)["results"]
+    first = next(t for t in range(1, 99) if Fraction(2, 3) / 2**t < Fraction(1, 1000))
+    rest = sum(
+        Fraction(3, 5) / 4 ** (t - 1) * (1 - Fraction(2, 3) / 2**t) for t in range(first, 200)
+    )
+    assert isclose(float(Fraction(result["value"]["exact"])), float(rest), rel_tol=1e-12)
+
+
+def test_formulas_in_two_brackets_are_alike_near_the_end_of_the_window_first():
+    """The inner one becomes true at noisy_t = 10 or 11, the outer one is false in between."""
+    inner = "D{0, 1/1000} [ X (bot & P<1/1000 [ X top ]) ]"
+    claim = f"compute svt(n = 3) at q[1] = 0 & q[2] = 0 & q[3] = 0: P=? [ X (bot & {inner}) ]"
+    texts = (SPARSE, SPARSE.replace("unbounded", "clamped -30..30"))
+    found = [check_text(text + claim)["results"][0]["value"]["decimal"] for text in texts]
+    assert isclose(*map(float, found), rel_tol=1e-12)
+
+
+class Writer:
+    """Writes a program that keeps a number with noise, and a formula with others inside."""
+
+    def __init__(self, seed):
+        self.pick = random.Random(seed).choice
+
+    def program(self, policy):
+        pick, n = self.pick, self.pick((2, 3))
+        sign, others = pick((">=", ">", "<=", "<")), pick(("1/8", "1/27"))
+        shows = pick(
+            (
+                f"if v {sign} t {{ output top {pick(('stop', ''))} }} else {{ output bot }}",
+                f"if v {sign} t {{ t := v output top }} else {{ output bot }}",
+                f"w ~ geometric(1, 1/16) {policy} output if v {sign} t & w < v then top else bot",
+                f"output if v + 1 {sign} t then top else bot",
+            )
+        )
+        at = " & ".join(f"q[{i}] = {pick('01')}" for i in range(1, n + 1))
+        return f"""
+mechanism m {{
+  input q[1..{n}] in 0..1
+  adjacent linf(q, q') <= 1
+  t ~ geometric(0, {pick(("1/8", "1/16"))}) {policy}
+  for i in 1..{n} {{ v ~ geometric(q[i], {others}) {policy} {shows} }}
+}}
+compute m at {at}: P=? [ {self.path(pick((1, 1, 2)))} ]
+"""
+
+    def path(self, depth):
+        shown = self.pick(("top", "bot"))
+        if depth == 0:
+            other = self.pick(("top", "bot"))
+            return self.pick(
+                (f"X {shown}", f"F {shown}", f"X ({shown} & X {other})", f"G !{other}")
+            )
+        inner = self.formula(depth - 1)
+        return self.pick(
+            (f"X ({shown} & {inner})", f"F ({shown} & {inner})", f"X ({inner} & F bot)")
+        )
+
+    def formula(self, depth):
+        path, budget = (
+            self.path(depth),
+            self.pick(("3/2", "7/5", "2", "8", "16", "27", "64", "216")),
+        )
+        return self.pick(
+            (
+                f"D{{ln ({budget})}} [ {path} ]",
+                f"D{{ln ({budget})}} [ {path} ]",
+                f"D{{ln ({budget}), 1/{self.pick(('10', '100'))}}} [ {path} ]",
+                f"P{self.pick(('>0', '>=1/2', '<1/9', '<=1/10', ' in [1/100, 1]'))} [ {path} ]",
+            )
+        )
+
+
+@pytest.mark.parametrize("seed", [*range(12), 198])
+def test_random_formulas_are_those_of_clamped_noise(seed):
+    """Only far beyond, where runs hardly ever come, do bounds of the noise matter."""
+    exact, near = (
+        check_text(Writer(seed).program(policy))["results"][0]["value"]
+        for policy in ("unbounded", f"clamped -{WIDTH}..{WIDTH}")
+    )
+    assert isclose(float(exact["decimal"]), float(near["decimal"]), abs_tol=1e-6)
