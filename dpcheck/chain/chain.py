@@ -54,7 +54,7 @@ class NeighborRelation:
         return graph
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lumped:
     """What a state stands for that remembers numbers beyond a window: a state for each of them.
 
