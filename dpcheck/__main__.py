@@ -23,14 +23,14 @@ def main() -> None:
 
     A reader that goes away (`dpcheck ... | head`) ends the process as it ends other Unix tools.
     """
+    # Imports alone make some 70,000 objects that stay, and the collector looked at them a hundred
+    # times. Cycles are rare here: what waits longer to be found is a few megabytes at most.
+    gc.set_threshold(100_000, 10, 10)
     from dpcheck.cli import signals
 
     signals.end_at_once()
     # numpy's BLAS starts a thread a core when it is loaded, and nothing here has work for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Imports alone make some 70,000 objects that stay, and the collector looked at them a hundred
-    # times. Cycles are rare here: what waits longer to be found is a few megabytes at most.
-    gc.set_threshold(100_000, 10, 10)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for name in ("stdout", "stderr"):
@@ -38,8 +38,9 @@ def main() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
     try:
         from dpcheck.cli import run
+        from dpcheck.limits import with_room
 
-        status = run(sys.argv[1:])
+        status = with_room(lambda: run(sys.argv[1:]))
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError as failure:

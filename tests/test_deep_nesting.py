@@ -63,3 +63,20 @@ def test_what_work_on_a_deep_stack_raises_is_raised_and_limits_are_put_back():
         with_deep_stack(lambda: {}["missing"])
     assert with_deep_stack(sys.getrecursionlimit) >= limits.FRAMES
     assert sys.getrecursionlimit() == before
+
+
+def test_no_depth_of_calls_costs_new_memory_for_every_call():
+    resource = pytest.importorskip("resource")
+
+    def leaf(a, b, c):
+        return a
+
+    def faults_at(depth):
+        if depth:
+            return faults_at(depth - 1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(2_000):
+            leaf(1, 2, 3)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    assert max(with_deep_stack(lambda: [faults_at(depth) for depth in range(250)])) < 1_000

@@ -307,7 +307,8 @@ def _work(
     status = _FAILED
     try:
         _settle(complaining)
-        with_deep_stack(lambda: _tell_all(work, heard, limits.max_memory, telling))
+        events = work.events(heard)  # what it imports goes into the memory of the main thread
+        with_deep_stack(lambda: _tell_all(events, limits.max_memory, telling))
         status = 0
     except MemoryError:
         status = _OUT_OF_MEMORY
@@ -319,12 +320,11 @@ def _work(
         os._exit(status)
 
 
-def _tell_all(work: Work[T], heard: Sequence[T], max_memory: int | None, telling: int) -> None:
+def _tell_all(events: Iterator[T], max_memory: int | None, telling: int) -> None:
     """Write every event to the parent, and that there are no more.
 
     Memory is limited from here on: what the stack and imports take is not the work's.
     """
-    events = work.events(heard)
     _tell(telling, _Ready(), {})
     if max_memory is not None:
         limit_memory(max_memory)
