@@ -19,18 +19,21 @@ from typing import NamedTuple
 from dpcheck.diagnostics.syntax import Misplaced
 from dpcheck.parse import tables
 from dpcheck.parse.build import Builder, builder_of
-from dpcheck.parse.tokens import BAD, END, ITEM_WORDS, Token
+from dpcheck.parse.tokens import (
+    BAD,
+    CHAIN_WORDS,
+    END,
+    ITEM_WORDS,
+    MECHANISM_WORDS,
+    STATEMENT_WORDS,
+    Token,
+)
 from dpcheck.source import SourceText, Span
 
 LISTS = ("items", "questions", "mechanism_items", "statements", "chain_items", "rows")
 """The rules to whose elements recovery returns."""
 
-STATEMENT_WORDS = frozenset(
-    {
-        *("VAR", "WHILE", "REPEAT", "RUN", "ASK", "STOP", "BREAK", "OUTPUT", "IF", "FOR"),
-        *("INPUT", "PUBLIC", "ADJACENT", "STATE", "INIT", "OBSERVE", "PATTERN_OPEN"),
-    }
-)
+ELEMENT_STARTS = STATEMENT_WORDS | MECHANISM_WORDS | CHAIN_WORDS | {"PATTERN_OPEN"}
 
 AFTER_PLACE = frozenset({"ASSIGN", "TILDE", "EQ", "OPEN_BRACKET", "ARROW"})
 
@@ -297,7 +300,7 @@ class Machine:
             return True
         if not self._begins_line(i):
             return False
-        if kind in STATEMENT_WORDS:
+        if kind in ELEMENT_STARTS:
             return True
         return kind in ("NAME", "STRING") and self.tokens[i + 1].type in AFTER_PLACE
 

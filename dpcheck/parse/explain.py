@@ -17,7 +17,18 @@ from dpcheck.diagnostics.syntax import (
 )
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.tables import OPERATORS, WORDS
-from dpcheck.parse.tokens import BAD, CLOSER_OF, END, ITEM_WORDS, POLICY_TOKENS, Token
+from dpcheck.parse.tokens import (
+    BAD,
+    BLOCK_HEADS,
+    CHAIN_WORDS,
+    CLOSER_OF,
+    END,
+    ITEM_WORDS,
+    MECHANISM_WORDS,
+    POLICY_TOKENS,
+    STATEMENT_WORDS,
+    Token,
+)
 from dpcheck.source import SourceText, Span
 
 
@@ -37,14 +48,7 @@ Accepts = Callable[[str], bool]
 TEXT_OF = {kind: text for texts in (WORDS, OPERATORS) for text, kind in texts.items()}
 TEXT_OF |= {"PATTERN_OPEN": "(", "BREAK": "break", "ENDLESS": ".."}
 
-STATEMENT_STARTS = frozenset(
-    {
-        *("VAR", "WHILE", "REPEAT", "RUN", "ASK", "STOP", "BREAK", "OUTPUT", "IF", "FOR"),
-        "PATTERN_OPEN",
-    }
-)
-DECLARATION_STARTS = frozenset({"INPUT", "PUBLIC", "ADJACENT"})
-CHAIN_STARTS = frozenset({"STATE", "ADJACENT", "INIT", "OBSERVE"})
+MECHANISM_STARTS = STATEMENT_WORDS | MECHANISM_WORDS | {"PATTERN_OPEN"}
 OPERATOR_STARTS = frozenset(
     {
         *("PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS", "ENDLESS"),
@@ -90,16 +94,13 @@ BRANCHING = {
 
 
 HOMES = {
-    **dict.fromkeys(
-        ["VAR", "WHILE", "REPEAT", "RUN", "ASK", "STOP", "OUTPUT"], "inside a mechanism"
-    ),
+    **dict.fromkeys(STATEMENT_WORDS - {"FOR"}, "inside a mechanism"),
     "BREAK": "inside a loop of a mechanism",
-    **dict.fromkeys(["INPUT", "PUBLIC"], "at the level of the mechanism's braces"),
-    **dict.fromkeys(["STATE", "INIT", "OBSERVE"], "at the level of a chain's braces"),
+    **dict.fromkeys(MECHANISM_WORDS, "at the level of the mechanism's braces"),
+    **dict.fromkeys(CHAIN_WORDS, "at the level of a chain's braces"),
     "ADJACENT": "at the level of the braces of a mechanism or chain",
     "IF": "inside a mechanism or a chain",
 }
-BLOCK_WORDS = frozenset({"MECHANISM", "CHAIN", "IF", "ELSE", "FOR", "WHILE", "REPEAT"})
 
 
 def innermost_openers(tokens: list[Token]) -> list[int | None]:
@@ -185,7 +186,7 @@ def _misspelt(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Expl
     if token.type not in EXPRESSION_STARTS | {"STRING", "OPEN_BRACE"}:
         return None
     before = tokens[i - 1]
-    close = _similar_word(before.text, STATEMENT_STARTS | DECLARATION_STARTS | CHAIN_STARTS)
+    close = _similar_word(before.text, MECHANISM_STARTS | CHAIN_WORDS)
     if close is None:
         close = _similar_word(before.text, POLICY_TOKENS)
     return None if close is None else _meant(before, span.source, close, is_before=True)
@@ -348,7 +349,7 @@ def _block(tokens: list[Token], opener: int) -> str:
     ):
         for j in range(opener - 1, -1, -1):
             kind = tokens[j].type
-            if kind in BLOCK_WORDS:
+            if kind in BLOCK_HEADS:
                 return (
                     f"`{tokens[j].text}`" if kind not in ("MECHANISM", "CHAIN") else tokens[j].text
                 )
@@ -536,11 +537,11 @@ ELEMENTS = (
         "the next declaration or check",
         ITEM_WORDS | {"FOR", "STRING"},
     ),
-    ("WHILE", "a statement", STATEMENT_STARTS | DECLARATION_STARTS | {"NAME", "OPEN"}),
+    ("WHILE", "a statement", MECHANISM_STARTS | {"NAME", "OPEN"}),
     (
         "STATE",
         "a state, row, `adjacent`, `init` or `observe`",
-        CHAIN_STARTS | {"NAME", "STRING", "IF", "FOR"},
+        CHAIN_WORDS | {"NAME", "STRING", "IF", "FOR"},
     ),
     ("CHECK", "`check`, `refute` or `compute`", frozenset({"CHECK", "REFUTE", "COMPUTE", "FOR"})),
 )

@@ -25,7 +25,16 @@ from dpcheck.diagnostics.syntax import (
 )
 from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.model.distributions import DISTRIBUTIONS
-from dpcheck.parse.tokens import CLOSER_OF, END, ENDERS, ITEM_WORDS, POLICY_TOKENS, Token
+from dpcheck.parse.tokens import (
+    BLOCK_HEADS,
+    CLOSER_OF,
+    END,
+    ENDERS,
+    ITEM_WORDS,
+    POLICY_TOKENS,
+    STATEMENT_WORDS,
+    Token,
+)
 from dpcheck.source import SourceText, Span
 
 MOST_SLIPS = 200
@@ -114,8 +123,7 @@ POLICY_WORDS = {
 NORMS = {"_1": "l1", "_inf": "linf", "_infty": "linf", "_∞": "linf", "_0": "hamming"}
 # fmt: on
 
-BLOCK_HEADS = frozenset({"MECHANISM", "CHAIN", "IF", "ELSE", "FOR", "WHILE", "REPEAT"})
-STATEMENT_WORDS = frozenset({"OUTPUT", "STOP", "RUN", "VAR"})
+LINE_WORDS = STATEMENT_WORDS - BLOCK_HEADS
 QUESTION_WORDS = frozenset({"CHECK", "REFUTE", "COMPUTE"})
 CLOSERS = frozenset(CLOSER_OF.values())
 OPENERS = frozenset({*CLOSER_OF, "PATTERN_OPEN"})
@@ -625,7 +633,7 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
         return None
     colon = Edit(r.tokens[i - 1].end, r.tokens[i].end, " {")
     if not r.begins_line(i + 1):
-        if r.type(i + 1) not in STATEMENT_WORDS | NAMES | QUESTION_WORDS:
+        if r.type(i + 1) not in LINE_WORDS | NAMES | QUESTION_WORDS:
             return None
         last = r.line_part_end(i)
         return r.slip(i - 1, last, colon, r.after(last, " }"))
@@ -669,7 +677,7 @@ def _block_without_braces(r: _Reader, i: int) -> Slip | None:
 def _is_statement(r: _Reader, i: int) -> bool:
     """Return whether token i begins a statement of one line."""
     assigns = r.type(i) in NAMES and r.type(i + 1) in ("ASSIGN", "TILDE")
-    return r.type(i) in STATEMENT_WORDS or assigns or r.text(i) in ("return", "print")
+    return r.type(i) in LINE_WORDS or assigns or r.text(i) in ("return", "print")
 
 
 def _else_alone(r: _Reader, i: int) -> Slip | None:

@@ -41,6 +41,20 @@ ITEM_WORDS = frozenset(
 )
 """Terminals that begin a top-level item and occur nowhere else (in `for` blocks, questions)."""
 
+STATEMENT_WORDS = frozenset(
+    {*("VAR", "IF", "FOR", "WHILE", "REPEAT", "OUTPUT", "RUN", "ASK", "STOP", "BREAK")}
+)
+"""Terminals that begin a statement, beside names and the bracket of a pattern."""
+
+MECHANISM_WORDS = frozenset({"INPUT", "PUBLIC", "ADJACENT", "PRIOR"})
+"""Terminals that begin another part of a mechanism."""
+
+CHAIN_WORDS = frozenset({"STATE", "ADJACENT", "INIT", "OBSERVE"})
+"""Terminals that begin a part of a chain, beside the rows."""
+
+BLOCK_HEADS = frozenset({"MECHANISM", "CHAIN", "IF", "ELSE", "FOR", "WHILE", "REPEAT"})
+"""Terminals that begin what ends in a block."""
+
 ENDERS = frozenset(
     {
         *("NAME", "PRIMED", "NUMBER", "STRING", "TRUE", "FALSE", "NORMALIZED", "UNBOUNDED"),
@@ -50,12 +64,7 @@ ENDERS = frozenset(
 )
 """Terminals that may end an expression or a statement; no name goes on after them."""
 
-AFTER_BREAK = frozenset(
-    {
-        *("CLOSE_BRACE", "SEMICOLON", "NAME", END),
-        *("VAR", "IF", "FOR", "WHILE", "REPEAT", "OUTPUT", "RUN", "ASK", "STOP"),
-    }
-)
+AFTER_BREAK = STATEMENT_WORDS | {"CLOSE_BRACE", "SEMICOLON", "NAME", END}
 """Terminals before which `break` is a statement, and no name that is assigned or indexed."""
 
 POLICY_TOKENS = frozenset(policy.upper() for policy in POLICIES)

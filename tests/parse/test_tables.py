@@ -6,11 +6,13 @@ import subprocess
 import sys
 
 import lark
+import pytest
 
 from dpcheck.model import surface
 from dpcheck.parse import automaton, build
 from dpcheck.parse.generate import tables_text
 from dpcheck.parse.tables import TABLES
+from dpcheck.parse.tokens import CHAIN_WORDS, END, ITEM_WORDS, MECHANISM_WORDS, STATEMENT_WORDS
 from dpcheck.parse.with_lark import START_SYMBOLS, grammar
 
 
@@ -43,6 +45,23 @@ def test_a_rule_without_a_builder_keeps_the_fields_of_its_node():
         if node is None or not len(needed) <= len(rule.kept) <= len(fields):
             wrong.append(rule)
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("elements", "words"),
+    [
+        ("statements", STATEMENT_WORDS),
+        ("mechanism_items", STATEMENT_WORDS | MECHANISM_WORDS),
+        ("chain_items", CHAIN_WORDS | {"IF", "FOR"}),
+        ("items", ITEM_WORDS | {"FOR"}),
+    ],
+)
+def test_the_words_that_begin_an_element_are_those_of_the_grammar(elements, words):
+    rows = [automaton.ROWS[state] for state in range(len(automaton.ROWS.lines))]
+    lists = {row[elements] for row in rows if elements in row}
+    begin = {kind for state in lists for kind in automaton.ROWS[state] if kind.isupper()}
+    others = {"NAME", "STRING", "PATTERN_OPEN", "SEMICOLON", "CLOSE_BRACE", END}
+    assert begin - others == words
 
 
 def test_parsing_does_not_import_lark():
