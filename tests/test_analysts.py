@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from random import Random
+from unittest.mock import patch
 
 import pytest
 
 import dpcheck
+from dpcheck.check.evidence import strategies
 from tests.checking import check_text, error_codes, verdicts
 
 ADAPTIVE = """
@@ -88,6 +90,26 @@ def test_the_strategy_that_is_shown_attains_the_value(seed):
         written += f"compute m at {values} : {quantity}\n"
         (of_strategy,) = check_text(written)["results"]
         assert of_strategy["value"] == result["value"]
+
+
+@pytest.mark.parametrize(("k", "budget"), [(3, "ln 2"), (4, "ln 9"), (5, "1"), (6, "ln 9")])
+def test_of_a_strategy_it_is_told_where_something_else_is_asked(k, budget):
+    """All situations are listed here, and each is compared with the last one that led to it."""
+    with patch.object(strategies, "MAX_SITUATIONS", 10**6):
+        (result,) = check_text(f"{RESPONSES}compute rr(k = {k}): delta({budget})\n")["results"]
+    told = result["strategy"]
+    assert told["more"] == told["more_switches"] == 0
+    asked = {tuple(each["after"]): (each["asks"], each["goes_on"]) for each in told["situations"]}
+    expected = {
+        after: asks
+        for after, asks in asked.items()
+        if asks[0] != next((asked[after[:n]][0] for n in reversed(range(len(after)))), None)
+    }
+    switches = told["switches"]
+    assert sum(each["alike"] for each in switches) == len(expected)
+    for each in switches:
+        assert expected[tuple(each["after"])] == (each["asks"], each["goes_on"])
+    assert len(switches) > 2
 
 
 def test_a_strategy_that_asks_the_same_wherever_it_can_is_told_in_one_line():

@@ -119,7 +119,12 @@ def _strategy(strategy: verdicts.Strategy) -> dict[str, Any]:
         {"after": list(each.seen), "asks": each.asks, "goes_on": each.goes_on}
         for each in strategy.situations
     ]
-    return {"situations": situations, "more": strategy.n_more}
+    switches = [
+        {"after": each.seen, "asks": each.asks, "goes_on": each.goes_on, "alike": each.n_alike}
+        for each in strategy.switches
+    ]
+    told = {"switches": switches, "more_switches": strategy.n_more_switches} if switches else {}
+    return {"situations": situations, "more": strategy.n_more, **told}
 
 
 def _evidence(answer: Answer) -> dict[str, Any]:

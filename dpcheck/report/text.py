@@ -20,7 +20,10 @@ from dpcheck.check.values.verdicts import (
     AllValues,
     Counterexample,
     Holds,
+    OutputSequence,
+    Situation,
     Strategy,
+    Switch,
     Undecided,
     Value,
     Violated,
@@ -32,6 +35,7 @@ from dpcheck.report.notation import (
     event_text,
     phrase_text,
     requirement_text,
+    sequence_text,
     shortened,
 )
 from dpcheck.report.styled import WIDTH, Line, Piece, Role, laid_out, line, plain
@@ -42,6 +46,8 @@ _HANG = 8
 """Columns before the second line of a claim."""
 _INTERVALS_SHOWN = 6
 """Intervals of a parameter that are shown."""
+_SITUATIONS_TOLD = 6
+"""Of more situations of an analyst, those are told in which something else is asked than before."""
 _CRASHES_SHOWN = 3
 """Internal errors that are shown in full."""
 
@@ -294,20 +300,33 @@ def _failing(found: Counterexample) -> str:
 
 
 def _strategy_rows(strategy: Strategy) -> Iterator[Row]:
-    """Yield what an analyst asks: a table of what was seen and what is asked next."""
-    first = "at first" if len(strategy.situations) > 1 else ""
-    whens = [
-        f"after {', '.join(map(visible, each.seen))}" if each.seen else first
-        for each in strategy.situations
-    ]
+    """Yield what an analyst asks: a table of what was seen and what is asked next.
+
+    Of many situations those are told in which something else is asked than before.
+    """
+    is_long = len(strategy.situations) + strategy.n_more > _SITUATIONS_TOLD and strategy.switches
+    told: Sequence[Situation | Switch] = strategy.switches if is_long else strategy.situations
+    first = "at first" if len(told) > 1 else ""
+    whens = [_when(each, first) for each in told]
     reach = max(map(width, whens), default=0)
-    for when, each in zip(whens, strategy.situations, strict=True):
+    for k, (when, each) in enumerate(zip(whens, told, strict=True)):
         asks = visible(each.asks) + (" from then on" if each.seen else ", always") * each.goes_on
         gap = " " * (reach - width(when) + 2 * bool(reach))
-        label = "strategy" if each is strategy.situations[0] else ""
-        yield Row(label, f"{when}{gap}{asks}")
-    if strategy.n_more:
-        yield Row("", f"and {_counted(strategy.n_more, 'situation')} more", "faint")
+        yield Row("" if k else "strategy", f"{when}{gap}{asks}", is_fixed=True)
+    n_more = strategy.n_more_switches if is_long else strategy.n_more
+    if n_more:
+        yield Row("", f"and {_counted(n_more, 'situation')} more", "faint")
+    if is_long:
+        yield Row("", "elsewhere what was asked last is asked again", "faint")
+
+
+def _when(situation: Situation | Switch, first: str) -> str:
+    """Return after which outputs something is asked; `first` where there is none yet."""
+    if not situation.seen:
+        return first
+    seen = sequence_text(OutputSequence(situation.seen)).replace(", then ", ", ")
+    n_others = situation.n_alike - 1 if isinstance(situation, Switch) else 0
+    return f"after {seen}" + f", or {_counted(n_others, 'other')} alike" * bool(n_others)
 
 
 # --- the baseline --------------------------------------------------------------------------

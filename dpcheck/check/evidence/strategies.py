@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 
+from dpcheck.check.evidence.futures import Label
 from dpcheck.check.evidence.merged_prefixes import (
     Better,
     Edge,
@@ -31,7 +32,7 @@ from dpcheck.check.evidence.merged_prefixes import (
 )
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Situation, Strategy
+from dpcheck.check.values.verdicts import Situation, Strategy, Switch
 from dpcheck.exact import Number, Whole, add, compare, divide, multiply, number
 from dpcheck.privacy.profile import NOTHING, Line, Piece, profile_of_maximum
 from dpcheck.records import dataclass, field, replace
@@ -41,6 +42,9 @@ Offers = Mapping[int, tuple[object, int]]
 
 Plan = Mapping[object, int]
 """By offer, the label of the choice that is made whenever it is offered, whatever is seen."""
+
+_Last = frozenset[tuple[object, Label]]
+"""The choice that was made last of each offer, by its label."""
 
 MAX_SITUATIONS = 12
 """So many situations of a strategy are shown, and how many more there are is said."""
@@ -89,29 +93,94 @@ class StrategyEvidence(MergedEvidence):
         wanted, is_better = _asked(gap, factor)
         event = self._event(wanted, is_forward=gap.is_forward)
         graph = self.played(event, is_better, is_forward=gap.is_forward)
-        plans = self._plans(graph, event)
-        root = graph.roots[gap.pair]
-        n_situations = self._numbers_of_situations(graph, plans)
+        plans, root = self._plans(graph, event), graph.roots[gap.pair]
+        plan = plans[root]
+        if plan is not None:
+            texts = self._asked_at((), plan)
+            is_again = self._n_asked(graph)[root] > 1
+            return Strategy(tuple(Situation((), text, is_again) for text in texts), 0)
+        situations = self._situations(graph, plans, root)
+        switches = self._switches(graph, plans, root)
+        return Strategy(
+            tuple(situations),
+            self._numbers_of_situations(graph, plans)[root] - len(situations),
+            tuple(switches[:MAX_SITUATIONS]),
+            max(0, len(switches) - MAX_SITUATIONS),
+        )
+
+    def _situations(
+        self, graph: MergedPrefixes, plans: Sequence[Plan | None], root: int
+    ) -> list[Situation]:
+        """Return the first situations, the shortest first."""
         n_asked = self._n_asked(graph)
         found: list[Situation] = []
         waiting: list[tuple[tuple[str, ...], int]] = [((), root)]
         for seen, node in waiting:
-            asked = self._asked_at(graph.edges[node], plans[node])
-            is_plan = plans[node] is not None
-            found += [Situation(seen, text, is_plan and n_asked[node] > 1) for text in asked]
+            row, plan = graph.edges[node], plans[node]
+            texts = self._asked_at(row, plan)
+            found += [
+                Situation(seen, text, plan is not None and n_asked[node] > 1) for text in texts
+            ]
             if len(found) >= MAX_SITUATIONS:
                 break
-            for label, _, child in graph.edges[node] if plans[node] is None else ():
-                # What was asked is known from what was seen, unless something else could happen.
-                is_sure = label in self.offers and len(graph.edges[node]) == 1
-                shown = () if is_sure or label < 0 else (self.output_text(label),)
-                waiting.append(((*seen, *shown), child))
-        found = found[:MAX_SITUATIONS]
-        return Strategy(tuple(found), n_situations[root] - len(found))
+            if not self._is_told(row, plan):
+                waiting += [((*seen, *self._seen_at(row, label)), child) for label, _, child in row]
+        return found[:MAX_SITUATIONS]
 
-    def _asked_at(self, row: list[Edge], plan: Plan | None) -> list[str]:
+    def _switches(
+        self, graph: MergedPrefixes, plans: Sequence[Plan | None], root: int
+    ) -> list[Switch]:
+        """Return where something else is asked than before, the shortest first.
+
+        Prefixes that lead to one node after equal last choices are one: what follows is the same.
+        """
+        n_asked = self._n_asked(graph)
+        found: list[Switch] = []
+        reached: dict[int, dict[_Last, tuple[int, tuple[str, ...]]]] = {
+            root: {frozenset(): (1, ())}
+        }
+        for at, node in enumerate(reversed(graph.order.tolist())):
+            if at % 1024 == 0:
+                self.limits.check_time("situations of the analyst compared")
+            row, plan = graph.edges[node], plans[node]
+            for last, (n_alike, seen) in reached.pop(node, {}).items():
+                before = dict(last)
+                if self._is_told(row, plan):
+                    assert plan is not None, "it tells what is asked from there on"
+                    if any(before.get(offer) != label for offer, label in plan.items()):
+                        texts, goes_on = self._asked_at(row, plan), n_asked[node] > 1
+                        found += [Switch(seen, text, goes_on, n_alike) for text in texts]
+                    continue
+                for label, _, child in row:
+                    after = before
+                    if label in self.offers:
+                        offer = self.offers[label][0]
+                        if before.get(offer) != label:
+                            found.append(Switch(seen, self.output_text(label), False, n_alike))
+                        after = {**before, offer: label}
+                    there, following = reached.setdefault(child, {}), frozenset(after.items())
+                    n_before, other = there.get(following, (0, None))
+                    longer = (*seen, *self._seen_at(row, label))
+                    shortest = longer if other is None else min(longer, other, key=_length)
+                    there[following] = n_before + n_alike, shortest
+        return sorted(found, key=lambda change: _length(change.seen))
+
+    def _seen_at(self, row: Sequence[Edge], label: Label) -> tuple[str, ...]:
+        """Return what an edge of a row adds to what was seen.
+
+        What was asked is known from what was seen, unless something else could happen.
+        """
+        is_sure = label in self.offers and len(row) == 1
+        return () if is_sure or label < 0 else (self.output_text(label),)
+
+    def _is_told(self, row: Sequence[Edge], plan: Plan | None) -> bool:
+        """Return whether a plan is told where it begins: where it is asked, or nothing is left."""
+        asks = any(label in self.offers for label, _, _ in row)
+        return plan is not None and (asks or not plan)
+
+    def _asked_at(self, row: Sequence[Edge], plan: Plan | None) -> list[str]:
         """Return what is asked at a node, together where there is a plan from it on."""
-        if plan is None:
+        if plan is None or (row and not self._is_told(row, plan)):
             return [self.output_text(label) for label, _, _ in row if label in self.offers]
         return [" and ".join(dict.fromkeys(map(self.output_text, plan.values())))] if plan else []
 
@@ -133,7 +202,7 @@ class StrategyEvidence(MergedEvidence):
         for node in graph.order.tolist():
             row, plan = graph.edges[node], plans[node]
             found[node] = len(self._asked_at(row, plan))
-            if plan is None:
+            if not self._is_told(row, plan):
                 found[node] += sum(found[child] for _, _, child in row)
         return found
 
@@ -261,6 +330,11 @@ def _total(
         share = number(weight, scale)
         p, q = add(p, multiply(share, below[child][0])), add(q, multiply(share, below[child][1]))
     return p, q
+
+
+def _length(seen: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """Return by what prefixes are ordered: the shorter, then the earlier one."""
+    return len(seen), seen
 
 
 def _likelier(left: EventGap, right: EventGap) -> bool:

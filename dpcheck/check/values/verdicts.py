@@ -395,11 +395,31 @@ class Situation:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """What an analyst asks from some outputs on, where something else was asked before.
+
+    So it is after `n_alike` sequences of outputs, of which `seen` is a shortest: they tell the
+    analyst the same.
+    """
+
+    seen: tuple[str, ...]
+    asks: str
+    goes_on: bool
+    n_alike: int
+
+
+@dataclass(frozen=True)
 class Strategy:
-    """What the worst analyst asks, and the number of situations that are left out."""
+    """What the worst analyst asks, and the number of situations that are left out.
+
+    `switches` are all situations in which something else is asked than before, `n_more_switches` of
+    them left out.
+    """
 
     situations: tuple[Situation, ...]
     n_more: int
+    switches: tuple[Switch, ...] = ()
+    n_more_switches: int = 0
 
 
 @dataclass(frozen=True)
