@@ -8,7 +8,6 @@ from typing import Literal, assert_never
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
@@ -194,11 +193,13 @@ def _decide_formula(claim: claims.FormulaClaim, selected: IntArray, truths: Trut
     """Decide a state formula at every selected state."""
     truth = truths.at(claim.formula, selected)
     failing = selected[~truth]
-    return Outcome(
-        Violated(counterexample(claim.formula, failing, truths)) if len(failing) else Holds(),
-        Coverage(len(selected), len(truths.pairs_at(selected))),
-        _formula_vacuity(claim, selected, truths),
-    )
+    verdict: Holds | Violated = Holds()
+    if len(failing):
+        from dpcheck.check.formulas.counterexamples import counterexample
+
+        verdict = Violated(counterexample(claim.formula, failing, truths))
+    coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
+    return Outcome(verdict, coverage, _formula_vacuity(claim, selected, truths))
 
 
 def _formula_vacuity(

@@ -6,16 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from os.path import relpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.verdicts import Holds, Outcome, Violated
-from dpcheck.explain import Explanation
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.records import dataclass, replace
 from dpcheck.report import Answer, Crash, Witness
 from dpcheck.resolve import ResolvedCheck
+
+if TYPE_CHECKING:
+    from dpcheck.explain import Explanation
 
 DIGITS_OF_NAMES = 100
 """A part of a name is cut to so many letters: file systems allow 255 bytes."""
