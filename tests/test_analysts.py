@@ -332,3 +332,9 @@ def test_no_distribution_of_outputs_is_shown_without_a_strategy():
         target.output_distributions()
     report = check_text(RESPONSES + "check rr: dp(3)", "--output", "html=/dev/null")
     assert verdicts(report) == ["violated"]
+
+
+def test_claims_that_hold_show_the_worst_strategy_too():
+    claims = "check rr: delta(ln 2) = 37/80\ncheck rr: dp(ln 2, 37/80)\ncompute rr: delta(ln 2)\n"
+    found = check_text(RESPONSES + claims)["results"]
+    assert [one["strategy"] for one in found] == [found[-1]["strategy"]] * 3

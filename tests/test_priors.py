@@ -83,3 +83,61 @@ def test_a_prior_stands_first_and_draws_from_a_distribution():
     assert "DP127" in error_codes(check_text(late))
     sampled = "mechanism c { output 1 }\nmechanism m { prior x ~ c() output x }\ncheck m: dp(0)"
     assert error_codes(check_text(sampled)) == ["DP629"]
+
+
+EXCLUDED = """
+mechanism m {
+  input ill in SET
+  adjacent all
+  prior others ~ {v: (if ill = 2 then 0 else 1 + v * ill) for v in 0..2} normalized
+  y ~ geometric(others + ill, 1/2) clamped 0..5
+  output y
+}
+compute m: epsilon
+compute m: delta(0)
+check m: D{ln 2} [ X output = 0 ]
+check m: E>=1 [ output ]
+"""
+
+
+def test_a_secret_without_weight_is_left_out_with_a_warning():
+    found, expected = (
+        check_text(EXCLUDED.replace("SET", each), "--second-opinion")
+        for each in ("0..3", "{0, 1, 3}")
+    )
+    assert [w["code"] for w in found["warnings"]] == ["DP642"]
+    assert "warnings" not in expected
+    for one, other in zip(found["results"], expected["results"], strict=True):
+        assert one["verdict"] == other["verdict"]
+        assert one.get("value") == other.get("value")
+        assert one["neighbor_pairs"] == other["neighbor_pairs"] == 3
+        assert one.get("second_opinion") == other.get("second_opinion")
+
+
+def test_secrets_of_several_inputs_are_left_out_together():
+    text = """
+mechanism m {
+  input a in 0..1
+  input b in 0..1
+  adjacent all
+  prior n ~ {0: a, 1: b} normalized
+  y ~ bernoulli((1 + n)/4)
+  output y
+}
+check m: epsilon = ln 2
+check m at a = 1 & b = 0 : P=1/4 [ X output = true ]
+"""
+    report = check_text(text)
+    assert verdicts(report) == ["holds", "holds"]
+    assert [w["code"] for w in report["warnings"]] == ["DP642"]
+    assert report["results"][0]["neighbor_pairs"] == 3
+
+
+def test_a_prior_that_fails_for_drawn_data_or_for_all_secrets_is_a_mistake():
+    head = "mechanism m { input x in 0..1 adjacent all "
+    drawn = "prior a ~ {0: 1/2, 1: 1/2} prior b ~ {0: a, 1: 0} normalized output b }"
+    never = "prior b ~ {0: 0 * x, 1: 0} normalized output b }"
+    negative = "prior b ~ {0: x - 1, 1: 0} normalized output b }"
+    for body in (drawn, never):
+        assert "DP204" in error_codes(check_text(f"{head}{body} check m: dp(0)"))
+    assert error_codes(check_text(f"{head}{negative} check m: dp(0)"))

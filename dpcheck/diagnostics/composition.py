@@ -228,6 +228,36 @@ Right: prior others ~ binomial(3, 1/2)
 """
 
 
+class SecretWithoutWeight(Mistake):
+    """Inputs to which a prior gives no weight; `secrets` are their texts."""
+
+    secrets: tuple[str, ...]
+
+    code = "DP642"
+    severity = "warning"
+    explanation = """\
+What an adversary holds impossible is no secret: Pufferfish privacy is about pairs of secrets that
+both have positive probability. An input for which all weights of a `prior ... normalized` are 0 is
+left out, and no claim is about it. If the adversary may hold it possible, give it some weight; if
+not, declare the input without it.
+
+Wrong: input ill in 0..2  prior n ~ {v: (if ill = 2 then 0 else 1) for v in 0..3} normalized
+Right: input ill in 0..1  prior n ~ {v: 1 for v in 0..3} normalized
+"""
+
+    @property
+    def title(self) -> str:
+        """What is wrong, as one sentence."""
+        first, *more = self.secrets
+        others = f", and {len(more):,} more" if more else ""
+        return f"this prior gives no weight to the secret `{first}`{others}"
+
+    @property
+    def help(self) -> str:
+        """What to write instead."""
+        return "it is left out of all claims: declare the input without it, or give it a weight"
+
+
 class QueryOfSampled(Mistake):
     """A `query` in a mechanism that is sampled by another."""
 

@@ -48,6 +48,21 @@ def weighted(pairs: list[tuple[Value, Number]], *, is_normalized: bool) -> Law:
     return only_possible(found)
 
 
+def has_no_weight(tree: Tree, env: Env, scope: Scope) -> bool:
+    """Return whether a distribution is to be normalized, and all its weights are 0."""
+    match tree:
+        case ("if", condition, a, b):
+            return has_no_weight(a if holds(condition, env, scope) else b, env, scope)
+        case ("branches", branches, True):
+            weights = [evaluate(weight, env, scope) for _, weight in branches]
+        case ("weights", _, weight, variable, domain, where, True):
+            chosen = chosen_from(env, scope, variable, domain, where)
+            weights = [evaluate(weight, {**env, variable: each}, scope) for each in chosen]
+        case _:
+            return False
+    return all(sign(number(weight)) == 0 for weight in weights)
+
+
 def distribution(tree: Tree, env: Env, scope: Scope) -> Law:
     """Return what a distribution draws."""
 

@@ -17,11 +17,12 @@ diverge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dpcheck.reference.distributions import Law, distribution
+from dpcheck.reference.distributions import Law, distribution, has_no_weight
 from dpcheck.reference.expressions import Env, Scope, evaluate, is_equal
 from dpcheck.reference.numbers import Number, sign
 from dpcheck.reference.syntax import Tree
@@ -71,7 +72,9 @@ class Mechanism:
             raise WrongProgram(f"{self.name} has no such parameter")
         self.inputs = [part for part in parts if part[0] in ("input", "public")]
         self.adjacency = [part[1] for part in parts if part[0] == "adjacent"]
-        self.body = [part for part in parts if part[0] not in ("input", "public", "adjacent")]
+        self.priors = [part[1][2] for part in parts if part[0] == "prior"]
+        statements = [part for part in parts if part[0] not in ("input", "public", "adjacent")]
+        self.body = [part[1] if part[0] == "prior" else part for part in statements]
 
     def universe(self) -> list[Env]:
         """Return every value of the inputs, the last input changing fastest."""
@@ -84,7 +87,16 @@ class Mechanism:
                 if where is None
                 or is_true(evaluate(where, {**self.parameters, **earlier, name: value}, self.scope))
             ]
-        return found
+        return [inputs for inputs in found if self._is_possible(inputs)] or found
+
+    def _is_possible(self, inputs: Env) -> bool:
+        """Return whether each prior that reads inputs alone gives them some weight."""
+        env = {**self.parameters, **inputs}
+        for drawn in self.priors:
+            with suppress(WrongProgram):
+                if has_no_weight(drawn, env, self.scope):
+                    return False
+        return True
 
     def _values_of(self, indices: Tree, domain: Tree, env: Env) -> Iterator[Value]:
         """Yield the values of one input: elements of its set, or arrays of them."""

@@ -208,7 +208,7 @@ class Parser:
             return (kind, name, indices, domain, where)
         if kind == "adjacent":
             return ("adjacent", self.listed())
-        return self.statement()
+        return ("prior", self.statement()) if kind == "prior" else self.statement()
 
     def bracketed(self) -> Tree:
         """Take `[expression]` if it is there."""

@@ -97,15 +97,18 @@ def _closest(question: Question, decision: Decision, evidence: Evidence) -> tupl
 
 
 def _strategy(decision: Decision, evidence: Evidence) -> Strategy | None:
-    """Return what the worst analyst asks, where one adapts and the decision shows an event."""
-    shown = decision.shown
+    """Return what the worst analyst asks, where one adapts and there is an event to gain."""
+    shown = decision.shown or decision.closest
     if isinstance(evidence, TableEvidence) or shown is None or shown.gap is None:
         return None
     from dpcheck.check.evidence.strategies import StrategyEvidence
 
     if not isinstance(evidence, StrategyEvidence):
         return None
-    return evidence.strategy(shown.gap, shown.factor)
+    try:
+        return evidence.strategy(shown.gap, shown.factor)
+    except (LimitReached, TooLarge):  # which costs the words, and no verdict
+        return None
 
 
 def evidence_against(

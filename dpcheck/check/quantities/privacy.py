@@ -284,7 +284,7 @@ def _decide_comparison(claim: claims.QuantityClaim, setting: Setting) -> Decisio
         if truth is None or (truth and not is_greatest):
             return Decision(Holds() if truth else None, None, amount, found)
     if truth:
-        return Decision(Holds(), amount)
+        return Decision(Holds(), amount, closest=found)
     example = _quantity_counterexample(claim, found, setting)
     return Decision(Violated(example), amount if setting.is_complete else None, shown=found)
 

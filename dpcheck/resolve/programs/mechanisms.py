@@ -26,6 +26,7 @@ from dpcheck.resolve.names.syntax import descendants
 from dpcheck.resolve.programs.fixed_queries import with_known_choices
 from dpcheck.resolve.programs.graph import Step, control_flow_graph
 from dpcheck.resolve.programs.lengths import too_long_part
+from dpcheck.resolve.programs.secrets import with_possible_secrets
 from dpcheck.resolve.programs.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
 from dpcheck.resolve.programs.subsampling import sample_of_records
 from dpcheck.source import Span
@@ -60,7 +61,7 @@ def resolved_mechanism(
     nodes, entry = control_flow_graph(steps, place)
     sampled_at = None if kept == 1 else use
     core = program.Mechanism(title, inputs, adjacency, nodes, entry, place, sampled_at)
-    core = with_known_choices(core, scope)
+    core = with_known_choices(with_possible_secrets(core, scope), scope)
     report_wrong_kinds(core, scope)
     return None if broken else core
 
