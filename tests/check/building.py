@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import lcm
 
 import numpy as np
+from hypothesis import strategies as st
 
 from dpcheck.chain.chain import Chain, NeighborRelation
 from dpcheck.exact import as_fraction_parts, exact_quotient, whole_lcm
@@ -63,6 +65,36 @@ def mechanism_chain(inputs, pairs, step):
         rows.append(row)
         at += 1
     return _assembled(names, outputs, index, rows, pairs)
+
+
+@st.composite
+def random_mechanisms(draw, *, is_endless=False, stops_by=0):
+    """Return a chain with hidden memory, outputs and both ways to end, all states neighbors.
+
+    Outputs end after three at most, or may go on for ever from every memory; with `stops_by`,
+    each step may stop, of so much weight.
+    """
+    n_memories = draw(st.integers(1, 4 if is_endless else 3))
+    n_levels = 1 if is_endless else draw(st.integers(1, 3))
+    memories = st.integers(0, n_memories - 1)
+    shown = st.sampled_from([STOP, DIVERGE, "a", "a", "b", "b"])
+    rows = {}
+    for memory, level in product(range(n_memories), range(n_levels)):
+        steps = draw(st.lists(st.tuples(st.integers(0, 3), shown, memories), max_size=4))
+        if is_endless:
+            steps.append((1, "a", draw(memories)))
+        if stops_by or not any(weight for weight, _, _ in steps):
+            steps.append((stops_by or 1, STOP, 0))
+        total, following = sum(weight for weight, _, _ in steps), level + (not is_endless)
+        rows[memory, level] = [
+            (Fraction(weight, total), output, (after, following)) for weight, output, after in steps
+        ]
+    inputs = {f"x = {m}": (m, 0) for m in range(n_memories)}
+    inputs["x = 9"] = 0, draw(st.integers(0, 0 if is_endless else 1))
+    names = list(inputs)
+    pairs = [(s, t) for i, s in enumerate(names) for t in names[:i]]
+    last = [(Fraction(1), STOP, None)]
+    return mechanism_chain(inputs, pairs, lambda memory: rows.get(memory, last))
 
 
 def _assembled(names, outputs, index, rows, pairs):

@@ -19,7 +19,7 @@ from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Value, Violated
 from dpcheck.exact import divide
 from dpcheck.limits import Limits
-from tests.check.building import DIVERGE, STOP, mechanism_chain
+from tests.check.building import mechanism_chain, random_mechanisms
 from tests.check.claims import compare, compute, delta, dp, epsilon, fraction, ln, outcome
 from tests.checking import called, check_text, verdicts
 
@@ -92,32 +92,6 @@ def largest_ratio(chain, depth):
     return worst
 
 
-@st.composite
-def endless_chains(draw, *, stops_by=0):
-    """Return a chain whose outputs go on for ever or end, with hidden memory."""
-    n_memories = draw(st.integers(1, 4))
-    rows = {}
-    for memory in range(n_memories):
-        steps = st.tuples(
-            st.integers(1, 3),
-            st.sampled_from([STOP, DIVERGE, "a", "a", "b", "b"]),
-            st.integers(0, n_memories - 1),
-        )
-        weights = draw(st.lists(steps, min_size=1, max_size=3))
-        weights.append((1, "a", draw(st.integers(0, n_memories - 1))))
-        if stops_by:
-            weights.append((stops_by, STOP, 0))
-        total = sum(w for w, _, _ in weights)
-        rows[memory] = [
-            (Fraction(w, total), o, None if o in (STOP, DIVERGE) else after)
-            for w, o, after in weights
-        ]
-    inputs = {f"x = {m}": m for m in range(n_memories)} | {"x = 9": 0}
-    names = list(inputs)
-    pairs = [(s, t) for i, s in enumerate(names) for t in names[:i]]
-    return mechanism_chain(inputs, pairs, lambda memory: rows[memory])
-
-
 def bounds_of(amount):
     """Return the fractions that an amount says a value lies between."""
     if amount.enclosure is not None:
@@ -126,7 +100,10 @@ def bounds_of(amount):
 
 
 @settings(max_examples=25)
-@given(endless_chains(stops_by=12), st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(4)]))
+@given(
+    random_mechanisms(is_endless=True, stops_by=12),
+    st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(4)]),
+)
 def test_delta_lies_between_what_slow_prefixes_allow(chain, factor):
     low, high = brute_bounds(chain, factor, 5)
     verdict = outcome(chain, compute(delta(ln(str(factor))))).verdict
@@ -138,7 +115,9 @@ def test_delta_lies_between_what_slow_prefixes_allow(chain, factor):
 
 
 @settings(max_examples=10)
-@given(endless_chains(), st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(4)]))
+@given(
+    random_mechanisms(is_endless=True), st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(4)])
+)
 def test_no_verdict_on_delta_contradicts_slow_prefixes(chain, factor):
     low, high = brute_bounds(chain, factor, 4)
     for claimed in (low, high, (low + high) / 2):
@@ -149,7 +128,7 @@ def test_no_verdict_on_delta_contradicts_slow_prefixes(chain, factor):
 
 
 @settings(max_examples=50)
-@given(endless_chains())
+@given(random_mechanisms(is_endless=True))
 def test_epsilon_is_infinite_only_where_ratios_grow_and_finite_only_where_they_do_not(chain):
     ratio = largest_ratio(chain, 5)
     found = outcome(chain, compute(epsilon()))
@@ -202,7 +181,7 @@ def _after(chain, weights, wanted):
     return following
 
 
-@given(endless_chains(), st.sampled_from(["1", "3/2", "4"]))
+@given(random_mechanisms(is_endless=True), st.sampled_from(["1", "3/2", "4"]))
 def test_bounds_come_closer_as_more_outputs_are_followed(chain, factor):
     pairs, found = chain.neighbors.pairs, ExpFactor.of(ln(factor))
     lows, highs = [], []
@@ -220,7 +199,7 @@ def test_bounds_come_closer_as_more_outputs_are_followed(chain, factor):
     assert lows[-1] <= highs[-1]
 
 
-@given(endless_chains())
+@given(random_mechanisms(is_endless=True))
 def test_ratios_of_merged_prefixes_are_those_of_prefixes_as_long_as_there_are_nodes(chain):
     pairs = chain.neighbors.pairs
     graph = EndlessPrefixes(chain, pairs, Limits()).complete(Limits())

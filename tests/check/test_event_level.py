@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -27,6 +26,7 @@ from tests.check.building import (
     STOP,
     geometric_row,
     mechanism_chain,
+    random_mechanisms,
     release_chain,
     survey_chain,
 )
@@ -46,36 +46,6 @@ from tests.checking import check_text, verdicts
 from tests.oracle import privacy as oracle
 
 ZERO = Budget.of(0)
-
-
-@st.composite
-def random_mechanisms(draw):
-    """Return a chain of mechanisms with hidden memory, outputs and both ways to end."""
-    n_memories, n_levels = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    ends = [STOP, DIVERGE, "a", "b"]
-    rows = {}
-    for memory in product(range(n_memories), range(n_levels)):
-        weights = draw(
-            st.lists(
-                st.tuples(st.integers(0, 3), st.sampled_from(ends), st.integers(0, n_memories - 1)),
-                min_size=1,
-                max_size=4,
-            )
-        )
-        total = sum(w for w, _, _ in weights)
-        if total == 0:
-            weights, total = [(1, STOP, 0)], 1
-        rows[memory] = [
-            (Fraction(w, total), o, None if o in (STOP, DIVERGE) else (after, memory[1] + 1))
-            for w, o, after in weights
-        ]
-    last = [(Fraction(1), STOP, None)]
-    inputs = {f"x = {m}": (m, 0) for m in range(n_memories)} | {
-        "x = 9": (0, draw(st.integers(0, 1)))
-    }
-    names = list(inputs)
-    pairs = [(s, t) for i, s in enumerate(names) for t in names[:i]]
-    return mechanism_chain(inputs, pairs, lambda memory: rows.get(memory, last))
 
 
 def evidence_of(chain):
@@ -273,27 +243,7 @@ def test_what_finitely_many_outputs_prove_about_a_quantity_is_kept():
     assert verdict(endless("0", "1/2"), compare(epsilon(), "=", None)) == "holds"
 
 
-@st.composite
-def endless_mechanisms(draw):
-    """Return a chain with hidden memory whose outputs may go on for ever, and may end."""
-    n_memories = draw(st.integers(1, 3))
-    ends = [STOP, DIVERGE, "a", "a", "b", "b"]
-    rows = {}
-    for memory in range(n_memories):
-        steps = st.tuples(st.integers(1, 3), st.sampled_from(ends), st.integers(0, n_memories - 1))
-        weights = [*draw(st.lists(steps, max_size=3)), (1, "a", memory)]
-        total = sum(w for w, _, _ in weights)
-        rows[memory] = [
-            (Fraction(w, total), o, None if o in (STOP, DIVERGE) else after)
-            for w, o, after in weights
-        ]
-    inputs = {f"x = {m}": m for m in range(n_memories)} | {"x = 9": 0}
-    names = list(inputs)
-    pairs = [(s, t) for i, s in enumerate(names) for t in names[:i]]
-    return mechanism_chain(inputs, pairs, lambda memory: rows[memory])
-
-
-@given(endless_mechanisms(), st.integers(1, 5), st.sampled_from(["1", "3/2", "4"]))
+@given(random_mechanisms(is_endless=True), st.integers(1, 5), st.sampled_from(["1", "3/2", "4"]))
 def test_merged_prefixes_say_what_a_table_of_prefixes_says(chain, depth, factor):
     table = sequence_table(chain, chain.initial, limits=Limits(), depth=depth)
     graph = merge_prefixes(chain, chain.neighbors.pairs, Limits(), depth=depth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from dpcheck.logic import formulas as f
@@ -20,6 +21,9 @@ from tests.solve.chains import (
     until,
     weak,
 )
+
+RandomChain = tuple[list[Row], list[str]]
+SLOW_ORACLE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 LETTERS = "abc"
 
@@ -60,3 +64,20 @@ def paths(max_leaves: int = 5) -> st.SearchStrategy[f.PathFormula]:
         ),
         max_leaves=max_leaves,
     )
+
+
+def size(path: f.PathFormula) -> int:
+    """Return how many X and U the oracle has to eliminate."""
+    match path:
+        case f.Holds():
+            return 0
+        case f.PathNot(argument) | f.Next(argument):
+            return 1 + size(argument)
+        case f.PathAnd(arguments) | f.PathOr(arguments):
+            return sum(size(a) for a in arguments)
+        case f.Finally(argument, bound) | f.Globally(argument, bound):
+            return (bound or 1) + size(argument)
+        case f.Until(left, right, bound):
+            return (bound or 1) + size(left) + size(right)
+        case f.WeakUntil(left, right) | f.Release(left, right):
+            return 2 + size(left) + size(right)

@@ -31,11 +31,10 @@ from tests.solve.chains import (
     no,
     probabilities,
 )
+from tests.solve.strategies import RandomChain
 from tests.solve.test_reach import random_rows
 
 product_module = importlib.import_module("dpcheck.solve.formulas.product")
-
-RandomChain = tuple[list[Row], list[str]]
 
 
 def values_and_size(chain: RandomChain, path: f.PathFormula) -> tuple[list[Number], int]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpcheck.limits import LimitReached, Limits
@@ -29,27 +29,7 @@ from tests.solve.chains import (
     weak,
 )
 from tests.solve.oracle import oracle_probabilities
-from tests.solve.strategies import chains, paths
-
-RandomChain = tuple[list[Row], list[str]]
-SLOW_ORACLE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-
-
-def size(path: f.PathFormula) -> int:
-    """Return how many X and U the oracle has to eliminate."""
-    match path:
-        case f.Holds():
-            return 0
-        case f.PathNot(argument) | f.Next(argument):
-            return 1 + size(argument)
-        case f.PathAnd(arguments) | f.PathOr(arguments):
-            return sum(size(a) for a in arguments)
-        case f.Finally(argument, bound) | f.Globally(argument, bound):
-            return (bound or 1) + size(argument)
-        case f.Until(left, right, bound):
-            return (bound or 1) + size(left) + size(right)
-        case f.WeakUntil(left, right) | f.Release(left, right):
-            return 2 + size(left) + size(right)
+from tests.solve.strategies import SLOW_ORACLE, RandomChain, chains, paths, size
 
 
 def values(chain: RandomChain, path: f.PathFormula) -> list[Fraction]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpcheck.limits import LimitReached, Limits
@@ -31,12 +31,8 @@ from tests.solve.chains import (
     until,
 )
 from tests.solve.oracle import oracle_probabilities
-from tests.solve.strategies import chains
+from tests.solve.strategies import SLOW_ORACLE, RandomChain, chains, size
 from tests.solve.strategies import paths as any_path
-from tests.solve.test_paths import size
-
-RandomChain = tuple[list[Row], list[str]]
-SLOW_ORACLE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
 def bounded_paths() -> st.SearchStrategy[f.PathFormula]:
