@@ -171,14 +171,14 @@ def distinct(states: IntArray, place: IntArray) -> IntArray:
 
 
 def _is_narrow(graph: Graph, frontier: IntArray) -> bool:
-    """Return whether the frontier has so few states and successors that numpy does not pay."""
+    """Return whether frontier[n] has so few states and successors that numpy does not pay."""
     return len(frontier) < NARROW and int(graph.degrees[frontier].sum()) < 8 * NARROW
 
 
 def _narrow_search(
     graph: Graph, frontier: IntArray, within: BoolArray, seen: BoolArray, most: int | None
 ) -> IntArray:
-    """Search on from few states, depth first, until there are none or many, or one leads to many.
+    """Search on from frontier[n], depth first, until there are none or many, or one leads to many.
 
     Marks `seen`; returns the states whose successors have not been looked at. At most `most` states
     are looked at, None for no bound.
@@ -202,7 +202,7 @@ def _narrow_search(
 
 
 def _along_paths(graph: Graph, frontier: IntArray, within: BoolArray, seen: BoolArray) -> IntArray:
-    """Follow one path on from each state of the frontier to its end; mark it.
+    """Follow one path on from each state of frontier[n] to its end; mark it in seen[n_states].
 
     Returns the frontier and the states of the paths: their other successors are not looked at. A
     state is followed by the first of its successors that may be visited and leads on.
@@ -306,7 +306,7 @@ def _narrow_layers(
     order: IntArray,
     starts: list[int],
 ) -> IntArray:
-    """Place narrow layers until there is none, or a wide one, which is returned."""
+    """Place narrow layers from frontier[n] on until there is none, or a wide one: return that."""
     indptr, targets = backward.indptr.data, backward.targets.data
     left, placed = pending.data, order.data
     states: list[int] = frontier.tolist()
@@ -362,7 +362,7 @@ def strong_components(graph: Graph) -> tuple[IntArray, int]:
 
 
 def _topologically_numbered(graph: Graph, component: IntArray, count: int) -> IntArray:
-    """Return the components renumbered in reverse topological order of the condensation."""
+    """Return component[n_states] renumbered in reverse topological order of the condensation."""
     sources, targets = component[graph.sources], component[graph.targets]
     edges = sets.distinct((sources * count + targets)[sources != targets])
     indptr = np.zeros(count + 1, np.int64)

@@ -119,7 +119,7 @@ def distinct_rows(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
 
 
 def _distinct_small(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Return the same as `np.unique` for keys below a small size, without sorting."""
+    """Return the same as `np.unique` for keys [n] below a small size, without sorting."""
     first = np.full(size, -1, np.int64)
     first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
     present = marked(first >= 0)

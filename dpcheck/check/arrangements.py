@@ -129,7 +129,7 @@ def decide_composition(
 ) -> Outcome:
     """Return the outcome of a claim about independent runs on the same input.
 
-    All runs have the same inputs and neighbors; `selected` are initial states of the first.
+    All runs have the same inputs and neighbors; selected [n] are initial states of the first.
     """
     first = runs[0].chain
     chosen = np.isin(first.neighbors.pairs, selected).any(axis=1)

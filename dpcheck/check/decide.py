@@ -143,7 +143,7 @@ def selected_states(truths: Truths, at: claims.At | None) -> IntArray:
 
 
 def _decide(claim: claims.Claim, selected: IntArray, truths: Truths, measures: Measures) -> Outcome:
-    """Return the outcome of a claim about the selected states."""
+    """Return the outcome of a claim about the states of selected[n_selected]."""
     match claim:
         case claims.FormulaClaim():
             return _decide_formula(claim, selected, truths)
@@ -168,7 +168,7 @@ def _decide_quantity(
     truths: Truths,
     measures: Measures,
 ) -> Outcome:
-    """Report or compare a quantity."""
+    """Report or compare a quantity of the states of selected[n_selected]."""
     match quantity:
         case claims.PathProbability():
             return _decide_path_probability(claim, quantity, selected, truths)
@@ -190,7 +190,7 @@ def _decide_quantity(
 
 
 def _decide_formula(claim: claims.FormulaClaim, selected: IntArray, truths: Truths) -> Outcome:
-    """Decide a state formula at every selected state."""
+    """Decide a state formula at every state of selected[n_selected]."""
     truth = truths.at(claim.formula, selected)
     failing = selected[~truth]
     verdict: Holds | Violated = Holds()
@@ -276,7 +276,7 @@ def _decide_path_probability(
     selected: IntArray,
     truths: Truths,
 ) -> Outcome:
-    """Report or compare the probability of a path formula at the one selected state."""
+    """Report or compare the probability of a path formula at the one state of selected[1]."""
     names = [truths.chain.state_text(int(s)) for s in selected]
     if len(names) != 1:
         raise ClaimRejected(SeveralStates(quantity.span, tuple(names), "P=?"))

@@ -23,7 +23,7 @@ BLOCK_ENTRIES = 1 << 18
 def candidate_tables(
     graph: SilentGraph, levels: list[IntArray]
 ) -> Iterator[TargetTable | LongTable]:
-    """Yield tables that may hold the rows, the fastest first; none if there are many targets."""
+    """Yield tables for levels[n_levels][n_states], the fastest first; none for many targets."""
     targets = few_targets(graph) if levels else None
     if targets is not None and are_short(graph, levels):
         yield TargetTable(graph, targets)

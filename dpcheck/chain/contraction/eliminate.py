@@ -96,7 +96,7 @@ def _eliminated(
 def _whole_rows(
     graph: SilentGraph, wanted: IntArray
 ) -> tuple[list[tuple[IntArray | slice, Rows]], IntArray]:
-    """Return rows of wanted states that are their own result, with their places, and all others.
+    """Return rows of wanted[n] that are their own result, with their places, and the other states.
 
     They lead to no silent state, and to each target once, in order: there is nothing to eliminate,
     sort or add up. They are found some at a time, so that what is made on the way fits a cache.
@@ -143,7 +143,7 @@ def _rows_at(graph: SilentGraph, states: IntArray | slice) -> Rows:
 
 
 def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
-    """Return the graph with edges led past silent states that surely go on to one other state.
+    """Return the graph for wanted[n], led past silent states that surely go on to one other.
 
     States that no edge leads to any more are not silent but gone, unless their rows are wanted.
     """

@@ -127,7 +127,7 @@ def _next_step(graph: SilentGraph, entries: Entries) -> Entries:
 def _sort_in(
     entries: Entries, level: IntArray, waiting: list[list[Entries]], done: _Finished
 ) -> None:
-    """Put entries at silent states where their level is, the others with the finished ones."""
+    """Put entries where the level[n_states] of their silent state is, others with the finished."""
     levels = level[entries.targets]
     levels += 1
     depths = marked(np.bincount(levels)).tolist()

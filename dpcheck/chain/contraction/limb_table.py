@@ -48,7 +48,7 @@ class LongTable:
     """
 
     def __init__(self, graph: SilentGraph, targets: IntArray) -> None:
-        """Start with the lines of the targets."""
+        """Start with the lines of targets [n]."""
         self.graph, self.targets = graph, targets
         n_lines = len(targets) + np.count_nonzero(graph.silent)
         self.columns = [[np.zeros(n_lines, np.int64)] for _ in targets]

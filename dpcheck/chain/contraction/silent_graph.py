@@ -30,7 +30,7 @@ class SilentGraph:
 
     @staticmethod
     def of(rows: Rows, silent: BoolArray, diverged: int) -> SilentGraph:
-        """Return the rows as a graph, with a place for `diverged` behind all states."""
+        """Return rows as a graph, silent [n_states]; `diverged` has a place behind all states."""
         scales = Scales()
         scale = scales.codes(rows.denominators)
         padded = np.append(silent, np.False_)

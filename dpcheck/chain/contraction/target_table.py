@@ -40,7 +40,7 @@ def few_targets(graph: SilentGraph) -> IntArray | None:
 
 
 def are_short(graph: SilentGraph, levels: Sequence[IntArray]) -> bool:
-    """Return whether the denominators of all levels together may have a product below 2^62."""
+    """Return whether denominators of levels[n_levels][n_states] may have a product below 2^62."""
     bounds = [graph.scales.bound(graph.scale[states]) for states in levels]
     n_bits = sum(0 if bound is None else bound.bit_length() for bound in bounds)
     return n_bits <= MAX_BITS and None not in bounds
@@ -53,7 +53,7 @@ class TargetTable:
     """
 
     def __init__(self, graph: SilentGraph, targets: IntArray) -> None:
-        """Start with the lines of the targets."""
+        """Start with the lines of targets [n]."""
         self.graph, self.targets = graph, targets
         n_lines = len(targets) + np.count_nonzero(graph.silent)
         self.columns = [np.zeros(n_lines, np.int64) for _ in targets]

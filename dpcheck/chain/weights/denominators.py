@@ -179,7 +179,7 @@ def is_uniform(codes: IntArray) -> bool:
 
 
 def _distinct_below(size: int, values: IntArray) -> IntArray:
-    """Return the different values, sorted; all are at least 0 and below the size."""
+    """Return the different ones of values [n], sorted; all are at least 0 and below the size."""
     if size > 8 * len(values) + 1024:
         return distinct(values)
     present = np.zeros(size, np.bool_)

@@ -166,7 +166,7 @@ def _parts(
 def _entry_product(
     left: Entries, mask: BoolArray, right: Right, products: IntArray, bound: int | None
 ) -> Entries:
-    """Return the products of some entries of the left table with rows of the right, not summed."""
+    """Return products of the left entries in mask[n_entries] with rows of the right, not summed."""
     middles = left.targets[mask]
     lengths = right.indptr[middles + 1] - right.indptr[middles]
     edges = ranges(right.indptr[middles], lengths)
@@ -245,12 +245,12 @@ def _block_product(
 
 
 def _are_integers(weights: WeightArray) -> bool:
-    """Return whether no weight has powers of e: over an integer denominator, some may."""
+    """Return whether none of weights [n] has powers of e: over an integer denominator, some may."""
     return weights.dtype == np.int64 or set(map(type, weights.tolist())) <= {int}
 
 
 def _moved_row(lengths: IntArray, place: IntArray, weights: WeightArray) -> _Moved | None:
-    """Return how rows are one row moved along, None if they are not."""
+    """Return how rows of lengths [n_rows] are one row moved along, None if they are not."""
     n, length = len(lengths), int(lengths[0])
     if np.any(lengths != length) or (n > 1 and weights[0] != weights[length]):
         return None

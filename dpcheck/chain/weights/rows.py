@@ -160,7 +160,7 @@ class Scaled:
 def _added_up(
     entries: Scaled, n_targets: int, bound: int | None
 ) -> tuple[IntArray, IntArray, WeightArray]:
-    """Return (row, target, numerator) in row-major order without repeats, each at most `bound`."""
+    """Return row, target, numerator [n] in row-major order, without repeats, at most `bound`."""
     n_rows, n_entries = len(entries.row_scales), len(entries.rows)
     bits = n_targets.bit_length()
     keys = entries.rows << bits
@@ -186,7 +186,7 @@ def _added_up(
 def _added_up_in_table(
     entries: Scaled, used: IntArray, n_targets: int
 ) -> tuple[IntArray, IntArray, WeightArray]:
-    """Return the sums of entries at few targets, `used`, by a table of rows and targets.
+    """Return row, target, sum [n] of entries at few targets, `used`, by a table of both.
 
     Numerators are positive, so a place with the sum 0 has no entry.
     """
@@ -327,7 +327,7 @@ def _are_integers(rows: Rows) -> bool:
 
 
 def _row_gcds(rows: Rows) -> IntArray:
-    """Return the divisor of each row: 1 for one that is empty or 0.
+    """Return the divisor of each row, [n_rows]: 1 for one that is empty or 0.
 
     It divides the first and the last numerator: where these have no common divisor, it is 1.
     """

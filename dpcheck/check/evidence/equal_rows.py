@@ -94,7 +94,10 @@ def _classes_by_hash(indptr: IntArray, columns: Sequence[IntArray], seed: int) -
 
 
 def _hashes(columns: Sequence[IntArray], seed: int) -> UIntArray:
-    """Return a 64-bit mix of each entry (after Steele, Lea, Flood, SplitMix, OOPSLA 2014)."""
+    """Return a 64-bit mix [n] of columns[n_columns][n].
+
+    After SplitMix (Steele, Lea, Flood, OOPSLA 2014).
+    """
     first, second, third = (np.uint64(m) for m in _MIXERS)
     state = np.full(len(columns[0]), seed, np.uint64)
     for column in columns:

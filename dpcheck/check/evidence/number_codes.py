@@ -86,7 +86,7 @@ def _ball(value: Whole) -> arb:
 def _interned(
     numbers: list[Whole], below: list[int], chances: list[float]
 ) -> tuple[IntArray, list[int]]:
-    """Return the code of each number over its scale, and the first number of each but 0.
+    """Return the code [n] of each number over its scale, and the first number of each but 0.
 
     Equal numbers have equal floats, as these are made in the same way: only such are compared.
     """

@@ -251,7 +251,7 @@ class PairedRows:
 
     @cached_property
     def _class_pairs(self) -> IntArray:
-        """One representative pair for each pair of different classes: rows of `pairs`, in order.
+        """One pair for each pair of different classes, [n_pairs]: rows of `pairs`, in order.
 
         No pair is there twice, nor a source beside itself: where all rows differ, that is all.
         """
@@ -282,7 +282,7 @@ class PairedRows:
         return np.asarray(widths[self.pairs[chosen]].sum(axis=1), np.int64)
 
     def _made_blocks(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
-        """Make pairs of rows side by side, both directions, in blocks of bounded size."""
+        """Make the pairs chosen[n] side by side, both directions, in blocks of bounded size."""
         sizes = self._sizes(chosen)
         chunk = np.cumsum(sizes) // _BLOCK
         bounds = np.flatnonzero(np.diff(chunk, prepend=-1))
@@ -336,7 +336,7 @@ class PairedRows:
         )
 
     def _block(self, chosen: IntArray) -> Block:
-        """Return rows side by side for the chosen rows of `pairs`."""
+        """Return rows side by side for chosen[n], rows of `pairs`."""
         if self.have_one_support:
             return self._aligned_block(chosen)
         weights, (scales, codes) = self.table.weights, self._scales
@@ -376,7 +376,7 @@ class PairedRows:
         )
 
     def _entries(self, sources: IntArray) -> tuple[IntArray, IntArray]:
-        """Return for all entries of the given rows: which of them, and where in the table."""
+        """Return for all entries of rows sources[n]: which of them, and where in the table."""
         starts = self.table.indptr[sources]
         widths = self.table.indptr[sources + 1] - starts
         return np.arange(len(sources)).repeat(widths), ranges(starts, widths)
@@ -434,7 +434,7 @@ class Block:
         return sure
 
     def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
-        """Return where p > value · q among some entries (all of them if None)."""
+        """Return where p > value · q among entries[n] (all of them if None)."""
         products = self._shared_products(value, entries)
         if products is not None:
             return products[0] > products[1]
@@ -446,7 +446,7 @@ class Block:
     def _shared_products(
         self, value: Number, entries: IntArray | None
     ) -> tuple[WeightArray, WeightArray] | None:
-        """Return p X and q Y where all rows share X and Y and the products fit int64, else None.
+        """Return p X, q Y [n_entries] where all rows share X and Y and both fit int64, else None.
 
         They are exact, and no slower than floats.
         """
@@ -505,7 +505,7 @@ class Block:
         return self.gap(k, self.p[chosen].sum(), self.q[chosen].sum())
 
     def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
-        """Return where floats tell that p > value · q, and which entries they do not decide."""
+        """Return where floats tell p > value · q, [n_entries], and the entries left undecided."""
         ratios, bounds = self._ratios, float_bounds(value)
         if bounds is None:
             n_asked = len(self.p) if entries is None else len(entries)
@@ -531,7 +531,7 @@ class Block:
     def _cross_multiplied(
         self, value: Number, entries: IntArray
     ) -> tuple[WeightArray, WeightArray]:
-        """Return p X and q Y, whole, whose comparison is that of p/D and value · q/D'."""
+        """Return p X, q Y [n_entries], whole, that compare as p/D and value · q/D' do."""
         p, q = self.p[entries], self.q[entries]
         scales, which = self._distinct_scales
         kinds, which = present(which[self.segment[entries]], len(scales))
@@ -677,7 +677,7 @@ def _largest_quotients(columns: FloatArray, pairs: IntArray) -> FloatArray:
 def _factors(
     value: Number, scales: list[tuple[Whole, Whole]]
 ) -> tuple[WeightArray, WeightArray, bool]:
-    """Return X and Y per pair of scales, and whether all products with them fit int64."""
+    """Return X, Y [n_scales], by pair of scales, and whether all products with them fit int64."""
     above, below = as_fraction_parts(value)
     p_factors: list[Whole] = []
     q_factors: list[Whole] = []
@@ -722,7 +722,7 @@ def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
 
 
 def _placed(values: Placed, where: IntArray, size: int) -> Placed:
-    """Return an array of that size with the values at the given places and 0 elsewhere."""
+    """Return an array [n_size] with the values at the places where[n], and 0 elsewhere."""
     zeros: Any = np.zeros(size, values.dtype)
     placed: Placed = zeros
     placed[where] = values
@@ -730,7 +730,7 @@ def _placed(values: Placed, where: IntArray, size: int) -> Placed:
 
 
 def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> WeightArray:
-    """Return the products with each entry's factor; a factor they all share is not spread.
+    """Return weights[n] by factors[which[n]]; a factor that all share is not spread.
 
     In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
     """

@@ -96,7 +96,7 @@ def sequence_table(
     depth: int | None = None,
     max_entries: int | None = None,
 ) -> SequenceTable | None:
-    """Return the table of output sequences, or None when it needs more than `max_entries`.
+    """Return the table of sources[n_sources], or None when it needs more than `max_entries`.
 
     The chain shows one output per transition (or ends). With `depth`, sequences are followed for
     that many outputs, and longer ones are gathered under their first `depth` outputs; without,
@@ -130,7 +130,7 @@ class _SequenceSearch:
 def _is_followed(
     search: _SequenceSearch, ends: IntArray, depth: int | None, shared_by: int | None
 ) -> bool:
-    """Follow all runs to their ends, or for `depth` outputs; False if entries are too many.
+    """Follow all runs to ends[n_states], or for `depth` outputs; False if entries are too many.
 
     They are followed from heads where there are `shared_by` times as many entries (None: never).
     Sums over heads take more entries while they are made, so a table may fit without heads only.
@@ -161,7 +161,7 @@ def _is_followed(
 
 
 def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
-    """Return whether runs from the sources may output without end: on a cycle before the ends."""
+    """Return whether runs from sources [n] may output without end: on a cycle before the ends."""
     following = after_one_step(chain, sources)
     if bool((_ends(chain, early=True)[following] >= 0).all()):
         return False
@@ -189,7 +189,7 @@ def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
 def _with_few_scales(
     chain: Chain, sources: IntArray, scales: Scales
 ) -> tuple[WeightArray, IntArray]:
-    """Return the numerators of all transitions, and the scale of each state.
+    """Return the numerators [n_transitions], and the scale of each state, [n_states].
 
     Many different denominators have many more products along the runs, each a number to look up.
     Where those after the first step are short, and their least common multiple is not much
@@ -259,7 +259,7 @@ def is_end(chain: Chain, state: IntArray) -> BoolArray:
 
 
 def inner_graph(chain: Chain, sources: IntArray) -> tuple[IntArray, Graph]:
-    """Return the states that runs from the sources visit before their ends, and their graph.
+    """Return the states [n_inner] that runs from sources [n] visit before their ends, as a graph.
 
     Node k of the graph is the k-th of the states.
     """
@@ -275,7 +275,7 @@ def inner_graph(chain: Chain, sources: IntArray) -> tuple[IntArray, Graph]:
 
 
 def _ends(chain: Chain, *, early: bool) -> IntArray:
-    """Return how a run that is in a state is over, -1 if it is not.
+    """Return how a run that is in a state is over, [n_states], -1 if it is not.
 
     With `early` it counts as over one step before, where that step is certain to end it. Prefixes
     of equal length need ends of equal length: there an early end would tell apart what no
@@ -404,19 +404,19 @@ class _Found:
 
 
 def _departures(sources: IntArray) -> _Level:
-    """Return the entries before any output: each source in its own state, with certainty."""
+    """Return entries before any output: each of sources [n] in its own state, with certainty."""
     return _at_heads(np.zeros(len(sources), np.int64), sources)
 
 
 def _at_heads(prefix: IntArray, state: IntArray) -> _Level:
-    """Return entries that are where they are with certainty, each its own source."""
+    """Return entries with prefix [n], in state [n] with certainty, each its own source."""
     n = len(state)
     zero, one = np.zeros(n, np.int64), np.ones(n, np.int64)
     return _Level(np.arange(n, dtype=np.int64), prefix, state, one, zero)
 
 
 def _split(level: _Level, ends: IntArray) -> tuple[_Level, _Finished]:
-    """Part the entries into those that go on and those that are over."""
+    """Part the entries into those that go on and those that are over, by ends[n_states]."""
     end = ends[level.state]
     goes_on = end < 0
     if not goes_on.any():
@@ -425,7 +425,7 @@ def _split(level: _Level, ends: IntArray) -> tuple[_Level, _Finished]:
 
 
 def _where(level: _Level, mask: BoolArray) -> _Level:
-    """Return some of the entries."""
+    """Return the entries in mask[n_entries]."""
     return _Level(
         level.source[mask],
         level.prefix[mask],
@@ -436,7 +436,7 @@ def _where(level: _Level, mask: BoolArray) -> _Level:
 
 
 def _as_finished(level: _Level, end: IntArray) -> _Finished:
-    """Return the entries by what they showed, whatever state they are in."""
+    """Return entries with end [n_entries] by what they showed, whatever state they are in."""
     return _Finished(level.source, level.prefix, end, level.weight, level.scale)
 
 
@@ -472,7 +472,7 @@ def _step(search: _SequenceSearch, level: _Level) -> _Level:
 
 
 def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct keys >= 0 in order, and the index of each key among them."""
+    """Return the distinct ones of keys [n] >= 0 in order, and the index of each among them."""
     top = int(keys.max(initial=0)) + 1
     if top > 4 * len(keys):
         return ranked(keys)
@@ -485,7 +485,7 @@ def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
 def _assembled(
     sources: IntArray, finished: Sequence[_Finished], scales: Scales, tree: _Tree
 ) -> SequenceTable:
-    """Return the table: all finished entries, each row over one denominator, sorted."""
+    """Return the table of sources[n]: all finished entries, a row over one denominator, sorted."""
     prefix = np.concatenate([part.prefix for part in finished])
     end = np.concatenate([part.end for part in finished])
     keys, where = _distinct(prefix * 3 + end)

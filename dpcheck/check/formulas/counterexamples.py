@@ -31,7 +31,7 @@ def counterexample(formula: f.StateFormula, states: IntArray, truths: Truths) ->
 def _example(
     formula: f.StateFormula, states: IntArray, truths: Truths, *, is_true: bool
 ) -> Counterexample:
-    """Return why a formula is true, or false, at the given states."""
+    """Return why a formula is true, or false, at states [n]."""
     match formula:
         case f.Not(argument=argument):
             return _example(argument, states, truths, is_true=not is_true)
@@ -54,7 +54,7 @@ def _example(
 def _telling_part(
     arguments: tuple[f.StateFormula, ...], states: IntArray, truths: Truths, *, is_true: bool
 ) -> tuple[f.StateFormula, IntArray]:
-    """Return an argument with the wanted truth at some of the states, and those states.
+    """Return an argument with the wanted truth at some of states [n], and those states.
 
     Formulas about pairs come first, then those about probabilities.
     """
@@ -133,7 +133,7 @@ def _pair_example(
 
 
 def _shown(path: f.PathFormula, states: IntArray, truths: Truths) -> list[Bounds]:
-    """Return the exact probabilities of a counterexample, as bounds that are equal.
+    """Return exact probabilities from states [n] of a counterexample, as bounds that are equal.
 
     The verdict is known by now: where exact numbers reach a limit, its certified bounds are shown.
     """
@@ -173,7 +173,7 @@ def _ratio(p: Bounds, q: Bounds) -> Amount | None:
 
 
 def _worst(formula: f.Private, pairs: IntArray, truths: Truths) -> int:
-    """Return the index of the pair with the largest gap; with δ = 0, with the largest ratio.
+    """Return which of pairs[n_pairs, 2] has the largest gap; with δ = 0, the largest ratio.
 
     Pairs are ranked by lower bounds of their probabilities, which are exact where exact values are
     short.
@@ -201,7 +201,7 @@ def _is_worse(gap: EventGap, other: EventGap, factor: ExpFactor, *, is_ratio: bo
 def _probability_example(
     formula: f.ProbabilityIs | f.ProbabilityIn, states: IntArray, truths: Truths, *, is_true: bool
 ) -> Counterexample:
-    """Return the state whose probability is furthest from what a P formula asks."""
+    """Return the one of states [n] whose probability is furthest from what a P formula asks."""
     lower = [low for low, _ in truths.bounds(formula.path, states)]
     wants_less = isinstance(formula, f.ProbabilityIs) and formula.comparison in ("<=", "<")
     k = _extreme(lower, is_largest=wants_less != is_true)

@@ -284,7 +284,7 @@ class Truths:
     def _satisfying(
         self, formula: f.ProbabilityIs | f.ProbabilityIn, states: IntArray
     ) -> BoolArray:
-        """Return where the probability is as a P formula asks, among some states."""
+        """Return where the probability is as a P formula asks, among states [n]."""
         bounds = self.bounds(formula.path, states)
         if self.chain.lumped:
             bounds = list(map(self._with_lumped, bounds, states.tolist()))

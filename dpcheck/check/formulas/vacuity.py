@@ -77,7 +77,7 @@ def _private_vacuity(
 
 
 def _is_met(label: BoolArray, selected: IntArray, truths: Truths) -> bool:
-    """Return whether runs from the selected states or their neighbors visit a state of a label.
+    """Return whether runs from selected [n] or their neighbors visit a state of a label.
 
     They visit the states they start from and those next to them; if need be, all are searched.
     """
@@ -89,7 +89,7 @@ def _is_met(label: BoolArray, selected: IntArray, truths: Truths) -> bool:
 
 
 def _visited(selected: IntArray, truths: Truths, *, is_later: bool) -> BoolArray:
-    """Return the states that runs from the selected ones or their neighbors visit.
+    """Return the states [n_states] that runs from selected [n] or their neighbors visit.
 
     With `is_later`, only states that are visited after at least one step.
     """

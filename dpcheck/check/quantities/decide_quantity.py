@@ -93,7 +93,7 @@ def decide_quantity(
     measures: Measures,
     limits: Limits,
 ) -> Outcome:
-    """Return the outcome of a claim about a quantity of a chain, at the selected states."""
+    """Return the outcome of a claim about a quantity of a chain, at selected[n_selected]."""
     if chain.offers:
         return _profile_of_strategies(quantity, chain, selected, limits)
     match quantity:
@@ -134,7 +134,7 @@ def _tabulated(table: Table, known: KnownLosses, n_initial: int) -> Outcome:
 
 
 def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosses | None:
-    """Return the losses of the pairs with an end selected; None for infinitely many sequences."""
+    """Return the losses of pairs with an end in selected[n]; None for endless outputs."""
     seen = seen_pairs(chain, selected, limits)
     evidence = complete_evidence(seen)
     if evidence is None:
@@ -272,7 +272,7 @@ def most_guessable(
 
 
 def alike_in_public(chain: Chain, selected: IntArray) -> list[IntArray]:
-    """Return the selected states, sorted, apart by what everybody knows at them."""
+    """Return the states of selected[n], sorted, apart by what everybody knows at them."""
     states = distinct(selected)
     if chain.known is None:
         return [states]
@@ -281,7 +281,7 @@ def alike_in_public(chain: Chain, selected: IntArray) -> list[IntArray]:
 
 
 def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> Number:
-    """Return Σ_o max_s P(o|s) over output sequences."""
+    """Return Σ_o max_s P(o|s) over output sequences o and the states s of sources[n]."""
     table = sequence_table(chain, sources, limits=limits)
     assert table is not None, "without a bound on its size there is a table"
     best: dict[int, Number] = {}

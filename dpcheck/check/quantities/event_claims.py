@@ -36,7 +36,7 @@ SURE = Vacuity(
 def decide_on_sequences(
     claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
 ) -> Outcome:
-    """Return the outcome of an event-level claim about the pairs with an end selected."""
+    """Return the outcome of an event-level claim about the pairs with an end in selected[n]."""
     own = chain if chain.with_one_end is None else chain.with_one_end
     seen = seen_pairs(chain, selected, limits)
     question = Question(claim, seen, is_of_labels=not own.shows_every_step)

@@ -83,7 +83,7 @@ def block_losses(block: Block) -> Iterator[NumberedLosses]:
 
 
 def _alike(block: Block, entries: IntArray) -> BoolArray:
-    """Return which entries have the ratio of the first entry of their segment."""
+    """Return which of entries [n] have the ratio of the first entry of their segment."""
     segment = block.segment[entries]
     starts = np.flatnonzero(np.diff(segment, prepend=-1))
     x: list[Whole] = [1] * len(block.pair)
@@ -99,7 +99,7 @@ def _alike(block: Block, entries: IntArray) -> BoolArray:
 
 
 def _times(weights: WeightArray, factors: WeightArray, segment: IntArray) -> WeightArray:
-    """Return exact products, in int64 where they fit."""
+    """Return weights[n] times factors[segment[n]], exactly: in int64 where they fit."""
     are_short = weights.dtype == np.int64 and factors.dtype == np.int64
     if are_short and int(weights.max(initial=0)) * int(factors.max(initial=0)) < INT64_LIMIT:
         product: WeightArray = weights * factors[segment]
@@ -108,7 +108,7 @@ def _times(weights: WeightArray, factors: WeightArray, segment: IntArray) -> Wei
 
 
 def _add_sums(block: Block, entries: IntArray, masses: list[list[tuple[Number, Number]]]) -> None:
-    """Add the total masses of some entries, segment by segment."""
+    """Add the total masses of entries [n], segment by segment."""
     if not len(entries):
         return
     segment = block.segment[entries]

@@ -61,7 +61,7 @@ class SeenPairs:
 
 
 def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
-    """Return the pairs of neighbors with an end selected, and how they are seen."""
+    """Return the pairs of neighbors with an end in selected[n], and how they are seen."""
     chosen = np.zeros(chain.n_states, np.bool_)
     chosen[selected] = True
     pairs = chain.neighbors.pairs
@@ -82,12 +82,12 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
 
 
 def _are_first(states: IntArray) -> bool:
-    """Return whether states, in increasing order, are 0, 1, ..., so that each is its own index."""
+    """Return whether states [n], in increasing order, are 0, 1, ...: each is its own index."""
     return len(states) == 0 or bool(states[-1] == len(states) - 1)
 
 
 def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, IntArray]:
-    """Return a chain with one output per transition, and the given states in it.
+    """Return a chain with one output per transition, and states [n] in it.
 
     The chain of a mechanism is one; a chain with `observe` is contracted, once for all claims
     about the same states.

@@ -140,7 +140,7 @@ class Families:
         return block.members(columns)
 
     def all_of(self, reference: StateReference) -> IntArray:
-        """Return the states a reference without variables means: one, or a whole family."""
+        """Return the states [n] a reference without variables means: one, or a whole family."""
         block = self.blocks[reference.name]
         if reference.indices:
             return self.states(reference, Frame(1, {}))
@@ -167,7 +167,7 @@ class Families:
         return Label(name, tuple(map(self.table.value, codes))).text
 
     def labelled(self, label: Label) -> IntArray:
-        """Return the states that a label, family or state, or a member, names."""
+        """Return the states [n] that a label, family or state, or a member, names."""
         if label.indices is not None:
             codes = [self.table.codes((value,)) for value in label.indices]
             return self.members(label.name, codes, 1)

@@ -298,7 +298,7 @@ class _PairSearch:
         return self.blocks(fixed), frozenset()
 
     def _groups(self, fixed: Sequence[tuple[str, str]]) -> tuple[IntArray, IntArray]:
-        """Return group numbers of both sides: equal for rows that agree on the fixed columns."""
+        """Return group numbers [n_rows] of both sides, equal where rows agree on fixed columns."""
         pairs = dict.fromkeys([*self.equal, *fixed])
         columns = [np.concatenate([self.left.columns[a], self.right.columns[b]]) for a, b in pairs]
         columns.extend(np.concatenate(values) for values in self.equal_values)
@@ -445,7 +445,7 @@ def _found_in_order(
 def _found_in_table(
     row: NDArray[np.signedinteger[Any]], keys: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return the same: the table has the place of each target, counted from 1."""
+    """Return the same for keys [n]: the table has the place of each target, counted from 1."""
     found = row[keys]
     hit = marked(found)
     return hit, found[hit].astype(np.int64) - 1

@@ -145,7 +145,7 @@ def _nothing(meaning: Interpretation) -> Known:
 
 
 def _everywhere_next(meaning: Interpretation, holds: BoolArray) -> BoolArray:
-    """Return the states all of whose successors satisfy `holds` (every state has one)."""
+    """Return the states [n_states] all of whose successors satisfy `holds` (each has one)."""
     result: BoolArray = np.logical_and.reduceat(
         holds[meaning.graph.targets], meaning.graph.indptr[:-1]
     )
@@ -168,13 +168,13 @@ def _weak(meaning: Interpretation, left: Known, right: Known, surely: Known) -> 
 
 
 def _leads_to(meaning: Interpretation, through: BoolArray, goal: BoolArray) -> BoolArray:
-    """Return the states of the region from which a path through `through` leads to `goal`."""
+    """Return the states [n_states] from which a path `through` the region leads to `goal`."""
     start = np.flatnonzero(goal & meaning.region)
     return reachable(meaning.graph.backward, start, (through | goal) & meaning.region)
 
 
 def _surely_reaches(meaning: Interpretation, through: BoolArray, goal: BoolArray) -> BoolArray:
-    """Return the states of the region from which almost all paths reach `goal` `through` it."""
+    """Return the states [n_states] from which almost all paths go `through` to `goal`."""
     never = meaning.region & ~_leads_to(meaning, through, goal)
     escaping = reachable(meaning.graph.backward, np.flatnonzero(never), meaning.region & ~goal)
     return meaning.region & ~escaping
@@ -212,7 +212,7 @@ def _is_true(meaning: Interpretation, term: int) -> bool:
 
 
 def _spread(meaning: Interpretation, components: BoolArray) -> BoolArray:
-    """Return the states in the given bottom components."""
+    """Return the states [n_states] in bottom components[n_components]."""
     return (meaning.recurrent >= 0) & components[meaning.recurrent]
 
 

@@ -149,7 +149,7 @@ def walk_of(chain: Chain, classes: IntArray, progression: Factors, limits: Limit
 def counted_bounds(
     walk: Walk, asked: IntArray, rest: Rest, bits: int | None, limits: Limits
 ) -> list[Bounds]:
-    """Return bounds of the formula's probability at the states asked, at most 2^-bits apart.
+    """Return bounds of the formula's probability at asked[n], at most 2^-bits apart.
 
     `bits` is None for exact values, twice each; `rest` must be exact then, else 2^-(bits+1) near.
     """
@@ -172,7 +172,7 @@ def counted_bounds(
 
 
 def _forward(walk: Walk, starts: IntArray, limits: Limits) -> tuple[list[IntArray], IntArray]:
-    """Return the pairs of each step that count, and the other pairs they lead to, sorted."""
+    """Return the pairs [n_steps][n] that count, and the other pairs [n] they lead to, sorted."""
     n = walk.chain.n_states
     steps: list[IntArray] = []
     others: IntArray = np.empty(0, np.int64)
@@ -201,7 +201,7 @@ def _check_formulas(n_formulas: int, n_seen: int, limits: Limits) -> None:
 
 
 def _sorted_set(keys: IntArray, n: int) -> IntArray:
-    """Return the different keys, sorted: by marks where keys are dense."""
+    """Return the different ones of keys [n], sorted: by marks where keys are dense."""
     if not len(keys):
         return keys
     low = int(keys.min()) // n * n
