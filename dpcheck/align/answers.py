@@ -10,53 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 from dpcheck.align.moves import Need
-
-OPEN = 1 << 40
-"""No shift is that large."""
-
-
-class Draw(NamedTuple):
-    """Noise, and the shifts low..high that are left for it; one is left if it is fixed.
-
-    `change` is the difference of the centers, `ratio` the number of its ratio; `name` is drawn.
-    """
-
-    change: int
-    ratio: int
-    name: str
-    low: int = -OPEN
-    high: int = OPEN
-
-    @property
-    def is_fixed(self) -> bool:
-        """Return whether one shift is left."""
-        return self.low == self.high
-
-    @property
-    def moved(self) -> int:
-        """How far the noise is moved at least, beyond what its center is; negative: down."""
-        return min(max(self.change, self.low), self.high) - self.change
-
-    def at(self, shift: int) -> Draw:
-        """Return the draw with its shift fixed."""
-        return self._replace(low=shift, high=shift)
-
-    def choices(self, far: int) -> range:
-        """Return the shifts to choose from."""
-        left = self.within(far)
-        return range(left.low, left.high + 1)
-
-    def within(self, far: int) -> Draw:
-        """Return the draw without shifts beyond `far`, where there are others: none is cheaper."""
-        far = max(far, abs(self.change))
-        low, high = max(self.low, -far), min(self.high, far)
-        return (
-            self._replace(low=low, high=high) if low <= high else self.at(self.change + self.moved)
-        )
-
+from dpcheck.certify.moved import Draw
 
 Draws = tuple[Draw, ...]
 

@@ -18,9 +18,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from dpcheck.align.moves import Mixed
+from dpcheck.align.drawing import Drawing
 from dpcheck.align.neighbors import Differences
-from dpcheck.align.ways import Cost, Ratios, State, Step, Way, Ways, plus
+from dpcheck.align.ways import Cost, Ratios, State, Step, Way, Ways
+from dpcheck.certify.moved import Draw, Mixed
 from dpcheck.limits import Limits, too_large
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Branch, Mechanism
@@ -32,11 +33,16 @@ MAX_STATES = 50_000
 
 
 class Option(NamedTuple):
-    """An answer: what it costs, the number of the state it leads to, and the shifts chosen."""
+    """An answer: what it costs, the number of the state it leads to, and the shifts chosen.
+
+    `left` is what is left of all draws, of which `kept` are those of the state, in this order.
+    """
 
     cost: Cost
     target: int
     steps: tuple[Step, ...]
+    left: tuple[Draw, ...]
+    kept: tuple[int, ...]
 
 
 @dataclass
@@ -46,14 +52,18 @@ class Arena:
     A move without options has no answer: noise cannot be moved so that the path stays.
     """
 
+    mechanism: Mechanism
+    drawing: Drawing
     ratios: Ratios = field(default_factory=Ratios)
+    states: list[State] = field(default_factory=list)
+    cases: list[Differences] = field(default_factory=list)
     moves: list[list[list[Option]]] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
 
 
 def arena(mechanism: Mechanism, cases: Sequence[Differences], limits: Limits) -> Arena:
     """Return all states and moves of a mechanism; raises `Unreadable` or `LimitReached`."""
-    found = Arena()
+    found = Arena(mechanism, Drawing(limits))
     for case in cases:
         _Game(mechanism, case, found, limits).explore()
     return found
@@ -66,7 +76,7 @@ class _Game:
         self, mechanism: Mechanism, case: Differences, found: Arena, limits: Limits
     ) -> None:
         self.mechanism, self.case, self.found, self.limits = mechanism, case, found, limits
-        self.ways = Ways(mechanism, case, found.ratios, limits)
+        self.ways = Ways(mechanism, case, found.ratios, found.drawing)
         self.numbers: dict[Hashable, int] = {}
         self.settled: dict[Hashable, Way] = {}
         self.waiting: list[tuple[int, State]] = []
@@ -74,8 +84,8 @@ class _Game:
     def explore(self) -> None:
         """Add the states that can be reached, and their moves."""
         for known in self._starts():
-            start = self.ways.entered(self.mechanism.entry, known, (), self.case.limits)
-            self.found.starts.append(self._option(Way((), start, ())).target)
+            start, _ = self.ways.entered(self.mechanism.entry, known, (), self.case.limits)
+            self.found.starts.append(self._option(Way((), start, (), (), ())).target)
         while self.waiting:
             number, state = self.waiting.pop()
             moves = self.ways.moves(state)
@@ -105,12 +115,14 @@ class _Game:
         if number is None:
             number = self.numbers[key] = len(self.found.moves)
             self.found.moves.append([])
+            self.found.states.append(way.state)
+            self.found.cases.append(self.case)
             if number >= MAX_STATES:
                 raise too_large(
                     f"runs of neighbors have more than {MAX_STATES} states together", ""
                 )
             self.waiting.append((number, way.state))
-        return Option(way.cost, number, way.steps)
+        return Option(way.cost, number, way.steps, way.left, way.kept)
 
     # --- rounds ----------------------------------------------------------------------------
 
@@ -127,8 +139,7 @@ class _Game:
             draws = tuple(draw.within(self.ways.span) for draw in last.draws)
             narrowed = replace(way.state, draws=draws)
             self.settled[key] = self.ways.way(narrowed, way.state.draws, node.span)
-        rest = self.settled[key]
-        return Way(plus(way.cost, rest.cost), rest.state, (*way.steps, *rest.steps))
+        return way.then(self.settled[key])
 
     def _after_a_round(self, start: State) -> State | None:
         """Return the same state with fewer shifts left after a round that moves no other noise."""

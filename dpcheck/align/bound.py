@@ -42,15 +42,21 @@ class Alignment:
             return None
         return max(known, key=lambda cost: price(cost, self.arena.ratios.rates), default=())
 
-    def steps(self) -> Iterator[Step]:
-        """Yield the shifts chosen in all states that runs get to."""
+    def reached(self) -> Iterator[int]:
+        """Yield the states that runs get to."""
         seen, waiting = set(self.arena.starts), list(self.arena.starts)
         while waiting:
-            for option in self.answers[waiting.pop()]:
+            state = waiting.pop()
+            yield state
+            after = {option.target for option in self.answers[state]} - seen
+            seen |= after
+            waiting += sorted(after)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the shifts chosen in all states that runs get to."""
+        for state in self.reached():
+            for option in self.answers[state]:
                 yield from option.steps
-                if option.target not in seen:
-                    seen.add(option.target)
-                    waiting.append(option.target)
 
 
 def price(cost: Cost, rates: list[float]) -> float:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never, cast
 
 from dpcheck.align.neighbors import Unreadable
+from dpcheck.certify.moved import Items, Mixed, Moved
 from dpcheck.diagnostics.align import MayFail, OutsideAlignment
 from dpcheck.exact import Rational
 from dpcheck.model.evaluation import Fault, apply, described, elements_of, evaluate
@@ -35,45 +36,10 @@ from dpcheck.model.expressions import (
     reads,
 )
 from dpcheck.model.values import SetValue, Value
-from dpcheck.records import dataclass
 from dpcheck.source import Span
-
-
-@dataclass(frozen=True)
-class Moved:
-    """A number that differs between the two runs: by `by`, and by n times the shift of draws.
-
-    `draws` are pairs (number of a draw whose shift is not chosen yet, n). `is_noisy` says that a
-    draw is in it: other numbers are made of inputs only.
-    """
-
-    draws: tuple[tuple[int, int], ...] = ()
-    by: int = 0
-    is_noisy: bool = False
-
-    def plus(self, other: Moved, times: int = 1) -> Moved:
-        """Return the number that is this one and `times` another."""
-        total = dict(self.draws)
-        for draw, n in other.draws:
-            total[draw] = total.get(draw, 0) + times * n
-        draws = tuple(sorted((draw, n) for draw, n in total.items() if n != 0))
-        is_noisy = self.is_noisy or other.is_noisy
-        return Moved(draws, self.by + times * other.by, is_noisy)
-
 
 STILL = Moved()
 
-
-@dataclass(frozen=True)
-class Items:
-    """An array with numbers that differ: item `i` has index `lo + i`."""
-
-    lo: int
-    items: tuple[Mixed, ...]
-
-
-Mixed = Value | Moved | Items | tuple["Mixed", ...]
-"""A value that both runs have, a number that is moved, or a collection with such numbers."""
 
 Need = tuple[Moved, int]
 """What a path needs: that a number is moved by 0 (0), by at least (1) or at most 0 (-1)."""

@@ -6,6 +6,7 @@ from dpcheck.align.bound import Alignment
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.align.ways import Cost, Ratios
 from dpcheck.certify import certify_alignment
+from dpcheck.certify.shifts import Answer, Place, certify_shifts
 from dpcheck.diagnostics.align import NoCommonRate
 from dpcheck.exact import (
     Budget,
@@ -123,12 +124,28 @@ def _total(cost: Cost, rates: Rates) -> Budget:
     return sum((rates.prices[ratio] * n for ratio, n in cost), Budget.of(0))
 
 
+def keeps_paths(alignment: Alignment) -> bool:
+    """Return whether the shifts chosen keep all paths and outputs, checked by other code."""
+    arena, places, answers = alignment.arena, {}, {}
+    for number in alignment.reached():
+        state, case = arena.states[number], arena.cases[number]
+        groups = dict(case.within)
+        ranges = {cell: (low, high, groups[cell]) for cell, low, high in case.ranges}
+        places[number] = Place(state.node, state.known, state.draws, state.left, ranges)
+        chosen = alignment.answers[number]
+        answers[number] = [Answer(o.cost, o.target, o.left, o.kept) for o in chosen]
+    ratios, drawn = arena.ratios.values, arena.drawing.values
+    return certify_shifts(arena.mechanism, places, answers, arena.starts, ratios, drawn)
+
+
 def bound_of(alignment: Alignment, rates: Rates) -> Bound:
     """Return the bound of an alignment, checked again; none where that finds it wanting."""
     moves = [[(option.cost, option.target) for option in answers] for answers in alignment.answers]
     arena, cost = alignment.arena, alignment.cost
-    is_sound = cost is not None and certify_alignment(
-        alignment.costs, moves, arena.starts, rates.prices
+    is_sound = (
+        cost is not None
+        and certify_alignment(alignment.costs, moves, arena.starts, rates.prices)
+        and keeps_paths(alignment)
     )
     if cost is None or not is_sound:
         return Bound(None, None, rates.unit)

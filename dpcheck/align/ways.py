@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, assert_never, cast
 
-from dpcheck.align.answers import OPEN, Draw, answers
+from dpcheck.align.answers import answers
 from dpcheck.align.drawing import Drawing
 from dpcheck.align.moves import (
-    Items,
-    Mixed,
-    Moved,
     Need,
     Reader,
     is_mixed,
@@ -25,11 +22,11 @@ from dpcheck.align.moves import (
     outside,
 )
 from dpcheck.align.neighbors import Differences
+from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved
 from dpcheck.diagnostics.runs import OutsideDeclaredSet
 from dpcheck.exact import Number, ParamNumber, log
 from dpcheck.explore.runs.liveness import Flow, flow_of, node_reads
 from dpcheck.explore.values.mistakes import spoken
-from dpcheck.limits import Limits
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Expr
 from dpcheck.model.program import (
@@ -92,11 +89,25 @@ def _key(value: Mixed) -> Hashable:
 
 
 class Way(NamedTuple):
-    """An answer: what it costs, the state it leads to, and the shifts that were chosen."""
+    """An answer: what it costs, the state it leads to, and the shifts that were chosen.
+
+    `left` is what is left of all draws, of which `kept` are those of the state, in this order.
+    """
 
     cost: Cost
     state: State
     steps: tuple[Step, ...]
+    left: tuple[Draw, ...]
+    kept: tuple[int, ...]
+
+    def then(self, rest: Way) -> Way:
+        """Return the way that goes on with another one from its state."""
+        left = list(self.left)
+        for draw, after in zip(self.kept, rest.left, strict=True):
+            left[draw] = after
+        kept = tuple(self.kept[draw] for draw in rest.kept)
+        steps = (*self.steps, *rest.steps)
+        return Way(plus(self.cost, rest.cost), rest.state, steps, tuple(left), kept)
 
 
 def plus(left: Cost, right: Cost) -> Cost:
@@ -135,7 +146,7 @@ class Ways:
     """The moves and answers of a mechanism, for one case of differences."""
 
     def __init__(
-        self, mechanism: Mechanism, case: Differences, ratios: Ratios, limits: Limits
+        self, mechanism: Mechanism, case: Differences, ratios: Ratios, drawing: Drawing
     ) -> None:
         """With `is_still` no noise that is drawn from now on is moved."""
         self.mechanism, self.ratios = mechanism, ratios
@@ -144,13 +155,16 @@ class Ways:
         self.within = dict(case.within)
         self.streams = {c for one in mechanism.inputs if one.is_stream for c in one.cells}
         self.span = max([1, *(max(-low, high) for low, high in self.ranges.values())])
-        self.drawing = Drawing(limits)
+        self.drawing = drawing
         self.is_still = False
 
     def entered(
         self, node: int, known: Mapping[str, Mixed], draws: Sequence[Draw], left: tuple[int, ...]
-    ) -> State:
-        """Return the state at a node: what is not read any more is forgotten, draws renumbered."""
+    ) -> tuple[State, tuple[int, ...]]:
+        """Return the state at a node: what is not read any more is forgotten, draws renumbered.
+
+        Beside it the old numbers of its draws.
+        """
         live = set(self.flow.live[node])
         if getattr(self.mechanism.nodes[node], "is_round", False):
             live -= self.streams  # the round reads its own values
@@ -158,7 +172,7 @@ class Ways:
         reading = {d for v in kept.values() for number in numbers_in(v) for d, _ in number.draws}
         order = {draw: i for i, draw in enumerate(sorted(reading))}
         renumbered = {name: _renumbered(value, order) for name, value in kept.items()}
-        return State(node, renumbered, tuple(draws[draw] for draw in order), left)
+        return State(node, renumbered, tuple(draws[draw] for draw in order), left), tuple(order)
 
     # --- moves -----------------------------------------------------------------------------
 
@@ -218,7 +232,7 @@ class Ways:
                 continue
             known = {**state.known, cell: Moved((), change)}
             after = State(state.node, dict(sorted(known.items())), state.draws, tuple(left))
-            yield [Way((), after, ())]
+            yield [Way((), after, (), state.draws, tuple(range(len(state.draws))))]
 
     def _cell_assigned(self, state: State, node: AssignCell, read: Reader) -> Iterator[list[Way]]:
         for index, needs in read.cases(node.index):
@@ -321,7 +335,8 @@ class Ways:
         changed = [pair for pair in zip(state.draws, before, strict=True) if pair[0] != pair[1]]
         cost = _cost((d.ratio, abs(d.moved) - abs(old.moved)) for d, old in changed)
         steps = tuple(Step(draw.name, span, outcome, draw.moved) for draw, _ in changed)
-        return Way(cost, self.entered(state.node, known, state.draws, state.left), steps)
+        after, kept = self.entered(state.node, known, state.draws, state.left)
+        return Way(cost, after, steps, tuple(state.draws), kept)
 
 
 def _renumbered(value: Mixed, order: Mapping[int, int]) -> Mixed:

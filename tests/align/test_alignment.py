@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from dpcheck.align.answers import Draw, answers
+from dpcheck.align.answers import answers
 from dpcheck.align.arena import arena
 from dpcheck.align.bound import aligned
-from dpcheck.align.moves import Moved
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Size, window
 from dpcheck.certify import certify_alignment
+from dpcheck.certify.moved import Draw, Moved
 from dpcheck.check.decide import decide
 from dpcheck.check.values.amounts import epsilon_amount
 from dpcheck.check.values.verdicts import AllValues, Outcome, Value

@@ -1,0 +1,85 @@
+"""What the evidence of an alignment is made of: numbers that are moved, and what moves them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dpcheck.model.values import Value
+from dpcheck.records import dataclass
+
+OPEN = 1 << 40
+"""No shift is that large."""
+
+
+class Draw(NamedTuple):
+    """Noise, and the shifts low..high that are left for it; one is left if it is fixed.
+
+    `change` is the difference of the centers, `ratio` the number of its ratio; `name` is drawn.
+    """
+
+    change: int
+    ratio: int
+    name: str
+    low: int = -OPEN
+    high: int = OPEN
+
+    @property
+    def is_fixed(self) -> bool:
+        """Return whether one shift is left."""
+        return self.low == self.high
+
+    @property
+    def moved(self) -> int:
+        """How far the noise is moved at least, beyond what its center is; negative: down."""
+        return min(max(self.change, self.low), self.high) - self.change
+
+    def at(self, shift: int) -> Draw:
+        """Return the draw with its shift fixed."""
+        return self._replace(low=shift, high=shift)
+
+    def choices(self, far: int) -> range:
+        """Return the shifts to choose from."""
+        left = self.within(far)
+        return range(left.low, left.high + 1)
+
+    def within(self, far: int) -> Draw:
+        """Return the draw without shifts beyond `far`, where there are others: none is cheaper."""
+        far = max(far, abs(self.change))
+        low, high = max(self.low, -far), min(self.high, far)
+        return (
+            self._replace(low=low, high=high) if low <= high else self.at(self.change + self.moved)
+        )
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A number that differs between the two runs: by `by`, and by n times the shift of draws.
+
+    `draws` are pairs (number of a draw whose shift is not chosen yet, n). `is_noisy` says that a
+    draw is in it: other numbers are made of inputs only.
+    """
+
+    draws: tuple[tuple[int, int], ...] = ()
+    by: int = 0
+    is_noisy: bool = False
+
+    def plus(self, other: Moved, times: int = 1) -> Moved:
+        """Return the number that is this one and `times` another."""
+        total = dict(self.draws)
+        for draw, n in other.draws:
+            total[draw] = total.get(draw, 0) + times * n
+        draws = tuple(sorted((draw, n) for draw, n in total.items() if n != 0))
+        is_noisy = self.is_noisy or other.is_noisy
+        return Moved(draws, self.by + times * other.by, is_noisy)
+
+
+@dataclass(frozen=True)
+class Items:
+    """An array with numbers that differ: item `i` has index `lo + i`."""
+
+    lo: int
+    items: tuple[Mixed, ...]
+
+
+Mixed = Value | Moved | Items | tuple["Mixed", ...]
+"""A value that both runs have, a number that is moved, or a collection with such numbers."""

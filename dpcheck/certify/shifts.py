@@ -1,0 +1,513 @@
+"""Alignments checked again: noise that is moved as they say keeps every path and all outputs.
+
+Evidence is a graph of states: a program point, what two runs have in common there, and how far
+the noise of one is moved in the other. At each state the program is followed here, statement by
+statement, on its own: every way that a run may go on needs an answer whose shifts keep the other
+run on it. A number f of one run is f + s in the other, so that with s >= 0 all of `f >= 0`, `f > 0`
+are kept, with s <= 0 their opposites, and with s = 0 equations and what is shown. What an answer
+leaves open of a shift is an interval, and s is bounded over all of it.
+
+Taken as known: what neighbors differ by, what other distributions draw, and that no run fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple, cast
+
+from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved
+from dpcheck.model.evaluation import Fault, apply, elements_of, evaluate
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Expr,
+    If,
+    Let,
+    Logic,
+    Var,
+    reads,
+)
+from dpcheck.model.program import (
+    Assign,
+    AssignCell,
+    Branch,
+    ChooseDistribution,
+    Distribution,
+    Forget,
+    LetDistribution,
+    Mechanism,
+    Output,
+    Parametric,
+    Sample,
+    Stop,
+    Unbounded,
+    Unpack,
+)
+from dpcheck.model.values import SetValue, Value, same_value
+from dpcheck.records import dataclass
+
+Draws = Callable[[Distribution, Mapping[str, Mixed]], Sequence[Value]]
+"""All values that a distribution may draw, where it is alike in both runs."""
+
+
+class Answer(NamedTuple):
+    """What is paid (pairs of a ratio's number and how often), and the number of the next state.
+
+    `left` are the shifts that are left of all draws; those that `kept` numbers are the state's.
+    """
+
+    cost: Sequence[tuple[int, int]]
+    target: int
+    left: Sequence[Draw]
+    kept: Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A state: what is known at a node, and the shifts that are left of draws.
+
+    `sums` are how far groups of cells may still differ; `ranges` what each cell may differ by, and
+    its groups.
+    """
+
+    node: int
+    known: Mapping[str, Mixed]
+    draws: Sequence[Draw]
+    sums: Sequence[int]
+    ranges: Mapping[str, tuple[int, int, Sequence[int]]]
+
+
+class NotKeptError(Exception):
+    """Noise cannot be moved as evidence says, or what it says is not understood."""
+
+
+def certify_shifts(
+    mechanism: Mechanism,
+    places: Mapping[int, Place],
+    answers: Mapping[int, Sequence[Answer]],
+    starts: Sequence[int],
+    ratios: Sequence[Value],
+    drawn: Draws,
+) -> bool:
+    """Return whether answers[state] keep all paths of runs from the states of `starts`."""
+    try:
+        _check_starts(mechanism, [places[start] for start in starts])
+        for number, place in places.items():
+            _Step(mechanism, place, ratios, drawn).check(answers[number], places)
+    except (NotKeptError, Fault, KeyError):
+        return False
+    return True
+
+
+def _check_starts(mechanism: Mechanism, starts: Sequence[Place]) -> None:
+    """Require a start for all values of public inputs from finite sets."""
+    public = [one for one in mechanism.inputs if one.is_public and not one.is_unbounded]
+    cells = [cell for one in public for cell in one.cells]
+    sets = [evaluate(one.domain, {}) for one in public for _ in one.cells]
+    for values in product(*(elements_of(each) for each in sets)):
+        given = dict(zip(cells, values, strict=True))
+        for place in starts:
+            known = [name in given and _same(v, given[name]) for name, v in place.known.items()]
+            if place.node == mechanism.entry and not place.draws and all(known):
+                break
+        else:
+            raise NotKeptError
+
+
+class _After(NamedTuple):
+    """What follows a statement on one path: the next node, all values, and a draw if any."""
+
+    node: int
+    known: Mapping[str, Mixed]
+    draw: Draw | None = None
+
+
+class _MissingError(Exception):
+    """The difference of an input is not chosen yet."""
+
+
+class _Step:
+    """What may happen at one state. A statement is followed once for every list of choices."""
+
+    def __init__(
+        self, mechanism: Mechanism, place: Place, ratios: Sequence[Value], drawn: Draws
+    ) -> None:
+        self.mechanism, self.place, self.ratios, self.drawn = mechanism, place, ratios, drawn
+        self.script: list[int] = []
+        self.counts: list[int] = []
+        self.needs: list[tuple[Moved, int]] = []
+
+    def check(self, answers: Sequence[Answer], places: Mapping[int, Place]) -> None:
+        """Raise `NotKeptError` unless every way to go on has an answer."""
+        try:
+            ways = list(self._ways())
+        except _MissingError:
+            ways = [(after, ()) for after in self._differences(answers, places)]
+        for after, needs in ways:
+            if not any(self._is_kept(after, needs, one, places[one.target]) for one in answers):
+                raise NotKeptError
+
+    def _ways(self) -> Iterator[tuple[_After, Sequence[tuple[Moved, int]]]]:
+        """Yield what may follow, with what it needs of shifts: every list of choices once."""
+        node = self.mechanism.nodes[self.place.node]
+        if isinstance(node, Stop):
+            return
+        self.script = []
+        while True:
+            self.counts, self.needs = [], []
+            after = self._after(node)
+            yield after, self.needs
+            while self.counts and self.script[len(self.counts) - 1] == self.counts[-1] - 1:
+                self.counts.pop()
+            if not self.counts:
+                return
+            del self.script[len(self.counts) :]
+            self.script[-1] += 1
+
+    def _choice(self, count: int) -> int:
+        """Return the number of one of several ways: all of them, one after the other."""
+        if len(self.counts) == len(self.script):
+            self.script.append(0)
+        self.counts.append(count)
+        return self.script[len(self.counts) - 1]
+
+    def _differences(
+        self, answers: Sequence[Answer], places: Mapping[int, Place]
+    ) -> Iterator[_After]:
+        """Yield all differences of the cell that the answers choose one for."""
+        known = self.place.known
+        cells = {n for one in answers for n in places[one.target].known if n not in known}
+        if len(cells) != 1:
+            raise NotKeptError
+        (cell,) = cells
+        low, high, groups = self.place.ranges[cell]
+        room = min((self.place.sums[group] for group in groups), default=high - low)
+        for by in range(low, high + 1):
+            if abs(by) <= room or not groups:
+                yield _After(self.place.node, {**known, cell: Moved((), by)})
+
+    # --- one answer ------------------------------------------------------------------------
+
+    def _is_kept(
+        self, after: _After, needs: Sequence[tuple[Moved, int]], one: Answer, target: Place
+    ) -> bool:
+        """Return whether an answer is to this way to go on, and its shifts keep the path."""
+        before = [*self.place.draws, *([] if after.draw is None else [after.draw])]
+        return (
+            target.node == after.node
+            and len(one.left) == len(before)
+            and all(map(_is_within, one.left, before))
+            and all(_is_met(number, sign, one.left) for number, sign in needs)
+            and _pays(one, self.place.draws)
+            and [one.left[draw] for draw in one.kept] == list(target.draws)
+            and self._are_sums_right(after, target)
+            and all(
+                name in after.known and _same(_renamed(after.known[name], one), value)
+                for name, value in target.known.items()
+            )
+        )
+
+    def _are_sums_right(self, after: _After, target: Place) -> bool:
+        """Return whether what cells may still differ by is less by what was chosen now."""
+        sums = list(self.place.sums)
+        if after.node == self.place.node:
+            for name in after.known.keys() - self.place.known.keys():
+                for group in self.place.ranges[name][2]:
+                    number = after.known[name]
+                    assert isinstance(number, Moved), "a difference was chosen"
+                    sums[group] -= abs(number.by)
+        return list(target.sums) == sums
+
+    # --- statements ------------------------------------------------------------------------
+
+    def _after(self, node: object) -> _After:
+        known = self.place.known
+        match node:
+            case Assign(target=name, value=value, next=following):
+                return _After(following, {**known, name: self._value(value, known)})
+            case AssignCell(lo=lo, cells=cells, index=index, value=value, next=following):
+                place = self._value(index, known)
+                if not isinstance(place, int) or not 0 <= place - lo < len(cells):
+                    raise NotKeptError
+                return _After(following, {**known, cells[place - lo]: self._value(value, known)})
+            case Unpack(targets=names, value=value, next=following):
+                items = self._value(value, known)
+                if not isinstance(items, tuple) or len(items) != len(names):
+                    raise NotKeptError
+                return _After(following, {**known, **dict(zip(names, items, strict=True))})
+            case Forget(targets=names, next=following):
+                return _After(following, {n: v for n, v in known.items() if n not in names})
+            case Branch(condition=condition, then=then, orelse=orelse):
+                return _After(then if self._truth(condition, known) else orelse, known)
+            case Output(value=value, next=following):
+                self._shown(self._value(value, known))
+                return _After(following, known)
+            case Sample(target=name, distribution=distribution, next=following):
+                draw = self._drawn(distribution, known)
+                if isinstance(draw, Draw):
+                    noise = Moved(((len(self.place.draws), 1),), 0, True)
+                    return _After(following, {**known, name: noise}, draw)
+                return _After(following, {**known, name: draw})
+            case _:
+                raise NotKeptError
+
+    def _shown(self, value: Mixed) -> None:
+        """Need that what is shown is shown in the other run, too."""
+        match value:
+            case Moved():
+                self.needs.append((value, 0))
+            case Items(items=items) | (tuple() as items):
+                for item in items:
+                    self._shown(cast("Mixed", item))
+
+    def _drawn(self, distribution: Distribution, known: Mapping[str, Mixed]) -> Mixed | Draw:
+        """Return noise that may be moved, or what else is drawn."""
+        match distribution:
+            case LetDistribution(name=name, value=value, body=body):
+                return self._drawn(body, {**known, name: self._value(value, known)})
+            case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+                return self._drawn(then if self._truth(condition, known) else orelse, known)
+            case Parametric(policy=Unbounded(), word=word, arguments=arguments):
+                *centers, ratio = (self._value(each, known) for each in arguments)
+                forms = [_form(center) for center in centers]
+                if any(form.draws for form in forms):
+                    raise NotKeptError
+                change = sum(form.by for form in forms)
+                number = next((i for i, r in enumerate(self.ratios) if _same(ratio, r)), None)
+                if number is None:
+                    raise NotKeptError
+                return Draw(change, number, "", change if word == "geometric_positive" else -OPEN)
+            case _:
+                values = self.drawn(distribution, known)
+                return values[self._choice(len(values))]
+
+    # --- expressions -----------------------------------------------------------------------
+
+    def _truth(self, condition: Expr, known: Mapping[str, Mixed]) -> bool:
+        value = self._value(condition, known)
+        if not isinstance(value, bool):
+            raise NotKeptError
+        return value
+
+    def _value(self, expr: Expr, known: Mapping[str, Mixed]) -> Mixed:
+        """Return the value on one path, where the choices so far say how comparisons come out."""
+        names = list(reads(expr))
+        if any(name not in known and name in self.place.ranges for name in names):
+            raise _MissingError
+        if not any(_is_mixed(known[name]) for name in names if name in known):
+            return evaluate(expr, cast("Mapping[str, Value]", known))
+        match expr:
+            case Var(name=name):
+                return known[name]
+            case ArrayVar(lo=lo, cells=cells):
+                return Items(lo, tuple(known[cell] for cell in cells))
+            case If(condition=condition, then=then, orelse=orelse):
+                return self._value(then if self._truth(condition, known) else orelse, known)
+            case Let(name=name, value=value, body=body):
+                return self._value(body, {**known, name: self._value(value, known)})
+            case Logic(op=op, args=args):
+                for arg in args[:-1]:
+                    if self._truth(arg, known) is (op == "or"):
+                        return op != "and"
+                return self._truth(args[-1], known)
+            case Apply(args=args):
+                return self._applied(expr, [self._value(arg, known) for arg in args])
+            case Binder():
+                return self._bound(expr, known)
+            case _:
+                raise NotKeptError
+
+    def _bound(self, expr: Binder, known: Mapping[str, Mixed]) -> Mixed:
+        """Return the value of a binder, element by element of a set that both runs have."""
+        elements = list(elements_of(_alike(self._value(expr.domain, known))))
+        inner = [{**known, expr.name: element} for element in elements]
+        if expr.where is not None:
+            where = expr.where
+            chosen = [_alike(self._value(where, each)) is True for each in inner]
+            elements = [each for each, is_in in zip(elements, chosen, strict=True) if is_in]
+            inner = [each for each, is_in in zip(inner, chosen, strict=True) if is_in]
+        if expr.kind in ("forall", "exists"):
+            ends_at = expr.kind == "exists"
+            return (
+                ends_at
+                if any(self._truth(expr.body, e) is ends_at for e in inner)
+                else (not ends_at)
+            )
+        values = [self._value(expr.body, each) for each in inner]
+        if expr.kind in ("argmax", "argmin"):
+            return elements[self._best(values, is_greatest=expr.kind == "argmax")]
+        if expr.kind not in ("max", "min", "sum", "count"):
+            raise NotKeptError
+        return self._applied(Apply(expr.kind, (), expr.span), [tuple(values)])
+
+    def _applied(self, expr: Apply, values: Sequence[Mixed]) -> Mixed:
+        """Return the value of an operator, by what it means for numbers."""
+        if not any(map(_is_mixed, values)):
+            return apply(expr.op, cast("Sequence[Value]", values))
+        match expr.op, values:
+            case (">" | ">=" | "<" | "<=" | "=" | "!=") as op, (left, right):
+                return self._compared(op, _form(left).plus(_form(right), -1))
+            case "+", (left, right):
+                return _form(left).plus(_form(right))
+            case "-", (left, right):
+                return _form(left).plus(_form(right), -1)
+            case "neg", (one,):
+                return Moved().plus(_form(one), -1)
+            case "sum", _:
+                total = Moved()
+                for item in _listed(values):
+                    total = total.plus(_form(item))
+                return total
+            case ("max" | "min") as op, _:
+                items = _listed(values)
+                return items[self._best(items, is_greatest=op == "max")]
+            case ("argmax" | "argmin") as op, _:
+                first = values[0].lo if isinstance(values[0], Items) else 1
+                return first + self._best(_listed(values), is_greatest=op == "argmax")
+            case "clamp", (whole, low, high) if not _is_mixed((low, high)):
+                apply("clamp", (0, cast("Value", low), cast("Value", high)))
+                return (low, whole, high)[self._side(whole) + 1]
+            case "in", (whole, SetValue(items=range())):
+                return self._side(whole) == 0
+            case "tuple", _:
+                return tuple(values)
+            case "array", (int(lo), *items):
+                return Items(lo, tuple(items))
+            case "index", (Items(lo=lo, items=cells), int(i)) if 0 <= i - lo < len(cells):
+                return cells[i - lo]
+            case (("index" | "component"), (tuple() as whole, int(i))) if 1 <= i <= len(whole):
+                return whole[i - 1]
+            case "len", (Items(items=cells),):
+                return len(cells)
+            case _:
+                raise NotKeptError
+
+    def _compared(self, op: str, difference: Moved) -> bool:
+        """Return how a comparison of a difference with 0 comes out."""
+        is_true = self._choice(2) == 0
+        if op in ("=", "!="):
+            self.needs.append((difference, 0))
+        else:
+            self.needs.append((difference, 1 if is_true is op.startswith(">") else -1))
+        return is_true
+
+    def _side(self, whole: Mixed) -> int:
+        """Return -1, 0 or 1 as a number is below, in or above a range."""
+        side = self._choice(3) - 1
+        self.needs.append((_form(whole), side))
+        return side
+
+    def _best(self, items: Sequence[Mixed], *, is_greatest: bool) -> int:
+        """Return which item is the first of the greatest, or of the least: any may be."""
+        best = self._choice(len(items))
+        for other in (*items[:best], *items[best + 1 :]):
+            difference = _form(items[best]).plus(_form(other), -1)
+            self.needs.append((difference, 1 if is_greatest else -1))
+        return best
+
+
+# --- values --------------------------------------------------------------------------------
+
+
+def _is_mixed(value: Mixed) -> bool:
+    return isinstance(value, Moved | Items) or (
+        isinstance(value, tuple) and any(_is_mixed(item) for item in value)
+    )
+
+
+def _alike(value: Mixed) -> Value:
+    if _is_mixed(value):
+        raise NotKeptError
+    return cast("Value", value)
+
+
+def _form(value: Mixed) -> Moved:
+    """Return how a number is moved; one that both runs have is not."""
+    if isinstance(value, Moved):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Moved()
+    raise NotKeptError
+
+
+def _listed(values: Sequence[Mixed]) -> Sequence[Mixed]:
+    match values:
+        case [Items(items=items)] | [tuple() as items]:
+            return cast("Sequence[Mixed]", items)
+        case _:
+            return values
+
+
+def _same(left: Mixed, right: Mixed) -> bool:
+    match left, right:
+        case (Moved(), Moved()):
+            return (left.draws, left.by) == (right.draws, right.by)
+        case (Items(), Items()):
+            return left.lo == right.lo and _same(left.items, right.items)
+        case (tuple(), tuple()):
+            return len(left) == len(right) and all(map(_same, left, right))
+        case _:
+            if _is_mixed(left) or _is_mixed(right):
+                return False
+            return same_value(cast("Value", left), cast("Value", right))
+
+
+def _renamed(value: Mixed, one: Answer) -> Mixed:
+    """Return a value with the numbers that its draws have after an answer; others are fixed."""
+    match value:
+        case Moved(draws=draws, by=by):
+            for draw, n in draws:
+                if draw not in one.kept:
+                    shift = one.left[draw]
+                    if shift.low != shift.high:
+                        raise NotKeptError
+                    by += n * shift.low
+            pairs = ((one.kept.index(draw), n) for draw, n in draws if draw in one.kept)
+            return Moved(tuple(sorted(pairs)), by)
+        case Items(lo=lo, items=items):
+            return Items(lo, tuple(_renamed(item, one) for item in items))
+        case tuple():
+            return tuple(_renamed(item, one) for item in value)
+        case _:
+            return value
+
+
+# --- shifts --------------------------------------------------------------------------------
+
+
+def _is_within(left: Draw, before: Draw) -> bool:
+    """Return whether some shifts are left, no others than before, of the same draw."""
+    is_same = (left.change, left.ratio) == (before.change, before.ratio)
+    return is_same and before.low <= left.low <= left.high <= before.high
+
+
+def _is_met(number: Moved, sign: int, left: Sequence[Draw]) -> bool:
+    """Return whether a number is moved by at least 0 (1), at most 0 (-1) or 0 (0) for certain."""
+    ends = [sorted((n * left[draw].low, n * left[draw].high)) for draw, n in number.draws]
+    least, most = (
+        (number.by + sum(each) for each in zip(*ends, strict=True))
+        if ends
+        else (
+            number.by,
+            number.by,
+        )
+    )
+    return (least >= 0 or sign < 0) and (most <= 0 or sign > 0)
+
+
+def _pays(one: Answer, before: Sequence[Draw]) -> bool:
+    """Return whether an answer pays for the least that the shifts left cost more than before."""
+    due: dict[int, int] = {}
+    for i, shift in enumerate(one.left):
+        paid = _least(before[i]) if i < len(before) else 0
+        due[shift.ratio] = due.get(shift.ratio, 0) + _least(shift) - paid
+    for ratio, n in one.cost:
+        due[ratio] = due.get(ratio, 0) - n
+    return max(due.values(), default=0) <= 0
+
+
+def _least(draw: Draw) -> int:
+    """Return how far noise is moved at least, beyond what its center is."""
+    return max(draw.low - draw.change, draw.change - draw.high, 0)
