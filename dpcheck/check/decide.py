@@ -8,14 +8,18 @@ from typing import Literal, assert_never
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.check.formulas.closest import closest_pair
+from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
+from dpcheck.check.quantities.privacy import closest_text
 from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount
 from dpcheck.check.values.comparisons import as_number, holds
 from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     Amount,
+    Beside,
     Counterexample,
     Coverage,
     Holds,
@@ -30,10 +34,11 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
-from dpcheck.exact import Number, compare
+from dpcheck.exact import Number, TooLarge, compare
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
+from dpcheck.logic.formulas import Private, StateFormula
 from dpcheck.records import replace
 from dpcheck.source import Span
 
@@ -193,13 +198,30 @@ def _decide_formula(claim: claims.FormulaClaim, selected: IntArray, truths: Trut
     """Decide a state formula at every state of selected[n_selected]."""
     truth = truths.at(claim.formula, selected)
     failing = selected[~truth]
-    verdict: Holds | Violated = Holds()
-    if len(failing):
-        from dpcheck.check.formulas.counterexamples import counterexample
+    return Outcome(
+        Violated(counterexample(claim.formula, failing, truths)) if len(failing) else Holds(),
+        Coverage(len(selected), len(truths.pairs_at(selected))),
+        _formula_vacuity(claim, selected, truths),
+        beside=() if len(failing) else _closest(claim.formula, selected, truths),
+    )
 
-        verdict = Violated(counterexample(claim.formula, failing, truths))
-    coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
-    return Outcome(verdict, coverage, _formula_vacuity(claim, selected, truths))
+
+def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple[Beside, ...]:
+    """Return the pair that comes closest to the budget of a D that holds at selected[n_selected].
+
+    A limit that is reached costs the words, and no verdict.
+    """
+    if not isinstance(formula, Private):
+        return ()
+    try:
+        found = closest_pair(formula, truths.pairs_at(selected), truths)
+    except (LimitReached, TooLarge):
+        return ()
+    if found is None:
+        return ()
+    gap, pair = found
+    names = [truths.chain.state_text(state) for state in pair]
+    return (Beside(closest_text(formula, gap, (names[0], names[1]), None)),)
 
 
 def _formula_vacuity(

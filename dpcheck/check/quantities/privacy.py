@@ -80,6 +80,7 @@ from dpcheck.exact import (
 from dpcheck.limits import Limit
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
+from dpcheck.logic.formulas import Private
 from dpcheck.privacy.enclosed import Enclosed, ball_of, compare_measures
 from dpcheck.records import dataclass, replace
 
@@ -185,7 +186,10 @@ def _decide_privacy(claim: claims.PrivacyClaim, setting: Setting) -> Decision:
 
 
 def closest_text(
-    claim: claims.PrivacyClaim, gap: EventGap, pair: tuple[str, str], shown: OutputSequence | None
+    claim: claims.PrivacyClaim | Private,
+    gap: EventGap,
+    pair: tuple[str, str],
+    shown: OutputSequence | None,
 ) -> Phrase:
     """Return how close a gap of a pair comes to the budget of a claim that holds.
 
@@ -201,7 +205,8 @@ def closest_text(
     if claim.delta == 0:
         ratio = number_amount(divide(gap.p, gap.q))
         return Phrase.of(f"{lead}ratio ", ratio, " of ", growth_amount(claim.epsilon), *at)
-    needed = number_amount(excess(gap.p, gap.q, claim.epsilon))
+    is_needed = excess_sign(gap.p, gap.q, claim.epsilon) > 0
+    needed = number_amount(excess(gap.p, gap.q, claim.epsilon) if is_needed else 0)
     return Phrase.of(f"{lead}delta ", needed, " of ", number_amount(claim.delta), *at)
 
 
