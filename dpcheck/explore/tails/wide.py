@@ -86,7 +86,13 @@ def _group_of(name: str, groups: tuple[tuple[str, ...], ...]) -> int:
 
 
 def wide_uses(nodes: tuple[Node, ...]) -> tuple[Wide, list[Mistake]]:
-    """Return what a mechanism does with numbers without bounds, and what it may not do."""
+    """Return what a mechanism does with numbers without bounds, and what it may not do.
+
+    Every wide variable is drawn without bounds, or a copy of one that is; without such a draw
+    there is none, and all that is said of them is empty.
+    """
+    if not any(isinstance(node, Sample) and unbounded_policy(node.distribution) for node in nodes):
+        return Wide((), {}, {}, {}, frozenset(), frozenset()), []
     drawn: dict[str, Span | None] = {}
     n_known = -1
     while n_known < len(drawn):  # a copy of a wide variable is one

@@ -57,8 +57,9 @@ class Slots:
             self._ranges, late = made, list(known)
             self.numbers = np.full(_size(made), -1, np.int64)
             self.n_entered = 0
-        self.numbers[self._slots(late)] = np.arange(self.n_entered, len(known[0]))
-        self.n_entered = len(known[0])
+        if len(late[0]):
+            self.numbers[self._slots(late)] = np.arange(self.n_entered, len(known[0]))
+            self.n_entered = len(known[0])
         return self._slots(columns)
 
     def _hold(self, ranges: list[Range]) -> bool:
