@@ -46,6 +46,18 @@ QUESTIONS = [
         "epsilon",
     ),
     ("6 rounds of three questions, fixed", ANALYSTS, "fixed_accuracy(k = 6)", "delta(ln 2)"),
+    (
+        "4 rounds, what comes after any answer",
+        ANALYSTS,
+        "fixed_accuracy(k = 4)",
+        "P>=1 [ X P<=3/4 [ X output = x ] ]",
+    ),
+    (
+        "fixed queries without an end",
+        ANALYSTS,
+        "accuracy_for_ever",
+        "D{ln 9} [ X (output = 1 & X output = 1) ]",
+    ),
     ("a household of 60, who believes", FLU, "contagious(n = 60)", "epsilon"),
     ("a stream without an end, 6 thresholds", ENDLESS, "stream(n = 5)", "delta(1)"),
     ("the same, any query in each round", ENDLESS, "online", "delta(1) <= 74/100"),
@@ -57,7 +69,7 @@ QUESTIONS = [
 
 def seconds(model: str, target: str, question: str) -> float:
     """Return the CPU seconds of one question about a model's text."""
-    verb = "check" if "<=" in question else "compute"
+    verb = "check" if "<=" in question or "D{" in question else "compute"
     start = time.process_time()
     dpcheck.loads(model).ask(f"{verb} {target}: {question}")
     return time.process_time() - start

@@ -332,6 +332,24 @@ Right: for i in 1..3 { query c in 0..3 fixed ... }
 """
 
 
+class ChoicesWithoutNumbers(Mistake):
+    """A claim names the choices of a fixed query in a loop that is not written out."""
+
+    name: str
+
+    code = "DP643"
+    title_text = "`{self.name}` is asked in a loop, so its choices have no numbers for claims"
+    help_text = "claim it for all choices, or loop over a set that is known: `for i in 1..3`"
+    explanation = """\
+`c[1]`, `c[2]` and so on are the choices of a fixed query, one for each length of the history at
+which it is made. In a `while`, in a loop too long to be written out, or where there are more
+sequences of choices than can be tried, the lengths are known only when runs are followed.
+
+Wrong: while going { query c in {low, high} fixed ... }    check m at c[1] = low : dp(1)
+Right: for i in 1..3 { query c in {low, high} fixed ... }  check m at c[1] = low : dp(1)
+"""
+
+
 class FixedInComparison(Mistake):
     """A comparison of a quantity that sees queries with one that counts outputs alone."""
 

@@ -114,6 +114,8 @@ def _bound(word: str, relations: Sequence[Relation], values: Sequence[Value]) ->
             return Phrase.of(f"no bound would do: {word} is infinite")
         case ["<=" | "<"]:
             return Phrase.of(f"holds from {word}<=", _short(most), " on")
+        case _ if least is None:
+            return Phrase.of(f"no interval would do: {word} is infinite")
         case _ if most is None:
             return Phrase.of(f"holds as {word}>=", _short(least))
         case _:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
-from dpcheck.diagnostics.composition import InputAsParameter
+from dpcheck.diagnostics.composition import ChoicesWithoutNumbers, InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
 from dpcheck.diagnostics.params import ParamAsValue
@@ -24,6 +24,7 @@ from dpcheck.logic.claims import At, Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
 from dpcheck.model.expressions import Var
+from dpcheck.model.fixed_queries import open_queries
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Value, value_key, value_text
@@ -405,6 +406,8 @@ class _Expansion:
         file, declaration, given, target = parts[0][0]
         scope.session.asked.clear()
         reader = _reader(target, declaration, file, given, scope, loop_values)
+        if _names_open_choices(question, target, scope):
+            return
         leaves_out = left_out(question.part, scope)
         read = _claimed(question, reader, is_left_out=leaves_out is not None)
         if read is None:
@@ -462,6 +465,20 @@ def _claimed(
     at = None if question.at is None else at_condition(question.at, reader)
     is_unread = asked is None or (question.at is not None and at is None)
     return None if asked is None or is_unread else (asked, at)
+
+
+def _names_open_choices(question: surface.Question, target: Target, scope: Scope) -> bool:
+    """Report the choice of a query that has no name yet, and return whether a question has one."""
+    if not isinstance(target, Mechanism):
+        return False
+    names = {query.name for query in open_queries(target.nodes).values()}
+    trees = [tree for tree in (question.at, question.claim) if tree is not None]
+    for node in (node for tree in trees for node in descendants(tree)):
+        match node:
+            case surface.Index(base=surface.Name(name=name), span=span) if name in names:
+                scope.report(ChoicesWithoutNumbers(span, name))
+                return True
+    return False
 
 
 def _texts(question: surface.Question, reader: Reader) -> tuple[str | None, str]:
