@@ -312,6 +312,20 @@ compute m at x = 0 & c[1] = low & c[2] = high : P=? [ X P>=4/5 [ X output = x ] 
     assert found[-1]["value"]["exact"] == "1"
 
 
+@pytest.mark.parametrize(
+    ("at", "epsilon"),
+    [
+        ("c[1] = low | c[2] = low", "27/2"),
+        ("!(c[1] = high)", "27/2"),
+        ("!(c[1] = high | c[2] = high)", "9/4"),
+        ("c[1] = high => c[2] = low", "27/2"),
+    ],
+)
+def test_a_condition_selects_analysts_one_by_one(at, epsilon):
+    claim = f"check m at {at} : epsilon = ln({epsilon})\n"
+    assert verdicts(check_text(ACCURACIES + claim)) == ["holds"]
+
+
 def test_a_disjunction_says_which_queries_make_each_part_false():
     claim = "check m: P<=4/5 [ X output = x ] | P>=4/5 [ X output = x ]\n"
     (result,) = check_text(ACCURACIES + claim, "--explain", "full")["results"]

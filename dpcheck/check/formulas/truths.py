@@ -107,9 +107,12 @@ class Truths:
         return known[1]
 
     def _whatever_is_asked(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
-        """Return where a formula holds for all that an analyst may have fixed, [n_given]."""
+        """Return where a formula holds for all that an analyst may have fixed, [n_given].
+
+        One without P and D says nothing of what is to come: it may be of the choices themselves.
+        """
         truth, alike = self.at(formula, states), self.chain.alike
-        if alike is None:
+        if alike is None or next(f.outermost_numbers(formula), None) is None:
             return truth
         fails = np.zeros(int(alike.max()) + 1, np.bool_)
         fails[alike[states[~truth]]] = True
