@@ -11,8 +11,9 @@ import sympy
 
 import dpcheck
 from dpcheck.check.values.amounts import between_amount, epsilon_amount, number_amount
-from dpcheck.exact import Budget, ExpNumber, exponential, number, rational
+from dpcheck.exact import Budget, ExpNumber, exponential, number
 from dpcheck.front import loads
+from tests.numbers import rational
 
 MODEL = """\
 mechanism m { input x in 0..3 adjacent abs(x - x') <= 1

@@ -32,7 +32,6 @@ from dpcheck.exact.number import (
     negate,
     number,
     power,
-    rational,
     sign,
     subtract,
 )
@@ -120,7 +119,6 @@ __all__ = [
     "param_text",
     "parametric",
     "power",
-    "rational",
     "sign",
     "solve_linear",
     "subtract",

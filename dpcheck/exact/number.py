@@ -5,18 +5,17 @@ is irrational. In this form equal numbers are equal objects with equal hashes, w
 computed over. The functions here take and return normal forms; flint's own operators do not
 (`Rational(1, 2) + Rational(1, 2)` is an `fmpq`, not an `int`), so use the functions.
 
->>> half = rational("0.5")
+>>> half = number(1, 2)
 >>> add(half, half), multiply(half, 3), power(half, -2)
 (1, 3/2, 4)
 >>> e = exponential(1)
->>> divide(e, e), compare(e, rational("2.718281828459045235360287471352662497757")), floor(e)
+>>> divide(e, e), compare(e, number(2718281828459045235, 10**18)), floor(e)
 (1, 1, 2)
 """
 
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
@@ -197,7 +196,7 @@ def as_fraction(value: Number) -> Fraction | ExpNumber:
 def as_fraction_parts(value: Number) -> tuple[Whole, Whole]:
     """Return (numerator, denominator), both whole, the denominator positive as a real number.
 
-    >>> as_fraction_parts(rational("0.75"))
+    >>> as_fraction_parts(number(3, 4))
     (3, 4)
     """
     match value:
@@ -210,36 +209,6 @@ def as_fraction_parts(value: Number) -> tuple[Whole, Whole]:
             )
         case _:
             return int(value.p), int(value.q)
-
-
-_LITERAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
-
-
-def rational(text: str, limit_bits: int = MAX_BITS) -> int | Rational:
-    """Return the exact value of a decimal or scientific literal; no float is involved.
-
-    Raises `ValueError` for anything else, `TooLarge` before a power of ten of more than
-    `limit_bits` bits is computed.
-
-    >>> rational("0.1"), rational("1e-6"), rational("2.50E1"), rational("300")
-    (1/10, 1/1000000, 25, 300)
-    """
-    match = _LITERAL.fullmatch(text)
-    if match is None or not (match[2] or match[3]):
-        raise ValueError(f"not a decimal literal: {text}")
-    sign, whole, decimals, exponent = match[1], match[2] or "", match[3] or "", match[4] or "0"
-    digits = (whole + decimals).lstrip("0")
-    if not digits:
-        return 0
-    if len(exponent.lstrip("+-0")) > 18:
-        raise TooLarge(text, limit_bits + 1, limit_bits)
-    shift = int(exponent) - len(decimals)
-    size = (len(digits) + abs(shift)) * 10 // 3
-    if size > limit_bits:
-        raise TooLarge(text, size, limit_bits)
-    mantissa = fmpz(digits) * (-1 if sign == "-" else 1)
-    ten = fmpz(10) ** abs(shift)
-    return int(mantissa * ten) if shift >= 0 else _normal(fmpq(mantissa, ten))
 
 
 def exponential(exponent: int | Rational) -> Number:
@@ -324,7 +293,7 @@ def power(base: Number, exponent: int, limit_bits: int = MAX_BITS) -> Number:
     Raises `ZeroDivisionError` for a negative power of 0, and `TooLarge` before anything is
     computed when the result would have more than `limit_bits` bits.
 
-    >>> power(2, 10), power(rational("0.5"), -3), power(exponential(1), 3) == exponential(3)
+    >>> power(2, 10), power(number(1, 2), -3), power(exponential(1), 3) == exponential(3)
     (1024, 8, True)
     >>> power(2, 10**10)
     Traceback (most recent call last):

@@ -55,9 +55,9 @@ def composed(
 
     Raises `LimitReached` where the result would have more different losses than states allowed.
 
-    >>> from dpcheck.exact import rational
-    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
-    ...                               (rational("0.25"), rational("0.75"))])
+    >>> from dpcheck.exact import number
+    >>> survey = LossDistribution.of([(number(3, 4), number(1, 4)),
+    ...                               (number(1, 4), number(3, 4))])
     >>> [(loss.ratio, loss.p) for loss in composed([(survey, 2)]).losses]
     [(9, 9/16), (1, 3/8), (1/9, 1/16)]
     """

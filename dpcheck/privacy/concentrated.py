@@ -52,9 +52,9 @@ class Concentrated:
 def zcdp(directed: Sequence[LossDistribution]) -> Concentrated | None:
     """Return the least ρ over all given directed loss distributions; None without any.
 
-    >>> from dpcheck.exact import rational
-    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
-    ...                               (rational("0.25"), rational("0.75"))])
+    >>> from dpcheck.exact import number
+    >>> survey = LossDistribution.of([(number(3, 4), number(1, 4)),
+    ...                               (number(1, 4), number(3, 4))])
     >>> found = zcdp([survey])
     >>> str(found.rho), found.orders
     ('Budget(1/2*ln(3) + 0)', (1, 1))

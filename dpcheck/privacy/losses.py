@@ -42,9 +42,9 @@ class LossDistribution:
     `p_only` is P's mass where Q is zero (an infinite loss), `q_only` Q's mass where P is zero.
     Both sides sum to 1.
 
-    >>> from dpcheck.exact import rational
-    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
-    ...                               (rational("0.25"), rational("0.75"))])
+    >>> from dpcheck.exact import number
+    >>> survey = LossDistribution.of([(number(3, 4), number(1, 4)),
+    ...                               (number(1, 4), number(3, 4))])
     >>> [(loss.ratio, loss.p) for loss in survey.losses]
     [(3, 3/4), (1/3, 1/4)]
     """
@@ -109,8 +109,8 @@ class LossDistribution:
     def delta(self, factor: Number) -> Number:
         """Return max over S of P(S) - E Q(S) for a factor E >= 0 (the hockey-stick divergence).
 
-        >>> from dpcheck.exact import rational
-        >>> half = rational("0.5")
+        >>> from dpcheck.exact import number
+        >>> half = number(1, 2)
         >>> LossDistribution.of([(1, half), (0, half)]).delta(1)
         1/2
         """

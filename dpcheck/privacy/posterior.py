@@ -22,8 +22,8 @@ from dpcheck.exact import Number, add, divide, multiply, subtract
 def posterior(prior: Number, ratio: Number | None) -> Number:
     """Return the posterior after an output of that likelihood ratio; None is an infinite one.
 
-    >>> from dpcheck.exact import rational
-    >>> posterior(rational("0.5"), 3), posterior(rational("0.5"), divide(1, 3))
+    >>> from dpcheck.exact import number
+    >>> posterior(number(1, 2), 3), posterior(number(1, 2), divide(1, 3))
     (3/4, 1/4)
     """
     if prior == 0:

@@ -51,9 +51,9 @@ def profile(pairs: Iterable[tuple[int, LossDistribution]]) -> tuple[Piece, ...]:
     Each pair comes with its number. Together the pieces cover [1, ∞); from the largest ratio on the
     piece is `NOTHING`, unless a pair has an output that its neighbor never shows.
 
-    >>> from dpcheck.exact import rational
-    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
-    ...                               (rational("0.25"), rational("0.75"))])
+    >>> from dpcheck.exact import number
+    >>> survey = LossDistribution.of([(number(3, 4), number(1, 4)),
+    ...                               (number(1, 4), number(3, 4))])
     >>> [(piece.start, piece.line.at(piece.start)) for piece in profile([(0, survey)])]
     [(1, 1/2), (3, 0)]
     """

@@ -44,10 +44,10 @@ Divergence = Epsilon | Enclosed
 def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
     """Return D_order(P‖Q), None if it is infinite.
 
-    >>> from dpcheck.exact import rational
-    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
-    ...                               (rational("0.25"), rational("0.75"))])
-    >>> exact_text(renyi(survey, 2)), exact_text(renyi(survey, rational("1.5")))
+    >>> from dpcheck.exact import number
+    >>> survey = LossDistribution.of([(number(3, 4), number(1, 4)),
+    ...                               (number(1, 4), number(3, 4))])
+    >>> exact_text(renyi(survey, 2)), exact_text(renyi(survey, number(3, 2)))
     ('ln(7/3)', 'ln(25/12)')
     """
     if order >= 1 and losses.p_only != 0:

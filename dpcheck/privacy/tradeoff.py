@@ -32,9 +32,9 @@ class Errors:
 def curve(losses: LossDistribution) -> tuple[Errors, ...]:
     """Return the corners of T(P, Q) by rising type I error.
 
-    >>> from dpcheck.exact import rational
-    >>> survey = LossDistribution.of([(rational("0.75"), rational("0.25")),
-    ...                               (rational("0.25"), rational("0.75"))])
+    >>> from dpcheck.exact import number
+    >>> survey = LossDistribution.of([(number(3, 4), number(1, 4)),
+    ...                               (number(1, 4), number(3, 4))])
     >>> [(corner.type_one, corner.type_two) for corner in curve(survey)]
     [(0, 1), (1/4, 1/4), (1, 0)]
     """

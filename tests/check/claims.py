@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dpcheck.check.decide import decide
 from dpcheck.check.values.verdicts import Holds, Value, Violated
-from dpcheck.exact import Budget, Rational, rational
+from dpcheck.exact import Budget
 from dpcheck.limits import Limits
 from dpcheck.logic import claims as c
 from dpcheck.logic import formulas as f
 from tests.check.building import SPAN
+from tests.numbers import rational
 
 
 def ln(text):
@@ -18,10 +19,7 @@ def ln(text):
 
 def fraction(text):
     """Return an exact rational from `3/4`, `0.1` or a number."""
-    if not isinstance(text, str):
-        return text
-    above, _, below = text.partition("/")
-    return rational(above) if not below else Rational(int(above), int(below))
+    return rational(text) if isinstance(text, str) else text
 
 
 def dp(epsilon, delta=0):

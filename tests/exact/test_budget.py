@@ -23,9 +23,9 @@ from dpcheck.exact import (
     log,
     multiply,
     number,
-    rational,
     subtract,
 )
+from tests.numbers import rational
 
 mpmath.mp.dps = 60
 

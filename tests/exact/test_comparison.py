@@ -21,10 +21,10 @@ from dpcheck.exact import (
     multiply,
     number,
     power,
-    rational,
     subtract,
     within,
 )
+from tests.numbers import rational
 
 mpmath.mp.dps = 60
 

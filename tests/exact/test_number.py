@@ -28,12 +28,12 @@ from dpcheck.exact import (
     negate,
     number,
     power,
-    rational,
     sign,
     subtract,
     whole_gcd,
     whole_lcm,
 )
+from tests.numbers import rational
 
 mpmath.mp.dps = 60
 
@@ -178,36 +178,8 @@ def test_numbers_that_differ_in_the_fortieth_digit_are_told_apart():
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("0.1", Fraction(1, 10)),
-        ("1e-6", Fraction(1, 10**6)),
-        ("12.50", Fraction(25, 2)),
-        (".5", Fraction(1, 2)),
-        ("7.", Fraction(7)),
-        ("-1.5E+3", Fraction(-1500)),
-        ("0e999999999999999999999", Fraction(0)),
-    ],
-)
-def test_literals_are_exact(text, value):
-    assert rational(text) == number(value.numerator, value.denominator)
-
-
-@pytest.mark.parametrize("text", ["", ".", "e5", "1e", "1_000", " 1", "0x1", "nan", "1/2"])
-def test_text_that_is_no_literal_is_refused(text):
-    with pytest.raises(ValueError, match="not a decimal literal"):
-        rational(text)
-
-
-def test_literals_longer_than_pythons_own_limit_are_read():
-    assert rational("9" * 20_000) == 10**20_000 - 1
-
-
-@pytest.mark.parametrize(
     "refused",
     [
-        lambda: rational("1e-1000000000"),
-        lambda: rational("1e" + "9" * 5000),
         lambda: power(2, 10**10),
         lambda: power(number(1, 2), -(10**400)),
         lambda: power(add(exponential(1), 1), 10**6),

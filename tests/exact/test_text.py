@@ -27,9 +27,9 @@ from dpcheck.exact import (
     negate,
     number,
     power,
-    rational,
     subtract,
 )
+from tests.numbers import rational
 
 ROOT = exponential(number(1, 2))
 

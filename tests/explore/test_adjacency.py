@@ -6,7 +6,6 @@ import time
 import numpy as np
 import pytest
 
-from dpcheck.exact import rational
 from dpcheck.explore import MistakesFound
 from dpcheck.explore.inputs import adjacency
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
@@ -30,6 +29,7 @@ from tests.explore.building import (
     symbols,
     v,
 )
+from tests.numbers import rational
 
 
 def primed(name, lo, hi):

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.chain.sets import distinct_rows
-from dpcheck.exact import rational
 from dpcheck.explore.values.codes import FIRST_FAULT, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.explore.values.state_table import StateTable
@@ -17,6 +16,7 @@ from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Binder
 from dpcheck.model.values import ArrayValue, SetValue, Symbol, value_key
 from tests.explore.building import SPAN, arr, c, if_, logic, op, v
+from tests.numbers import rational
 
 HALF = rational("0.5")
 POOL = [0, 1, 2, -3, 7, 2**60, 2**61, -(2**61), 2**70, HALF, True, False, Symbol("s"), (1, 2)]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpcheck.chain.contraction import forward
-from dpcheck.exact import rational
 from dpcheck.explore import explore, labelled
 from dpcheck.explore.runs import explorer
 from dpcheck.explore.runs.batches import Batch, Part
@@ -34,6 +33,7 @@ from tests.explore.building import (
     v,
 )
 from tests.explore.slow_interpreter import chain_sequences, sequences
+from tests.numbers import rational
 
 HALF = c(rational("0.5"))
 

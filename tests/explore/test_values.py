@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.exact import rational
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.model.values import ArrayValue, SetValue, Symbol, value_key
+from tests.numbers import rational
 
 ATOMS = st.sampled_from(
     [0, 1, 2, -1, 2**60, 2**61, -(2**70), True, False, rational("0.5"), Symbol("a"), Symbol("b")]

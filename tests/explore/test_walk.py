@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dpcheck.exact import rational
 from dpcheck.explore.mechanism import mechanism_chain
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, truths
@@ -13,6 +12,7 @@ from tests.chains import built_chain, chain_rows
 from tests.checking import check_text
 from tests.explore.building import branches, c, mechanism, op, scalar, v
 from tests.explore.test_columns import POOL, SMALL
+from tests.numbers import rational
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from dpcheck.exact import as_fraction_parts, exponential, rational
+from dpcheck.exact import as_fraction_parts, exponential
 from dpcheck.explore.sampling import closed_forms
 from dpcheck.explore.sampling.closed_forms import gaussian_conditioned
 from tests.checking import check_text, error_codes, verdicts
+from tests.numbers import rational
 
 MODEL = """
 mechanism g {{

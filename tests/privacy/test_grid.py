@@ -9,13 +9,14 @@ import pytest
 from flint import arb, ctx, fmpq, fmpz_poly
 
 from dpcheck.check.quantities.loss_values import loss_tail
-from dpcheck.exact import Budget, divide, exponential, number, rational
+from dpcheck.exact import Budget, divide, exponential, number
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
 from dpcheck.privacy.grid import GridLosses, Lattice, _event_product, _rounded_up, _Sum
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
 from dpcheck.privacy.tradeoff import type_two_error
+from tests.numbers import rational
 
 EPSILONS = [Budget.of(0), Budget.of(fmpq(1, 3)), Budget.ln(2), Budget.ln(3) * 2, Budget.of(4)]
 DELTAS = [fmpq(1, 10**6), fmpq(1, 100), fmpq(1, 7), fmpq(1, 2)]

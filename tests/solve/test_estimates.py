@@ -12,13 +12,14 @@ from hypothesis import given
 
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.weights.denominators import weight_array
-from dpcheck.exact import ExpPolynomial, Number, compare, float_bounds, number, rational
+from dpcheck.exact import ExpPolynomial, Number, compare, float_bounds, number
 from dpcheck.limits import Limits
 from dpcheck.logic import formulas as f
 from dpcheck.records import replace
 from dpcheck.solve import path_estimates
 from dpcheck.solve.reachability.float_bounds import MAX_LAYERS, reach_estimates
 from dpcheck.solve.reachability.float_bounds_line import line_estimates
+from tests.numbers import rational
 from tests.solve.chains import (
     Row,
     atom,
