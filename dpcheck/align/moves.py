@@ -19,7 +19,7 @@ from typing import assert_never, cast
 
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.certify.moved import Items, Mixed, Moved
-from dpcheck.diagnostics.align import MayFail, OutsideAlignment
+from dpcheck.diagnostics.align import MayFail, OpenRange, OutsideAlignment
 from dpcheck.exact import Rational
 from dpcheck.model.evaluation import Fault, apply, described, elements_of, evaluate
 from dpcheck.model.expressions import (
@@ -55,8 +55,7 @@ IF_TRUE = {">=": 1, ">": 1, "<": -1, "<=": -1, "=": 0, "!=": 0}
 """The need of a difference that compares so with 0; where it does not, the opposite."""
 
 WORDS: Mapping[Operator, str] = {
-    "index": "an index that depends on inputs",
-    "range": "a range whose end depends on inputs",
+    "index": "an index that depends on inputs or noise",
     "set": "a set of what depends on inputs",
 }
 """How operators that have no law are called where they have no sign."""
@@ -220,6 +219,9 @@ class Reader:
             case "len", (Items(items=cells),):
                 return [(len(cells), ())]
             case op, _:
+                if op == "range":
+                    what = "a range whose end depends on inputs or noise"
+                    raise Unreadable(OpenRange(expr.span, what))
                 raise outside(expr.span, WORDS.get(op, f"`{op}`"))
 
     def _number(self, value: Mixed, expr: Expr) -> Moved:

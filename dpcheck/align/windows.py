@@ -46,11 +46,22 @@ SHOWN = "shown#"
 
 @dataclass(frozen=True)
 class Size:
-    """How many rounds and outputs a window has, and its integers; no rounds: the program ends."""
+    """How many rounds and outputs a window has, and its integers; no rounds: the program ends.
+
+    The integers are the multiples of `step` by low..high: neighbors that may differ by much do so.
+    """
 
     n_rounds: int
     low: int
     high: int
+    step: int = 1
+
+    @property
+    def integers(self) -> SetValue:
+        """The set of the integers."""
+        if self.step == 1:
+            return SetValue(range(self.low, self.high + 1))
+        return SetValue(tuple(self.step * i for i in range(self.low, self.high + 1)))
 
 
 def round_of(mechanism: Mechanism) -> int | None:
@@ -79,7 +90,7 @@ def _input(one: Input, size: Size) -> Input:
     """Return an input with its integers in the window, a stream as an array of so many rounds."""
     if not one.is_unbounded:
         return one
-    domain = Const(SetValue(range(size.low, size.high + 1)), one.domain.span)
+    domain = Const(size.integers, one.domain.span)
     cells = one.cells
     if one.is_stream:
         cells = tuple(f"{one.name}[{i}]" for i in range(1, size.n_rounds + 1))

@@ -69,6 +69,15 @@ class OutsideAlignment(Mistake):
     explanation = _CLASS
 
 
+class OpenRange(OutsideAlignment):
+    """A range with an end that noise moves."""
+
+    help_text = (
+        "write the numbers that matter, and compare with them: `exists(j in 0..9 : j <= z & j > 3)`"
+        " in place of `exists(j in 0..z : j > 3)`"
+    )
+
+
 class MayFail(Mistake):
     """A place where a run may meet a mistake, as far as an alignment can tell."""
 

@@ -51,7 +51,7 @@ from dpcheck.logic import claims
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Input, Mechanism
 from dpcheck.model.surface_text import one_line
-from dpcheck.model.values import SetValue
+from dpcheck.model.values import SetValue, value_text
 from dpcheck.model.values import Value as Chosen
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
@@ -304,10 +304,15 @@ def _where(step: Step) -> str:
 def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
     """Return the windows to look at, by their number of inputs."""
     rounds = range(1, MAX_ROUNDS + 1) if round_of(mechanism) is not None else (1,)
-    sizes = [Size(n, low, high) for n in rounds for low, high in WIDTHS]
+    far = max(
+        (max(-low, high) for case in differences(mechanism) for _, low, high in case.ranges),
+        default=1,
+    )
+    steps = (1,) if far <= 1 else (1, far)
+    sizes = [Size(n, *ends, step) for n in rounds for ends in WIDTHS for step in steps]
     counts = {size: _n_inputs(mechanism, size) for size in sizes}
     few = [size for size in sizes if counts[size] <= most]
-    return sorted(few, key=counts.__getitem__) or sizes[:1]
+    return sorted(few, key=lambda size: (counts[size], -size.step)) or sizes[:1]
 
 
 def _n_inputs(mechanism: Mechanism, size: Size) -> int:
@@ -326,7 +331,7 @@ def _n_values(one: Input) -> int:
 
 def _size_text(size: Size, mechanism: Mechanism) -> str:
     outputs = "" if round_of(mechanism) is None else f"in the first {size.n_rounds} outputs, "
-    return f"{outputs}on {size.low}..{size.high}"
+    return f"{outputs}on {value_text(size.integers)}"
 
 
 # --- comparisons ---------------------------------------------------------------------------

@@ -32,6 +32,10 @@ MAX_EDGES = 2_000_000
 """A certificate of more rows, or edges, is not written."""
 MAX_LENGTH = 5_000
 """`verify` follows runs by recursion."""
+ENDLESS = (
+    "outputs go on without end, so that no laws can be listed; what decides the claim, prefixes of"
+    " outputs merged by likelihood, has no form that `verify` checks"
+)
 
 Ends = tuple[str | None, ...]
 
@@ -152,7 +156,7 @@ def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> Fields:
     Raises `Lacking` where runs show outputs without end, or the chain is too large.
     """
     if not seen.are_finite:
-        raise Lacking("there are infinitely many output sequences")
+        raise Lacking(ENDLESS)
     rows = _all_rows(seen)
     texts: dict[int, str] = {}
     for k, pair in enumerate(seen.pairs.tolist()):

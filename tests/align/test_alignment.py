@@ -23,6 +23,7 @@ from dpcheck.explore import MistakesFound, explore
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
+from dpcheck.model.values import SetValue
 from dpcheck.parse.parse import parse_model
 from dpcheck.pipeline.everywhere import NOTHING, decided_everywhere
 from dpcheck.resolve import resolve_model
@@ -130,6 +131,13 @@ def test_many_retained_numbers_are_settled_together(n):
     assert bound(target) == Budget.of(1) * (n + 1) / 2  # each by 1, and the last query by 2
 
 
+def test_windows_have_integers_as_far_apart_as_neighbors():
+    """Answers that differ by 100 show in two rounds what 201 integers would be needed for."""
+    text = in_rounds("output z >= 50").replace("<= 1", "<= 100").replace("1/2)", "exp(-1/100))")
+    assert verdicts(check_text(text.replace("dp(ln 2)", "dp(9/10)"))) == ["violated"]
+    assert Size(2, -1, 1, 3).integers == SetValue((-3, 0, 3))
+
+
 def test_a_window_that_is_too_large_costs_no_proof():
     """The smallest window of this one has some 3^20 states; it is looked at for mistakes only."""
     text = retained(20, own="query c in 1..20")
@@ -196,8 +204,8 @@ def test_no_window_of_a_random_program_loses_more_than_is_proved(seed):
         return
     if most is None:
         return
-    narrow = [Size(1, 0, 1), Size(2, 0, 1)]
-    for size in narrow if program.is_stream else [Size(1, -1, 1)]:
+    narrow = [Size(1, 0, 1), Size(2, 0, 1), Size(2, 0, 1, 2)]
+    for size in narrow if program.is_stream else [Size(1, -1, 1), Size(1, 0, 1, 2)]:
         try:
             least = window_epsilon(target, size)
         except (MistakesFound, Unreadable):
