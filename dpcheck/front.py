@@ -207,12 +207,9 @@ class Model:
 
         Raises `ModelError` when a claim runs into a mistake.
         """
-        explorations = Explorations()
-        return tuple(
-            answer_to(check, explorations, max_states, timeout)
-            for check in self._resolved[0]
-            if is_selected(check, select)
-        )
+        checks = [check for check in self._resolved[0] if is_selected(check, select)]
+        explorations = Explorations(checks)
+        return tuple(answer_to(check, explorations, max_states, timeout) for check in checks)
 
     def ask(
         self, text: str, *, max_states: int = MAX_STATES, timeout: float | None = None
@@ -226,11 +223,9 @@ class Model:
         >>> answer.outcome.verdict.amount.exact
         '3/8'
         """
-        explorations = Explorations()
-        return tuple(
-            answer_to(check, explorations, max_states, timeout)
-            for check in self.resolved_questions(text)
-        )
+        checks = self.resolved_questions(text)
+        explorations = Explorations(checks)
+        return tuple(answer_to(check, explorations, max_states, timeout) for check in checks)
 
     def resolved_question(self, text: str) -> ResolvedCheck:
         """Return a claim as if the file ended with it; raises `ModelError`, also for several."""

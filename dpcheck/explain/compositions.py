@@ -12,7 +12,7 @@ from functools import cmp_to_key
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities.privacy import EventClaim
+from dpcheck.check.quantities.privacy import EventClaim, budget_of
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import growth_amount, number_amount
 from dpcheck.check.values.exp_factor import EventGap
@@ -28,7 +28,7 @@ from dpcheck.exact import (
     multiply,
     power,
 )
-from dpcheck.explain.event_claims import asked_tight, budget_of
+from dpcheck.explain.event_claims import asked_tight
 from dpcheck.explain.explanation import Explanation, Inequality, Neighbors, Remark, Rule
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import QuantityClaim, TightDelta, TightEpsilon

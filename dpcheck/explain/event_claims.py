@@ -9,7 +9,13 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.event_claims import evidence_against
-from dpcheck.check.quantities.privacy import EventClaim, Evidence, tight_delta, tight_epsilon
+from dpcheck.check.quantities.privacy import (
+    EventClaim,
+    Evidence,
+    budget_of,
+    tight_delta,
+    tight_epsilon,
+)
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence
 from dpcheck.check.values.amounts import (
     growth_amount,
@@ -17,7 +23,7 @@ from dpcheck.check.values.amounts import (
     quantity_amount,
     ratio_amount,
 )
-from dpcheck.check.values.comparisons import as_budget, as_number, inequality, inequality_sides
+from dpcheck.check.values.comparisons import inequality, inequality_sides
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
@@ -127,21 +133,6 @@ def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[s
     changes = subject.part("by_input", lambda: by_input(shown, cells)) or ()
     is_telling = sum(step.factor.exact != "1" for step in steps) >= least
     return {"run": run, "by_output": steps if is_telling else (), "by_input": changes}
-
-
-def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
-    """Return ε and δ of the dp(ε, δ) that a claim asks for; None where it asks for the contrary."""
-    match claim:
-        case PrivacyClaim(epsilon=epsilon, delta=delta):
-            return epsilon, delta
-        case QuantityClaim(comparison=">=" | ">" | "!=") | QuantityClaim(bound=None):
-            return None
-        case QuantityClaim(quantity=TightEpsilon(delta=delta), bound=bound):
-            return as_budget(bound), delta
-        case QuantityClaim(quantity=TightDelta(epsilon=epsilon), bound=bound):
-            return epsilon, as_number(bound)
-        case _:
-            return None
 
 
 def inequality_of(p: Number, q: Number, epsilon: Budget, delta: Number) -> Inequality:

@@ -25,16 +25,14 @@ def explore(
     """
     match target:
         case Mechanism():
-            from dpcheck.explore.mechanism import mechanism_chain
+            from dpcheck.explore.mechanism import given_inputs, mechanism_chain
             from dpcheck.explore.open_queries import with_queries_closed
 
-            return mechanism_chain(
-                with_queries_closed(target, limits),
-                kept_inputs=kept_inputs,
-                later_neighbors=later_neighbors,
-                window=window,
-                limits=limits,
+            closed = with_queries_closed(target, limits)
+            given = given_inputs(
+                closed, kept_inputs, later_neighbors=later_neighbors, limits=limits
             )
+            return mechanism_chain(given, window)
         case ExplicitChain():
             from dpcheck.explore.explicit.layout import explicit_chain
 

@@ -28,6 +28,19 @@ NO_STATE = -1
 """Stands for a state that a chain has not."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large a chain is: its inputs, pairs of neighbors, states and transitions.
+
+    Both are counted as they are reported, without the sinks.
+    """
+
+    n_initial: int
+    n_pairs: int
+    n_states: int
+    n_transitions: int
+
+
 @dataclass(frozen=True, eq=False)
 class Explored:
     """A chain without the labels of atoms, and what labels are computed from.
@@ -39,7 +52,8 @@ class Explored:
     returns the states with a label, in an explicit chain. window: where shown numbers without
     bounds are known; None where none is shown. memory: where hidden ones are known; None without
     any. has_sure_kinds: whether kinds of shown ones are so for all values of a parameter. shown:
-    the codes [n_values] of what is observed.
+    the codes [n_values] of what is observed. whole: where the chain has only some inputs and pairs,
+    which decide the claims it is for, the sizes of the chain of all.
     """
 
     chain: Chain
@@ -53,6 +67,16 @@ class Explored:
     memory: Window | None = None
     has_sure_kinds: bool = True
     shown: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    whole: Sizes | None = None
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of the chain of all inputs."""
+        if self.whole is not None:
+            return self.whole
+        chain, pairs = self.chain, self.chain.neighbors.pairs
+        states, transitions = chain.n_reported_states, chain.n_reported_transitions
+        return Sizes(len(chain.initial), len(pairs), states, transitions)
 
     def origin(self, state: int) -> Span | None:
         """Return the statement a state comes from; the sinks come from none."""

@@ -36,18 +36,41 @@ MAX_WINDOWS = 200
 """How often runs are explored anew because the window of numbers without bounds was too small."""
 
 
-def mechanism_chain(
-    mechanism: Mechanism,
-    *,
-    kept_inputs: frozenset[str],
-    later_neighbors: bool,
-    window: Window | None = None,
-    limits: Limits,
-) -> Explored:
-    """Return the chain: one transition per output, initial states first, then as discovered.
+class Given(NamedTuple):
+    """What is known before any run: the inputs, and what is remembered of them.
 
-    Numbers without bounds are known exactly in the window at least.
+    `pairs` of neighbors are found when all runs are known where they are not given. Edges get
+    labels where `labelled`, for the pairs of later states.
     """
+
+    mechanism: Mechanism
+    wide: Wide
+    table: ValueTable
+    inputs: Columns
+    n_inputs: int
+    kept: frozenset[str]
+    limits: Limits
+    labelled: bool = False
+    pairs: IntArray | None = None
+
+    def some(self, rows: IntArray, pairs: IntArray) -> Given:
+        """Return some inputs, rows [n], and pairs [n_pairs, 2] of these, with values of their own.
+
+        So what is found of them does not hang on what was found of others before.
+        """
+        inputs = {name: column[rows] for name, column in self.inputs.items()}
+        table = self.table.copied()
+        return self._replace(table=table, inputs=inputs, n_inputs=len(rows), pairs=pairs)
+
+
+def given_inputs(
+    mechanism: Mechanism,
+    kept_inputs: frozenset[str] = frozenset(),
+    *,
+    later_neighbors: bool = False,
+    limits: Limits,
+) -> Given:
+    """Return all inputs of a mechanism; raises `MistakesFound` for a faulty declaration."""
     if mechanism.has_unbounded_inputs:
         raise MistakesFound([NotForAllIntegers(mechanism.span, "this")])
     table = ValueTable(limits)
@@ -55,41 +78,42 @@ def mechanism_chain(
     mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
     mechanism, wide = revealed(mechanism)
     kept = kept_variables(mechanism, kept_inputs)
-    given = _Given(mechanism, table, inputs, n_inputs, kept, limits)
+    return Given(mechanism, wide, table, inputs, n_inputs, kept, limits, later_neighbors)
 
-    def runs(window: Window) -> _Runs:
-        return _runs(given, wide, window, labelled=later_neighbors)
 
-    found = _in_window(Window() if window is None else window, runs)
-    columns = _columns(found.seen, inputs, n_inputs, kept)
+def mechanism_chain(given: Given, window: Window | None = None) -> Explored:
+    """Return the chain: one transition per output, initial states first, then as discovered.
+
+    Numbers without bounds are known exactly in the window at least.
+    """
+    return explored_of(given, followed(given, window))
+
+
+def followed(given: Given, window: Window | None = None) -> Runs:
+    """Return what is seen of all runs, in a window that is large enough."""
+    return _in_window(Window() if window is None else window, lambda window: _runs(given, window))
+
+
+def explored_of(given: Given, found: Runs) -> Explored:
+    """Return the chain of all runs."""
+    columns = _columns(found.seen, given.inputs, given.n_inputs, given.kept)
     codes, observation = _observation(columns["output"], found.seen.rows.n_rows)
     memory = None if found.tails is None else found.tails.window
     return Explored(
         _chain(given, found, codes, observation),
-        table,
+        given.table,
         columns,
-        inputs,
+        given.inputs,
         found.seen.places,
         found.seen.spans,
-        window=memory if wide.revealing else None,
+        window=memory if given.wide.revealing else None,
         memory=memory,
         has_sure_kinds=found.tails is None or found.tails.has_sure_kinds,
         shown=codes,
     )
 
 
-class _Given(NamedTuple):
-    """What is known before any run: the inputs, and what is remembered of them."""
-
-    mechanism: Mechanism
-    table: ValueTable
-    inputs: Columns
-    n_inputs: int
-    kept: frozenset[str]
-    limits: Limits
-
-
-class _Runs(NamedTuple):
+class Runs(NamedTuple):
     """What is seen of all runs, and what was known in advance."""
 
     seen: Visible
@@ -97,21 +121,23 @@ class _Runs(NamedTuple):
     tails: Tails | None
 
 
-def _runs(given: _Given, wide: Wide, window: Window, *, labelled: bool) -> _Runs:
+def _runs(given: Given, window: Window) -> Runs:
     """Return what is seen of all runs.
 
     Raises `WindowTooSmall` where numbers without bounds matter beyond the window.
     """
-    mechanism, table, inputs, n_inputs, kept, limits = given
-    tails = Tails(wide, window, table) if wide.groups else None
-    flow = flow_of(mechanism, kept, tails)
-    starts = Starts(mechanism, flow, inputs, n_inputs, table, limits, tails, labelled)
-    return _Runs(visible_runs(starts), flow, tails)
+    tails = Tails(given.wide, window, given.table) if given.wide.groups else None
+    flow = flow_of(given.mechanism, given.kept, tails)
+    inputs, table, limits = given.inputs, given.table, given.limits
+    starts = Starts(
+        given.mechanism, flow, inputs, given.n_inputs, table, limits, tails, given.labelled
+    )
+    return Runs(visible_runs(starts), flow, tails)
 
 
-def _chain(given: _Given, found: _Runs, codes: IntArray, observation: IntArray) -> Chain:
+def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) -> Chain:
     """Return the chain of what is seen; observation[n_states], an index into codes or -1."""
-    mechanism, table, inputs, n_inputs, _, _ = given
+    mechanism, table, inputs = given.mechanism, given.table, given.inputs
     seen, flow, tails = found
     rows, stopped = seen.rows, seen.n_states
     return Chain(
@@ -119,7 +145,7 @@ def _chain(given: _Given, found: _Runs, codes: IntArray, observation: IntArray) 
         rows.targets,
         rows.numerators,
         rows.denominators,
-        initial=np.arange(n_inputs),
+        initial=np.arange(given.n_inputs),
         neighbors=_neighbors(given, found),
         observation=observation,
         labelling={},
@@ -135,10 +161,12 @@ def _chain(given: _Given, found: _Runs, codes: IntArray, observation: IntArray) 
     )
 
 
-def _neighbors(given: _Given, found: _Runs) -> NeighborRelation:
+def _neighbors(given: Given, found: Runs) -> NeighborRelation:
     """Return which inputs are neighbors, and, where edges have labels, which states later on."""
-    mechanism, table, inputs, n_inputs, _, limits = given
-    pairs = neighbor_pairs(mechanism, inputs, n_inputs, table, limits)
+    mechanism, table, inputs, limits = given.mechanism, given.table, given.inputs, given.limits
+    pairs = given.pairs
+    if pairs is None:
+        pairs = neighbor_pairs(mechanism, inputs, given.n_inputs, table, limits)
     if mechanism.sampled_at is not None:
         _check_records(mechanism, pairs, inputs, table, mechanism.sampled_at)
     limits.check_time(f"{len(pairs)} neighbor pairs found")
@@ -171,7 +199,7 @@ def _check_records(
         raise MistakesFound([MoreThanOneRecord(asked, mechanism.title, (first, second), adjacency)])
 
 
-def _in_window(window: Window, runs: Callable[[Window], _Runs]) -> _Runs:
+def _in_window(window: Window, runs: Callable[[Window], Runs]) -> Runs:
     """Return the runs in a window that is large enough, from the given one on."""
     for _ in range(MAX_WINDOWS):
         try:
@@ -250,7 +278,7 @@ def _offers(
     return {i: (offer, len(offer.choices.items)) for i, offer in chosen.items()}
 
 
-def _alike(given: _Given, seen: Visible) -> IntArray | None:
+def _alike(given: Given, seen: Visible) -> IntArray | None:
     """Return which states differ in choices alone, fixed beforehand and not kept, [n_states].
 
     Before a choice is made, all its values are there: a history does not depend on them. Afterwards

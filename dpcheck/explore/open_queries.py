@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Final
 
-from dpcheck.explore.mechanism import mechanism_chain
+from dpcheck.explore.mechanism import given_inputs, mechanism_chain
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.model.expressions import Apply, Var
 from dpcheck.model.fixed_queries import (
@@ -64,7 +64,7 @@ def explored_lengths(mechanism: Mechanism, limits: Limits) -> Lengths:
         told = Apply("tuple", (query.mark, Var(LENGTH, span)), span)
         nodes[query.draw.next] = replace(query.shown, value=told)
     program = counted(replace(mechanism, nodes=tuple(nodes)), MOST_LENGTHS)
-    found = mechanism_chain(program, kept_inputs=frozenset(), later_neighbors=False, limits=limits)
+    found = mechanism_chain(given_inputs(program, limits=limits))
     by_name: dict[str | None, set[int]] = {}
     for code in found.shown.tolist():
         match found.table.value(code):

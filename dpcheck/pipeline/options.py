@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.limits import RunLimits
 from dpcheck.pipeline.sources.files import ModelPath
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 EXPLAINED_IN_FULL = 5
 """So many violated claims are explained in full for people: whoever reads more runs a selection."""
+
+
+Piece = Callable[[], Any]
+"""Work that can be done in any process: what it returns can be told."""
+
+Spread = Callable[[Sequence[Piece]], Iterator[Any]]
+"""Does pieces of work anywhere and in any order, and yields what they return in their own order."""
+
+
+def in_place(pieces: Sequence[Piece]) -> Iterator[Any]:
+    """Yield what pieces of work return, done here and one after the other."""
+    return (piece() for piece in pieces)
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,8 @@ class Options:
     with evidence, with `has_opinions` with what the reference interpreter says; with `measures`,
     every target with what it costs, the quantities among it that are named for a file, by where it
     really is, and a target. `cache` is the directory of results.
-    The command line works with so many processes as there are `jobs`. Of files that are not among
+    The command line works with so many processes as there are `jobs`; `spread` does pieces of one
+    claim's work in so many of them, each with so much memory. Of files that are not among
     those `changed`, and import none of them, nothing is told.
     """
 
@@ -48,6 +61,7 @@ class Options:
     measures: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
     cache: Path | None = None
     jobs: int = 1
+    spread: Callable[[Sequence[Piece], int, int | None], Iterator[Any]] | None = None
     changed: frozenset[str] | None = None
     optional: frozenset[str] = frozenset()
 
@@ -57,6 +71,14 @@ class Options:
         chosen = self.definitions, self.select, self.strict_vacuity
         explained = self.explain, self.n_explained
         return repr((*chosen, *explained, self.has_portraits, measures))
+
+    def spread_over(self, n_parts: int) -> Spread:
+        """Return how to do pieces of work beside so many parts that are checked side by side."""
+        jobs = self.jobs // max(1, n_parts)
+        if self.spread is None or jobs < 2:
+            return in_place
+        spread, max_memory = self.spread, self.limits.max_memory
+        return lambda pieces: spread(pieces, jobs, max_memory)
 
     def detail(self, n_explained: int) -> Detail:
         """Return in which detail to explain a claim after so many others about its target.
@@ -91,6 +113,15 @@ class Part:
         [(0, 3), (3, 4), (4, 6)]
         """
         return self._begin(self.number, targets), self._begin(self.number + 1, targets)
+
+    def n_busy(self, targets: Sequence[str]) -> int:
+        """Return how many parts have claims, by the targets of all claims.
+
+        >>> Part(0, 8).n_busy(["a", "a", "a", "b"])
+        2
+        """
+        bounds = [Part(k, self.of).bounds(targets) for k in range(self.of)]
+        return sum(first < last for first, last in bounds)
 
     def _begin(self, number: int, targets: Sequence[str]) -> int:
         place = len(targets) * number // self.of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, assert_never
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
+from dpcheck.check.quantities.privacy import EventClaim
 from dpcheck.check.values.measures import TOO_FAR, EndValue, Measures
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
@@ -29,6 +31,7 @@ from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
+from dpcheck.pipeline.options import Spread, in_place
 from dpcheck.pipeline.shown_numbers import (
     decided_between,
     is_decided,
@@ -37,6 +40,7 @@ from dpcheck.pipeline.shown_numbers import (
     n_rounds,
     undecided_beyond,
 )
+from dpcheck.pipeline.sieve import sieved, sifted_claim
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report import Answer, Asked, Crash, Decided, Started
 from dpcheck.report.answers import region_of
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
     from dpcheck.align.windows import Size
     from dpcheck.explain import Detail, Explanation
 
-Key = tuple[int, frozenset[str], bool]
+Key = tuple[int, frozenset[str], bool, bool]
 Explorable = Explored | MistakesFound | LimitReached
 
 MAX_WIDER = 3
@@ -68,14 +72,30 @@ class Explorations:
     """The chains built so far, by target and by what claims need of it.
 
     A limit or a mistake met once is met again by every claim that needs the same chain, without
-    doing the work again.
+    doing the work again. Of those `to_answer` that worst pairs decide, a chain has these alone
+    where inputs are many; blocks of them are `spread`.
     """
 
+    to_answer: Sequence[ResolvedCheck] = ()
+    spread: Spread = in_place
     _found: dict[Key, Explorable] = field(default_factory=dict)
     _seconds: dict[Key, float] = field(default_factory=dict)  # that an attempt had
     _windows: dict[Key, Window] = field(default_factory=dict)  # of numbers without bounds
     _targets: list[Target] = field(default_factory=list)  # keeps `id` from being used again
     _closed: dict[int, Mechanism | LimitReached] = field(default_factory=dict)  # by target
+    _sifted: dict[int, Sequence[EventClaim]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Note for each claim all those about its target, if worst pairs decide every one."""
+        found: defaultdict[int, list[EventClaim | None]] = defaultdict(list)
+        for check in self.to_answer:
+            found[id(check.target)].append(sifted_claim(check))
+        sifted = {
+            target: [claim for claim in claims if claim is not None]
+            for target, claims in found.items()
+            if None not in claims
+        }
+        self._sifted = {id(each): sifted.get(id(each.target), []) for each in self.to_answer}
 
     def closed(self, check: ResolvedCheck, limits: Limits) -> ResolvedCheck:
         """Return a claim about a mechanism without an analyst who has fixed queries.
@@ -100,16 +120,35 @@ class Explorations:
 
     def explored(self, check: ResolvedCheck, limits: Limits) -> Explored:
         """Return the chain a claim needs; raises `MistakesFound` or `LimitReached`."""
-        key = _key(check)
+        key = self._key(check)
         if key not in self._found or self._may_come_further(key, limits):
             self._targets.append(check.target)
             self._seconds[key] = seconds_left(limits.deadline)
-            self._found[key] = _attempt(check, limits, self._windows.get(key))
+            self._found[key] = self._attempt(check, limits, self._windows.get(key))
         found = self._found[key]
         if isinstance(found, Explored):
             found.table.limits = limits  # values are still computed, now for this claim
             return found
         raise found.with_traceback(None)  # which would keep all that was being made
+
+    def _key(self, check: ResolvedCheck) -> Key:
+        kept, is_sifted = frozenset(check.kept_inputs), bool(self._sifted.get(id(check)))
+        return id(check.target), kept, check.needs_later_neighbors, is_sifted
+
+    def _attempt(self, check: ResolvedCheck, limits: Limits, window: Window | None) -> Explorable:
+        claims = self._sifted.get(id(check))
+        try:
+            if claims and isinstance(check.target, Mechanism):
+                return sieved(check.target, claims, window, limits, self.spread)
+            return explore(
+                check.target,
+                kept_inputs=frozenset(check.kept_inputs),
+                later_neighbors=check.needs_later_neighbors,
+                window=window,
+                limits=limits,
+            )
+        except (MistakesFound, LimitReached) as stopped:
+            return stopped.with_traceback(None)
 
     def labelled(self, check: ResolvedCheck, limits: Limits) -> tuple[Explored, Chain]:
         """Return what `explored` does, and the chain with the labels of a claim's atoms."""
@@ -134,7 +173,7 @@ class Explorations:
         self._widen(check, explored.memory.wider())
 
     def _widen(self, check: ResolvedCheck, window: Window) -> None:
-        key = _key(check)
+        key = self._key(check)
         self._windows[key] = window
         self._found.pop(key, None)
 
@@ -154,23 +193,6 @@ class Explorations:
         self._seconds.clear()
         self._closed.clear()
         self._targets.clear()
-
-
-def _key(check: ResolvedCheck) -> Key:
-    return id(check.target), frozenset(check.kept_inputs), check.needs_later_neighbors
-
-
-def _attempt(check: ResolvedCheck, limits: Limits, window: Window | None) -> Explorable:
-    try:
-        return explore(
-            check.target,
-            kept_inputs=frozenset(check.kept_inputs),
-            later_neighbors=check.needs_later_neighbors,
-            window=window,
-            limits=limits,
-        )
-    except (MistakesFound, LimitReached) as stopped:
-        return stopped.with_traceback(None)
 
 
 def seconds_left(deadline: float | None) -> float:
@@ -269,8 +291,12 @@ class _Work:
 
     def answer(self, outcome: Outcome) -> Answer:
         """Return an outcome as an answer, with the sizes of the chain and the time it took."""
-        chain = None if self.explored is None else self.explored.chain
-        sizes = None if chain is None else (chain.n_reported_states, chain.n_reported_transitions)
+        sizes = None
+        if self.explored is not None:
+            whole = self.explored.sizes
+            sizes = whole.n_states, whole.n_transitions
+            if self.explored.whole is not None:
+                outcome = replace(outcome, coverage=Coverage(whole.n_initial, whole.n_pairs))
         return self.asked.answered(outcome, sizes, time.monotonic() - self.started)
 
     def undecided(self, limit: LimitReached) -> Answer:
@@ -465,9 +491,13 @@ def _explained(
         is_window=ready.whole is not None,
         detail=detail,
     )
-    found = explain(subject, outcome)
+    found, whole = explain(subject, outcome), ready.explored.whole
+    if found is not None and found.others is not None and whole is not None:
+        # Of each block those pairs were kept that exceed the budget most.
+        others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
+        found = replace(found, others=others)
     if found is not None and detail == "full" and ready.whole is None:
-        n_inputs = len(ready.explored.chain.initial)
+        n_inputs = ready.explored.sizes.n_initial
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, _violating, limits))
         found = replace(found, also=tuple(starmap(Setting, (smaller or {}).items())))
     return found, tuple(subject.faults.values())
@@ -622,8 +652,7 @@ def _limit_of(
 def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:
     coverage = Coverage(0, 0)
     if explored is not None:
-        chain = explored.chain
-        coverage = Coverage(len(chain.initial), len(chain.neighbors.pairs))
+        coverage = Coverage(explored.sizes.n_initial, explored.sizes.n_pairs)
     return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 

@@ -206,11 +206,15 @@ def file_events(
         for check, heading in zip(checks, witnesses, strict=True)
         if is_selected(check, options.select)
     ]
-    first, last = part.bounds([question.asked.target for question in questions])
+    targets = [question.asked.target for question in questions]
+    first, last = part.bounds(targets)
     asked = tuple(question.asked for question in questions)
     yield FileRead(path.shown, asked, len(checks), first, last)
     start = first + sum(isinstance(event, Started) for event in told)
-    explorations = Explorations()
+    # Evidence that a claim holds, pictures and costs are of whole chains.
+    is_whole = options.has_witnesses or options.has_portraits or options.measures is not None
+    to_answer = () if is_whole else [question.check for question in questions[first:last]]
+    explorations = Explorations(to_answer, options.spread_over(part.n_busy(targets)))
     events = _answers(questions[start:last], explorations, options, told)
     yield from _with_opinions(events, path, options) if options.has_opinions else events
     if part.is_last:

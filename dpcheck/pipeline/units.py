@@ -89,7 +89,7 @@ def unit_events(text: str, after: Sequence[Event] = ()) -> Iterator[Event]:
     n_started = sum(isinstance(event, Started) for event in after)
     shown = tuple(map(asked_of, checks))
     yield FileRead(unit["file"], shown, len(shown))
-    explorations = Explorations()
+    explorations = Explorations(checks)
     for check, each in islice(zip(checks, shown, strict=True), n_started, None):
         yield from answered(check, each, explorations, limits_of(unit))
     yield FileDone(unit["file"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcheck.explore.mechanism import mechanism_chain
+from dpcheck.explore import explore
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, truths
 from dpcheck.limits import Limits
@@ -84,10 +84,6 @@ def test_results_that_are_forgotten_still_keep_runs_in_lock_step():
         ("~", "z", branches((0, op("/", op("+", "x", 1), 4)), (1, op("/", op("-", 3, "x"), 4)))),
         ("output", "z"),
     ]
-    explored = mechanism_chain(
-        mechanism([scalar("x", range(2))], body),
-        kept_inputs=frozenset(),
-        later_neighbors=True,
-        limits=Limits(),
-    )
+    made = mechanism([scalar("x", range(2))], body)
+    explored = explore(made, later_neighbors=True, limits=Limits())
     assert len(explored.chain.neighbors.later) == 1

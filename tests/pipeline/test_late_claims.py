@@ -23,14 +23,14 @@ def limits(seconds):
 def attempts(monkeypatch):
     """Return the seconds that each attempt had; the first runs out of time."""
     known = []
-    explore = questions._attempt
+    explore = questions.Explorations._attempt
 
-    def attempt(check, allowed, window):
+    def attempt(explorations, check, allowed, window):
         known.append(allowed.deadline)
         late = LimitReached(Limit("time", 1.0))
-        return late if len(known) == 1 else explore(check, allowed, window)
+        return late if len(known) == 1 else explore(explorations, check, allowed, window)
 
-    monkeypatch.setattr(questions, "_attempt", attempt)
+    monkeypatch.setattr(questions.Explorations, "_attempt", attempt)
     return known
 
 
@@ -54,11 +54,11 @@ def test_a_later_claim_with_as_little_time_does_not(attempts):
 def test_a_limit_other_than_time_is_met_once(monkeypatch):
     explorations, n_attempts = questions.Explorations(), []
 
-    def attempt(check, allowed, window):
+    def attempt(_explorations, check, allowed, window):
         n_attempts.append(allowed)
         return LimitReached(Limit("states", 10))
 
-    monkeypatch.setattr(questions, "_attempt", attempt)
+    monkeypatch.setattr(questions.Explorations, "_attempt", attempt)
     for seconds in (1, 100):
         with pytest.raises(LimitReached):
             explorations.explored(CHECK, limits(seconds))

@@ -103,7 +103,7 @@ def sequence_table(
     the caller knows that sequences are finitely many.
     """
     ends = _ends(chain, early=depth is None)
-    if depth is None and bool((ends[after_one_step(chain, sources)] >= 0).all()):
+    if depth is None and ends_at_once(chain, sources):
         return _one_output_table(chain, sources, ends, max_entries)
     for shared_by in (_SHARED_BY, None):
         search = _SequenceSearch(chain, sources, limits, max_entries)
@@ -160,12 +160,14 @@ def _is_followed(
     return found.gather()
 
 
+def ends_at_once(chain: Chain, sources: IntArray) -> bool:
+    """Return whether every run from the sources is over after its first output, if it has one."""
+    return bool((_ends(chain, early=True)[after_one_step(chain, sources)] >= 0).all())
+
+
 def has_output_cycle(chain: Chain, sources: IntArray) -> bool:
     """Return whether runs from sources [n] may output without end: on a cycle before the ends."""
-    following = after_one_step(chain, sources)
-    if bool((_ends(chain, early=True)[following] >= 0).all()):
-        return False
-    if _goes_up(chain):
+    if ends_at_once(chain, sources) or _goes_up(chain):
         return False
     return topological_layers(inner_graph(chain, sources)[1]) is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcheck.chain.arrays import differences, marked
+from dpcheck.chain.chain import BoolArray
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.values.event_text import (
     MAX_LISTED,
@@ -120,12 +121,20 @@ class TableEvidence:
 
     def has_certain_rows(self) -> bool:
         """Return whether every pair has one and the same sequence, certain on both sides."""
+        return bool(self._have_certain_rows().all())
+
+    def first_uncertain(self) -> int:
+        """Return the first pair that has more than one sequence, 0 where all have one."""
+        return int(self._have_certain_rows().argmin())
+
+    def _have_certain_rows(self) -> BoolArray:
+        """Return which pairs have one and the same sequence, certain on both sides, [n_pairs]."""
         table, pairs = self.rows.table, self.rows.pairs
-        if not (differences(table.indptr)[pairs] == 1).all():
-            return False
+        found: BoolArray = (differences(table.indptr)[pairs] == 1).all(axis=1)
         # A row of one sequence has it with certainty, however its weight is written.
         sequences = table.sequences[table.indptr[pairs]]
-        return bool((sequences[:, 0] == sequences[:, 1]).all())
+        found &= sequences[:, 0] == sequences[:, 1]
+        return found
 
 
 def _is_worse(gap: EventGap, best: EventGap, factor: ExpFactor) -> bool:

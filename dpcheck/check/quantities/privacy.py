@@ -159,7 +159,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
         case claims.PrivacyClaim():
             return _decide_privacy(claim, setting)
         case claims.QuantityValue():
-            found = _quantity(claim.quantity, setting.evidence)
+            found = tight_quantity(claim.quantity, setting.evidence)
             amount = quantity_amount(found.value)
             if setting.is_complete or _is_greatest(found.value, claim.quantity):
                 return Decision(Value(amount, found.value), amount, shown=found)
@@ -212,7 +212,7 @@ def closest_text(
 
 def _decided_below(claim: claims.PrivacyClaim, evidence: Evidence) -> Decision:
     """Return that a claim is undecided, with the ε or δ that the evidence shows."""
-    found = _quantity(quantity_of(claim), evidence)
+    found = tight_quantity(quantity_of(claim), evidence)
     return Decision(None, None, quantity_amount(found.value), found)
 
 
@@ -225,6 +225,21 @@ def quantity_of(claim: EventClaim) -> claims.Quantity:
     return claims.TightDelta(claim.epsilon, claim.span)
 
 
+def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
+    """Return ε and δ of the dp(ε, δ) that a claim asks for; None where it asks for the contrary."""
+    match claim:
+        case claims.PrivacyClaim(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case claims.QuantityClaim(comparison=">=" | ">" | "!=") | claims.QuantityClaim(bound=None):
+            return None
+        case claims.QuantityClaim(quantity=claims.TightEpsilon(delta=delta), bound=bound):
+            return as_budget(bound), delta
+        case claims.QuantityClaim(quantity=claims.TightDelta(epsilon=epsilon), bound=bound):
+            return epsilon, as_number(bound)
+        case _:
+            return None
+
+
 def _at_least_everything(
     gap: EventGap | None, epsilon: Budget, setting: Setting
 ) -> EventGap | None:
@@ -235,7 +250,7 @@ def _at_least_everything(
     return sure if gap is None or sure.exceeds(gap, ExpFactor.of(epsilon)) else gap
 
 
-def _quantity(quantity: claims.Quantity, evidence: Evidence) -> Found:
+def tight_quantity(quantity: claims.Quantity, evidence: Evidence) -> Found:
     """Return ε, ε(δ) or δ(ε) of the evidence."""
     match quantity:
         case claims.TightEpsilon(delta=delta):
@@ -279,7 +294,7 @@ def tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
 
 def _decide_comparison(claim: claims.QuantityClaim, setting: Setting) -> Decision:
     """Decide `quantity comparison bound`."""
-    found = _quantity(claim.quantity, setting.evidence)
+    found = tight_quantity(claim.quantity, setting.evidence)
     amount = quantity_amount(found.value)
     sign = _compared(found.value, claim.bound)
     truth: bool | None = holds(claim.comparison, sign)
@@ -461,7 +476,7 @@ def decide_infinite(claim: EventClaim, states: tuple[str, ...], event: ShownEven
 
 def upper_value(claim: EventClaim, above: Evidence) -> Epsilon | Number | Excess | None:
     """Return a claim's quantity of evidence that bounds it from above."""
-    return _quantity(quantity_of(claim), above).value
+    return tight_quantity(quantity_of(claim), above).value
 
 
 def greatest(claim: EventClaim) -> Epsilon | Number | Excess | None:

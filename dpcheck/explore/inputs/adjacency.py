@@ -79,7 +79,7 @@ def neighbor_pairs(
             found.append(_listed(mechanism, clause, inputs, table))
             continue
         condition = clause.condition if isinstance(clause, AdjacentWhere) else None
-        primed = _primed_names(inputs, condition)
+        primed = primed_names(inputs, condition)
         left = Side(inputs, n_inputs)
         right = Side({primed[name]: column for name, column in inputs.items()}, n_inputs)
         equal = [(name, primed[name]) for name in public]
@@ -88,7 +88,14 @@ def neighbor_pairs(
     return symmetric(found, n_inputs)
 
 
-def _primed_names(inputs: Columns, condition: Expr | None) -> dict[str, str]:
+def check_pairs(n_found: int, limits: Limits) -> None:
+    """Raise `LimitReached` where pairs of neighbors are too many."""
+    if n_found > 4 * limits.max_states:
+        limit = Limit("states", 4 * limits.max_states, "neighbor pairs")
+        raise LimitReached(limit, f"{n_found} neighbor pairs found")
+
+
+def primed_names(inputs: Mapping[str, IntArray], condition: Expr | None) -> dict[str, str]:
     """Return what the condition calls the neighbor's value of each input variable."""
     used = () if condition is None else (name for name in reads(condition) if "'" in name)
     return {name: primed_name(name) for name in inputs} | {
@@ -249,9 +256,7 @@ class _PairSearch:
                 pairs = pairs[:, truth == TRUE]
             found.append(pairs)
             n_found += pairs.shape[1]
-            if n_found > 4 * self.limits.max_states:
-                limit = Limit("states", 4 * self.limits.max_states, "neighbor pairs")
-                raise LimitReached(limit, f"{n_found} neighbor pairs found")
+            check_pairs(n_found, self.limits)
         return _Found(np.concatenate(found, axis=1).T, np.concatenate(unsure, axis=1).T)
 
     def _truth(self, rows: IntArray, others: IntArray, conjuncts: Sequence[Expr]) -> IntArray:

@@ -75,11 +75,12 @@ class Visible:
 
     rows: of all n_states, then †, then `diverged` if some run gets there. shown: the states after
     outputs by their cut points, in increasing order. places: [n_states] an index into `spans`, the
-    statement a state was first made by.
+    statement a state was first made by. n_explored: how many raw states there were.
     """
 
     rows: Rows
     n_states: int
+    n_explored: int
     shown: dict[Cut, Discovered]
     places: IntArray
     spans: tuple[Span, ...]
@@ -168,7 +169,8 @@ def _contracted(raw_rows: Rows, raw: RawGraph, limits: Limits) -> Visible:
     }
     labelled = None if raw.labelled is None else Labelled(raw, number)
     places = raw.places[visible]
-    return Visible(with_sinks(rows, number), len(visible), shown, places, raw.spans, labelled)
+    whole = with_sinks(rows, number)
+    return Visible(whole, len(visible), raw.stopped, shown, places, raw.spans, labelled)
 
 
 class _Joined:
@@ -176,7 +178,7 @@ class _Joined:
 
     def __init__(self, n_inputs: int) -> None:
         """Start with the inputs, of which no rows are known."""
-        self.n_states = n_inputs
+        self.n_states, self.n_explored = n_inputs, 0
         self.tables: dict[Cut, StatesAtPoint] = {}
         self.spans: dict[Span, int] = {}
         self.places = [np.zeros(n_inputs, np.int64)]
@@ -197,6 +199,7 @@ class _Joined:
             number[states.numbers] = table.numbers[local]
             is_new[states.numbers] = False
             is_new[states.numbers[new]] = True
+        self.n_explored += seen.n_explored
         self.parts.append(_Slice(seen.rows, len(inputs), number, is_new))
 
     def whole(self) -> Visible:
@@ -213,7 +216,8 @@ class _Joined:
             )
             for cut, table in self.tables.items()
         }
-        return Visible(rows, n, shown, np.concatenate(self.places), tuple(self.spans))
+        places = np.concatenate(self.places)
+        return Visible(rows, n, self.n_explored, shown, places, tuple(self.spans))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
+from copy import deepcopy
 from itertools import repeat
 
 import numpy as np
@@ -68,6 +69,14 @@ class ValueTable:
         self._shapes: dict[tuple[int | None, int], _Shape] = {}
         self._runs: list[_Run] = []
         self.weights = ParamWeights()
+
+    def copied(self) -> ValueTable:
+        """Return a table with the same values, to which others are added than to this one."""
+        made = ValueTable(self.limits)
+        made._values, made._codes = self._values.copy(), self._codes.copy()
+        made._faults = self._faults.copy()
+        made._shapes, made._runs = deepcopy((self._shapes, self._runs))
+        return made
 
     def check_time(self) -> None:
         """Raise `LimitReached` after the deadline: for loops that compute values one by one."""
