@@ -1,7 +1,8 @@
 """Checking on several processes, with what one would tell in the same order.
 
 Work is done in pieces: a file, or where files are few a part of its claims. What the first piece
-that is not over tells is told at once, what later ones tell waits for its turn.
+that is not over tells is told at once, what later ones tell waits for its turn. Where pieces are
+fewer than processes, what is long in one claim is spread over those that are left.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 
-from dpcheck.cli.workers import Over, Stopped, Work, pooled
+from dpcheck.cli.workers import Over, Stopped, Work, pooled, spread
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit
 from dpcheck.pipeline.options import WHOLE, Options, Part
@@ -52,7 +53,8 @@ def jobs_events(
     if wrong:
         return
     n_parts = -(-PIECES_A_JOB * options.jobs // len(paths)) if paths else 0
-    pieces = [_Piece(path, Part(k, n_parts), options) for path in paths for k in range(n_parts)]
+    for_each = replace(options, jobs=options.jobs // max(1, len(paths)), spread=spread)
+    pieces = [_Piece(path, Part(k, n_parts), for_each) for path in paths for k in range(n_parts)]
     read: dict[str, FileRead] = {}
     is_sound, n_over = not mistakes, 0
     for number, event in _in_order([piece.work(ends) for piece in pieces], options, tell):

@@ -65,12 +65,12 @@ def limit_memory(n_bytes: int) -> None:
 
     kind = getattr(resource, "RLIMIT_DATA", resource.RLIMIT_AS)
     soft, hard = resource.getrlimit(kind)
-    limits = [n_bytes + _data_size(), *(each for each in (soft, hard) if each >= 0)]
+    limits = [n_bytes + data_size(), *(each for each in (soft, hard) if each >= 0)]
     with suppress(OSError, ValueError):
         resource.setrlimit(kind, (min(limits), hard))
 
 
-def _data_size() -> int:
+def data_size() -> int:
     """Return how many bytes of data this process has, as the limit counts them; 0 if unknown."""
     with suppress(OSError, ValueError, IndexError):
         pages = Path("/proc/self/statm").read_text().split()[5]

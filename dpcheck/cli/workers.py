@@ -31,10 +31,10 @@ from math import inf
 from typing import Any, Generic, NoReturn, TypeVar
 
 from dpcheck.check.values.verdicts import Value
-from dpcheck.cli.memory import limit_memory
+from dpcheck.cli.memory import data_size, limit_memory
 from dpcheck.cli.signals import interrupt_work
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.limits import Limit, RunLimits, with_deep_stack
+from dpcheck.limits import Limit, LimitReached, RunLimits, with_deep_stack
 from dpcheck.records import dataclass, replace
 from dpcheck.report.told import ToldMistake, told
 from dpcheck.source import SourceText
@@ -139,6 +139,40 @@ def pooled(
     finally:
         for watched in active.values():
             watched.worker.end()
+
+
+def spread(pieces: Sequence[Callable[[], T]], jobs: int, max_memory: int | None) -> Iterator[T]:
+    """Yield what pieces of work return, in their order; so many processes have `max_memory` each.
+
+    A worker calls this for what takes it long, and its own memory counts. What came to no end in a
+    process of its own for another reason than memory is done here: a bug shows itself where it is
+    looked for. Raises `LimitReached` where memory did not suffice.
+    """
+    share = max_memory and max(1, max_memory - data_size() // jobs)
+    works = [Work(partial(_returned, piece), _given_up, lambda _: False) for piece in pieces]
+    held: dict[int, T | Stopped] = {}
+    current = 0
+    found = pooled(works, jobs, RunLimits(max_memory=share), lambda _, __: None)
+    with closing(found):
+        for number, event in found:
+            if not isinstance(event, Over):
+                held[number] = event
+            while current in held:
+                result = held.pop(current)
+                if isinstance(result, Stopped):
+                    if result.limit is not None:
+                        raise LimitReached(Limit("memory", jobs * (max_memory or 0)))
+                    result = pieces[current]()
+                yield result
+                current += 1
+
+
+def _returned(piece: Callable[[], T], _told: object) -> Iterator[T | Stopped]:
+    yield piece()
+
+
+def _given_up(_told: object, stopped: Stopped) -> tuple[Sequence[Stopped], bool]:
+    return (stopped,), False
 
 
 class _Watched(Generic[T]):

@@ -9,13 +9,15 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
+import numpy as np
 import pytest
 from flint import fmpz
 
 from dpcheck.cli import workers
-from dpcheck.cli.workers import Stopped, Work, supervised
-from dpcheck.limits import Limit, RunLimits
+from dpcheck.cli.workers import Stopped, Work, spread, supervised
+from dpcheck.limits import Limit, LimitReached, RunLimits
 from tests.hostile import mechanism, written
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
@@ -220,6 +222,29 @@ def test_no_worker_is_left_when_nobody_listens_any_more():
     events.close()
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)
+
+
+def test_what_is_spread_comes_in_order_and_is_done_here_if_nowhere_else():
+    here = os.getpid()
+
+    def done(number):
+        time.sleep(0.3 * (number == 0))
+        if number == 1 and os.getpid() != here:
+            raise ValueError
+        return number, os.getpid()
+
+    found = list(spread([partial(done, number) for number in range(4)], 2, None))
+    assert [number for number, _ in found] == [0, 1, 2, 3]
+    places = [place for _, place in found]
+    assert places[1] == here
+    assert len(set(places)) == 4
+
+    def greedy():
+        return np.ones(1 << 28).sum()
+
+    with pytest.raises(LimitReached) as reached:
+        list(spread([greedy, partial(done, 0)], 2, 1 << 30))
+    assert reached.value.limit == Limit("memory", 1 << 31)
 
 
 # --- hostile files ---------------------------------------------------------------------------
