@@ -28,7 +28,7 @@ NO_STATE = -1
 """Stands for a state that a chain has not."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sizes:
     """How large a chain is: its inputs, pairs of neighbors, states and transitions.
 

@@ -46,7 +46,7 @@ from dpcheck.records import dataclass, replace
 from dpcheck.resolve import ResolvedCheck
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sifted:
     """What is kept of a block: pairs of inputs that may decide claims, and what is counted."""
 
@@ -57,7 +57,7 @@ class Sifted:
     shown: frozenset[ShownState]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unsifted:
     """A block came to no end: by a limit, or where its own mistakes are told if it is done again.
 
@@ -75,7 +75,9 @@ def sifted_claim(check: ResolvedCheck) -> EventClaim | None:
     is_plain = not (check.at or check.parts or check.for_all or check.leaves_out or check.atoms)
     if not is_plain or check.kept_inputs or check.needs_later_neighbors:
         return None
-    if not isinstance(target, Mechanism) or target.has_unbounded_inputs or target.has_queries:
+    if not isinstance(target, Mechanism) or target.has_unbounded_inputs:
+        return None
+    if target.has_queries or target.choices:
         return None
     match claim:
         case PrivacyClaim():

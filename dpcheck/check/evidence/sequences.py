@@ -161,7 +161,7 @@ def _is_followed(
 
 
 def ends_at_once(chain: Chain, sources: IntArray) -> bool:
-    """Return whether every run from the sources is over after its first output, if it has one."""
+    """Return whether every run from sources [n] is over after its first output, if any."""
     return bool((_ends(chain, early=True)[after_one_step(chain, sources)] >= 0).all())
 
 

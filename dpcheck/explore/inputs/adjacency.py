@@ -96,7 +96,7 @@ def check_pairs(n_found: int, limits: Limits) -> None:
 
 
 def primed_names(inputs: Mapping[str, IntArray], condition: Expr | None) -> dict[str, str]:
-    """Return what the condition calls the neighbor's value of each input variable."""
+    """Return what a condition calls the neighbor's value of each input, a column [n_inputs]."""
     used = () if condition is None else (name for name in reads(condition) if "'" in name)
     return {name: primed_name(name) for name in inputs} | {
         name.replace("'", ""): name for name in used

@@ -45,6 +45,7 @@ def input_blocks(inputs: Columns, n_inputs: int, size: int) -> list[IntArray]:
 
 
 def _range(column: IntArray) -> tuple[int, int]:
+    """Return the least and the largest code of a column [n]."""
     return int(column.min()), int(column.max())
 
 
