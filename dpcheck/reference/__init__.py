@@ -3,7 +3,7 @@
 from dpcheck.reference.claims import Answer, answer
 from dpcheck.reference.files import Loaded, load
 from dpcheck.reference.replay import Contradicted, Derived, Replay
-from dpcheck.reference.values import NotCovered, Work, WrongProgram
+from dpcheck.reference.values import NotCovered, WrongProgram
 
 __all__ = [
     "Answer",
@@ -12,7 +12,6 @@ __all__ = [
     "Loaded",
     "NotCovered",
     "Replay",
-    "Work",
     "WrongProgram",
     "answer",
     "load",

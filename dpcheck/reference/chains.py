@@ -7,66 +7,120 @@ from itertools import product
 from typing import Any
 
 from dpcheck.reference.distributions import distribution
-from dpcheck.reference.expressions import Env, Scope, evaluate
-from dpcheck.reference.numbers import Number, sign
-from dpcheck.reference.programs import CUT, STOPPED, Row, add, solved
+from dpcheck.reference.expressions import Env, Scope, bindings, evaluate, holds
+from dpcheck.reference.numbers import ONE, sign
+from dpcheck.reference.programs import with_defaults
+from dpcheck.reference.runs import Law, Model, Runs, State, Transitions, add
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import (
+    NotCovered,
     Sym,
     Value,
     Work,
     WrongProgram,
     as_text,
     elements,
-    is_true,
     number,
 )
 
-State = tuple[str, tuple[Value, ...]]
-"""The name of a family, and indices in it."""
+Point = tuple[str, tuple[Value, ...]]
+"""A state: the name of its family, and indices in it."""
 
 
-class Chain:
+class Chain(Model):
     """A chain with the values of its parameters.
 
     states: each with its labels, its own name and the name of its family among them; rows:
     probabilities of the next states (without a row a run ends); pairs of neighbors; the initial
-    states; `observed`, what an adversary sees of some states.
+    states; `observed`, what an adversary sees of some states. Positions of paths: states, and None
+    behind the end.
     """
 
     def __init__(self, tree: Tree, given: Env, scope: Scope, work: Work) -> None:
         """Fill in families, then rows, neighbors and what is seen."""
+        super().__init__(scope, Runs(self.transitions, work))
         _, self.name, parameters, parts = tree
-        self.scope, self.work = scope, work
-        self.env: Env = {}
-        for name, default in parameters:
-            self.env[name] = given[name] if name in given else evaluate(default, self.env, scope)
-        self.states: dict[State, list[str]] = {}
+        self.parameters = with_defaults(parameters, given, scope)
+        self.states: dict[Point, list[str]] = {}
         self.sets: dict[str, list[tuple[Value, ...]]] = {}
         for part in parts:
             if part[0] == "state":
                 self._add_family(*part[1:])
-        self.rows: dict[State, dict[State, Number]] = {}
-        self.pairs: set[frozenset[State]] = set()
-        initial: list[State] = []
-        self.observed: dict[State, list[str]] = {}
+        self.labels = {label for labels in self.states.values() for label in labels}
+        self.rows: dict[Point, Law] = {}
+        self.pairs: set[frozenset[Point]] = set()
+        self.initial: list[Point] = []
+        self.observed: dict[Point, list[str]] = {}
         for part in parts:
             match part:
                 case ("adjacent", left, right, where):
                     self._relate(left, right, where)
                 case ("init", references):
-                    initial += [s for each in references for s in self.meant(each, self.env)]
+                    self.initial += [
+                        s for each in references for s in self.meant(each, self.parameters)
+                    ]
                 case ("observe", references):
                     for reference in references:
                         self._observe(reference)
                 case ("row" | "for" | "if", *_):
-                    self._fill(part, self.env)
-        paired = [s for s in self.states if any(s in pair for pair in self.pairs)]
-        self.initial = [s for s in self.states if s in initial] if initial else paired
+                    self._fill(part, self.parameters)
+
+    def every_point(self) -> list[Point]:
+        """Return every value of the inputs, or all initial states."""
+        paired = {s for pair in self.pairs for s in pair}
+        return [s for s in self.states if s in (self.initial or paired)]
+
+    def are_neighbors(self, s: Point, t: Point) -> bool:
+        """Return whether two states are neighbors."""
+        return frozenset((s, t)) in self.pairs
+
+    def env(self, _point: Point) -> Env:
+        """Return the names that a formula may read."""
+        return dict(self.parameters)
+
+    def start(self, point: Point) -> State:
+        """Return the state in which a run begins."""
+        if not self.observed:
+            raise NotCovered("a chain without `observe`")
+        return point
+
+    def transitions(self, state: Any) -> Transitions:  # noqa: ANN401 - what `start` returns
+        """Return the transitions of a state that is seen from outside."""
+        if self.rows.get(state, {}).keys() <= {state}:  # without a row, or for ever there
+            return []
+        return [
+            (p, " & ".join(self.observed[t]) if t in self.observed else None, t)
+            for t, p in self.rows[state].items()
+        ]
+
+    def first_position(self, point: Point) -> Point:
+        """Return where a path begins."""
+        return point
+
+    def after(self, position: Any) -> Law:  # noqa: ANN401 - positions differ by model
+        """Return the law of the next position."""
+        if position is None:
+            return {None: ONE}
+        return self.rows.get(position, {None: ONE})
+
+    def atom(self, tree: Tree, position: Any, env: Env) -> bool:  # noqa: ANN401 - see above
+        """Return whether an atom holds at a position."""
+        match tree:
+            case ("name", "stopped", False):
+                return position is None
+            case ("name", "diverged", False):
+                return False
+            case ("name", name, _) if name in self.labels:
+                return position is not None and name in self.states[position]
+            case ("index", ("name", name, _), indices) if name in self.sets:
+                return bool(
+                    position == (name, tuple(evaluate(i, env, self.scope) for i in indices))
+                )
+        return self.is_true(tree, {**env, "output": None})
 
     def _add_family(self, name: str, indices: list[tuple[str, Tree]], labels: list[str]) -> None:
         self.sets[name] = []
-        domains = [elements(evaluate(domain, self.env, self.scope)) for _, domain in indices]
+        domains = [elements(evaluate(domain, self.parameters, self.scope)) for _, domain in indices]
         for chosen in product(*domains):
             self.states[name, chosen] = [name, *labels]
             self.sets[name].append(chosen)
@@ -75,15 +129,15 @@ class Chain:
         """Relate all states that two patterns with fresh names stand for."""
         for s, bound in self._matches(left, {}):
             for t, both in self._matches(right, bound):
-                if s != t and (where is None or is_true(evaluate(where, both, self.scope))):
+                if s != t and holds(where, both, self.scope):
                     self.pairs.add(frozenset((s, t)))
 
-    def _matches(self, reference: Tree, env: Env) -> list[tuple[State, Env]]:
+    def _matches(self, reference: Tree, env: Env) -> list[tuple[Point, Env]]:
         """Return the states of a pattern, with what its names stand for then."""
         name, indices = reference
         found = []
         for chosen in self.sets.get(name, []):
-            bound: Env | None = {**self.env, **env}
+            bound: Env | None = {**self.parameters, **env}
             for tree, value in zip(indices, chosen, strict=bool(indices)):
                 is_fresh = tree[0] == "name" and tree[1] not in env and not tree[2]
                 if bound is not None and is_fresh:
@@ -94,7 +148,7 @@ class Chain:
                 found.append(((name, chosen), bound))
         return found
 
-    def meant(self, reference: Tree, env: Env) -> list[State]:
+    def meant(self, reference: Tree, env: Env) -> list[Point]:
         """Return the states that a reference names: one, a family, or all with a label."""
         name, indices = reference
         if indices:
@@ -105,7 +159,7 @@ class Chain:
         return [s for s, labels in self.states.items() if name in labels]
 
     def _observe(self, reference: Tree) -> None:
-        for state in self.meant(reference, self.env):
+        for state in self.meant(reference, self.parameters):
             is_family = reference[0] == state[0]
             seen = self.text_of(state) if is_family else as_label(reference[0])
             known = self.observed.setdefault(state, [])
@@ -118,29 +172,24 @@ class Chain:
                 (state,) = self.meant(source, env)
                 if state in self.rows:
                     raise WrongProgram(f"{self.text_of(state)} has two rows")
-                row: dict[State, Number] = {}
+                row: Law = {}
                 for variable, weight, target in branches:
                     self._branch(row, variable, weight, target, env)
                 if sum(row.values(), Fraction(0)) != 1 or any(sign(p) < 0 for p in row.values()):
                     raise WrongProgram(f"the row of {self.text_of(state)} does not sum to 1")
                 self.rows[state] = row
             case ("for", indices, where, parts):
-                for inner in self._bindings(indices, env):
-                    if where is None or is_true(evaluate(where, inner, self.scope)):
-                        for each in parts:
-                            self._fill(each, inner)
+                for inner in bindings(indices, where, env, self.scope):
+                    for each in parts:
+                        self._fill(each, inner)
             case ("if", branches, otherwise):
-                chosen = otherwise
-                for condition, parts in branches:
-                    if is_true(evaluate(condition, env, self.scope)):
-                        chosen = parts
-                        break
-                for each in chosen:
+                chosen = (
+                    parts for condition, parts in branches if holds(condition, env, self.scope)
+                )
+                for each in next(chosen, otherwise):
                     self._fill(each, env)
 
-    def _branch(
-        self, row: dict[State, Number], variable: str | None, weight: Tree, target: Tree, env: Env
-    ) -> None:
+    def _branch(self, row: Law, variable: str | None, weight: Tree, target: Tree, env: Env) -> None:
         """Add one branch of a row: `weight: target`, or `v ~ distribution: target`."""
         drawn = {} if variable is None else distribution(weight, env, self.scope)
         for value, p in drawn.items():
@@ -150,57 +199,10 @@ class Chain:
             (state,) = self.meant(target, env)
             add(row, state, number(evaluate(weight, env, self.scope)))
 
-    def _bindings(self, indices: list[tuple[str, Tree]], env: Env) -> list[Env]:
-        found = [env]
-        for name, domain in indices:
-            found = [
-                {**each, name: value}
-                for each in found
-                for value in elements(evaluate(domain, each, self.scope))
-            ]
-        return found
-
-    def text_of(self, state: State) -> str:
+    def text_of(self, state: Point) -> str:
         """Write a state: `pos`, `s[3]`."""
         name, indices = state
         return as_label(name) + ("[" + ", ".join(map(as_text, indices)) + "]" if indices else "")
-
-    def is_end(self, state: State) -> bool:
-        """Return whether a run ends in a state: it has no row, or never leaves."""
-        return self.rows.get(state, {}).keys() <= {state}
-
-    def row(self, start: State, most: int, known: dict[Any, Row] | None = None) -> Row:
-        """Return what is seen of the runs of a state, for at most `most` outputs."""
-        known = {} if known is None else known
-        if (start, most) in known:
-            return known[start, most]
-        silent: dict[Any, dict[Any, Number]] = {}
-        constant: dict[Any, dict[Any, Number]] = {}
-        pending = [start]
-        while pending:
-            s = pending.pop()
-            if s in silent:
-                continue
-            self.work.spend()
-            silent[s], constant[s] = {}, {}
-            if self.is_end(s):
-                add(constant[s], ((), (), STOPPED), Fraction(1))
-                continue
-            for t, p in self.rows[s].items():
-                if t not in self.observed:
-                    add(silent[s], t, p)
-                    pending.append(t)
-                elif most == 0:
-                    add(constant[s], ((), (), CUT), p)
-                else:
-                    seen = " & ".join(self.observed[t])
-                    for (outputs, status), q in self.row(t, most - 1, known).items():
-                        add(constant[s], ((seen, *outputs), (), status), p * q)
-        row: Row = {}
-        for (outputs, _, status), p in solved(silent, constant, self.work)[start].items():
-            add(row, (outputs, status), p)
-        known[start, most] = row
-        return row
 
 
 def as_label(name: str) -> str:

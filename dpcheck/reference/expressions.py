@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import floor, lcm, prod
 
-from dpcheck.reference.numbers import Budget, Exp, Number, quotient, sign
+from dpcheck.reference.numbers import ONE, ZERO, Budget, Exp, Number, quotient, sign
 from dpcheck.reference.syntax import Tree, by_place
 from dpcheck.reference.values import (
     Arr,
@@ -28,8 +28,6 @@ from dpcheck.reference.values import (
 )
 
 Env = dict[str, Value]
-Meaning = Callable[..., Value]
-"""Takes names, declarations and the parts of an expression."""
 MOST = 100_000
 """A range, or a power, with more elements or digits is not covered."""
 MAX_POWER = 1_000_000
@@ -61,10 +59,54 @@ class Scope:
 
 def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
     """Return the value of an expression; unknown names are symbols."""
-    meaning = MEANINGS.get(tree[0])
-    if meaning is None:
-        raise NotCovered(f"the expression `{tree[0]}`")
-    return meaning(env, scope, *tree[1:])
+
+    def value(part: Tree) -> Value:
+        return evaluate(part, env, scope)
+
+    match tree:
+        case ("number", constant):
+            return constant
+        case ("name", name, is_quoted):
+            return named(env, scope, name, is_quoted)
+        case ("compare", signs, parts):
+            steps = zip(signs, pairwise([value(part) for part in parts]), strict=True)
+            return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
+        case ("+" | "-" | "*" | "/" | "div" | "mod" | "^" as sign_, a, b):
+            return arithmetic(sign_, value(a), value(b))
+        case ("index", base, indices):
+            return indexed(value(base), [value(index) for index in indices])
+        case ("call", name, arguments):
+            return called(scope, name, [value(a) for a in by_place(arguments)])
+        case ("if", condition, a, b):
+            return value(a if holds(condition, env, scope) else b)
+        case ("&", parts):
+            return boolean(all(holds(part, env, scope) for part in parts))
+        case ("|", parts):
+            return boolean(any(holds(part, env, scope) for part in parts))
+        case ("!", a):
+            return boolean(not holds(a, env, scope))
+        case ("=>", a, b):
+            return boolean(not holds(a, env, scope) or holds(b, env, scope))
+        case ("boolean", truth):
+            return boolean(truth)
+        case ("negative", a):
+            return negative(value(a))
+        case ("ln", a):
+            return logarithm(rational(value(a)))
+        case ("..", a, b) if b is not None:
+            return range_of(integer(value(a)), integer(value(b)))
+        case ("tuple", parts):
+            return tuple(map(value, parts))
+        case ("set", parts):
+            return finite_set(map(value, parts))
+        case ("comprehension", element, variable, domain, where):
+            chosen = chosen_from(env, scope, variable, domain, where)
+            return finite_set(evaluate(element, {**env, variable: e}, scope) for e in chosen)
+        case ("binder", name, variable, domain, where, body):
+            chosen = chosen_from(env, scope, variable, domain, where)
+            bodies = (evaluate(body, {**env, variable: e}, scope) for e in chosen)
+            return bound(name, chosen, bodies)
+    raise NotCovered(f"the expression `{tree[0]}`")
 
 
 def holds(tree: Tree, env: Env, scope: Scope) -> bool:
@@ -72,66 +114,22 @@ def holds(tree: Tree, env: Env, scope: Scope) -> bool:
     return tree is None or is_true(evaluate(tree, env, scope))
 
 
-def conditional(env: Env, scope: Scope, condition: Tree, a: Tree, b: Tree) -> Value:
-    """Return the value of `if condition then a else b`."""
-    return evaluate(a if holds(condition, env, scope) else b, env, scope)
-
-
-def logarithm(env: Env, scope: Scope, a: Tree) -> Value:
-    """Return the value of `ln a`."""
-    of = rational(evaluate(a, env, scope))
+def logarithm(of: Fraction) -> Budget:
+    """Return `ln of`."""
     if of <= 0:
         raise WrongProgram(f"ln of {of}")
-    return Budget(Fraction(0), ((of, Fraction(1)),))
+    return Budget(ZERO, ((of, ONE),))
 
 
-def range_of(env: Env, scope: Scope, a: Tree, b: Tree) -> Value:
-    """Return the value of `a..b`."""
-    if b is None:
-        raise NotCovered("a range without an end")
-    low, high = (integer(evaluate(end, env, scope)) for end in (a, b))
+def range_of(low: int, high: int) -> FiniteSet:
+    """Return `low..high`."""
     if high - low > MOST:
         raise NotCovered("a very long range")
     return FiniteSet(tuple(range(low, high + 1)))
 
 
-def compared(env: Env, scope: Scope, signs: list[str], parts: list[Tree]) -> Value:
-    """Return the value of `a < b <= c`, in which every part has one."""
-    steps = zip(signs, pairwise([evaluate(part, env, scope) for part in parts]), strict=True)
-    return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
-
-
-def connective(decides: Callable[[Iterable[bool]], bool]) -> Meaning:
-    """Return the meaning of a conjunction (`all`) or disjunction (`any`)."""
-    return lambda env, scope, parts: boolean(decides(holds(part, env, scope) for part in parts))
-
-
-def implication(env: Env, scope: Scope, a: Tree, b: Tree) -> Value:
-    """Return the value of `a => b`."""
-    return boolean(not holds(a, env, scope) or holds(b, env, scope))
-
-
-def operator(word: str) -> Meaning:
-    """Return the meaning of an operator of two numbers, budgets or sets."""
-    return lambda env, scope, a, b: arithmetic(
-        word, evaluate(a, env, scope), evaluate(b, env, scope)
-    )
-
-
-def comprehension(
-    env: Env, scope: Scope, element: Tree, variable: str, domain: Tree, where: Tree
-) -> Value:
-    """Return the value of `{element for variable in domain where condition}`."""
-    chosen = chosen_from(env, scope, variable, domain, where)
-    return finite_set(evaluate(element, {**env, variable: e}, scope) for e in chosen)
-
-
-def binder(
-    env: Env, scope: Scope, name: str, variable: str, domain: Tree, where: Tree, body: Tree
-) -> Value:
-    """Return the value of `name(variable in domain where condition : body)`."""
-    chosen = chosen_from(env, scope, variable, domain, where)
-    bodies = (evaluate(body, {**env, variable: e}, scope) for e in chosen)
+def bound(name: str, chosen: list[Value], bodies: Iterable[Value]) -> Value:
+    """Return the value of `name(variable in chosen : body)`."""
     match name:
         case "forall":
             return boolean(all(map(is_true, bodies)))
@@ -151,41 +149,51 @@ def chosen_from(env: Env, scope: Scope, variable: str, domain: Tree, where: Tree
     return [e for e in items if where is None or holds(where, {**env, variable: e}, scope)]
 
 
-def indexed(env: Env, scope: Scope, base: Tree, indices: list[Tree]) -> Value:
+def bindings(indices: list[tuple[str, Tree]], where: Tree, env: Env, scope: Scope) -> Iterator[Env]:
+    """Yield the environments of `for i in a, j in b where condition`."""
+    if not indices:
+        yield from [env] if holds(where, env, scope) else []
+        return
+    (name, domain), *inner = indices
+    for element in elements(evaluate(domain, env, scope)):
+        yield from bindings(inner, where, {**env, name: element}, scope)
+
+
+def indexed(base: Value, indices: list[Value]) -> Value:
     """Return an array element, or a tuple component (counted from 1)."""
-    found = evaluate(base, env, scope)
     for index in indices:
-        items = Arr(1, found) if isinstance(found, tuple) else found
+        items = Arr(1, base) if isinstance(base, tuple) else base
         if not isinstance(items, Arr):
-            raise WrongProgram(f"{as_text(found)} has no elements")
-        found = items.items[items.place(evaluate(index, env, scope))]
-        if found is None:
+            raise WrongProgram(f"{as_text(base)} has no elements")
+        base = items.items[items.place(index)]
+        if base is None:
             raise WrongProgram("an element is unassigned")
-    return found
+    return base
 
 
-def named(env: Env, scope: Scope, name: str, quoted: bool) -> Value:
+def named(env: Env, scope: Scope, name: str, is_quoted: bool) -> Value:
     """Return what a name stands for: variables before constants before symbols."""
-    if name in env and (not quoted or "output" in env):  # quoted, only formulas read variables
+    is_read = not is_quoted or "output" in env  # only formulas read what is quoted
+    if name in env and is_read:
         if env[name] is None:
             raise WrongProgram(f"{name} is unassigned")
         return env[name]
-    if scope.of("const", name) is not None and (not quoted or "output" in env):
+    if scope.of("const", name) is not None and is_read:
         return scope.constant(name)
-    if scope.of("dist", name) is not None and not quoted:
+    if scope.of("dist", name) is not None and not is_quoted:
         return Dist(name)
-    if scope.of("param", name) is not None and name in scope.definitions:
-        return scope.constant(name)
     if scope.of("param", name) is not None:
-        raise NotCovered(f"the parameter {name}, which has no value")
-    if name == "integers" and not quoted:
+        if name not in scope.definitions:
+            raise NotCovered(f"the parameter {name}, which has no value")
+        return scope.constant(name)
+    if name == "integers" and not is_quoted:
         raise NotCovered("all integers")
     return Sym(name)
 
 
 def negative(a: Value) -> Value:
     """Return -a, of a number or a budget."""
-    return a.times(Fraction(-1)) if isinstance(a, Budget) else -number(a)
+    return a * -ONE if isinstance(a, Budget) else -number(a)
 
 
 def as_budget(a: Value) -> Budget:
@@ -241,13 +249,13 @@ def budget_arithmetic(sign_: str, a: Value, b: Value) -> Value:
     """Return a sum, a difference, a multiple or a quotient of budgets and rational numbers."""
     match sign_:
         case "+":
-            return as_budget(a).plus(as_budget(b))
+            return as_budget(a) + as_budget(b)
         case "-":
-            return as_budget(a).plus(as_budget(b).times(Fraction(-1)))
+            return as_budget(a) - as_budget(b)
         case "*":
-            return a.times(rational(b)) if isinstance(a, Budget) else b.times(rational(a))
+            return a * rational(b) if isinstance(a, Budget) else b * rational(a)
         case "/" if isinstance(b, int | Fraction):
-            return a.times(1 / Fraction(b))
+            return a * (1 / Fraction(b))
         case "/":
             return ("quotient", as_budget(a), as_budget(b))
         case "div":
@@ -264,7 +272,7 @@ def floor_of(x: Value) -> int:
         if isinstance(x, Exp):
             return sign(x - k) >= 0
         _, over, under = x
-        return bool(over.plus(under.times(Fraction(-k))).sign() * under.sign() >= 0)
+        return bool((over - under * Fraction(k)).sign() * under.sign() >= 0)
 
     low, high = -1, 1
     while not is_at_most(low):
@@ -280,7 +288,7 @@ def floor_of(x: Value) -> int:
 def order(a: Value, b: Value) -> int:
     """Return the sign of a - b, of numbers or budgets."""
     if isinstance(a, Budget) or isinstance(b, Budget):
-        return as_budget(a).plus(as_budget(b).times(Fraction(-1))).sign()
+        return (as_budget(a) - as_budget(b)).sign()
     return sign(number(a) - number(b))
 
 
@@ -296,10 +304,9 @@ def compare(sign_: str, a: Value, b: Value) -> bool:
 
 def is_equal(a: Value, b: Value) -> bool:
     """Return whether two values are the same; those of different kinds are not."""
-    if isinstance(a, Budget) != isinstance(b, Budget):
-        return isinstance(a if isinstance(b, Budget) else b, int | Fraction) and order(a, b) == 0
-    if isinstance(a, Budget) and isinstance(b, Budget):
-        return order(a, b) == 0
+    if isinstance(a, Budget) or isinstance(b, Budget):
+        are_amounts = all(isinstance(x, Budget | int | Fraction) for x in (a, b))
+        return are_amounts and order(a, b) == 0
     return bool(a == b)
 
 
@@ -323,16 +330,16 @@ def extreme(name: str, values: Sequence[Value]) -> Value:
 
 def items_of(arguments: list[Value]) -> tuple[Value, ...]:
     """Return what `sum`, `max` and the like range over: one collection, or the arguments."""
-    if len(arguments) == 1 and isinstance(arguments[0], Arr | FiniteSet):
-        return arguments[0].items
-    return (
-        arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else (*arguments,)
-    )
+    match arguments:
+        case [Arr(items=items) | FiniteSet(items=items)]:
+            return items
+        case [tuple(items)]:
+            return items
+    return tuple(arguments)
 
 
-def called(env: Env, scope: Scope, name: str, arguments: list[Tree]) -> Value:
+def called(scope: Scope, name: str, values: list[Value]) -> Value:
     """Return the value of a function of the file, or of one that is built in."""
-    values = [evaluate(a, env, scope) for a in by_place(arguments)]
     function = scope.of("fun", name)
     if function is not None:
         return evaluate(function[3], dict(zip(function[2], values, strict=True)), scope)
@@ -393,27 +400,6 @@ def distance(name: str) -> Callable[[Value, Value], Number]:
     return found
 
 
-MEANINGS: dict[str, Meaning] = {
-    "number": lambda _env, _scope, constant: constant,
-    "boolean": lambda _env, _scope, truth: boolean(truth),
-    "name": named,
-    "negative": lambda env, scope, a: negative(evaluate(a, env, scope)),
-    "ln": logarithm,
-    **{word: operator(word) for word in ("+", "-", "*", "/", "div", "mod", "^")},
-    "..": range_of,
-    "compare": compared,
-    "!": lambda env, scope, a: boolean(not holds(a, env, scope)),
-    "&": connective(all),
-    "|": connective(any),
-    "=>": implication,
-    "if": conditional,
-    "tuple": lambda env, scope, parts: tuple(evaluate(part, env, scope) for part in parts),
-    "set": lambda env, scope, parts: finite_set(evaluate(part, env, scope) for part in parts),
-    "comprehension": comprehension,
-    "binder": binder,
-    "index": indexed,
-    "call": called,
-}
 BUILT_IN: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "len": len,
     "sum": total,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.reference.expressions import Scope
-from dpcheck.reference.syntax import Tree, parsed, parsed_claim
-from dpcheck.reference.values import NotCovered, WrongProgram
+from dpcheck.reference.syntax import Parser, Tree, parsed_claim
+from dpcheck.reference.values import NotCovered, Work, WrongProgram
 
 STANDARD = Path(__file__).resolve().parent.parent / "std"
 
@@ -20,12 +20,15 @@ STANDARD = Path(__file__).resolve().parent.parent / "std"
 class Loaded:
     """The declarations of a file and its imports; SHA-256 of each file, by its place.
 
-    subjects: mechanisms and chains that were asked about, with what is known of them.
+    questions: those of the file itself; work: what may still be done; models: mechanisms and chains
+    that were asked about, with what is known of them.
     """
 
     scope: Scope
     hashes: dict[str, str]
-    subjects: dict[str, Any] = field(default_factory=dict)
+    questions: list[Tree] = field(default_factory=list)
+    work: Work = field(default_factory=Work)
+    models: dict[str, Any] = field(default_factory=dict)
 
 
 def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
@@ -34,7 +37,7 @@ def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
     definitions: `NAME=VALUE` for constants. Raises `NotCovered` for tables, `WrongProgram` for
     files that may not be imported, and `OSError`.
     """
-    place, items, hashes = path.resolve(), [], {}
+    place, items, questions, hashes = path.resolve(), list[Tree](), list[Tree](), {}
     waiting = [place]
     while waiting:
         file = waiting.pop()
@@ -44,12 +47,14 @@ def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
         if shown in hashes:
             continue
         hashes[shown] = hashlib.sha256(content).hexdigest()
-        for item in parsed(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")):
+        for item in Parser(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")).file():
             if item[0] in ("import", "import std"):
                 waiting.append(_imported(item, file, root.resolve()))
             elif item[0] not in ("question", "for"):
                 items.append(item)
-    return Loaded(Scope(items, dict(map(_definition, definitions))), hashes)
+            elif file == place:
+                questions.append(item)
+    return Loaded(Scope(items, dict(map(_definition, definitions))), hashes, questions)
 
 
 def _imported(item: Tree, importer: Path, root: Path) -> Path:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, total_ordering
 from math import lcm, prod
 from typing import Any, TypeAlias
 
-_ZERO = Fraction(0)
 Terms = dict[Fraction, Fraction]
 """{r: c, ...} is the sum of c e^r."""
+ZERO = Fraction(0)
+ONE = Fraction(1)
 
 
 @cache
@@ -24,7 +25,7 @@ def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
         return 1 / high, 1 / low
     halvings = max(0, int(2 * r).bit_length())
     grid = 2 ** (bits + 3 * halvings + 8)
-    y, total, term, n = r / 2**halvings, Fraction(1), Fraction(1), 0
+    y, total, term, n = r / 2**halvings, ONE, ONE, 0
     while term * grid > 1:
         n += 1
         term = term * y / n
@@ -37,11 +38,10 @@ def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 
 
 def sign_of_terms(terms: Terms) -> int:
-    """Return the sign of Σ c e^r: enclosures shrink until they show it."""
-    terms = {r: c for r, c in terms.items() if c}
+    """Return the sign of Σ c e^r, in which no c is 0: enclosures shrink until they show it."""
     bits = 64
     while terms:
-        low = high = Fraction(0)
+        low = high = ZERO
         for r, c in terms.items():
             below, above = exp_bounds(r, bits)
             low += c * (below if c > 0 else above)
@@ -52,97 +52,72 @@ def sign_of_terms(terms: Terms) -> int:
     return 0
 
 
+def sum_of_terms(left: Terms, right: Terms) -> Terms:
+    """Return Σ c e^r + Σ d e^s."""
+    found = {r: left.get(r, ZERO) + right.get(r, ZERO) for r in left | right}
+    return {r: c for r, c in found.items() if c}
+
+
 def product_of_terms(left: Terms, right: Terms) -> Terms:
     """Return (Σ c e^r) (Σ d e^s)."""
     found: Terms = {}
     for r, c in left.items():
-        for s, d in right.items():
-            found[r + s] = found.get(r + s, Fraction(0)) + c * d
-    return {r: c for r, c in found.items() if c}
+        found = sum_of_terms(found, {r + s: c * d for s, d in right.items()})
+    return found
 
 
-@dataclass(frozen=True, eq=False)
+@total_ordering
 class Exp:
-    """over / under, two sums of c e^r."""
+    """over / under, two sums of c e^r; `made` makes one, or a fraction where it is one."""
 
-    over: Terms
-    under: Terms
+    def __init__(self, over: Terms, under: Terms) -> None:
+        self.over, self.under = over, under
 
     def __add__(self, other: Number) -> Number:
-        """Return the sum."""
         b = as_exp(other)
         if self.under == b.under:
-            keys = self.over.keys() | b.over.keys()
-            zero = Fraction(0)
-            return made({r: self.over.get(r, zero) + b.over.get(r, zero) for r in keys}, b.under)
+            return made(sum_of_terms(self.over, b.over), b.under)
         left, right = product_of_terms(self.over, b.under), product_of_terms(b.over, self.under)
-        one = {Fraction(0): Fraction(1)}
-        over = as_exp(Exp(left, one) + Exp(right, one)).over
-        return made(over, product_of_terms(self.under, b.under))
+        return made(sum_of_terms(left, right), product_of_terms(self.under, b.under))
 
     def __mul__(self, other: Number) -> Number:
-        """Return the product."""
         b = as_exp(other)
         return made(product_of_terms(self.over, b.over), product_of_terms(self.under, b.under))
 
     def __neg__(self) -> Number:
-        """Return the negation."""
-        return self * Fraction(-1)
+        return self * -1
 
     def __sub__(self, other: Number) -> Number:
-        """Return the difference."""
         return self + -other
 
     def __rsub__(self, other: Number) -> Number:
-        """Return the difference."""
         return -self + other
 
     def __truediv__(self, other: Number) -> Number:
-        """Return the quotient."""
         b = as_exp(other)
         return self * Exp(b.under, b.over)
 
     def __rtruediv__(self, other: Number) -> Number:
-        """Return the quotient."""
         return as_exp(other) / self
 
     def __pow__(self, n: int) -> Number:
-        """Return a power."""
-        base: Number = self if n >= 0 else 1 / self
-        return prod([base] * abs(n), start=Fraction(1))
+        return prod([self if n >= 0 else 1 / self] * abs(n), start=ONE)
 
     def __abs__(self) -> Number:
-        """Return the absolute value."""
         return -self if sign(self) < 0 else self
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are the same number."""
         return isinstance(other, int | Fraction | Exp) and sign(self - other) == 0
 
     def __hash__(self) -> int:
-        """Return a number that equal numbers share, however they are written."""
-        return 0
+        return 0  # equal numbers may be written in different ways
 
     def __lt__(self, other: Number) -> bool:
-        """Compare, decided."""
         return sign(self - other) < 0
 
-    def __gt__(self, other: Number) -> bool:
-        """Compare, decided."""
-        return sign(self - other) > 0
-
-    def __le__(self, other: Number) -> bool:
-        """Compare, decided."""
-        return sign(self - other) <= 0
-
-    def __ge__(self, other: Number) -> bool:
-        """Compare, decided."""
-        return sign(self - other) >= 0
-
-    def decimal(self) -> float:
-        """Return the number for the eye."""
+    def __float__(self) -> float:
         over, under = (
-            sum((c * exp_bounds(r, 256)[0] for r, c in terms.items()), _ZERO)
+            sum((c * exp_bounds(r, 256)[0] for r, c in terms.items()), ZERO)
             for terms in (self.over, self.under)
         )
         return float(over / under)
@@ -161,21 +136,21 @@ def quotient(x: Number, y: Number) -> Number:
 
 def as_exp(value: Number) -> Exp:
     """Return any number as a quotient."""
-    one = {Fraction(0): Fraction(1)}
-    return value if isinstance(value, Exp) else Exp({Fraction(0): Fraction(value)}, one)
+    if isinstance(value, Exp):
+        return value
+    return Exp({ZERO: Fraction(value)} if value else {}, {ZERO: ONE})
 
 
 def made(over: Terms, under: Terms) -> Number:
     """Return a quotient, a fraction where it is one as written; `under` is no zero."""
-    over = {r: c for r, c in over.items() if c}
     if len(under) == 1:
         ((s, d),) = under.items()
-        over, under = {r - s: c / d for r, c in over.items()}, {Fraction(0): Fraction(1)}
-        if not over.keys() - {Fraction(0)}:
-            return over.get(Fraction(0), Fraction(0))
+        over, under = {r - s: c / d for r, c in over.items()}, {ZERO: ONE}
+        if not over.keys() - {ZERO}:
+            return over.get(ZERO, ZERO)
     elif over.keys() == under.keys() and len({c / under[r] for r, c in over.items()}) == 1:
         return next(c / under[r] for r, c in over.items())
-    return Exp(over, under) if over else Fraction(0)
+    return Exp(over, under) if over else ZERO
 
 
 def sign(value: Number) -> int:
@@ -203,29 +178,30 @@ class Budget:
     offset: Fraction
     logs: tuple[tuple[Fraction, Fraction], ...] = ()
 
-    def plus(self, other: Budget) -> Budget:
-        """Return the sum."""
+    def __add__(self, other: Budget) -> Budget:
         return Budget(self.offset + other.offset, (*self.logs, *other.logs))
 
-    def times(self, scale: Fraction) -> Budget:
-        """Return the budget times a rational number."""
+    def __mul__(self, scale: Fraction) -> Budget:
         return Budget(self.offset * scale, tuple((a, m * scale) for a, m in self.logs))
+
+    def __sub__(self, other: Budget) -> Budget:
+        return self + other * -ONE
 
     def power(self) -> tuple[int, Fraction, Fraction]:
         """Return n, c, s such that e^(n budget) = c e^s with rational c and s."""
         n = lcm(*(m.denominator for _, m in self.logs))
-        c = prod((a ** int(m * n) for a, m in self.logs), start=Fraction(1))
+        c = prod((a ** int(m * n) for a, m in self.logs), start=ONE)
         return n, c, self.offset * n
 
     def exp(self) -> Number | None:
         """Return e^budget where it is a number, else None."""
         n, c, s = self.power()
         root = Fraction(_root(c.numerator, n), _root(c.denominator, n))
-        return Exp({s / n: root}, {Fraction(0): Fraction(1)}) * 1 if root**n == c else None
+        return made({s / n: root}, {ZERO: ONE}) if root**n == c else None
 
     def sign(self) -> int:
         """Return the sign."""
-        return excess_sign(Fraction(1), Fraction(1), self.times(Fraction(-1)))
+        return excess_sign(ONE, ONE, self * -ONE)
 
 
 def _root(x: int, n: int) -> int:
@@ -237,7 +213,7 @@ def _root(x: int, n: int) -> int:
     return low
 
 
-def excess_sign(p: Number, q: Number, epsilon: Budget, delta: Number = _ZERO) -> int:
+def excess_sign(p: Number, q: Number, epsilon: Budget, delta: Number = ZERO) -> int:
     """Return the sign of p - δ - e^ε q, for q >= 0.
 
     Both sides to the power n are sums of c e^r, where e^(n ε) is one.
@@ -246,5 +222,4 @@ def excess_sign(p: Number, q: Number, epsilon: Budget, delta: Number = _ZERO) ->
     if sign(q) == 0 or sign(left) <= 0:
         return sign(left) if sign(q) == 0 else -1
     n, c, s = epsilon.power()
-    right = Exp({s: c}, {Fraction(0): Fraction(1)}) * as_exp(q) ** n
-    return sign(as_exp(left) ** n - right)
+    return sign(as_exp(left) ** n - made({s: c}, {ZERO: ONE}) * as_exp(q) ** n)

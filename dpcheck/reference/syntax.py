@@ -23,6 +23,7 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 POLICIES = ("clamped", "conditioned", "folded", "wrapped")
+LEVELS = (("+", "-"), ("*", "/", "div", "mod"))
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "in")
 
 
@@ -72,19 +73,28 @@ class Parser:
         self.at += 1
         return self.tokens[self.at - 1][1]
 
-    def need(self, text: str) -> None:
-        """Take a word or sign that must be there."""
-        if self.takes(text) is None:
-            raise WrongProgram(f"`{text}` expected before `{self.tokens[self.at][1]}`")
+    def need(self, *texts: str) -> str:
+        """Take the next token, which must be one of these."""
+        found = self.takes(*texts)
+        if found is None:
+            raise WrongProgram(f"`{texts[0]}` expected before `{self.tokens[self.at][1]}`")
+        return found
 
     def kind(self, ahead: int = 0) -> str:
         """Return the kind of a token."""
         return self.tokens[min(self.at + ahead, len(self.tokens) - 1)][0]
 
+    def text(self, *kinds: str) -> str | None:
+        """Take the next token if it is of one of these kinds."""
+        if self.kind() not in kinds:
+            return None
+        self.at += 1
+        return self.tokens[self.at - 1][1]
+
     def name(self) -> str:
         """Take a name."""
-        kind, text, _ = self.tokens[self.at]
-        if kind != "name" or text in KEYWORDS:
+        text = self.tokens[self.at][1]
+        if self.kind() != "name" or text in KEYWORDS:
             raise WrongProgram(f"a name expected before `{text}`")
         self.at += 1
         return text
@@ -96,6 +106,30 @@ class Parser:
             if found:
                 self.need(",")
             found.append(part())
+        return found
+
+    def separated(self, part: Part, sign: str = ",") -> list[Any]:
+        """Take one part or more with a sign between them."""
+        found = [part()]
+        while self.takes(sign):
+            found.append(part())
+        return found
+
+    def maybe(self, *texts: str) -> Tree:
+        """Take an expression if one of these is in front of it."""
+        return self.expression() if self.takes(*texts) else None
+
+    def block(self, part: Part) -> list[Tree]:
+        """Take parts in braces."""
+        self.need("{")
+        return self.until_closed(part)
+
+    def until_closed(self, part: Part) -> list[Tree]:
+        """Take parts up to a closing brace."""
+        found = []
+        while not self.takes("}"):
+            if not self.takes(";"):
+                found.append(part())
         return found
 
     # --- files -----------------------------------------------------------------------------
@@ -111,58 +145,51 @@ class Parser:
     def item(self) -> Tree:
         """Take a declaration, an import, a question or questions."""
         word = self.takes("import", "const", "fun", "dist", "mechanism", "chain", "param")
-        if word == "import" and self.kind() == "quoted":
-            self.at += 1
-            return ("import", self.tokens[self.at - 1][1])
-        if word == "import":
-            self.need("std")
-            self.need(".")
-            return ("import std", self.name())
-        if word == "param":
-            return ("param", *self.values())
-        if word in ("const", "fun", "dist"):
-            name = self.name()
-            names = self.many(self.name, ")") if self.takes("(") else []
-            self.need("=")
-            return (word, name, names, self.expression())
-        if word in ("mechanism", "chain"):
-            name = self.name()
-            parameters = self.many(self.parameter, ")") if self.takes("(") else []
-            self.need("{")
-            part = self.mechanism_part if word == "mechanism" else self.chain_part
-            return (word, name, parameters, self.until_closed(part))
+        match word:
+            case "import" if self.takes("std"):
+                self.need(".")
+                return ("import std", self.name())
+            case "import":
+                return ("import", self.text("quoted"))
+            case "param":
+                return ("param", *self.values())
+            case "const" | "fun" | "dist":
+                name = self.name()
+                names = self.many(self.name, ")") if self.takes("(") else []
+                self.need("=")
+                return (word, name, names, self.expression())
+            case "mechanism" | "chain":
+                name = self.name()
+                parameters = self.many(self.parameter, ")") if self.takes("(") else []
+                part = self.mechanism_part if word == "mechanism" else self.chain_part
+                return (word, name, parameters, self.block(part))
         return self.question()
 
     def question(self) -> Tree:
         """Take `check target at condition : claim`, or a `for` around questions."""
         line = self.tokens[self.at][2]
         if self.takes("for"):
-            indices, where = self.loop_head()
-            return ("for", indices, where, self.until_closed(self.question))
-        kind = self.takes("check", "refute", "compute")
-        if kind is None:
-            raise WrongProgram(f"no item begins with `{self.tokens[self.at][1]}`")
-        if self.kind() == "quoted":
-            self.at += 1
+            return ("for", *self.loop_head(), self.block(self.question))
+        kind = self.need("check", "refute", "compute")
+        self.text("quoted")
         target, self.in_formula = self.target(), True
-        if self.takes("for"):
-            self.values()
-        condition = self.expression() if self.takes("at") else None
+        values = self.values() if self.takes("for") else None
+        condition = self.maybe("at")
         self.need(":")
         claim, self.in_formula = self.expression(), False
-        return ("question", kind, target, condition, claim, line)
+        return ("question", kind, target, values, condition, claim, line)
 
     def values(self) -> tuple[str, list[tuple[str, Tree]]]:
         """Take a parameter and what its values compare with: `alpha in (0, 1]`, or `eps > 0`."""
         name = self.name()
         if self.takes(">"):
-            return name, [(">", self.sum())]
+            return name, [(">", self.leveled())]
         self.need("in")
-        above = ">" if self.takes("(") or not self.taken("[") else ">="
-        low = self.sum()
+        above = ">" if self.need("(", "[") == "(" else ">="
+        low = self.leveled()
         self.need(",")
-        high = self.sum()
-        below = "<" if self.takes(")") or not self.taken("]") else "<="
+        high = self.leveled()
+        below = "<" if self.need(")", "]") == ")" else "<="
         return name, [(above, low), (below, high)]
 
     def target(self) -> Tree:
@@ -171,28 +198,18 @@ class Parser:
         return ("call", name, self.many(self.argument, ")") if self.takes("(") else [])
 
     def loop_head(self) -> tuple[list[tuple[str, Tree]], Tree]:
-        """Take the indices and the condition of a `for`, and the brace behind them."""
-        indices: list[tuple[str, Tree]] = []
-        while not indices or self.takes(","):
-            name = self.name()
-            self.need("in")
-            indices.append((name, self.expression()))
-        where = self.expression() if self.takes("where") else None
-        self.need("{")
-        return indices, where
+        """Take the indices and the condition of a `for`."""
+        return self.separated(self.index), self.maybe("where")
+
+    def index(self) -> tuple[str, Tree]:
+        """Take an index with its set."""
+        name = self.name()
+        self.need("in")
+        return name, self.expression()
 
     def parameter(self) -> Tree:
         """Take a parameter with its default."""
-        name = self.name()
-        return (name, self.expression() if self.takes("=") else None)
-
-    def until_closed(self, part: Part) -> list[Tree]:
-        """Take parts up to a closing brace."""
-        found = []
-        while not self.takes("}"):
-            if not self.takes(";"):
-                found.append(part())
-        return found
+        return self.name(), self.maybe("=")
 
     # --- mechanisms ------------------------------------------------------------------------
 
@@ -200,14 +217,11 @@ class Parser:
         """Take a declaration of a mechanism, or a statement."""
         kind = self.takes("input", "public", "adjacent", "prior")
         if kind in ("input", "public"):
-            name = self.name()
-            indices = self.bracketed()
+            name, indices = self.name(), self.bracketed()
             self.need("in")
-            domain = self.expression()
-            where = self.expression() if self.takes("where") else None
-            return (kind, name, indices, domain, where)
+            return (kind, name, indices, self.expression(), self.maybe("where"))
         if kind == "adjacent":
-            return ("adjacent", self.listed())
+            return ("adjacent", self.separated(self.expression))
         return ("prior", self.statement()) if kind == "prior" else self.statement()
 
     def bracketed(self) -> Tree:
@@ -218,18 +232,6 @@ class Parser:
         self.need("]")
         return found
 
-    def listed(self) -> list[Tree]:
-        """Take expressions between commas."""
-        found = [self.expression()]
-        while self.takes(","):
-            found.append(self.expression())
-        return found
-
-    def block(self) -> list[Tree]:
-        """Take statements in braces."""
-        self.need("{")
-        return self.until_closed(self.statement)
-
     def statement(self) -> Tree:
         """Take a statement."""
         if self.sees("break") and not self.sees(":=", "~", "[", ahead=1):
@@ -238,22 +240,16 @@ class Parser:
         word = self.takes("var", "if", "for", "while", "repeat", "output", "stop", "run", "query")
         match word:
             case "var":
-                name, indices = self.name(), self.bracketed()
-                domain = self.expression() if self.takes("in") else None
-                return (
-                    "var",
-                    name,
-                    indices,
-                    domain,
-                    self.expression() if self.takes(":=") else None,
-                )
+                return ("var", self.name(), self.bracketed(), self.maybe("in"), self.maybe(":="))
             case "if":
-                return self.conditional_blocks(self.block)
+                return self.conditional(self.statement)
             case "for":
-                indices, where = self.loop_head()
-                return ("for", indices, where, self.until_closed(self.statement))
-            case "while" | "repeat":
-                return (word, self.expression(), self.block())
+                return ("for", *self.loop_head(), self.block(self.statement))
+            case "while":
+                return ("while", self.expression(), self.block(self.statement))
+            case "repeat":
+                rounds = ("..", ("number", 1), self.expression())
+                return ("for", [("repeat", rounds)], None, self.block(self.statement))
             case "output":
                 return ("output", self.expression())
             case "stop":
@@ -261,22 +257,17 @@ class Parser:
             case "run":
                 return ("run", self.target())
             case "query":
-                return ("query", *self.state_index(), self.takes("fixed"))
+                return ("query", *self.index(), self.takes("fixed"))
         place = self.place()
-        return (self.takes(":=") or self.taken("~"), place, self.expression())
+        return (self.need(":=", "~"), place, self.expression())
 
-    def taken(self, text: str) -> str:
-        """Take a sign that must be there, and return it."""
-        self.need(text)
-        return text
-
-    def conditional_blocks(self, block: Part) -> Tree:
+    def conditional(self, part: Part) -> Tree:
         """Take the rest of `if c { } else if d { } else { }`."""
-        branches = [(self.expression(), block())]
+        branches = [(self.expression(), self.block(part))]
         while self.takes("else"):
             if not self.takes("if"):
-                return ("if", branches, block())
-            branches.append((self.expression(), block()))
+                return ("if", branches, self.block(part))
+            branches.append((self.expression(), self.block(part)))
         return ("if", branches, [])
 
     def place(self) -> Tree:
@@ -303,46 +294,32 @@ class Parser:
         word = self.takes("state", "adjacent", "init", "observe")
         if word == "state":
             label = self.label()
-            indices = self.many(self.state_index, "]") if self.takes("[") else []
-            labels = [self.label()] if self.takes(":") else []
-            while labels and self.takes(","):
-                labels.append(self.label())
+            indices = self.many(self.index, "]") if self.takes("[") else []
+            labels = self.separated(self.label) if self.takes(":") else []
             return ("state", label, indices, labels)
         if word == "adjacent":
             left = self.reference()
             self.need("~")
-            right = self.reference()
-            return ("adjacent", left, right, self.expression() if self.takes("where") else None)
+            return ("adjacent", left, self.reference(), self.maybe("where"))
         if word in ("init", "observe"):
-            found = [self.reference()]
-            while self.takes(","):
-                found.append(self.reference())
-            return (word, found)
+            return (word, self.separated(self.reference))
         return self.row()
 
     def row(self) -> Tree:
         """Take a row, or rows in a `for` or an `if`."""
         if self.takes("for"):
-            indices, where = self.loop_head()
-            return ("for", indices, where, self.until_closed(self.row))
+            return ("for", *self.loop_head(), self.block(self.row))
         if self.takes("if"):
-            return self.conditional_blocks(self.row_block)
+            return self.conditional(self.row)
         source = self.reference()
         self.need("->")
-        branches = [self.row_branch()]
-        while self.takes("+"):
-            branches.append(self.row_branch())
-        return ("row", source, branches)
-
-    def row_block(self) -> list[Tree]:
-        """Take rows in braces."""
-        self.need("{")
-        return self.until_closed(self.row)
+        return ("row", source, self.separated(self.row_branch, "+"))
 
     def row_branch(self) -> Tree:
         """Take `weight: target`, or `v ~ distribution: target`."""
-        name = self.name() if self.kind() == "name" and self.sees("~", ahead=1) else None
-        if name is not None:
+        name = None
+        if self.kind() == "name" and self.sees("~", ahead=1):
+            name = self.name()
             self.need("~")
         weight = self.expression()
         self.need(":")
@@ -350,21 +327,12 @@ class Parser:
 
     def label(self) -> str:
         """Take a label."""
-        if self.kind() == "quoted":
-            self.at += 1
-            return self.tokens[self.at - 1][1]
-        return self.name()
-
-    def state_index(self) -> tuple[str, Tree]:
-        """Take an index of a family with its set."""
-        name = self.name()
-        self.need("in")
-        return name, self.expression()
+        quoted = self.text("quoted")
+        return self.name() if quoted is None else quoted
 
     def reference(self) -> tuple[str, list[Tree]]:
         """Take a label with the indices behind it."""
-        label = self.label()
-        return label, self.many(self.expression, "]") if self.takes("[") else []
+        return self.label(), self.many(self.expression, "]") if self.takes("[") else []
 
     # --- expressions, from loosest to tightest ---------------------------------------------
 
@@ -387,14 +355,12 @@ class Parser:
 
     def implication(self) -> Tree:
         """Take `a => b`, to the right."""
-        left = self.joined("|", lambda: self.joined("&", self.until))
+        left = self.junction("|", lambda: self.junction("&", self.until))
         return ("=>", left, self.implication()) if self.takes("=>") else left
 
-    def joined(self, sign: str, part: Part) -> Tree:
+    def junction(self, sign: str, part: Part) -> Tree:
         """Take parts between `|`, or `&`."""
-        parts = [part()]
-        while self.takes(sign):
-            parts.append(part())
+        parts = self.separated(part, sign)
         return (sign, parts) if len(parts) > 1 else parts[0]
 
     def until(self) -> Tree:
@@ -427,9 +393,8 @@ class Parser:
 
     def bound_atom(self) -> Tree:
         """Take a number or a name."""
-        kind, text, _ = self.tokens[self.at]
-        self.at += 1
-        return ("number", exact(text)) if kind == "number" else ("name", text, False)
+        number = self.text("number")
+        return ("name", self.name(), False) if number is None else ("number", exact(number))
 
     def comparison(self) -> Tree:
         """Take `a < b <= c`."""
@@ -441,23 +406,18 @@ class Parser:
 
     def range(self) -> Tree:
         """Take `lo..hi`."""
-        left = self.sum()
+        left = self.leveled()
         if not self.takes(".."):
             return left
-        return ("..", left, None if self.sees("]", "{") else self.sum())
+        return ("..", left, None if self.sees("]", "{") else self.leveled())
 
-    def sum(self) -> Tree:
-        """Take sums and differences."""
-        left = self.product()
-        while (word := self.takes("+", "-")) is not None:
-            left = (word, left, self.product())
-        return left
-
-    def product(self) -> Tree:
-        """Take products and quotients."""
-        left = self.unary()
-        while (word := self.takes("*", "/", "div", "mod")) is not None:
-            left = (word, left, self.unary())
+    def leveled(self, level: int = 0) -> Tree:
+        """Take sums and differences, or at the next level products and quotients."""
+        if level == len(LEVELS):
+            return self.unary()
+        left = self.leveled(level + 1)
+        while (word := self.takes(*LEVELS[level])) is not None:
+            left = (word, left, self.leveled(level + 1))
         return left
 
     def unary(self) -> Tree:
@@ -485,28 +445,22 @@ class Parser:
 
     def atom(self) -> Tree:
         """Take what is not made by an operator."""
-        kind, text, _ = self.tokens[self.at]
-        if kind == "number":
-            self.at += 1
-            return ("number", exact(text))
-        if kind == "quoted":
-            self.at += 1
-            return ("name", text, True)
-        if kind == "primed":
-            self.at += 1
-            return ("name", text, False)
+        kind, text = self.kind(), self.text("number", "quoted", "primed")
+        if text is not None:
+            return ("number", exact(text)) if kind == "number" else ("name", text, kind == "quoted")
         if self.takes("("):
             parts = self.many(self.expression, ")")
             return parts[0] if len(parts) == 1 else ("tuple", parts)
         if self.takes("{"):
             return self.braces()
-        if self.takes("true", "false"):
-            return ("boolean", text == "true")
+        word = self.takes("true", "false", "forall", "exists")
+        if word in ("true", "false"):
+            return ("boolean", word == "true")
+        if word is not None:
+            self.need("(")
+            return self.binder_or_call(word)
         if self.in_formula and self.sees("P", "D", "E"):
             return self.probability()
-        if self.takes("forall", "exists"):
-            self.need("(")
-            return self.binder_or_call(text)
         if self.in_formula and self.takes("output"):
             return self.binder_or_call("output") if self.takes("(") else ("name", "output", False)
         name = self.name()
@@ -520,7 +474,7 @@ class Parser:
             return ("call", name, [])
         first = self.argument()
         if self.sees("where", ":"):
-            where = self.expression() if self.takes("where") else None
+            where = self.maybe("where")
             self.need(":")
             body = self.expression()
             self.need(")")
@@ -547,28 +501,26 @@ class Parser:
         """Take a set, or a distribution by its branches."""
         if self.takes("}"):
             return ("set", [])
-        first = self.expression()
-        weight = self.expression() if self.takes(":") else None
+        first, weight = self.expression(), self.maybe(":")
         if self.takes("for"):
-            variable, domain = self.state_index()
-            where = self.expression() if self.takes("where") else None
+            variable, domain = self.index()
+            where = self.maybe("where")
             self.need("}")
             if weight is None:
                 return ("comprehension", first, variable, domain, where)
-            is_normalized = self.takes("normalized") is not None
-            return ("weights", first, weight, variable, domain, where, is_normalized)
+            return ("weights", first, weight, variable, domain, where, self.is_normalized())
+        more = []
+        if self.takes(","):
+            more = self.many(lambda: (self.expression(), self.maybe(":")), "}")
+        else:
+            self.need("}")
         if weight is None:
-            items = [first, *(self.many(self.expression, "}") if self.takes(",") else [])]
-            if len(items) == 1:
-                self.need("}")
-            return ("set", items)
-        branches = [(first, weight)]
-        while self.takes(","):
-            value = self.expression()
-            self.need(":")
-            branches.append((value, self.expression()))
-        self.need("}")
-        return ("branches", branches, self.takes("normalized") is not None)
+            return ("set", [first, *(value for value, _ in more)])
+        return ("branches", [(first, weight), *more], self.is_normalized())
+
+    def is_normalized(self) -> bool:
+        """Take `normalized` if it is there."""
+        return self.takes("normalized") is not None
 
     def probability(self) -> Tree:
         """Take a P, a D or an E."""
@@ -581,7 +533,7 @@ class Parser:
             self.need("[")
             low, high = self.many(self.expression, "]")
             return (of, [(">=", low), ("<=", high)], self.path())
-        word = self.takes(">=", ">", "<=", "<") or self.taken("=")
+        word = self.need(">=", ">", "<=", "<", "=")
         if word == "=" and self.takes("?"):
             return (f"{of}=?", self.path())
         return (of, [(word, self.bound())], self.path())
@@ -600,11 +552,6 @@ def exact(text: str) -> int | Fraction:
     return int(found) if found.denominator == 1 else found
 
 
-def parsed(text: str) -> list[Tree]:
-    """Return the items of a file."""
-    return Parser(text).file()
-
-
 def parsed_claim(text: str) -> Tree:
     """Return a claim or a value as a tree."""
     parser = Parser(text)
@@ -613,13 +560,3 @@ def parsed_claim(text: str) -> Tree:
     if parser.kind() != "end":
         raise WrongProgram(f"`{parser.tokens[parser.at][1]}` is too much")
     return found
-
-
-def parsed_values(text: str) -> tuple[str, list[tuple[str, Tree]]]:
-    """Return a parameter and what its values compare with."""
-    return Parser(text).values()
-
-
-def parsed_target(text: str) -> Tree:
-    """Return a target as a tree."""
-    return Parser(text).target()

@@ -33,8 +33,7 @@ class TooLong(NotCovered):
 class Work:
     """How many steps may still be done, and until when: a value of `time.monotonic()`."""
 
-    def __init__(self, steps: int, deadline: float | None = None) -> None:
-        """Keep both."""
+    def __init__(self, steps: int = 50_000, deadline: float | None = None) -> None:
         self.steps, self.deadline = steps, deadline
 
     def spend(self, steps: int = 1) -> None:

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from dpcheck.reference.distributions import distribution
 from dpcheck.reference.expressions import evaluate, holds
-from dpcheck.reference.values import NotCovered, integer
+from dpcheck.reference.programs import words
+from dpcheck.reference.values import NotCovered
 
 
 def live_names(rest, names, after=frozenset()):
@@ -42,8 +43,6 @@ def unrolled(block, scope):
     flat = []
     for statement in block:
         match statement:
-            case ("repeat", times, body):
-                flat += list(unrolled(body, scope)) * integer(evaluate(times, {}, scope))
             case ("for", [(name, domain)], None, body):
                 for element in evaluate(domain, {}, scope).items:
                     flat.append(("bind", name, element))
@@ -93,12 +92,12 @@ def identity(rest):
 
 def later_neighbors(program, body):
     """Return {state: {state: one (rest, env) of it}} for the later states that are neighbors."""
-    runs, inputs, partners = program.subject.runs, program.inputs, {}
+    runs, inputs, partners = program.model.program, program.inputs, {}
     pending = [((body, inputs[i]), (body, inputs[j])) for i, j in program.pairs()]
     met = set()
     while pending:
         left, right = pending.pop()
-        both = later_state(None, *left, runs.names), later_state(None, *right, runs.names)
+        both = later_state(None, *left, words), later_state(None, *right, words)
         if both in met:
             continue
         met.add(both)
@@ -111,7 +110,7 @@ def later_neighbors(program, body):
             ]
         elif one[1] == other[1]:
             pending.append((one[2], other[2]))
-            s, t = (later_state(end[1], *end[2], runs.names) for end in (one, other))
+            s, t = (later_state(end[1], *end[2], words) for end in (one, other))
             if s != t and s[1] == t[1]:
                 partners.setdefault(s, {})[t] = other[2]
                 partners.setdefault(t, {})[s] = one[2]
@@ -123,14 +122,14 @@ def first_output_is_private(program, e_epsilon, delta, wanted):
 
     Runs that end without output count as private: † has no neighbor.
     """
-    runs = program.subject.runs
-    body = unrolled(program.subject.mechanism.body, runs.scope)
+    runs = program.model.program
+    body = unrolled(program.model.body, runs.scope)
     partners = later_neighbors(program, body)
     chances = {}
 
     def chance(rest, env):
         """Return the probability that the next output is wanted, computed once for a state."""
-        key = later_state(None, rest, env, runs.names)
+        key = later_state(None, rest, env, words)
         if key not in chances:
             event = step(rest, env, runs)
             match event[0]:
@@ -144,7 +143,7 @@ def first_output_is_private(program, e_epsilon, delta, wanted):
 
     def is_private(value, state):
         p = chance(*state)
-        others = partners.get(later_state(value, *state, runs.names), {}).values()
+        others = partners.get(later_state(value, *state, words), {}).values()
         return all(
             p <= e_epsilon * q + delta and q <= e_epsilon * p + delta
             for q in (chance(*other) for other in others)

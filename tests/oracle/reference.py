@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpcheck.reference.claims import Question, Subject
+from dpcheck.reference.claims import Question, model_of
 from dpcheck.reference.expressions import Scope
 from dpcheck.reference.files import Loaded
-from dpcheck.reference.syntax import parsed, parsed_claim, parsed_target
+from dpcheck.reference.syntax import Parser, parsed_claim
 from dpcheck.reference.values import NotCovered, Work, WrongProgram
 
 STEPS = 3_000_000
@@ -15,33 +15,30 @@ class Program:
     """A mechanism or a chain of a text, with everything that the text declares."""
 
     def __init__(self, text, target="m"):
-        items = [item for item in parsed(text) if item[0] not in ("question", "for")]
-        loaded = Loaded(Scope(items, {}), {})
-        self.subject = Subject(loaded, parsed_target(target), Work(STEPS))
-        self.inputs = self.subject.points
+        items = [item for item in Parser(text).file() if item[0] not in ("question", "for")]
+        loaded = Loaded(Scope(items, {}), {}, work=Work(STEPS))
+        self.model = model_of(loaded, Parser(target).target())
+        self.inputs = self.model.points
 
     @property
     def texts(self):
         """The inputs as people see them."""
-        return [self.subject.text_of(each) for each in self.inputs]
+        return [self.model.text_of(each) for each in self.inputs]
 
     def pairs(self):
         """Return the neighbors as pairs (i, j), i < j, of places among the inputs."""
-        near = self.subject.are_neighbors
+        near = self.model.are_neighbors
         n = len(self.inputs)
         every = [(i, j) for i in range(n) for j in range(i + 1, n)]
         return [(i, j) for i, j in every if near(self.inputs[i], self.inputs[j])]
 
     def rows(self, most=10**6):
         """Return {(outputs, status): probability} of each input."""
-        if self.subject.chain is not None:
-            return [self.subject.row(each, most) for each in self.inputs]
-        row, mechanism = self.subject.runs.row, self.subject.mechanism
-        return [row(mechanism, each, most) for each in self.inputs]
+        return [self.model.row(each, most) for each in self.inputs]
 
     def chances(self, path):
         """Return the probability of a path formula from each input."""
-        question = Question(self.subject, self.inputs, [])
+        question = Question(self.model, self.inputs, [])
         return [question.chance(parsed_claim(path), each, {}) for each in self.inputs]
 
 

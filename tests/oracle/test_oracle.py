@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.reference import distributions
-from dpcheck.reference.programs import DIVERGED, STOPPED
+from dpcheck.reference.runs import DIVERGED, STOPPED
 from tests.oracle import privacy
 from tests.oracle.reference import Program
 

@@ -9,6 +9,7 @@ import pytest
 from dpcheck.cli import run
 from dpcheck.pipeline.evidence import second_opinion
 from dpcheck.reference import claims
+from dpcheck.reference.values import Work
 from tests.witness.test_witness import CLAIMS, MODEL
 
 MORE = """
@@ -75,7 +76,7 @@ def test_of_many_inputs_a_sample_is_asked_with_the_pair_that_violates(opinions):
 def test_a_sample_of_pairs_is_one_even_where_it_has_all_inputs(opinions, monkeypatch):
     monkeypatch.setattr(claims, "STEPS", 1)
     monkeypatch.setattr(claims, "N_NEIGHBORS", 1)
-    monkeypatch.setattr(claims.Work, "spend", lambda *_: None)
+    monkeypatch.setattr(Work, "spend", lambda *_: None)
     text = "mechanism m { input x in 0..3 adjacent all\n  y ~ bernoulli((1 + x^3)/64) output y }"
     _, found, _ = opinions(text + "compute m: epsilon")
     assert found == [{"says": "agrees", "text": "4 of 4 inputs, 3 pairs of neighbors"}]

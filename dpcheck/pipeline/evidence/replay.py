@@ -103,7 +103,7 @@ def _amount(p: Number) -> Amount:
     """Return a chance as text, and as a decimal for the eye."""
     if not isinstance(p, Exp):
         return Amount(str(p), str(Decimal(p.numerator) / p.denominator))
-    return Amount("a number with e", repr(p.decimal()))
+    return Amount("a number with e", repr(float(p)))
 
 
 def _drawn(hits: int, runs: int) -> Drawn:

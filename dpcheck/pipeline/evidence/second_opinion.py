@@ -9,7 +9,7 @@ from dpcheck.check.values.verdicts import Holds, Outcome, Undecided, Value, Viol
 from dpcheck.limits import RunLimits
 from dpcheck.pipeline.sources.files import ModelPath, os_reason
 from dpcheck.records import replace
-from dpcheck.reference import Loaded, NotCovered, Work, WrongProgram, answer, load
+from dpcheck.reference import Loaded, NotCovered, WrongProgram, answer, load
 from dpcheck.report import Answer, Crash
 from dpcheck.report.answers import Opinion
 
@@ -61,11 +61,12 @@ class SecondOpinions:
             return Opinion("not covered", "a claim without an answer")
         verdict, opinion = outcome.verdict, Opinion("not covered", "values known within bounds")
         named = verdict.counterexample.states if isinstance(verdict, Violated) else ()
-        work = Work(STEPS, self._deadline(given.seconds))
+        work = self._loaded.work
+        work.steps, work.deadline = STEPS, self._deadline(given.seconds)
         asked = self._loaded, given.target, given.at, given.claim
         for value, expected in _questions(outcome):
             try:
-                found = answer(*asked, value, named=named, work=work)
+                found = answer(*asked, value, named)
             except NotCovered as reason:
                 opinion = (
                     opinion if opinion.word == "agrees" else Opinion("not covered", str(reason))
