@@ -180,7 +180,7 @@ def prove_event(w: Witness) -> bool:
 
 def law_of(w: Witness, state: Json, left: int, laws: Json) -> Json:
     """Return {sequence: weight} of a state, over denominator^left: no run is longer than that."""
-    need(left >= 0, "a run is longer than the file says")
+    need(0 <= left <= len(w.rows), "a run is longer than the file says, or than all rows")
     if state is None:
         return {None: w.denominator**left}
     if (state, left) not in laws:

@@ -400,6 +400,12 @@ def resigned(text):
     return text.replace(old, json.loads(signed(fields))["digest"])
 
 
+def test_a_length_beyond_all_rows_is_rejected_at_once(witnesses):
+    fields = json.loads(witnesses["survey: dp(ln 3)"])
+    del fields["digest"]
+    assert "than all rows" in verify(signed({**fields, "length": 10**12}))[1]
+
+
 def test_a_part_runs_at_least_once(witnesses):
     fields = json.loads(witnesses["compose(survey, 20): dp(4, 1/1000)"])
     del fields["digest"]
