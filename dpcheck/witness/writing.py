@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
@@ -55,13 +57,25 @@ def witness_json(head: Fields, evidence: Fields) -> str:
     The first line is the same in every witness, so that one may be written over another. Raises
     `Lacking` where it is too long.
     """
-    fields = {"format": FORMAT, **head, **_over_one_unit(evidence)}
-    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    fields["digest"] = hashlib.sha256(canonical.encode()).hexdigest()
-    first, rest = json.dumps(fields, separators=(",", ":")).split(",", 1)
+    with _numbers_of_any_length():
+        fields = {"format": FORMAT, **head, **_over_one_unit(evidence)}
+        canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+        fields["digest"] = hashlib.sha256(canonical.encode()).hexdigest()
+        first, rest = json.dumps(fields, separators=(",", ":")).split(",", 1)
     if len(rest) > MAX_BYTES:
         raise Lacking(f"it would have {len(rest):,} bytes, more than {MAX_BYTES:,}")
     return f"{first},\n{rest}\n"
+
+
+@contextmanager
+def _numbers_of_any_length() -> Iterator[None]:
+    """Let Python write integers of more than 4,300 digits, as `verify` lets it read them."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(before)
 
 
 def budget_fields(epsilon: Budget, delta: Number) -> Fields:

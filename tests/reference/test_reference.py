@@ -156,6 +156,24 @@ def test_rows_that_hide_an_edge_are_contradicted_by_the_text(witnesses, tmp_path
     assert "DP053" in capsys.readouterr().err
 
 
+def test_an_event_of_more_outputs_than_python_recurses_is_not_covered(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    model = """mechanism waits {
+      input x in 0..1  adjacent all  go := true
+      while go { output tick  go ~ bernoulli(if x = 1 then 999/1000 else 998/1000) }
+    }"""
+    (tmp_path / "m.dpm").write_text(f"{model} refute waits: dp(3)", "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    (witness,) = (tmp_path / "w").iterdir()
+    assert len(json.loads(witness.read_text("utf-8"))["event"][0]) > 2000
+    assert run(["verify", str(witness)]) == 0
+    capsys.readouterr()
+    assert run(["replay", str(witness)]) == 2
+    assert "runs of so many outputs" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [

@@ -57,6 +57,8 @@ def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Re
         return ModelSaysOtherwise(None, path, str(contradiction))
     except (NotCovered, WrongProgram) as reason:
         return NotReplayed(None, path, str(reason))
+    except RecursionError:
+        return NotReplayed(None, path, "runs of so many outputs, or text nested so deeply")
     except (OSError, ValueError) as error:
         return NotReplayed(None, path, f"`{claim['file']}`: {os_reason(error)}")
     except (KeyError, TypeError, IndexError):
