@@ -17,7 +17,7 @@ from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import FALSE, TRUE, NotCovered, Sym, Work, WrongProgram
 
 STOPPED, DIVERGED, CUT = "stopped", "diverged", "cut"
-"""The end of a run; that it goes on forever in silence; that it shows more than is asked for."""
+"""The end of a run; that it goes on forever in silence; that it shows more than is followed."""
 MOST_OUTPUTS = 40
 """Bounds a run that is followed, output by output."""
 MOST_DRAWN = 10_000
@@ -31,7 +31,7 @@ Outputs = tuple[str, ...]
 Row = dict[tuple[Outputs, str], Number]
 """How likely it is to show these outputs and then be stopped, diverged or cut."""
 Rest = int | frozenset[Outputs]
-"""How many more outputs are followed, or which sequences: a run that shows others is cut."""
+"""How many more outputs are followed, or which sequences: runs that show others are left out."""
 Law = dict[Any, Number]
 
 
@@ -131,6 +131,8 @@ class Runs:
             return self._rows[state, rest]
         row: Row = {}
         for seen, p in self.ahead(state, first_of(rest)).items():
+            if seen == CUT and isinstance(rest, frozenset) and () not in rest:
+                continue
             if isinstance(seen, str):
                 add(row, ((), seen), p)
                 continue
