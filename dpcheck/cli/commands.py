@@ -630,11 +630,8 @@ def explain(code: str | None) -> int:
 
 
 def _no_such_code(code: str, known: dict[str, type[Mistake]]) -> int:
-    from difflib import get_close_matches
-
     from dpcheck.diagnostics.files import NoSuchCode
+    from dpcheck.diagnostics.mistakes import similar
 
-    similar = get_close_matches(code.upper(), known, n=1)
-    mistake = NoSuchCode(None, code, similar[0] if similar else None)
-    _complain([mistake])
+    _complain([NoSuchCode(None, code, similar(code.upper(), known))])
     return 2

@@ -12,6 +12,7 @@ list of `dpcheck explain`. Codes never change their meaning:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 from dpcheck.records import Frozen, dataclass
@@ -82,3 +83,24 @@ class Mistake(Frozen):
         if any(getattr(self, name) is None for name in named):
             return None
         return self.help_text.format(self=self) or None
+
+
+def has_errors(mistakes: Iterable[Mistake]) -> bool:
+    """Return whether some of the mistakes are worse than warnings."""
+    return any(mistake.severity == "error" for mistake in mistakes)
+
+
+def similar(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that looks most like the name, if one does.
+
+    >>> similar("tpo", ["top", "bot"]), similar("x", ["alpha"])
+    ('top', None)
+    """
+    from difflib import get_close_matches
+
+    known = sorted(candidates)
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return close[0]
+    folded = {candidate.lower(): candidate for candidate in known}
+    return folded.get(name.lower())

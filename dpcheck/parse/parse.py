@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, cast
 
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.diagnostics.syntax import NestedTooDeeply
 from dpcheck.model import surface
 from dpcheck.parse.automaton import Machine
@@ -77,7 +77,7 @@ def parse_expression(source: SourceText) -> ParsedExpression:
         deep = too_deep_place(expression, surface.MAX_NESTING)
         if deep is not None:
             mistakes.append(NestedTooDeeply(deep, surface.MAX_NESTING))
-    if any(mistake.severity == "error" for mistake in mistakes):
+    if has_errors(mistakes):
         expression = None
     return ParsedExpression(expression, _in_order(mistakes))
 

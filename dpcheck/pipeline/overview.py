@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
@@ -96,7 +96,7 @@ def _all_events(
     mistakes += undeclared(definitions, closures) if definitions and not known.done else ()
     if mistakes:
         yield Overview(argument, {}, (), mistakes)
-    if any(mistake.severity == "error" for mistake in mistakes):
+    if has_errors(mistakes):
         return
     for closure in closures:
         yield Reading(closure.file.path.shown)
@@ -115,7 +115,7 @@ def _of_file(
     checks, mistakes = resolved(closure, definitions)
     if mistakes:
         yield Overview(closure.file.path.shown, {}, (), tuple(mistakes))
-    if closure.file.model is None or any(m.severity == "error" for m in mistakes):
+    if closure.file.model is None or has_errors(mistakes):
         return
     explorations = Explorations()
     for name in [target] if target is not None else _targets(closure.file.model, checks):

@@ -16,7 +16,7 @@ from dpcheck.diagnostics.files import (
     UndeclaredDefinition,
 )
 from dpcheck.diagnostics.limits import RunStopped
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.limits import Limit
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
@@ -71,7 +71,7 @@ def check_paths(
             closures.append(library.closure(path))
         mistakes += undeclared(definitions, closures, options.optional)
     yield from mistakes
-    if any(mistake.severity == "error" for mistake in mistakes):
+    if has_errors(mistakes):
         return
     read = [event for event in after if isinstance(event, FileRead) and event.file in done]
     for path in paths:

@@ -20,7 +20,7 @@ from dpcheck.diagnostics.commands import (
     TooManyUnits,
 )
 from dpcheck.diagnostics.files import SeveralFiles
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, has_errors, similar
 from dpcheck.limits import RunLimits
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
@@ -84,7 +84,7 @@ def planned(asked: Asked) -> tuple[Plan | None, tuple[Mistake, ...]]:
     n_units = prod(map(len, values.values()))
     if n_units > MAX_UNITS:
         mistakes += (TooManyUnits(None, n_units, MAX_UNITS),)
-    if _has_error(mistakes):
+    if has_errors(mistakes):
         return None, mistakes
     library = Library()
     closure = library.closure(paths[0])
@@ -93,9 +93,9 @@ def planned(asked: Asked) -> tuple[Plan | None, tuple[Mistake, ...]]:
         return None, mistakes
     scheme, found = _scheme(asked, closure, tuple(values))
     mistakes += found
-    if not _has_error(mistakes):
+    if not has_errors(mistakes):
         mistakes += _first_mistakes(closure, scheme, next(product(*values.values())))
-    if _has_error(mistakes):
+    if has_errors(mistakes):
         return None, mistakes
     units = []
     texts = model_texts(library, paths[0])
@@ -104,10 +104,6 @@ def planned(asked: Asked) -> tuple[Plan | None, tuple[Mistake, ...]]:
         text = unit_text(texts, claims, constants, asked.limits)
         units.append(PlannedUnit(combination, text, content_hash(text)))
     return Plan(asked.target, tuple(values), scheme.questions, tuple(units)), mistakes
-
-
-def _has_error(mistakes: Sequence[Mistake]) -> bool:
-    return any(mistake.severity == "error" for mistake in mistakes)
 
 
 # --- values --------------------------------------------------------------------------------
@@ -218,18 +214,12 @@ def _scheme(
     read = " ".join((target, *computes, *asked.checks))
     known = tuple(dict.fromkeys((*parameters, *constants)))
     mistakes = tuple(
-        NothingReadsSet(None, name, asked.target, _similar(name, known), known)
+        NothingReadsSet(None, name, asked.target, similar(name, known), known)
         for name in names
         if name not in constants and not re.search(rf"\b{re.escape(name)}\b", read)
     )
     as_constants = frozenset(constants) - frozenset(given)
     return _Scheme(names, as_constants, asked.definitions, questions, target), mistakes
-
-
-def _similar(name: str, known: Sequence[str]) -> str | None:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name, known, n=1)), None)
 
 
 def _first_mistakes(
@@ -240,6 +230,6 @@ def _first_mistakes(
     asked = parse_model(SourceText("claims", claims))
     definitions, mistakes = read_definitions(constants)
     mistakes += asked.mistakes + undeclared(definitions, [closure])
-    if _has_error(mistakes):
+    if has_errors(mistakes):
         return mistakes
     return mistakes + resolved_questions(closure, asked.model, definitions)[1]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
 from dpcheck.diagnostics.commands import MalformedUnit
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.limits import MAX_STATES, RunLimits, with_deep_stack
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
@@ -82,7 +82,7 @@ def unit_events(text: str, after: Sequence[Event] = ()) -> Iterator[Event]:
     asked = parse_model(SourceText("claims", unit["claims"]))
     mistakes += asked.mistakes
     yield from mistakes
-    if any(mistake.severity == "error" for mistake in mistakes):
+    if has_errors(mistakes):
         return
     checks, found = resolved_questions(closure, asked.model, definitions)
     yield from found

@@ -25,7 +25,7 @@ from dpcheck.diagnostics.files import (
     NoSuchFile,
     NotUtf8,
 )
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, similar
 from dpcheck.records import dataclass, replace
 from dpcheck.source import SourceText, Span
 
@@ -149,14 +149,12 @@ def is_hidden(real: Path, start: Path) -> bool:
 
 def similar_path(path: Path) -> str | None:
     """Return a path beside `path` whose name looks like its name."""
-    from difflib import get_close_matches
-
     try:
         names = [entry.name for entry in path.parent.iterdir() if not entry.name.startswith(".")]
     except OSError:
         return None
-    close = get_close_matches(path.name, names, n=1)
-    return str(path.parent / close[0]) if close else None
+    close = similar(path.name, names)
+    return None if close is None else str(path.parent / close)
 
 
 def read_source(shown: str, real: Path) -> SourceText | Mistake:

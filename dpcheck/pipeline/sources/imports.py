@@ -19,7 +19,7 @@ from dpcheck.diagnostics.imports import (
     ImportOutsideRoot,
     UnknownStandardModule,
 )
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, similar
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
 from dpcheck.pipeline.sources.files import (
@@ -307,10 +307,7 @@ def _standard_path(item: surface.ImportStandard) -> ModelPath | Mistake:
     known = standard_modules()
     if item.module in known:
         return standard_path(item.module)
-    from difflib import get_close_matches
-
-    close = get_close_matches(item.module, known, n=1)
-    return UnknownStandardModule(item.module_span, item.module, close[0] if close else None, known)
+    return UnknownStandardModule(item.module_span, item.module, similar(item.module, known), known)
 
 
 def standard_modules() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, Protocol, assert_never
 
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Mistake, similar
 from dpcheck.model import surface
 from dpcheck.model.expressions import ArrayVar, Expr, Var
 from dpcheck.model.program import Target
@@ -248,19 +248,3 @@ def what_is(declaration: Declaration) -> str:
         case surface.Chain():
             return "a chain"
     assert_never(declaration)
-
-
-def similar(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that looks most like the name, if one does.
-
-    >>> similar("tpo", ["top", "bot"]), similar("x", ["alpha"])
-    ('top', None)
-    """
-    from difflib import get_close_matches
-
-    known = sorted(candidates)
-    close = get_close_matches(name, known, n=1, cutoff=0.6)
-    if close:
-        return close[0]
-    folded = {candidate.lower(): candidate for candidate in known}
-    return folded.get(name.lower())
