@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
+from dpcheck.model.evaluation import Fault
+from dpcheck.source import Span
 
 
 class ParamAsValue(RunMistake):
@@ -174,3 +177,25 @@ irrational cannot be: it has to be left out.
 
 Wrong: param p in (0, 1)      ...   {Y: (2 * p^2 - 1)^2, N: 1 - (2 * p^2 - 1)^2}
 Right: param p in (3/4, 1)    ...   {Y: (2 * p^2 - 1)^2, N: 1 - (2 * p^2 - 1)^2}"""
+
+
+def of_fault(fault: Fault, place: Span, run: tuple[str, ...] = ()) -> RunMistake:
+    """Return the mistake that a fault is, at its own place or else at that of the whole."""
+    span = fault.span or place
+    match fault.kind:
+        case "division by zero":
+            return runs.DivisionByZero(span, run, fault.title)
+        case "not an integer exponent" | "no exact value":
+            return runs.NoExactValue(span, run, fault.title)
+        case "index out of range":
+            return runs.IndexOutOfRange(span, run, fault.title)
+        case "wrong kind":
+            return runs.WrongKindOnRun(span, run, fault.title)
+        case "empty":
+            return runs.NothingToTake(span, run, fault.title)
+        case "lengths differ":
+            return runs.LengthsDiffer(span, run, fault.title)
+        case "too large":
+            return runs.NumberTooLarge(span, run, fault.title)
+        case "parameter":
+            return ParamAsValue(span, run, fault.title)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.params import ParamAsValue
+from dpcheck.diagnostics.params import of_fault
 from dpcheck.model.evaluation import Fault
 from dpcheck.source import Span
 
@@ -37,26 +37,9 @@ def mistake_of(fault: Fault, place: Span, run: tuple[str, ...]) -> runs.RunMista
     """Return the mistake a fault is, at its own place or else at the statement's."""
     if isinstance(fault, MistakeFault):
         return fault.mistake.on_run(run)
-    span = fault.span or place
     if isinstance(fault, Unassigned):
-        return runs.ReadBeforeAssignment(span, run, fault.title)
-    match fault.kind:
-        case "division by zero":
-            return runs.DivisionByZero(span, run, fault.title)
-        case "not an integer exponent" | "no exact value":
-            return runs.NoExactValue(span, run, fault.title)
-        case "index out of range":
-            return runs.IndexOutOfRange(span, run, fault.title)
-        case "wrong kind":
-            return runs.WrongKindOnRun(span, run, fault.title)
-        case "empty":
-            return runs.NothingToTake(span, run, fault.title)
-        case "lengths differ":
-            return runs.LengthsDiffer(span, run, fault.title)
-        case "too large":
-            return runs.NumberTooLarge(span, run, fault.title)
-        case "parameter":
-            return ParamAsValue(span, run, fault.title)
+        return runs.ReadBeforeAssignment(fault.span or place, run, fault.title)
+    return of_fault(fault, place, run)
 
 
 def spoken(name: str) -> str:

@@ -16,7 +16,6 @@ from itertools import chain
 from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
-from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.composition import ArgumentByName, TooManyCalls
 from dpcheck.diagnostics.kinds import (
     DistributionAsValue,
@@ -34,7 +33,7 @@ from dpcheck.diagnostics.names import (
     UnknownFunction,
     UnknownName,
 )
-from dpcheck.diagnostics.params import ParamAsValue, ParamOutside
+from dpcheck.diagnostics.params import ParamOutside, of_fault
 from dpcheck.diagnostics.structure import EndlessHere, RoundAsValue, StreamMisused
 from dpcheck.exact import Budget, Param
 from dpcheck.model import surface
@@ -209,31 +208,8 @@ def known_value(expr: Expr, scope: Scope, purpose: str) -> Value | None:
     try:
         return evaluate(expr, {})
     except Fault as fault:
-        scope.report(mistake_of(fault, expr.span))
+        scope.report(of_fault(fault, expr.span))
         return None
-
-
-def mistake_of(fault: Fault, span: Span) -> Mistake:
-    """Return the mistake that says why a known expression has no value."""
-    place = fault.span or span
-    match fault.kind:
-        case "division by zero":
-            return runs.DivisionByZero(place, (), fault.title)
-        case "too large":
-            return runs.NumberTooLarge(place, (), fault.title)
-        case "no exact value" | "not an integer exponent":
-            return runs.NoExactValue(place, (), fault.title)
-        case "index out of range":
-            return runs.IndexOutOfRange(place, (), fault.title)
-        case "wrong kind":
-            return runs.WrongKindOnRun(place, (), fault.title)
-        case "empty":
-            return runs.NothingToTake(place, (), fault.title)
-        case "lengths differ":
-            return runs.LengthsDiffer(place, (), fault.title)
-        case "parameter":
-            return ParamAsValue(place, (), fault.title)
-    assert_never(fault.kind)
 
 
 def hole(span: Span) -> Expr:
