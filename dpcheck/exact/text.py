@@ -133,9 +133,9 @@ def _without_powers(power: tuple[int | fmpq, int | fmpq]) -> tuple[int | fmpq, f
     ('99/100*ln(2)', '(2/3)^(2/3)')
     """
     base, exponent = power[0], fmpq(power[1])
-    if exponent.q == 1:
-        return base, exponent
     above, below = fmpq(base).p, fmpq(base).q
+    if exponent.q == 1 or not (above.is_perfect_power() and below.is_perfect_power()):
+        return base, exponent
     longest = min(max(above.bit_length(), below.bit_length()), _MAX_ROOT)
     for degree in range(longest, 1, -1):
         roots = above.root(degree), below.root(degree)

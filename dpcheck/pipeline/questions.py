@@ -36,8 +36,9 @@ from dpcheck.pipeline.shown_numbers import (
     decided_between,
     is_decided,
     is_told_in_kinds,
+    is_widest,
+    least_margin,
     may_be_decided,
-    n_rounds,
     undecided_beyond,
 )
 from dpcheck.pipeline.sieve import sieved, sifted_claim
@@ -162,10 +163,10 @@ class Explorations:
             else:
                 return explored, chain
 
-    def widen(self, check: ResolvedCheck, explored: Explored) -> None:
+    def widen(self, check: ResolvedCheck, explored: Explored, least: int = 0) -> None:
         """Let the chain a claim needs show more numbers without bounds as they are."""
         assert explored.window is not None, "numbers are shown"
-        self._widen(check, explored.window.widened())
+        self._widen(check, explored.window.widened(least))
 
     def widen_memory(self, check: ResolvedCheck, explored: Explored) -> None:
         """Let the chain a claim needs tell more hidden numbers without bounds apart."""
@@ -412,19 +413,20 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         return nothing_asked(check.kind, check.leaves_out), ready
     if not is_told_in_kinds(ready.explored, check.claim):
         return _decided_with_memory(ready, limits)
-    for n_more in reversed(range(n_rounds(check.claim))):
+    while True:
+        is_last = is_widest(ready.explored, check.claim)
         decide_on = partial(_decided_on, ready, limits=limits)
         found = decided_between(
-            ready.explored, ready.chain, check.claim, decide_on, is_last=not n_more
+            ready.explored, ready.chain, check.claim, decide_on, is_last=is_last
         )
         if found is not None:
             outcome, told = found
             parts = [(told if own is ready.chain else own, far, n) for own, far, n in ready.parts]
             return outcome, replace(ready, chain=told, parts=parts)
-        if n_more:
-            ready.explorations.widen(check, ready.explored)
-            ready = _ready(check, ready.explorations, limits)
-    raise undecided_beyond(ready.explored)
+        if is_last:
+            raise undecided_beyond(ready.explored)
+        ready.explorations.widen(check, ready.explored, least_margin(check.claim))
+        ready = _ready(check, ready.explorations, limits)
 
 
 def _decided_with_memory(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:

@@ -4,8 +4,9 @@ Where a number was chosen among hidden ones, or compared with them, its laws bey
 differ from input to input, and the chain tells one of several kinds of it: at least as much as the
 number itself would (`explore.tails.laws.shown_kinds`). An adversary who is told only that it is
 beyond knows at most as much. What comes out alike for both is so, where telling more can only make
-it larger, or only smaller; else the window grows. With δ = 0 the far end and the near one are
-attained or approached: ε is exact if it comes from one of them.
+it larger, or only smaller (data processing); else the window grows. With δ = 0 the far end and the
+near one are attained or approached: ε is exact if it comes from one of them. What stays apart in
+every window lies between both: all ratios count for a Rényi divergence, however far beyond.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
+from dpcheck.check.quantities.between import between_outcomes
+from dpcheck.check.quantities.decide_quantity import decide_comparison
 from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
@@ -21,8 +24,8 @@ from dpcheck.limits import LimitReached, too_large
 from dpcheck.logic import claims
 from dpcheck.records import replace
 
-MAX_ROUNDS = 6
-"""How often the window is made three times as wide before a claim is left undecided."""
+MAX_MARGIN = 62
+"""So many numbers beyond the window are shown at most before a claim is left undecided."""
 
 Decide = Callable[[Chain, claims.Claim], Outcome]
 
@@ -50,6 +53,8 @@ def decided_between(
     the last window, where there may be none, kinds have to do.
     """
     assert explored.window is not None, "numbers are shown"
+    if isinstance(claim, claims.QuantityComparison):
+        return _compared(explored, chain, claim, decide, is_last=is_last)
     outcome = decide(chain, claim)
     if isinstance(outcome.verdict, Undecided):
         return outcome, chain
@@ -57,19 +62,63 @@ def decided_between(
         return replace(outcome, beside=()), chain  # the pair that comes closest if more is told
     told = with_less_told(explored, chain, keeps_far=False)
     less = decide(told, claim)
-    if _are_alike(outcome, less, claim) and not _may_rise_and_fall(claim):
+    if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
         return less, told
+    exact = _of_an_end(explored, chain, claim, outcome, decide, is_last=is_last)
+    if exact is not None:
+        return exact, chain
+    if _may_rise_and_fall(claim):
+        return None
+    between = between_outcomes(claim, less, outcome, may_be_wide=is_last)
+    return None if between is None else (between, told)
+
+
+def _of_an_end(
+    explored: Explored,
+    chain: Chain,
+    claim: claims.Claim,
+    outcome: Outcome,
+    decide: Decide,
+    *,
+    is_last: bool,
+) -> Outcome | None:
+    """Return the outcome where a pure ε comes from the far end of all values, or the near one."""
+    assert explored.window is not None, "numbers are shown"
     if not _is_pure(claim) or (isinstance(claim, claims.PrivacyClaim) and not is_last):
         return None
     if not isinstance(claim, claims.PrivacyClaim):
         low, high = explored.window.shown
-        text = f"a supremum over numbers beyond {low}..{high}, which no output need attain"
+        what = "a limit of" if _words(claim) else "a supremum over"
+        text = f"{what} numbers beyond {low}..{high}, which no output need attain"
         outcome = replace(outcome, beside=(*outcome.beside, Beside(text)))
     if len(explored.window.ratios) == 2:
-        return outcome, chain
+        return outcome
     asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
     less = decide(with_less_told(explored, chain, keeps_far=True), asked)
-    return (outcome, chain) if _are_alike(decide(chain, asked), less, asked) else None
+    return outcome if _are_alike(decide(chain, asked), less) else None
+
+
+def _compared(
+    explored: Explored,
+    chain: Chain,
+    claim: claims.QuantityComparison,
+    decide: Decide,
+    *,
+    is_last: bool,
+) -> tuple[Outcome, Chain] | None:
+    """Return the outcome of a comparison of two quantities by what is known of each."""
+    sides: list[Outcome] = []
+    for quantity in (claim.left, claim.right):
+        asked = claims.QuantityValue(quantity, claim.span)
+        if is_told_in_kinds(explored, asked):
+            found = decided_between(explored, chain, asked, decide, is_last=is_last)
+            if found is None:
+                return None
+            sides.append(found[0])
+        else:
+            sides.append(decide(chain, asked))
+    outcomes = iter(sides)
+    return decide_comparison(claim, lambda _: next(outcomes)), chain
 
 
 def may_be_decided(explored: Explored, claim: claims.Claim) -> bool:
@@ -103,15 +152,23 @@ def _is_pure(claim: claims.Claim) -> bool:
         case claims.PrivacyClaim(delta=delta):
             return delta == 0
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
+            if isinstance(quantity, claims.LossQuantity):
+                return quantity.word in ("posterior_max", "posterior_min")  # by the largest ratio
             return isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0
         case _:
             return False
 
 
-def n_rounds(claim: claims.Claim) -> int:
-    """Return how many windows to try: one where all losses count, however rare they are."""
-    words = ("renyi", "zcdp", "loss_tail", "profile", "losses")
-    return 1 if any(word in words for word in _words(claim)) else MAX_ROUNDS
+def is_widest(explored: Explored, claim: claims.Claim) -> bool:
+    """Return whether no wider window is tried: it would not do where rare losses are rows."""
+    assert explored.window is not None, "numbers are shown"
+    is_told_in_rows = bool({"loss_tail", "losses"} & set(_words(claim)))
+    return is_told_in_rows or explored.window.margin >= MAX_MARGIN
+
+
+def least_margin(claim: claims.Claim) -> int:
+    """Return the margin of the window after the first: the widest where all losses count."""
+    return MAX_MARGIN if {"renyi", "zcdp", "profile"} & set(_words(claim)) else 0
 
 
 def _may_rise_and_fall(claim: claims.Claim) -> bool:
@@ -134,14 +191,9 @@ def _words(claim: claims.Claim) -> list[str]:
     return [quantity.word for quantity in quantities if isinstance(quantity, losses)]
 
 
-def _are_alike(left: Outcome, right: Outcome, claim: claims.Claim) -> bool:
-    """Return whether two outcomes of a claim are decided and agree, counterexamples aside.
-
-    Of two quantities that are compared, which stand beside the verdict, both must be the same.
-    """
+def _are_alike(left: Outcome, right: Outcome) -> bool:
+    """Return whether two outcomes of a claim are decided and agree, counterexamples aside."""
     if isinstance(left.verdict, Undecided) or type(left.verdict) is not type(right.verdict):
         return False
     is_same = not isinstance(left.verdict, Value) or left.verdict == right.verdict
-    if isinstance(claim, claims.QuantityComparison):
-        is_same = left.beside == right.beside
     return is_same and left.value == right.value

@@ -141,7 +141,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield said(Piece(amount_text(amount), "number"), *_beside(answer))
         case Value(table=table):
             assert table is not None, "the case before has no table"
-            yield said(Piece(_counted(len(table.rows), "row"), "number"))
+            yield said(Piece(_counted(len(table.rows), "row"), "number"), *_beside(answer))
             yield from table_lines(table, "        ")
         case Violated(counterexample=counterexample) if answer.is_as_claimed:
             quantity = _quantity(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from fractions import Fraction
-from math import exp, isclose, prod
+from math import exp, isclose, log, prod
 
 import pytest
 from flint import fmpq
@@ -546,24 +546,86 @@ check compose(m, 2): dp(ln 3)
         assert called("verify", witness).returncode == 0
 
 
-def test_quantities_of_all_losses_are_undecided_at_once_where_more_is_told_far_out():
-    text = """
+LARGER = """
 mechanism m {
-  input q[1..2] in 0..2
+  input q[1..2] in 0..1
   adjacent l1(q, q') <= 1
   a ~ geometric(q[1], 1/2) unbounded
   b ~ geometric(q[2], 1/2) unbounded
-  output max(a, b)
+  output max(a, b, 1)
 }
+"""
+
+
+def larger(first, second):
+    """Return P(max(a, b, 1) = n) for n = 1..200, where the last has all that is beyond."""
+
+    def below(center, n):
+        if n < center:
+            return Fraction(2, 3) * Fraction(1, 2) ** (center - n)
+        return 1 - Fraction(1, 3) * Fraction(1, 2) ** (n - center)
+
+    both = [below(first, n) * below(second, n) for n in range(1, 200)]
+    return [above - under for under, above in itertools.pairwise([Fraction(0), *both, Fraction(1)])]
+
+
+ROWS = [larger(*centers) for centers in itertools.product((0, 1), repeat=2)]
+NEIGHBORS = [(0, 1), (0, 2), (1, 3), (2, 3), (1, 0), (2, 0), (3, 1), (3, 2)]
+
+
+def test_divergences_of_numbers_chosen_are_bounds_that_other_windows_agree_with():
+    orders = ["2", "3/2", "1/2", "5"]
+    asked = [f"compute m: renyi({order})\n" for order in (*orders, "1")]
+    found = check_text(LARGER + "".join(asked) + "compute m: zcdp")["results"]
+    ends = [tuple(map(float, result["value"]["enclosure"])) for result in found]
+    assert all(0 < low < high < low + 2e-14 for low, high in ends)
+    for order, (low, high) in zip((2, 1.5, 0.5, 5), ends, strict=False):
+        sums = [
+            sum(float(p) * (p / q) ** (order - 1) for p, q in zip(ROWS[i], ROWS[j], strict=True))
+            for i, j in NEIGHBORS
+        ]
+        assert low - 1e-12 < max(log(total) / (order - 1) for total in sums) < high + 1e-12
+    low, high = ends[-1]
+    assert 2 * low >= ends[4][0], "zcdp is the largest renyi(a)/a, that at a = 2 among them"
+    low, high = (Fraction(end) for end in found[0]["value"]["enclosure"])
+    claims = (
+        f"check m: renyi(2) <= {high}\nrefute m: renyi(2) <= {low}\ncheck m: renyi(2) < epsilon"
+    )
+    assert verdicts(check_text(LARGER + claims)) == ["holds", "violated", "holds"]
+
+
+def test_a_profile_of_numbers_chosen_has_the_exact_delta_but_for_what_is_told_beside():
+    (result,) = check_text(LARGER + "compute m: profile")["results"]
+    rows = [[Fraction(row[k]["exact"]) for k in (0, 3, 4)] for row in result["table"]["rows"]]
+    (gap,) = (Fraction(beside["value"]["exact"]) for beside in result["beside"])
+    assert 0 < gap < 1e-30
+    factors = [Fraction(n, 10) for n in range(10, 17)] + [rows[20][0], rows[-1][0]]
+    for factor in factors:
+        known = max(p - factor * q for _, p, q in rows)
+        true = max(
+            sum(max(p - factor * q, 0) for p, q in zip(ROWS[i], ROWS[j], strict=True))
+            for i, j in NEIGHBORS
+        )
+        assert known <= true + Fraction(1, 2**150) <= known + gap + Fraction(1, 2**149)
+
+
+def test_the_greatest_belief_after_numbers_chosen_is_a_limit():
+    claims = "check m: posterior_max(1/2) = 3/5\ncheck m: posterior_min(1/2) = 2/5"
+    report = check_text(LARGER + claims)
+    assert verdicts(report) == ["holds", "holds"]
+    text = "a limit of numbers beyond 0..1, which no output need attain"
+    assert all(result["beside"][-1]["text"] == text for result in report["results"])
+
+
+def test_tables_of_all_losses_are_undecided_where_more_is_told_far_out():
+    claims = """
 compute m: loss_tail(ln(3/2))
-compute m: renyi(2)
-compute m: delta(ln(3/2))
-check m: renyi(2) < epsilon
+compute m: losses
+compute m: tradeoff
 check m: total_variation < loss_tail(1/10)
 check m: delta(ln(3/2)) < total_variation
 """
-    report = check_text(text)
-    assert verdicts(report) == [*["undecided"] * 2, "value", *["undecided"] * 2, "holds"]
+    assert verdicts(check_text(LARGER + claims)) == [*["undecided"] * 4, "holds"]
 
 
 SHOWN_FOR_ALL = """

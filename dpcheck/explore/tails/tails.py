@@ -77,9 +77,9 @@ class Window:
         more = 3 + (self.high - self.low) // 2 + self.margin
         return replace(self, low=self.low - more, high=self.high + more, margin=0)
 
-    def widened(self) -> Window:
-        """Return a window with more than twice the margin."""
-        return replace(self, margin=2 * self.margin + 2)
+    def widened(self, least: int = 0) -> Window:
+        """Return a window with more than twice the margin, and at least so much."""
+        return replace(self, margin=max(2 * self.margin + 2, least))
 
 
 class WindowTooSmall(Exception):
