@@ -16,6 +16,7 @@ from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.records import replace
 
 BITS: Final = 256
+"""Balls of both values are far smaller than the 10^-15 of them that is shown."""
 
 
 def between_outcomes(

@@ -1,0 +1,143 @@
+"""Functions of a parameter: arithmetic at the stand-in, budgets, what is refused, and texts."""
+
+from __future__ import annotations
+
+import pytest
+from flint import fmpq
+
+from dpcheck.exact import (
+    Budget,
+    IrrationalExponential,
+    Param,
+    ParamBudget,
+    ParamError,
+    ParamNumber,
+    exponential,
+    growth_of,
+    param_text,
+)
+from dpcheck.exact.parametric import (
+    as_budget,
+    combined,
+    exponential_of,
+    logarithm,
+    logarithm_of,
+    negative,
+    outside_unit,
+    raised,
+    summed,
+)
+
+ALPHA = Param("alpha", 0, 1)
+EPS = Param("eps", 0, None)
+alpha = ParamNumber(ALPHA.stand_in, ALPHA)
+eps = ParamNumber(EPS.stand_in, EPS)
+decay = exponential_of(combined("*", -1, eps))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (combined("+", alpha, 1), "alpha + 1"),
+        (combined("-", 1, alpha), "1 - alpha"),
+        (combined("/", 1, combined("+", alpha, 1)), "1/(alpha + 1)"),
+        (raised(alpha, -2, 10**6), "1/alpha^2"),
+        (negative(alpha), "-alpha"),
+        (combined("*", decay, decay), "1/exp(2*eps)"),
+        (logarithm_of(alpha), "ln(alpha)"),
+        (combined("*", -1, logarithm_of(alpha)), "-ln(alpha)"),
+        (combined("/", logarithm_of(alpha), 2), "1/2*ln(alpha)"),
+        (as_budget(eps), "eps"),
+        (combined("*", fmpq(3, 2), as_budget(eps)), "3/2*eps"),
+        (combined("-", 0, as_budget(eps)), "-eps"),
+        (logarithm(ALPHA.stand_in, fmpq(2), ALPHA, False), "2*ln(alpha)"),
+    ],
+)
+def test_texts_are_expressions_of_the_language(value, text):
+    assert param_text(value) == text
+
+
+def test_what_no_longer_depends_on_the_parameter_is_a_number():
+    assert combined("-", alpha, alpha) == 0
+    assert combined("/", alpha, alpha) == 1
+    assert combined("-", logarithm_of(alpha), logarithm_of(alpha)) == 0
+    assert combined("*", logarithm_of(alpha), 0) == 0
+    assert exponential_of(combined("*", 2, logarithm_of(alpha))) == combined("*", alpha, alpha)
+    assert raised(alpha, 0, 10**6) == 1
+
+
+def test_budgets_are_equal_where_they_are_one_function():
+    one = logarithm_of(combined("*", alpha, alpha))
+    assert one == 2 * logarithm_of(alpha)
+    assert hash(one) == hash(2 * logarithm_of(alpha))
+    assert one != logarithm_of(alpha)
+    assert one != 3 * logarithm_of(alpha)
+    assert logarithm_of(alpha) != Budget.ln(2)
+    assert 2 * logarithm_of(alpha) + Budget.ln(3) == summed(one, Budget.ln(3))
+    assert logarithm_of(alpha) + 0 == logarithm_of(alpha)
+
+
+def test_a_growth_is_a_root_where_no_power_is_one():
+    half = logarithm_of(alpha) / 2
+    assert growth_of(half) == (ALPHA.stand_in, 2)
+    assert growth_of(3 * logarithm_of(alpha)) == (raised(alpha, 3, 10**6).value, 1)
+    assert growth_of(summed(half, Budget.ln(3) / 3))[1] == 6
+    with pytest.raises(IrrationalExponential):
+        half.exp()
+    assert isinstance(as_budget(eps), ParamBudget)
+    assert growth_of(as_budget(eps) / 3) == (exponential(fmpq(1, 3)), 1)
+
+
+REFUSED = {
+    "stand together": [
+        lambda: combined("+", alpha, eps),
+        lambda: summed(logarithm_of(alpha), as_budget(eps)),
+    ],
+    "both inside and outside": [
+        lambda: combined("*", eps, decay),
+        lambda: summed(logarithm_of(eps), as_budget(eps)),
+    ],
+    "`exp` of a number": [lambda: combined("+", alpha, exponential(2))],
+    "a divisor": [
+        lambda: combined("/", 1, combined("-", alpha, fmpq(1, 2))),
+        lambda: raised(combined("-", alpha, fmpq(1, 2)), -1, 10**6),
+    ],
+    "rational numbers only": [
+        lambda: combined("*", logarithm_of(alpha), alpha),
+        lambda: combined("/", 2, logarithm_of(alpha)),
+        lambda: combined("*", logarithm_of(alpha), logarithm_of(alpha)),
+    ],
+    "rational part": [
+        lambda: logarithm_of(alpha) + 1,
+        lambda: growth_of(Budget.of(1)),
+    ],
+    "rational multiple": [
+        lambda: as_budget(alpha),
+        lambda: as_budget(combined("*", eps, eps)),
+        lambda: as_budget(decay),
+    ],
+    "no rational function": [lambda: exponential_of(logarithm_of(alpha) / 2)],
+    "is not positive": [lambda: logarithm_of(combined("-", alpha, fmpq(1, 2)))],
+    "depends on the value": [
+        lambda: logarithm_of(alpha).compare(Budget.of(1)),
+        lambda: logarithm_of(alpha).ball(64),
+    ],
+}
+
+
+@pytest.mark.parametrize(("why", "made"), [(w, m) for w, all_ in REFUSED.items() for m in all_])
+def test_what_has_no_value_is_refused(why, made):
+    with pytest.raises(ParamError, match=why):
+        made()
+
+
+def test_a_value_outside_of_the_unit_interval_is_an_example():
+    shown = {"is_strict": False, "has_top": True}
+    assert outside_unit(alpha, **shown) is None
+    assert outside_unit(combined("*", 2, alpha), **shown) == "at alpha = 2/3"
+    assert outside_unit(combined("*", 2, alpha), is_strict=False, has_top=False) is None
+    assert outside_unit(combined("-", alpha, fmpq(1, 2)), **shown) == "at alpha = 1/3"
+    middle = combined("-", alpha, fmpq(1, 2))
+    square = combined("*", middle, middle)
+    assert outside_unit(square, **shown) is None
+    assert outside_unit(square, is_strict=True, has_top=True) == "at alpha = 1/2"
