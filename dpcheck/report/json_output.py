@@ -141,7 +141,7 @@ def _evidence(answer: Answer) -> dict[str, Any]:
             if bounds is not None:
                 found["bounds"] = _bounds(bounds)
         case verdicts.Value(amount=amount, table=table):
-            if answer.outcome.all_values is None:
+            if amount.param is None:  # else there are pieces
                 found["value"] = amount_object(amount)
             if table is not None:
                 found["table"] = table_object(table)

@@ -3,6 +3,8 @@
 import random
 from fractions import Fraction
 
+import pytest
+
 from tests.checking import check_text, verdicts
 
 MODEL = """
@@ -201,3 +203,42 @@ def test_budgets_of_a_parameter_that_stands_in_exp():
         at = f"const eps = {(end + Fraction(step, 500)).limit_denominator(1000)}"
         chosen = text[: text.index("check m")].replace("param eps > 0", at)
         assert verdicts(check_text(chosen + DELTA, "--explain", "none")) == [verdict]
+
+
+RESPONSE = """
+param p in [0, 1]
+mechanism rr(truth = p) {
+  input x in {true, false}
+  adjacent all
+  b ~ bernoulli(truth)
+  output if b then x else !x
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "pieces"),
+    [
+        ("rr: delta(0)", {"[0, 1/2)": "1 - 2*p", "[1/2, 1]": "2*p - 1"}),
+        (
+            "rr: epsilon",
+            {"{0}": "inf", "(0, 1/2)": "ln((1 - p)/p)", "[1/2, 1)": "ln(p/(1 - p))", "{1}": "inf"},
+        ),
+        ("rr for p in (0, 1/2]: delta(0)", {"(0, 1/2]": "1 - 2*p"}),
+        (
+            "rr(truth = (2*p - 1)^2) at x = true: P=? [ X output = true ]",
+            {"[0, 1]": "4*p^2 - 4*p + 1"},
+        ),
+    ],
+)
+def test_single_values_belong_to_the_pieces_beside_them_that_have_them(asked, pieces):
+    (result,) = check_text(f"{RESPONSE}compute {asked}")["results"]
+    assert {each["in"]: each["exact"] for each in result["pieces"]} == pieces
+
+
+def test_a_quantity_that_is_one_number_for_all_values_has_it_as_value():
+    text = RESPONSE.replace("bernoulli(truth)", "bernoulli(1/3) c ~ bernoulli(truth)")
+    results = check_text(f"{text}compute rr: epsilon compute rr: delta(0)")["results"]
+    assert [result["value"]["exact"] for result in results] == ["ln(2)", "1/3"]
+    (result,) = check_text(f"{RESPONSE}compute rr: delta(0)")["results"]
+    assert "value" not in result

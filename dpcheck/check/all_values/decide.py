@@ -7,6 +7,7 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from operator import and_, or_
@@ -433,7 +434,40 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
         for value, outcome in single.items()
     )
     pieces.sort(key=lambda piece: (Decimal(piece.interval.low.decimal), piece.interval.low.is_open))
+    pieces = _joined_pieces(pieces, setting.for_all.param.name)
     return _pieces_outcome(quantity, pieces, setting, line, coverage, vacuity)
+
+
+def _joined_pieces(pieces: Sequence[Piece], name: str) -> list[Piece]:
+    """Return pieces, in order, where single values are of those beside them that have them too."""
+    found: list[Piece] = []
+    for piece in pieces:
+        one = None if not found else _as_one(found[-1], piece, name)
+        if one is None:
+            found.append(piece)
+        else:
+            found[-1] = one
+    return found
+
+
+def _as_one(left: Piece, right: Piece, name: str) -> Piece | None:
+    """Return two pieces that meet as one, None where they are two."""
+    low, high = left.interval, right.interval
+    end = low.high.exact
+    if end is None or end != high.low.exact or (low.high.is_open and high.low.is_open):
+        return None
+    texts = left.exact, right.exact
+    whole = texts[low.low == low.high]  # of a single value the other one is the function
+    is_one = len({_text_at(text, name, end) for text in texts}) == 1
+    if len(set(texts)) > 1 and (not is_one or (low.low != low.high and high.low != high.high)):
+        return None
+    return Piece(ParamInterval(low.low, high.high), whole)
+
+
+def _text_at(text: str, name: str, value: str) -> Budget | str:
+    """Return what an expression is at a value: a budget, or else the text itself."""
+    known = as_budget_text(re.sub(rf"\b{re.escape(name)}\b", f"({value})", text))
+    return text if known is None else known
 
 
 def _amount_text(outcome: Outcome) -> str:
