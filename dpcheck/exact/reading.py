@@ -65,6 +65,8 @@ def as_budget(text: str) -> Budget | None:
 
     >>> as_budget("2*ln(3) - ln 9") == Budget.of(0), as_budget("exp(1)")
     (True, None)
+    >>> as_budget("ln((1/2)^2) - 3^-1") == Budget.ln(fmpq(1, 4)) - fmpq(1, 3)
+    True
     """
     try:
         value = _read(text, _number, Budget.ln, _no_budget)
@@ -152,7 +154,8 @@ class _Reader:
             return base
         self._taken()
         exponent = self._term() if self.next == "-" else self._atom()
-        return base**exponent
+        is_whole = isinstance(exponent, fmpq) and exponent.q == 1  # of a rational number no other
+        return base ** (int(exponent.p) if is_whole else exponent)
 
     def _atom(self) -> Any:  # noqa: ANN401
         token = self._taken()

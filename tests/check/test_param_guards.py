@@ -177,7 +177,7 @@ OWN = ("exact/number.py", "exact/polynomial.py", "test_param_guards.py")
 PROVED = {"_ratio", "_checked", "_literal", "_why_no_probability"}
 """Look whether a number is a weight after `weight_value` proved it for all values."""
 
-FOR_NESTED = {"_unbounded", "lumped_states"}
+FOR_NESTED = {"_unbounded", "lumped_states", "_ratios_to_come"}
 """Bounds on what numbers beyond the window change in nested formulas; with a parameter are none."""
 
 FORMS = {"_fraction", "whole_lcm", "whole_gcd"}

@@ -34,7 +34,6 @@ from dpcheck.explore.runs.raw_graph import Discovered
 from dpcheck.explore.tails.tails import Tails, state_column
 from dpcheck.explore.values.codes import PLAIN, UNASSIGNED
 from dpcheck.model.program import Sample, successors
-from dpcheck.records import replace
 
 T = TypeVar("T")
 
@@ -56,21 +55,14 @@ def lumped_states(
             column = states.columns.get(state_column(group))
             if point == END or column is None or not column.any():
                 continue
-            count = n_draws[point]
-            is_known = count is not None and not (is_shown and tails.window.margin)
-            error = (
-                multiply(count, tails.states.most_beyond) if count is not None and is_known else 1
-            )
+            count = None if is_shown and tails.window.margin else n_draws[point]
+            error = 1 if count is None else multiply(count, tails.states.most_beyond)
             near = _near(states, tails, group, len(ratios[point]))
             for state in states.numbers[column > 0].tolist():
                 known = Lumped(error, near.get(state, ()), ratios[point])
                 before = found.get(state)  # numbers of another group are beyond, too
                 found[state] = known if before is None else Lumped(add(before.error, error))
-    return {state: _at_most_one(each) for state, each in found.items() if each.error != 0}
-
-
-def _at_most_one(lumped: Lumped) -> Lumped:
-    return lumped if compare(lumped.error, 1) <= 0 else replace(lumped, error=1)
+    return {state: each for state, each in found.items() if each.error != 0}
 
 
 def _draws(flow: Flow, tails: Tails, group: int) -> dict[int, Sample]:
