@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
-from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import growth_amount, number_amount
-from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import (
     Budget,
@@ -29,7 +26,8 @@ from dpcheck.exact import (
     power,
 )
 from dpcheck.explain.event_claims import asked_tight
-from dpcheck.explain.explanation import Explanation, Inequality, Neighbors, Remark, Rule
+from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Rule, as_found
+from dpcheck.explain.quantities import Weighed, falling, named_block, weighed
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import QuantityClaim, TightDelta, TightEpsilon
 from dpcheck.records import dataclass
@@ -52,7 +50,7 @@ class Class:
 
     ratio: Number | None
     outputs: tuple[OutputSequence, ...]
-    likeliest: tuple[OutputSequence, Number, Number]
+    likeliest: Weighed
 
     @property
     def is_short(self) -> bool:
@@ -95,10 +93,7 @@ def explain_composition(
         return None
     epsilon, delta = budget
     p, q = example.probabilities
-    inequality = Inequality(
-        *(p, q, example.ratio, growth_amount(epsilon), number_amount(delta)),
-        *(example.requirement, example.sides),
-    )
+    found = as_found(example, growth_amount(epsilon), number_amount(delta))
     n_runs = sum(times for _, _, times in subject.parts)
     note = f"{'both' if n_runs == 2 else f'all {n_runs}'} runs on the same input"
     classes = [_classes(subject, chain, example.states) for chain, _, _ in subject.parts]
@@ -114,7 +109,7 @@ def explain_composition(
         remarks = [*_likeliest(subject, at, classes), *_remarks(subject, classes)]
     return Explanation(
         neighbors=Neighbors(*example.states, note=note),
-        inequality=inequality,
+        inequality=found.inequality,
         rule=Rule(text, p, q, example.ratio, is_optimal=True),
         remarks=tuple(remarks),
         tight=None
@@ -128,42 +123,16 @@ def _classes(subject: Subject, chain: Chain, names: tuple[str, ...]) -> list[Cla
 
     There are none where they are many.
     """
-    seen = seen_pairs(chain, chain.initial, subject.limits)
-    if not seen.are_finite:
+    listed = named_block(chain, chain.initial, names, subject.limits)
+    if listed is None or len(listed[1].sequence) > _MAX_SEQUENCES:
         return []
-    evidence = complete_evidence(seen)
-    pair = next((k for k in range(len(seen.pairs)) if set(seen.names(k)) == set(names)), None)
-    if pair is None or not isinstance(evidence, TableEvidence):
-        return []
-    is_forward = seen.names(pair) == names
-    block = evidence.rows.block_of(EventGap(0, 0, pair, is_forward))
-    if len(block.sequence) > _MAX_SEQUENCES:
-        return []
-    found: dict[Number | None, list[tuple[OutputSequence, Number, Number]]] = {}
-    for j, k in enumerate(block.sequence.tolist()):
-        p, q = block.probabilities(j)
-        ratio = None if q == 0 else divide(p, q)
-        found.setdefault(ratio, []).append((evidence.shown(k), p, q))
+    found: dict[Number | None, list[Weighed]] = {}
+    for _, each in falling([(each.p, each) for each in weighed(*listed)]):
+        found.setdefault(None if each.q == 0 else divide(each.p, each.q), []).append(each)
     finite = [ratio for ratio in found if ratio is not None]
-    order = [
-        *([None] if None in found else []),
-        *sorted(finite, key=cmp_to_key(compare), reverse=True),
-    ]
-    classes = [
-        Class(ratio, tuple(each for each, _, _ in found[ratio]), _likeliest_of(found[ratio]))
-        for ratio in order
-    ]
+    order = [None] * (None in found) + sorted(finite, key=cmp_to_key(compare), reverse=True)
+    classes = [Class(r, tuple(each.shown for each in found[r]), found[r][0]) for r in order]
     return classes if len(classes) <= _MAX_CLASSES else []
-
-
-def _likeliest_of(
-    outputs: Sequence[tuple[OutputSequence, Number, Number]],
-) -> tuple[OutputSequence, Number, Number]:
-    """Return the output with the largest p, the first of them."""
-    best = outputs[0]
-    for each in outputs[1:]:
-        best = each if compare(each[1], best[1]) > 0 else best
-    return best
 
 
 def _in_words(subject: Subject, epsilon: Budget | None, classes: Sequence[list[Class]]) -> str:
@@ -273,9 +242,7 @@ def _likeliest(
     return [Remark("output", _product([each.likeliest for each in classes[0]], counts))]
 
 
-def _product(
-    outputs: Sequence[tuple[OutputSequence, Number, Number]], counts: Sequence[int]
-) -> Phrase:
+def _product(outputs: Sequence[Weighed], counts: Sequence[int]) -> Phrase:
     """Return independent outputs, each so many times, with both probabilities and their ratio."""
     shown: tuple[str, ...] = ()
     p_all: Number = 1

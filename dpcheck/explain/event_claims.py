@@ -66,9 +66,6 @@ from dpcheck.logic.claims import (
 from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
 
-_MAX_NAMED = 10_000
-"""Pairs whose names are compared, in a tenth of a second."""
-
 _LISTED = 4
 """Sequences of the worst pair that are listed where no rule says which they are."""
 
@@ -78,29 +75,34 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
     claim = subject.claim
     assert isinstance(claim, EventClaim), "others are explained elsewhere"
     seen, evidence = evidence_against(claim, subject.chain, subject.selected, subject.limits)
-    budget = budget_of(claim)
-    if budget is None or budget[0].sign() < 0 or not isinstance(evidence, TableEvidence):
-        return _from_counterexample(subject, example, (seen, evidence), budget)
-    found = violations(evidence, *budget, subject.limits)
-    if not found.n_violating:  # among those that were compared
-        return _from_counterexample(subject, example, (seen, evidence), budget)
+    made, reason, budget = None, _one_sided(None), budget_of(claim)
+    if budget is not None and budget[0].sign() >= 0 and isinstance(evidence, TableEvidence):
+        found = violations(evidence, *budget, subject.limits)
+        if found.n_violating:  # among those that were compared
+            made = _of_smallest_pair(subject, seen, found, budget)
+            reason = _one_sided(made.run)
+    made = _from_counterexample(subject, example, seen) if made is None else made
+    tight = None
+    if isinstance(claim, PrivacyClaim) and budget is not None:
+        tight = subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
+    return replace(made, tight=tight, remarks=_why_infinite(claim, example, reason))
+
+
+def _of_smallest_pair(
+    subject: Subject, seen: SeenPairs, found: Violations, budget: tuple[Budget, Number]
+) -> Explanation:
+    """Return why the smallest pair violates a budget."""
     cells = input_cells(subject.explored)
     shown = _shown_pair(seen, found, cells, subject)
     certify_violation(shown.event.p, shown.event.q, *budget)
-    attributed = _attributed(shown, cells, subject)
-    tight, reason = None, _one_sided(attributed.get("run"))
-    if isinstance(claim, PrivacyClaim):
-        tight = subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
     return Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
         inequality=inequality_of(shown.event.p, shown.event.q, *budget),
-        remarks=_why_infinite(claim, example, reason),
-        tight=tight,
         rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
         others=subject.part("others", lambda: _others(shown, cells, subject)),
         attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
-        **attributed,
+        **_attributed(shown, cells, subject),
     )
 
 
@@ -250,30 +252,17 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     )
 
 
-def _from_counterexample(
-    subject: Subject,
-    example: Counterexample,
-    looked_at: tuple[SeenPairs, Evidence],
-    budget: tuple[Budget, Number] | None,
-) -> Explanation:
+def _from_counterexample(subject: Subject, example: Counterexample, seen: SeenPairs) -> Explanation:
     """Return what the counterexample says, where its pair is the one to show.
 
     That is so where pairs and events are too many to compare, and where a value is too small, so
     that the pair attains it.
     """
-    names, tight = example.states, None
-    if isinstance(subject.claim, PrivacyClaim) and budget is not None:
-        seen, evidence = looked_at
-        reason = _one_sided(None)
-        tight = subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
-    made = replace(found_against(subject.claim, example), tight=tight)
-    if made.neighbors is None:
-        return made
-    seen = looked_at[0]
-    sources = _sources(seen, names)
-    why = _why_infinite(subject.claim, example, _one_sided(None))
+    made = found_against(subject.claim, example)
+    pair = seen.named(example.states) if made.runs else None
+    sources = seen.sources[seen.pairs[[] if pair is None else pair]]
     runs = [_ended(run, seen.chain, sources) for run in made.runs]
-    return replace(made, remarks=why, runs=tuple(runs))
+    return replace(made, runs=tuple(runs))
 
 
 def _ended(run: WeightedRun, chain: Chain, sources: IntArray) -> WeightedRun:
@@ -289,10 +278,3 @@ def found_against(claim: Claim, example: Counterexample) -> Explanation:
     if not isinstance(claim, PrivacyClaim):
         return as_found(example)
     return as_found(example, growth_amount(claim.epsilon), number_amount(claim.delta))
-
-
-def _sources(seen: SeenPairs, names: tuple[str, ...]) -> IntArray:
-    """Return the sources of the pair with these names, [2], none where pairs are too many."""
-    pairs = range(min(len(seen.pairs), _MAX_NAMED))
-    found = [k for k in pairs if set(seen.names(k)) == set(names)][:1]
-    return seen.sources[seen.pairs[found]].ravel()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from dpcheck.chain.chain import Chain
-from dpcheck.chain.sets import distinct
 from dpcheck.check.arrangements import at_distance
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.comparisons import as_number
@@ -14,7 +13,7 @@ from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import asked_tight, explain_event_claim, found_against
 from dpcheck.explain.explanation import Explanation, NeighborKind, Neighbors
 from dpcheck.explain.formulas import explain_expectation, explain_formula
-from dpcheck.explain.inputs import differences
+from dpcheck.explain.inputs import differences, named_states
 from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
@@ -129,10 +128,6 @@ def _between(chain: Chain, pair: Neighbors | None) -> tuple[str, ...]:
     from networkx import shortest_path
 
     assert pair is not None, "a group's pair is shown"
-    ends = dict.fromkeys((pair.left, pair.right), -1)
-    for state in distinct(chain.neighbors.pairs).tolist():
-        text = chain.state_text(state)
-        if text in ends:
-            ends[text] = state
-    way = shortest_path(chain.neighbors.to_networkx(), ends[pair.left], ends[pair.right])
+    ends = named_states(chain, (pair.left, pair.right))
+    way = [] if min(ends) < 0 else shortest_path(chain.neighbors.to_networkx(), *ends)
     return tuple(map(chain.state_text, way[1:-1]))

@@ -21,7 +21,7 @@ from dpcheck.check.values.amounts import (
 )
 from dpcheck.check.values.comparisons import least_budget
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
+from dpcheck.check.values.verdicts import Amount, Counterexample, Phrase
 from dpcheck.exact import (
     Number,
     compare,
@@ -33,8 +33,6 @@ from dpcheck.explain.bounds import Outside, extremes, outside, relations_of
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import (
     Explanation,
-    Inequality,
-    Neighbors,
     Others,
     Remark,
     Tight,
@@ -134,7 +132,7 @@ def _private(subject: Subject, formula: Private, failing: IntArray) -> Explanati
     return replace(
         made,
         inner=None if inner is None else inner.shown,
-        runs=_pair_runs(subject, formula.path, shown),
+        runs=_weighted(subject, formula.path, shown.left, shown.right),
         run=_passed(subject, formula.path, (shown.left, shown.right), "event"),
         others=Others(len(gaps), n_pairs, True) if n_pairs > 1 else None,
     )
@@ -177,13 +175,25 @@ def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:
     return [(gap.p, gap.q) for gap in gaps]
 
 
-def _pair_runs(subject: Subject, path: PathFormula, gap: Gap) -> tuple[WeightedRun, ...]:
-    """Return the runs that carry most of the difference of a pair, with both probabilities."""
-    ends = gap.left, gap.right
-    found = subject.part("run", lambda: _heavy_runs(subject, path, ends, is_satisfying=True))
+def _weighted(
+    subject: Subject, path: PathFormula, *states: int, is_inside: bool = True
+) -> tuple[WeightedRun, ...]:
+    """Return the heaviest runs from a state that satisfy a path formula, or do not.
+
+    Of two neighbors they carry most of the difference, and have both probabilities.
+    """
+    truths = subject.truths
+    found = subject.part(
+        "run",
+        lambda: heavy_runs(
+            *(truths.chain, path, states),
+            satisfying=truths.everywhere,
+            is_satisfying=is_inside,
+        ),
+    )
     return tuple(
-        WeightedRun(shown, number_amount(chances[0]), True, number_amount(chances[1]))
-        for shown, chances in found or ()
+        WeightedRun(shown, number_amount(p), is_inside, *map(number_amount, more))
+        for shown, (p, *more) in found or ()
     )
 
 
@@ -197,15 +207,6 @@ def _passed(
     if isinstance(subject.target, Mechanism):
         return None
     return subject.part("run", lambda: satisfying_run(subject, path, states, of))
-
-
-def _heavy_runs(
-    subject: Subject, path: PathFormula, states: tuple[int, ...], *, is_satisfying: bool
-) -> list[tuple[OutputSequence, tuple[Number, ...]]]:
-    truths = subject.truths
-    return heavy_runs(
-        truths.chain, path, states, satisfying=truths.everywhere, is_satisfying=is_satisfying
-    )
 
 
 def _negated(
@@ -226,17 +227,11 @@ def _negated(
     smallest = found[0]
     for epsilon in found[1:]:
         smallest = epsilon if compare_epsilon(epsilon, smallest) < 0 else smallest
-    (left, right), (p, q) = example.states, example.probabilities
     amount = epsilon_amount(smallest)
     text = Phrase.of("D is false for every epsilon below ", amount)
     if amount.exact == "0":
         text = Phrase.of("D is true for every epsilon")
-    return Explanation(
-        neighbors=Neighbors(left, right),
-        event=example.event,
-        inequality=Inequality(p, q, example.ratio, None, None, example.requirement, example.sides),
-        tight=Tight(text, amount),
-    )
+    return replace(as_found(example), tight=Tight(text, amount))
 
 
 # --- P and E -------------------------------------------------------------------------------
@@ -252,7 +247,7 @@ def _probability(
     chances = subject.truths.probabilities(formula.path, selected)
     found = _outside(subject, "P", relations_of(formula), chances)
     runs = [
-        *_weighted(subject, formula.path, found.state, is_inside=True),
+        *_weighted(subject, formula.path, found.state),
         *_weighted(subject, formula.path, found.state, is_inside=False)[: int(found.wants_more)],
     ]
     side: Literal["inside", "outside"] = "outside" if found.wants_more else "inside"
@@ -281,18 +276,6 @@ def _outside(
     known = dict(zip(subject.selected.tolist(), values, strict=True))
     names = {state: subject.chain.state_text(state) for state in known}
     return outside(word, relations, known, names)
-
-
-def _weighted(
-    subject: Subject, path: PathFormula, state: int, *, is_inside: bool
-) -> list[WeightedRun]:
-    """Return the heaviest runs from a state that satisfy a path formula, or do not."""
-    found = subject.part(
-        "run", lambda: _heavy_runs(subject, path, (state,), is_satisfying=is_inside)
-    )
-    return [
-        WeightedRun(shown, number_amount(chances[0]), is_inside) for shown, chances in found or ()
-    ]
 
 
 # --- disjunctions --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.chain.chain import IntArray
+from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.explain.explanation import Difference, Neighbors
 from dpcheck.explore import Explored
@@ -77,17 +77,18 @@ class InputCells:
         return count, size, weight
 
 
+def named_states(chain: Chain, names: tuple[str, str]) -> tuple[int, int]:
+    """Return the states with two names among those that have neighbors, -1 where it takes long."""
+    places = dict.fromkeys(names, -1)
+    for state in distinct(chain.neighbors.pairs)[:_MAX_NAMED].tolist():
+        places.update({text: state for text in [chain.state_text(state)] if text in places})
+    return places[names[0]], places[names[1]]
+
+
 def differences(explored: Explored, pair: Neighbors) -> tuple[Difference, ...]:
     """Return the cells in which two neighbors differ that are known by their names."""
-    chain, places = explored.chain, dict.fromkeys((pair.left, pair.right), -1)
-    for state in distinct(chain.neighbors.pairs)[:_MAX_NAMED].tolist():
-        text = chain.state_text(state)
-        if text in places:
-            places[text] = state
-    left, right = places[pair.left], places[pair.right]
-    if min(left, right) < 0:
-        return ()
-    return input_cells(explored).neighbors(left, right).differences
+    ends = named_states(explored.chain, (pair.left, pair.right))
+    return () if min(ends) < 0 else input_cells(explored).neighbors(*ends).differences
 
 
 def input_cells(explored: Explored) -> InputCells:

@@ -8,7 +8,7 @@ the neighbors that it declares, the search is over states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cmp_to_key
 from typing import TypeVar
@@ -142,74 +142,58 @@ def substituted(tree: Tree, old: object, new: object) -> Tree:
 
 
 def _failing(subject: Subject, nested: Nested) -> Inner | None:
-    """Return the nearest pair at which a D is false when it is asked."""
-    truths, formula = subject.truths, nested.formula
-    pairs = [tuple(pair) for pair in truths.violating(formula, truths.pairs).tolist()]
-    failing = {*pairs, *((t, s) for s, t in pairs)}
-    if isinstance(subject.target, Mechanism):
-        place = _in_lock_step(subject, formula, failing, nested.depths)
-    else:
-        place = _in_chain(subject, formula, dict(failing), nested.depths)
-    if place is None:
-        return None
-    last, said = place
-    p, q = truths.probabilities(formula.path, np.array(last, np.int64))
-    p, q = (p, q) if compare(p, q) >= 0 else (q, p)
-    event = Phrase.of(formula_text(formula.path))
-    return Inner(said, event, inequality_of(p, q, formula.epsilon, formula.delta))
-
-
-def _in_lock_step(
-    subject: Subject, formula: Private, failing: set[Pair], depths: Depths
-) -> tuple[Pair, Phrase] | None:
-    """Return the nearest pair that fails, and where it is, in words."""
-    chain, name = subject.truths.chain, subject.chain.state_text
-    later = {tuple(pair) for pair in chain.neighbors.later.tolist()}
-    later |= {(t, s) for s, t in later}
-    starts = subject.truths.pairs_at(subject.selected).tolist()
-    way = _nearest(
-        subject,
-        [(s, t) for s, t in starts],
-        lambda pair: (each for each in _following(chain, pair) if each in later),
-        failing.__contains__,
-        depths,
-    )
+    """Return the nearest pair at which a D is false when it is asked, and where that is."""
+    truths, formula, name = subject.truths, nested.formula, subject.chain.state_text
+    pairs: list[Pair] = [(s, t) for s, t in truths.violating(formula, truths.pairs).tolist()]
+    failing = [*pairs, *((t, s) for s, t in pairs)]
+    is_program = isinstance(subject.target, Mechanism)
+    search = _in_lock_step if is_program else _in_chain
+    way = search(subject, failing, nested.depths)
     if way is None:
         return None
-    first, last = way[0], way[-1]
-    p, q = subject.truths.probabilities(formula.path, np.array(last, np.int64))
+    p, q = truths.probabilities(formula.path, np.array(way[-1], np.int64))
     if compare(p, q) < 0:
-        first, last = first[::-1], last[::-1]
-    outputs = tuple(chain.observation_text(int(chain.observation[s])) for s, _ in way[1:])
-    lead, names = f"{formula_text(formula)} is false ", f"{name(first[0])} against {name(first[1])}"
-    if not outputs:
-        return last, Phrase.of(f"{lead}at the inputs, {names}")
-    origin = subject.explored.origin(way[-1][0])
-    line = "" if origin is None else f" (line {origin.line})"
-    return last, Phrase.of(
-        f"{lead}after ", OutputSequence(outputs), f"{line}, {names}, by equal draws"
+        way, p, q = [(t, s) for s, t in way], q, p
+    shown, places = truths.chain.observation, way[1:] if is_program else []
+    outputs = tuple(truths.chain.observation_text(int(shown[s])) for s, _ in places)
+    left, right = map(name, way[0] if is_program else way[-1])
+    said: list[str | OutputSequence] = [f"{formula_text(formula)} is false"]
+    if outputs:
+        origin = subject.explored.origin(way[-1][0])
+        line = "" if origin is None else f" (line {origin.line})"
+        said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
+        said.append(", by equal draws")
+    else:
+        said.append(f"{' at the inputs' * is_program}, {left} against {right}")
+    event = Phrase.of(formula_text(formula.path))
+    return Inner(Phrase.of(*said), event, inequality_of(p, q, formula.epsilon, formula.delta))
+
+
+def _in_lock_step(subject: Subject, failing: Sequence[Pair], depths: Depths) -> list[Pair] | None:
+    """Return the pairs on a way to the nearest one that fails, or None."""
+    chain, wanted = subject.truths.chain, set(failing)
+    later = {(s, t) for s, t in chain.neighbors.later.tolist()}
+    later |= {(t, s) for s, t in later}
+    return _nearest(
+        subject,
+        [(s, t) for s, t in subject.truths.pairs_at(subject.selected).tolist()],
+        lambda pair: (each for each in _following(chain, pair) if each in later),
+        wanted.__contains__,
+        depths,
     )
 
 
-def _in_chain(
-    subject: Subject, formula: Private, failing: dict[int, int], depths: Depths
-) -> tuple[Pair, Phrase] | None:
-    """Return the nearest state of an explicit chain with a neighbor that fails, and the words."""
-    chain, name = subject.truths.chain, subject.chain.state_text
+def _in_chain(subject: Subject, failing: Sequence[Pair], depths: Depths) -> list[Pair] | None:
+    """Return the nearest state of an explicit chain with a neighbor that fails, and that one."""
+    chain, neighbors = subject.truths.chain, dict(failing)
 
     def following(state: int) -> Iterable[int]:
         found: list[int] = chain.targets[chain.indptr[state] : chain.indptr[state + 1]].tolist()
         return found
 
     starts: list[int] = subject.selected.tolist()
-    way = _nearest(subject, starts, following, failing.__contains__, depths)
-    if way is None:
-        return None
-    last = way[-1], failing[way[-1]]
-    p, q = subject.truths.probabilities(formula.path, np.array(last, np.int64))
-    last = last if compare(p, q) >= 0 else last[::-1]
-    said = f"{formula_text(formula)} is false, {name(last[0])} against {name(last[1])}"
-    return last, Phrase.of(said)
+    way = _nearest(subject, starts, following, neighbors.__contains__, depths)
+    return None if way is None else [(way[-1], neighbors[way[-1]])]
 
 
 def _nearest(

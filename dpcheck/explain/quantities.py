@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.paired_rows import Block
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
@@ -18,7 +19,6 @@ from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import (
     Budget,
-    ExpPolynomial,
     Number,
     add,
     compare,
@@ -29,17 +29,18 @@ from dpcheck.exact import (
     number,
     power,
     subtract,
+    whole,
 )
-from dpcheck.explain.explanation import Explanation, Remark, Tight
-from dpcheck.explain.inputs import input_cells
+from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight
 from dpcheck.explain.runs.attribution import step_probability
 from dpcheck.explain.runs.likeliest import ways
 from dpcheck.explain.subject import Subject
+from dpcheck.limits import Limits
 from dpcheck.logic.claims import LeastError, LossQuantity
-from dpcheck.records import dataclass
 
 Shown = TypeVar("Shown")
 
+Part = str | Amount | OutputSequence
 Reached = tuple[int, int, bool]
 """How many outputs there were, the state after them, and whether the last was too far off."""
 
@@ -49,8 +50,7 @@ _MAX_ORDER = 64
 """The largest order of which powers of probabilities are written down."""
 
 
-@dataclass(frozen=True)
-class Weighed:
+class Weighed(NamedTuple):
     """An output sequence and its probabilities on both sides."""
 
     shown: OutputSequence
@@ -58,31 +58,39 @@ class Weighed:
     q: Number
 
 
+def named_block(
+    chain: Chain, selected: IntArray, names: tuple[str, ...], limits: Limits
+) -> tuple[TableEvidence, Block] | None:
+    """Return the outputs of a pair among selected[n_selected], the state named first on the left.
+
+    None where they are not listed.
+    """
+    seen = seen_pairs(chain, selected, limits)
+    evidence = complete_evidence(seen)
+    pair = seen.named(names)
+    if pair is None or not isinstance(evidence, TableEvidence):
+        return None
+    return evidence, evidence.rows.block_of(EventGap(0, 0, pair, seen.names(pair) == names))
+
+
+def weighed(evidence: TableEvidence, block: Block) -> list[Weighed]:
+    """Return the outputs of a pair, in the order of the table."""
+    return [
+        Weighed(evidence.shown(int(k)), *block.probabilities(j))
+        for j, k in enumerate(block.sequence.tolist())
+    ]
+
+
 def explain_losses(
     subject: Subject, quantity: LossQuantity, example: Counterexample
 ) -> Explanation | None:
     """Return the pair that attains a quantity of losses, and the outputs that carry it."""
-    if len(example.states) != 2:
+    names, limits = example.states, subject.limits
+    found = named_block(subject.chain, subject.selected, names, limits) if len(names) == 2 else None
+    if found is None:
         return None
-    seen = seen_pairs(subject.chain, subject.selected, subject.limits)
-    evidence = complete_evidence(seen)
-    names = set(example.states)
-    pair = next((k for k in range(len(seen.pairs)) if set(seen.names(k)) == names), None)
-    if pair is None or not isinstance(evidence, TableEvidence):
-        return None
-    is_forward = seen.names(pair) == example.states
-    block = evidence.rows.block_of(EventGap(0, 0, pair, is_forward))
-    ends = seen.states[pair].tolist()
-    left, right = ends if is_forward else ends[::-1]
-    outputs = [
-        Weighed(evidence.shown(int(k)), *block.probabilities(j))
-        for j, k in enumerate(block.sequence.tolist())
-    ]
-    remark = _remark(quantity, outputs, block, evidence, example.states)
-    return Explanation(
-        neighbors=input_cells(subject.explored).neighbors(left, right),
-        remarks=() if remark is None else (remark,),
-    )
+    remark = _remark(quantity, weighed(*found), found[1], found[0], names)
+    return Explanation(Neighbors(names[0], names[1]), remarks=() if remark is None else (remark,))
 
 
 def _remark(
@@ -118,13 +126,24 @@ def _remark(
 def _losses(outputs: Sequence[Weighed]) -> Remark:
     """Return the losses ln(p/q) of the likeliest outputs from the left, and their probabilities."""
     possible = [(each.p, each) for each in outputs if each.p != 0]
-    parts: list[str | Amount | OutputSequence] = []
-    for k, (p, each) in enumerate(_falling(possible)[:_LISTED]):
-        loss = "inf" if each.q == 0 else _loss_text(divide(p, each.q))
-        parts += ["; " * (k > 0), each.shown, f": loss {loss} with ", bare(p)]
-    if len(possible) > _LISTED:
-        parts.append(f"; and {len(possible) - _LISTED:,} more outputs")
-    return Remark("losses", Phrase.of(*parts))
+    losses = [
+        (
+            each.shown,
+            f": loss {'inf' if each.q == 0 else _loss_text(divide(p, each.q))} with ",
+            bare(p),
+        )
+        for p, each in falling(possible)[:_LISTED]
+    ]
+    return _listed("losses", losses, len(possible))
+
+
+def _listed(label: str, items: Iterable[Sequence[Part]], n_all: int) -> Remark:
+    """Return the first of so many items as one sentence."""
+    parts: list[Part] = []
+    for item in items:
+        parts += ["; " * bool(parts), *item]
+    more = [f"; and {n_all - _LISTED:,} more outputs"] * (n_all > _LISTED)
+    return Remark(label, Phrase.of(*parts, *more))
 
 
 def _loss_text(ratio: Number) -> str:
@@ -145,17 +164,14 @@ def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
             terms.append((term, each.shown))
             total = add(total, term)
     below = "q" if order == 2 else f"q^{order - 1}"
-    parts: list[str | Amount | OutputSequence] = []
-    for k, (term, shown) in enumerate(_falling(terms)[:_LISTED]):
-        parts += ["; " * (k > 0), shown, ": ", bare(divide(term, total))]
-        if k == 0:
-            parts += [f" of the sum of p^{order}/{below} (", bare(total), ")"]
-    if len(terms) > _LISTED:
-        parts.append(f"; and {len(terms) - _LISTED} more outputs")
-    return Remark("carried by", Phrase.of(*parts))
+    shares: list[list[Part]] = [
+        [shown, ": ", bare(divide(term, total))] for term, shown in falling(terms)[:_LISTED]
+    ]
+    shares[0] += [f" of the sum of p^{order}/{below} (", bare(total), ")"]
+    return _listed("carried by", shares, len(terms))
 
 
-def _falling(terms: list[tuple[Number, Shown]]) -> list[tuple[Number, Shown]]:
+def falling(terms: list[tuple[Number, Shown]]) -> list[tuple[Number, Shown]]:
     """Return terms, the largest first."""
 
     def order(one: tuple[Number, Shown], other: tuple[Number, Shown]) -> int:
@@ -191,7 +207,7 @@ def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) ->
     p_sums, q_sums = block.sums(mask)
     gap = block.gap(0, p_sums[0], q_sums[0])
     found = by_value(evidence.shown(k) for k in block.sequence[mask].tolist())
-    parts: list[str | Amount | OutputSequence] = [lead]
+    parts: list[Part] = [lead]
     for k, shown in enumerate(found[:_LISTED]):
         parts += ["; " * (k > 0), shown]
     more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
@@ -265,11 +281,12 @@ def _far_outputs(
         listed = " and ".join(", ".join(each.outputs) or "no output" for each, _, _, _ in shown)
         are = "output {} is no number" if len(shown) == 1 else "outputs {} are no numbers"
         return Remark("attained", Phrase.of(f"the {are.format(listed)}, so no error is finite"))
-    parts: list[str | Amount | OutputSequence] = []
-    for k, (sequence, error, line, p) in enumerate(shown):
-        off = ", no number" if error is None else f", off by {exact_text(error)}"
-        parts += ["; " * (k > 0), sequence, f"{off}{line}: ", bare(p)]
-    return Remark("outputs", Phrase.of(*parts))
+    offs = ["no number" if each[1] is None else f"off by {exact_text(each[1])}" for each in shown]
+    items = [
+        (sequence, f", {off}{line}: ", bare(p))
+        for off, (sequence, _, line, p) in zip(offs, shown, strict=True)
+    ]
+    return _listed("outputs", items, len(items))
 
 
 def explain_guesses(subject: Subject, word: str) -> Explanation | None:
@@ -288,17 +305,14 @@ def explain_guesses(subject: Subject, word: str) -> Explanation | None:
         entries = slice(int(table.indptr[row]), int(table.indptr[row + 1]))
         weights = zip(table.sequences[entries].tolist(), table.weights[entries], strict=True)
         for sequence, weight in weights:
-            p = number(weight if isinstance(weight, ExpPolynomial) else int(weight), below)
+            p = number(whole(weight), below)
             if sequence not in best or compare(p, best[sequence][0]) > 0:
                 best[sequence] = p, row
-    parts: list[str | Amount | OutputSequence] = []
-    order = _falling([(p, (sequence, row)) for sequence, (p, row) in best.items()])
-    for k, (p, (sequence, row)) in enumerate(order[:_LISTED]):
+    order = falling([(p, (sequence, row)) for sequence, (p, row) in best.items()])
+    guesses: list[list[Part]] = []
+    for p, (sequence, row) in order[:_LISTED]:
         outputs = map(seen.observation_text, table.outputs(sequence))
         shown = output_sequence(outputs, int(table.end[sequence]))
         name = subject.chain.state_text(int(states[row]))
-        said = f" guess {name}, from which it has "
-        parts += ["; " * (k > 0) + "after ", shown, said, bare(p)]
-    if len(order) > _LISTED:
-        parts.append(f"; and so on for {len(order) - _LISTED:,} more outputs")
-    return Explanation(remarks=(Remark("best guess", Phrase.of(*parts)),))
+        guesses.append(["after ", shown, f" guess {name}, from which it has ", bare(p)])
+    return Explanation(remarks=(_listed("best guess", guesses, len(order)),))

@@ -38,6 +38,9 @@ _endless: WeakKeyDictionary[Chain, dict[bytes, EndlessPrefixes]] = WeakKeyDictio
 
 _contracted: WeakKeyDictionary[Chain, dict[bytes, Chain]] = WeakKeyDictionary()
 
+_MAX_NAMED = 100_000
+"""Pairs whose names are compared, in a second."""
+
 
 @dataclass(frozen=True, eq=False)
 class SeenPairs:
@@ -58,6 +61,11 @@ class SeenPairs:
     def are_finite(self) -> bool:
         """Return whether there are finitely many complete output sequences."""
         return not has_output_cycle(self.chain, self.sources)
+
+    def named(self, names: tuple[str, ...]) -> int | None:
+        """Return the pair of states with these names, in any order, None where that takes long."""
+        places = range(min(len(self.pairs), _MAX_NAMED))
+        return next((k for k in places if set(self.names(k)) == set(names)), None)
 
 
 def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:

@@ -79,19 +79,12 @@ def _after(chain: Chain, vector: Vector, code: int | None, sink: int | None) -> 
 
 def is_over(chain: Chain, source: int, outputs: Sequence[str]) -> bool:
     """Return whether every run from a state that shows some outputs then ends."""
-
-    def following(states: set[int]) -> set[int]:
-        ends = [(int(chain.indptr[state]), int(chain.indptr[state + 1])) for state in states]
-        return {target for low, high in ends for target in chain.targets[low:high].tolist()}
-
-    def shows(state: int, text: str) -> bool:
-        code = int(chain.observation[state])
-        return code >= 0 and chain.observation_text(code) == text
-
-    states = {source}
+    shown = distinct(chain.observation[chain.observation >= 0]).tolist()
+    codes = {chain.observation_text(code): code for code in shown}
+    vector: Vector = {source: 1}
     for text in outputs:
-        states = {state for state in following(states) if shows(state, text)}
-    return following(states) == {chain.stopped}
+        vector = _after(chain, vector, codes[text], None) if text in codes else {}
+    return bool(vector) and _mass(_after(chain, vector, None, chain.stopped)) == _mass(vector)
 
 
 def step_probability(chain: Chain, state: int, transition: int) -> Number:
