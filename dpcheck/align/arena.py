@@ -78,7 +78,7 @@ class _Game:
         self.mechanism, self.case, self.found, self.limits = mechanism, case, found, limits
         self.ways = Ways(mechanism, case, found.ratios, found.drawing)
         self.numbers: dict[Hashable, int] = {}
-        self.settled: dict[Hashable, Way] = {}
+        self.settled: dict[Hashable, tuple[Draw, ...]] = {}
         self.waiting: list[tuple[int, State]] = []
 
     def explore(self) -> None:
@@ -131,15 +131,17 @@ class _Game:
         node = self.mechanism.nodes[way.state.node]
         if not (isinstance(node, Branch) and node.is_round and way.state.draws):
             return way
-        key = way.state.key
-        if key not in self.settled:
+        before = way.state.draws
+        alike = replace(way.state, draws=tuple(draw._replace(change=0) for draw in before))
+        if alike.key not in self.settled:  # what rounds need is the same around all centers
             last, after = way.state, self._after_a_round(way.state)
             while after is not None:
                 last, after = after, self._after_a_round(after)
-            draws = tuple(draw.within(self.ways.span) for draw in last.draws)
-            narrowed = replace(way.state, draws=draws)
-            self.settled[key] = self.ways.way(narrowed, way.state.draws, node.span)
-        return way.then(self.settled[key])
+            self.settled[alike.key] = last.draws
+        left = zip(before, self.settled[alike.key], strict=True)
+        narrowed = [draw._replace(low=less.low, high=less.high) for draw, less in left]
+        draws = tuple(draw.within(self.ways.span) for draw in narrowed)
+        return way.then(self.ways.way(replace(way.state, draws=draws), before, node.span))
 
     def _after_a_round(self, start: State) -> State | None:
         """Return the same state with fewer shifts left after a round that moves no other noise."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpcheck.align.answers import answers
-from dpcheck.align.arena import arena
+from dpcheck.align.arena import _Game, arena
 from dpcheck.align.bound import aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
@@ -129,6 +129,19 @@ def test_many_retained_numbers_are_settled_together(n):
     found = arena(target, differences(target), LIMITS)
     assert len(found.moves) < 15 * n
     assert bound(target) == Budget.of(1) * (n + 1) / 2  # each by 1, and the last query by 2
+
+
+def test_rounds_are_settled_once_for_all_private_centers(monkeypatch):
+    """There are 3^4 ways in which the centers differ, and four thresholds to be settled."""
+    rounds = []
+    settle = _Game._after_a_round
+    monkeypatch.setattr(_Game, "_after_a_round", lambda *args: rounds.append(1) or settle(*args))
+    text = retained(4, streams="input x[1..4] in integers", own="query c in 1..4")
+    text = text.replace("geometric(t,", "geometric(x[j],").replace(
+        "<= 1", "<= 1 & linf(x, x') <= 1"
+    )
+    assert bound(mechanism(text)) == Budget.of(1) * 9 / 2  # each by 2, and the last query by 2
+    assert len(rounds) < 10
 
 
 def test_windows_have_integers_as_far_apart_as_neighbors():
