@@ -43,13 +43,11 @@ ShownState = tuple[object, ...]
 class Block(NamedTuple):
     """The chain of a block, and what is to be counted of all of them.
 
-    inputs [n_initial] are rows of all inputs. n_explored: raw states, those of inputs of other
-    blocks left out by their share; n_transitions: those of the block's own inputs.
+    inputs [n_initial] are rows of all inputs; n_transitions: those of the block's own inputs.
     """
 
     explored: Explored
     inputs: IntArray
-    n_explored: int
     n_transitions: int
     shown: frozenset[ShownState]
 
@@ -79,9 +77,8 @@ class PartedInputs:
         explored = explored_of(some, found)
         edges = graph_of(explored.chain).edges_of(places[is_own])
         n_transitions = int((explored.chain.targets[edges] < found.seen.n_states).sum())
-        n_explored = found.seen.n_explored * len(own) // len(members)
         shown = _shown_states(found, some.table)
-        return Block(explored, members, n_explored, n_transitions, shown)
+        return Block(explored, members, n_transitions, shown)
 
     def alone(self, pairs: IntArray) -> Explored:
         """Return the chain of some pairs of neighbors [n_pairs, 2], in order; of an input without.

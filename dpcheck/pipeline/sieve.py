@@ -52,7 +52,6 @@ class Sifted:
 
     pairs: tuple[tuple[int, int], ...]
     n_pairs: int
-    n_explored: int
     n_transitions: int
     shown: frozenset[ShownState]
 
@@ -100,14 +99,15 @@ def sieved(
 ) -> Explored:
     """Return the chain of all inputs, or where they are many of those that decide the claims.
 
-    Raises what `explore` does; of several blocks, what the first one of them does.
+    Raises what `explore` does; of several blocks, what the first one of them does. Limits on states
+    are for the inputs, and for what is explored of a block: it is let go before the next.
     """
     given = given_inputs(target, limits=limits)
     parted = parted_inputs(given)
     if parted is None:
         return mechanism_chain(given, window)
     found: list[Sifted] = []
-    n_explored = n_pairs = 0
+    n_pairs = 0
     pieces = [partial(_sifted, parted, k, claims) for k in range(len(parted.parts))]
     for number, one in enumerate(spread(pieces)):
         if isinstance(one, Unsifted):
@@ -117,8 +117,7 @@ def sieved(
                 parted.block(number)
             return mechanism_chain(given, window)
         found.append(one)
-        n_explored, n_pairs = n_explored + one.n_explored, n_pairs + one.n_pairs
-        limits.check_states(n_explored, "states explored")
+        n_pairs += one.n_pairs
         check_pairs(n_pairs, limits)
         limits.check_time(f"{number + 1} of {len(pieces)} blocks of inputs compared")
     explored = parted.alone(_in_order([pair for one in found for pair in one.pairs]))
@@ -159,7 +158,6 @@ def _kept(block: Block, claims: Sequence[EventClaim], limits: Limits) -> Sifted 
     return Sifted(
         tuple((s, t) for s, t in pairs.tolist()),
         len(seen.pairs),
-        block.n_explored,
         block.n_transitions,
         block.shown,
     )

@@ -199,7 +199,7 @@ def test_mistakes_limits_and_bugs_are_told_as_by_one_process(tmp_path):
     with blocks_of(20):
         for text, options, code in (
             (wrong + ASKED, (), "DP207"),
-            (COUNTS + ASKED, ("--max-states", "300"), "more than 300 states"),
+            (COUNTS + ASKED, ("--max-states", "240"), "more than 240 states"),
         ):
             first = told(tmp_path, text, *options)
             assert told(tmp_path, text, "--jobs", 2, *options) == first
@@ -242,12 +242,14 @@ def test_evidence_that_a_claim_holds_is_about_all_inputs(tmp_path):
 
 
 @FORKED
-def test_blocks_are_counted_together(tmp_path):
-    with blocks_of(20):
-        enough = told(tmp_path, COUNTS + "check m: dp(3)", "--max-states", "3000")
-        few = told(tmp_path, COUNTS + "check m: dp(3)", "--max-states", "1000", "--jobs", 2)
-    assert "holds" in enough[0]
-    assert "undecided" in few[0]
+@pytest.mark.parametrize(
+    ("most", "verdict"), [(200, "undecided"), (240, "undecided"), (3000, "holds")]
+)
+def test_limits_are_for_the_inputs_and_for_each_block(tmp_path, most, verdict):
+    with blocks_of(60):
+        found = told(tmp_path, COUNTS + "check m: dp(3)", "--max-states", most)
+        assert told(tmp_path, COUNTS + "check m: dp(3)", "--max-states", most, "--jobs", 2) == found
+    assert verdict in found[0]
 
 
 def running(marker):

@@ -75,12 +75,11 @@ class Visible:
 
     rows: of all n_states, then †, then `diverged` if some run gets there. shown: the states after
     outputs by their cut points, in increasing order. places: [n_states] an index into `spans`, the
-    statement a state was first made by. n_explored: how many raw states there were.
+    statement a state was first made by.
     """
 
     rows: Rows
     n_states: int
-    n_explored: int
     shown: dict[Cut, Discovered]
     places: IntArray
     spans: tuple[Span, ...]
@@ -170,7 +169,7 @@ def _contracted(raw_rows: Rows, raw: RawGraph, limits: Limits) -> Visible:
     labelled = None if raw.labelled is None else Labelled(raw, number)
     places = raw.places[visible]
     whole = with_sinks(rows, number)
-    return Visible(whole, len(visible), raw.stopped, shown, places, raw.spans, labelled)
+    return Visible(whole, len(visible), shown, places, raw.spans, labelled)
 
 
 class _Joined:
@@ -178,7 +177,7 @@ class _Joined:
 
     def __init__(self, n_inputs: int) -> None:
         """Start with the inputs, of which no rows are known."""
-        self.n_states, self.n_explored = n_inputs, 0
+        self.n_states = n_inputs
         self.tables: dict[Cut, StatesAtPoint] = {}
         self.spans: dict[Span, int] = {}
         self.places = [np.zeros(n_inputs, np.int64)]
@@ -199,7 +198,6 @@ class _Joined:
             number[states.numbers] = table.numbers[local]
             is_new[states.numbers] = False
             is_new[states.numbers[new]] = True
-        self.n_explored += seen.n_explored
         self.parts.append(_Slice(seen.rows, len(inputs), number, is_new))
 
     def whole(self) -> Visible:
@@ -217,7 +215,7 @@ class _Joined:
             for cut, table in self.tables.items()
         }
         places = np.concatenate(self.places)
-        return Visible(rows, n, self.n_explored, shown, places, tuple(self.spans))
+        return Visible(rows, n, shown, places, tuple(self.spans))
 
 
 @dataclass(frozen=True, eq=False)
