@@ -229,7 +229,10 @@ Right: prior others ~ binomial(3, 1/2)
 
 
 class SecretWithoutWeight(Mistake):
-    """Inputs to which a prior gives no weight; `secrets` are their texts."""
+    """Inputs to which a prior gives no weight.
+
+    `secrets` are their texts.
+    """
 
     secrets: tuple[str, ...]
 
