@@ -495,3 +495,12 @@ check m: P<=9/10 [ X output = x ]
 check m: P>=3/5 [ X output = x ]
 """
     assert verdicts(check_text(text)) == ["holds"] * 3
+
+
+def test_what_is_known_by_bounds_has_no_witness_and_says_why(tmp_path):
+    claims = "check m: P<=9/10 [ X output = x ]\ncheck m: P>=1 [ X P>=1/2 [ X output = x ] ]\n"
+    report = check_text(OPEN + claims, "--witness", str(tmp_path))
+    told = "P=? [ X P>=1/2 [ X output = x ] ] is 0, by the least"
+    assert told in report["results"][1]["counterexample"]["requirement"]
+    for path in tmp_path.iterdir():
+        assert "more analysts than can be listed" in path.read_text("utf-8")

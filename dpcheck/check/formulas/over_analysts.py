@@ -64,7 +64,7 @@ def told_bounds(formula: f.StateFormula, selected: IntArray, truths: Truths) -> 
             case f.ProbabilityIs(path=path) | f.ProbabilityIn(path=path):
                 bounds = truths.bounds(path, selected)
                 known = hull(bounds)
-                told = [f"P=? [ {formula_text(path)} ] is in ", between_amount(*known)]
+                told = [f"P=? [ {formula_text(path)} ] is ", between_amount(*known)]
             case f.Private(path=path, delta=delta):
                 epsilon = _sufficient(truths, path, selected, delta)
                 told = ["D holds for epsilon from ", epsilon_amount(epsilon), " on"]

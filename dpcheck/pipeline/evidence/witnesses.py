@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.verdicts import Holds, Outcome, Violated
 from dpcheck.limits import LimitReached, Limits
+from dpcheck.model.program import Mechanism
 from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.records import dataclass, replace
 from dpcheck.report import Answer, Crash, Witness
@@ -112,7 +113,12 @@ def lacking(
 
 
 def everywhere(check: ResolvedCheck, heading: Heading | None, outcome: Outcome) -> Witness | None:
-    """Return the witness of a claim about infinitely many inputs, with its alignment if any."""
+    """Return the witness of a claim about infinitely many inputs, with its alignment if any.
+
+    Or about more analysts, who have fixed their queries, than can be listed.
+    """
+    if isinstance(check.target, Mechanism) and not check.target.has_unbounded_inputs:
+        return lacking(check, heading, "it is about more analysts than can be listed")
     reason = "it is about infinitely many inputs"
     if not isinstance(outcome.verdict, Holds):
         return lacking(check, heading, reason)
