@@ -14,7 +14,8 @@ from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import NotCovered, integer
 
 Formula = Any
-"""True, False, ("!", f), ("&" or "|", set), ("X", f), ("U", f, g, bound), ("atom", tree, Env)."""
+"""True, False, ("!", f), ("&" or "|", set), ("X", f), ("U", f, g, bound),
+("atom", tree, names with their values)."""
 Holds = Callable[[Tree, Env], bool]
 """Whether an atom holds at a state, its bound names having these values."""
 
@@ -53,23 +54,12 @@ def formula(tree: Tree, env: Env, scope: Scope) -> Formula:
             raise NotCovered("P or D inside of a path")
         case ("boolean", truth):
             return truth
-    return ("atom", repr(tree), Atom(tree, env))
+    return ("atom", hashable(tree), tuple(env.items()))
 
 
-class Atom:
-    """An atom with the values of bound names; it is compared by its text beside it."""
-
-    def __init__(self, tree: Tree, env: Env) -> None:
-        """Keep both."""
-        self.tree, self.env = tree, env
-
-    def __eq__(self, other: object) -> bool:
-        """Compare trees and values."""
-        return isinstance(other, Atom) and (self.tree, self.env) == (other.tree, other.env)
-
-    def __hash__(self) -> int:
-        """Return one number: the text beside it tells atoms apart."""
-        return 0
+def hashable(tree: Tree) -> Tree:
+    """Return a tree with tuples for its lists."""
+    return tuple(map(hashable, tree)) if isinstance(tree, list | tuple) else tree
 
 
 def steps(bound: Tree, env: Env, scope: Scope) -> int | None:
@@ -103,8 +93,8 @@ def progress(f: Formula, holds: Holds) -> Formula:
     match f:
         case bool():
             return f
-        case ("atom", _, atom):
-            return holds(atom.tree, atom.env)
+        case ("atom", tree, named):
+            return holds(tree, dict(named))
         case ("!", a):
             return negation(progress(a, holds))
         case ("X", a):
@@ -125,8 +115,8 @@ def forever(f: Formula, holds: Holds) -> bool:
     match f:
         case bool():
             return f
-        case ("atom", _, atom):
-            return holds(atom.tree, atom.env)
+        case ("atom", tree, named):
+            return holds(tree, dict(named))
         case ("!", a):
             return not forever(a, holds)
         case ("X", a):
