@@ -63,7 +63,7 @@ def test_what_no_longer_depends_on_the_parameter_is_a_number():
     assert combined("-", logarithm_of(alpha), logarithm_of(alpha)) == 0
     assert combined("*", logarithm_of(alpha), 0) == 0
     assert exponential_of(combined("*", 2, logarithm_of(alpha))) == combined("*", alpha, alpha)
-    assert raised(alpha, 0, 10**6) == 1
+    assert raised(combined("-", alpha, fmpq(1, 2)), 0, 10**6) == 1
 
 
 def test_budgets_are_equal_where_they_are_one_function():
@@ -73,6 +73,7 @@ def test_budgets_are_equal_where_they_are_one_function():
     assert one != logarithm_of(alpha)
     assert one != 3 * logarithm_of(alpha)
     assert logarithm_of(alpha) != Budget.ln(2)
+    assert logarithm_of(alpha) != "ln(alpha)"
     assert 2 * logarithm_of(alpha) + Budget.ln(3) == summed(one, Budget.ln(3))
     assert logarithm_of(alpha) + 0 == logarithm_of(alpha)
 

@@ -136,3 +136,13 @@ def test_where_a_root_of_a_function_times_another_is_exceeded():
                     assert truth == (value > 0) == (sign_above(left, right, growth, x) > 0)
                     seen.add((truth, a > 0, b > 0))
     assert len(seen) == 6
+
+
+def test_the_simplest_number_between_two_may_be_zero():
+    assert rational_between(fmpq(-1, 2), fmpq(1, 3)) == 0
+    assert rational_between(fmpq(-3), None) == 0
+    assert rational_between(fmpq(-1), fmpq(0)) == fmpq(-1, 2)
+
+
+def test_the_zero_polynomial_has_sign_zero_everywhere():
+    assert constant_sign(fmpz_poly([]), fmpq(0), None) == 0
