@@ -496,13 +496,22 @@ class Block:
         return signs if back is None else signs[back]
 
     def ratio_gap(self, value: Number) -> EventGap | None:
-        """Return p - E q for all entries of the first segment where some p = value · q."""
-        chosen = self.equal_ratio(value, np.arange(len(self.p)))
-        if not len(chosen):
-            return None
-        k = self.segment.item(chosen.item(0))
-        chosen = chosen[self.segment[chosen] == k]
-        return self.gap(k, self.p[chosen].sum(), self.q[chosen].sum())
+        """Return p - E q for all entries of the first segment where some p = value · q.
+
+        Segments are asked in runs, each as long as all before and one more: among many that are
+        equal, the first is found soon.
+        """
+        ends = [*self.starts.tolist(), len(self.p)]
+        first = 0
+        while first < len(self.starts):
+            last = min(2 * first + 1, len(self.starts))
+            chosen = self.equal_ratio(value, np.arange(ends[first], ends[last]))
+            if len(chosen):
+                k = self.segment.item(chosen.item(0))
+                chosen = chosen[self.segment[chosen] == k]
+                return self.gap(k, self.p[chosen].sum(), self.q[chosen].sum())
+            first = last
+        return None
 
     def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
         """Return where floats tell p > value · q, [n_entries], and the entries left undecided."""
