@@ -123,8 +123,18 @@ def limit_memory() -> None:
 
 
 def main() -> None:
-    """Run one job and print what it took."""
+    """Run one job and print what it took; dpcheck's in a thread as a worker of the command has."""
     limit_memory()
+    if sys.argv[1] == "dpcheck":
+        from dpcheck.limits import with_deep_stack
+
+        with_deep_stack(measure)
+    else:
+        measure()
+
+
+def measure() -> None:
+    """Run one job and print what it took."""
     name, instance_name, given = sys.argv[1:4]
     folder = Path(given)
     start = time.perf_counter()
