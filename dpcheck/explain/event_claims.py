@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dpcheck.certify import certify_event, certify_violation
@@ -75,34 +76,44 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
     claim = subject.claim
     assert isinstance(claim, EventClaim), "others are explained elsewhere"
     seen, evidence = evidence_against(claim, subject.chain, subject.selected, subject.limits)
-    made, reason, budget = None, _one_sided(None), budget_of(claim)
+    made, budget = None, budget_of(claim)
+
+    def tight(run: TracedRun | None) -> Tight | None:
+        if not isinstance(claim, PrivacyClaim) or budget is None:
+            return None
+        reason = _one_sided(run)
+        return subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
+
     if budget is not None and budget[0].sign() >= 0 and isinstance(evidence, TableEvidence):
         found = violations(evidence, *budget, subject.limits)
         if found.n_violating:  # among those that were compared
-            made = _of_smallest_pair(subject, seen, found, budget)
-            reason = _one_sided(made.run)
-    made = _from_counterexample(subject, example, seen) if made is None else made
-    tight = None
-    if isinstance(claim, PrivacyClaim) and budget is not None:
-        tight = subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
-    return replace(made, tight=tight, remarks=_why_infinite(claim, example, reason))
+            made = _of_smallest_pair(subject, seen, found, budget, tight)
+    if made is None:
+        made = replace(_from_counterexample(subject, example, seen), tight=tight(None))
+    return replace(made, remarks=_why_infinite(claim, example, _one_sided(made.run)))
 
 
 def _of_smallest_pair(
-    subject: Subject, seen: SeenPairs, found: Violations, budget: tuple[Budget, Number]
+    subject: Subject,
+    seen: SeenPairs,
+    found: Violations,
+    budget: tuple[Budget, Number],
+    tight: Callable[[TracedRun | None], Tight | None],
 ) -> Explanation:
-    """Return why the smallest pair violates a budget."""
+    """Return why the smallest pair violates a budget: what says most comes first."""
     cells = input_cells(subject.explored)
     shown = _shown_pair(seen, found, cells, subject)
     certify_violation(shown.event.p, shown.event.q, *budget)
+    attributed = _attributed(shown, cells, subject)
     return Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
         inequality=inequality_of(shown.event.p, shown.event.q, *budget),
+        tight=tight(attributed.get("run")),
         rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
         others=subject.part("others", lambda: _others(shown, cells, subject)),
         attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
-        **_attributed(shown, cells, subject),
+        **attributed,
     )
 
 
