@@ -15,7 +15,6 @@ from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.quantities.between import between_outcomes
-from dpcheck.check.quantities.decide_quantity import decide_comparison
 from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
@@ -107,6 +106,8 @@ def _compared(
     is_last: bool,
 ) -> tuple[Outcome, Chain] | None:
     """Return the outcome of a comparison of two quantities by what is known of each."""
+    from dpcheck.check.quantities.decide_quantity import decide_comparison
+
     sides: list[Outcome] = []
     for quantity in (claim.left, claim.right):
         asked = claims.QuantityValue(quantity, claim.span)
