@@ -2,7 +2,8 @@
 
 Which properties there are: the i-th output, or a component of it, is (or is not) a value, is at
 least, at most, odd or even; how many outputs there are, and how many are a value; where a value
-comes first; sums; which outputs, or parts of one output, are equal or in order; how the run ends.
+comes first; sums; which outputs, or parts of one output, are equal or in order; which queries are
+made that an analyst has fixed beforehand, which are no outputs; how the run ends.
 Of sequences that go on with anything only the outputs that all of them show are spoken of.
 """
 
@@ -31,11 +32,12 @@ _ORDERS = ("=", {0}), ("!=", {-1, 1}), ("<", {-1}), (">", {1})
 
 @dataclass(frozen=True)
 class Shown:
-    """An output sequence: its values, their texts, and how it ends."""
+    """An output sequence: its values, their texts, how it ends, and texts of the queries in it."""
 
     values: tuple[Value, ...]
     texts: tuple[str, ...]
     end: int
+    queries: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,9 @@ def output_values(explored: Explored) -> dict[int, Value]:
     """Return the value behind each code of an observation; labels of states are symbols."""
     chain, column = explored.chain, explored.columns.get("output")
     found: dict[int, Value] = {}
-    for state, code in enumerate(chain.observation[: chain.n_reported_states].tolist()):
-        if code >= 0 and code not in found:
+    codes, first = np.unique(chain.observation[: chain.n_reported_states], return_index=True)
+    for code, state in zip(codes.tolist(), first.tolist(), strict=True):
+        if code >= 0:
             known = column is not None and chain.shows_every_step
             found[code] = (
                 explored.table.value(int(column[state]))
@@ -84,6 +87,8 @@ def _all(sequences: Sequence[Shown]) -> Iterator[Atom]:
     for name, column in columns.items():
         yield from _value_atoms(name, column)
     yield _atom("the run diverges", 1, (each.end == DIVERGED for each in sequences))
+    for text in sorted(frozenset().union(*(each.queries for each in sequences))):
+        yield _atom(f"{text} is asked", 1.2, (text in each.queries for each in sequences))
     if has_one_output:
         yield _atom("there is no output", 1, (not each.values for each in sequences))
         are_alike = not any(isinstance(v, tuple) for each in sequences for v in each.values)

@@ -93,7 +93,7 @@ class OutputStep:
     """One output of a sequence: its probabilities given the outputs before it.
 
     `place` counts from 1; `shown` is None for the end of the run. `lines` are those of the
-    statements that show it.
+    statements that show it. A `query` that an analyst has fixed has a place too, and is no output.
     """
 
     place: int
@@ -102,6 +102,7 @@ class OutputStep:
     left: Amount
     right: Amount
     factor: Amount
+    query: str | None = None
 
 
 @dataclass(frozen=True)

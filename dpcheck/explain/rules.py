@@ -23,6 +23,7 @@ from dpcheck.explain.explanation import Rule
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.minimal import Violations
 from dpcheck.limits import Limit, LimitReached, Limits
+from dpcheck.model.offers import fixed_choice
 from dpcheck.model.values import Value
 from dpcheck.records import dataclass
 
@@ -214,9 +215,13 @@ def rules_of(found: Violations, gap: EventGap, cells: InputCells, limits: Limits
 
 
 def _shown(found: Violations, sequence: int, values: dict[int, Value]) -> Shown:
-    """Return a sequence of the table by its values."""
+    """Return a sequence of the table by its values, apart from queries: P, D and E count none."""
     table, text = found.evidence.rows.table, found.evidence.output_text
     codes = table.outputs(sequence)
+    outputs = [code for code in codes if fixed_choice(values[code]) is None]
     return Shown(
-        tuple(values[code] for code in codes), tuple(map(text, codes)), int(table.end[sequence])
+        tuple(values[code] for code in outputs),
+        tuple(map(text, outputs)),
+        int(table.end[sequence]),
+        frozenset(text(code) for code in codes if code not in outputs),
     )

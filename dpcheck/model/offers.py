@@ -37,6 +37,14 @@ def fixed_name(mark: str) -> str | None:
     return mark.removeprefix(_FIXED) if mark.startswith(_FIXED) else None
 
 
+def fixed_choice(value: Value) -> tuple[str, Value] | None:
+    """Return the name of a query and its choice, fixed beforehand, if a value shown is one."""
+    match value:
+        case (Symbol(name=mark), chosen) if (name := fixed_name(mark)) is not None:
+            return name, chosen
+    return None
+
+
 def choice_of(value: Value) -> tuple[Offer, Value] | None:
     """Return what was offered and chosen, if a value shown is a choice."""
     match value:
@@ -51,8 +59,7 @@ def shown_text(value: Value) -> str:
     >>> shown_text((offer_symbol("c"), SetValue(range(3)), 1)), shown_text((1, 2))
     ('c = 1', '(1, 2)')
     """
-    match value:
-        case (Symbol(name=mark), chosen) if fixed_name(mark) is not None:
-            return f"{fixed_name(mark)} = {value_text(chosen)}"
-    choice = choice_of(value)
+    fixed, choice = fixed_choice(value), choice_of(value)
+    if fixed is not None:
+        return f"{fixed[0]} = {value_text(fixed[1])}"
     return value_text(value) if choice is None else f"{choice[0].name} = {value_text(choice[1])}"

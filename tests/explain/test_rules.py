@@ -7,7 +7,31 @@ from fractions import Fraction
 
 import pytest
 
+from dpcheck.report.explained.attribution import by_output_rows
 from tests.explain.explaining import exact, explained, seeded
+
+FIXED = """
+mechanism rounds {
+  input x[1..2] in 0..1
+  adjacent hamming(x, x') <= 1
+  for i in 1..2 {
+    query who in 1..2 fixed
+    b ~ bernoulli(if x[who] = 1 then 3/4 else 1/4)
+    output b
+  }
+}
+
+mechanism forks {
+  input x in 0..1
+  adjacent all
+  b ~ bernoulli(if x = 1 then 3/4 else 1/4)
+  z ~ uniform(1..3)
+  if b { query c in 1..2 fixed; output (0, z) } else { query d in 1..2 fixed; output (0, z) }
+}
+
+check rounds: dp(ln 2)
+check forks: dp(ln 2)
+"""
 
 NAMES = {"first": 0, "second": 1, "third": 2}
 
@@ -108,3 +132,12 @@ def test_a_rule_has_the_probabilities_that_its_words_have(seed, tmp_path):
             for amount, name in zip((rule.p, rule.q), names, strict=True):
                 law = laws[name.removeprefix("x = ")]
                 assert exact(amount) == sum(p for word, p in law.items() if holds(rule.text, word))
+
+
+def test_queries_that_are_fixed_are_no_outputs(tmp_path):
+    rounds, forks = explained(FIXED, tmp_path)
+    assert re.fullmatch(r"the (first|second) output is (true|false)", rounds.rule.text)
+    assert [step.query for step in rounds.by_output[:4]] == ["who", None, "who", None]
+    said = by_output_rows(rounds.by_output, rounds.by_output[0].lines[0].file, 80)
+    assert [line.split()[1:4] for line in said[1:]] == [["1", "=", "false"], ["2", "=", "false"]]
+    assert forks.rule.text in {"c = 1 is asked", "d = 1 is asked"}

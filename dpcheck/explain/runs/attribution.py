@@ -18,10 +18,12 @@ from dpcheck.check.values.amounts import INFINITE, number_amount
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.exact import Number, add, divide, multiply, number, whole
+from dpcheck.explain.atoms import output_values
 from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.limits import Limits
+from dpcheck.model.offers import fixed_choice
 from dpcheck.model.values import value_text
 
 _MAX_INPUTS = 200_000
@@ -46,6 +48,7 @@ def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[Outp
     codes, end = table.outputs(sequence), int(table.end[sequence])
     vectors: tuple[Vector, ...] = tuple({source: 1} for source in shown.sources)
     before: tuple[Number, ...] = (1, 1)
+    values = output_values(cells.explored)
     steps: list[OutputStep] = []
     for place, code in enumerate([*codes, None] if end != GOES_ON else codes, 1):
         limits.check_time(f"{place - 1} outputs attributed")
@@ -56,7 +59,8 @@ def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[Outp
         text = None if code is None else chain.observation_text(code)
         lines = () if code is None else _lines(vectors[0], cells)
         amounts = number_amount(left), number_amount(right), factor_amount(left, right)
-        steps.append(OutputStep(place, text, lines, *amounts))
+        choice = None if code is None else fixed_choice(values[code])
+        steps.append(OutputStep(place, text, lines, *amounts, choice and choice[0]))
         before = masses
         if right == 0:
             break

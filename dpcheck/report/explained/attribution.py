@@ -102,14 +102,20 @@ def _home(lines: Iterable[Line | None], file: str) -> tuple[str, list[str]]:
 
 
 def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[str]:
-    """Return the factors of outputs as a table, without steps that are certain on both sides."""
+    """Return the factors of outputs as a table, without steps that are certain on both sides.
+
+    Queries that an analyst has fixed are not counted.
+    """
     rows = [("line", "output", "left", "right", "factor")]
     home, heading = _home([line for step in steps for line in step.lines], file)
+    n_outputs = 0
     for step in steps:
+        n_outputs += step.query is None
         if step.left.exact == step.right.exact == "1":
             continue
         lines = ", ".join(line_text(line, home) for line in step.lines)
-        shown = "the end" if step.shown is None else f"{step.place} = {step.shown}"
+        number = "" if step.query else f"{n_outputs} = "
+        shown = "the end" if step.shown is None else f"{number}{step.shown}"
         chances = number_text(step.left), number_text(step.right)
         rows.append((lines, shown, *chances, readable(step.factor, LONGEST_IN_TABLE)))
     return [*heading, *chain.from_iterable(table_rows(rows, room))]
