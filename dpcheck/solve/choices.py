@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.chain.chain import Chain, IntArray, WeightArray
+from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, graph_of
 from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.exact import Number, add, compare, multiply, number, subtract
@@ -30,7 +30,7 @@ from dpcheck.records import dataclass
 from dpcheck.solve.formulas.almost_sure import Known, interpretation, progression_by_class
 from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import Product, product
-from dpcheck.solve.formulas.terms import Literal, StrongUntil, WeakUntil
+from dpcheck.solve.formulas.terms import Literal, StrongUntil, Term, WeakUntil
 from dpcheck.solve.paths import Literals, Satisfying
 from dpcheck.solve.reachability.reach import reach_probabilities
 
@@ -54,12 +54,17 @@ def path_extremes(
         return [(int(holds), int(holds)) for holds in truth[states].tolist()]
     game = _game(chain, literals, term, states, limits)
     kinds = [literals.terms[each] for each in literals.terms.subterms(term)]
-    comes_true = not any(isinstance(each, WeakUntil) and each.bound is None for each in kinds)
-    comes_false = not any(isinstance(each, StrongUntil) and each.bound is None for each in kinds)
+    is_endless = game.may_ask_for_ever()
+    comes_true = not is_endless and not _has_unbounded(WeakUntil, kinds)
+    comes_false = not is_endless and not _has_unbounded(StrongUntil, kinds)
     true, false = game.product.true, game.product.false
     low = game.least(true, limits) if not comes_false else _complements(game.most(false, limits))
     high = game.most(true, limits) if comes_true else _complements(game.least(false, limits))
     return [(low[s], high[s]) for s in game.product.starts.tolist()]
+
+
+def _has_unbounded(kind: type[WeakUntil | StrongUntil], terms: list[Term]) -> bool:
+    return any(isinstance(each, kind) and each.bound is None for each in terms)
 
 
 def _complements(values: list[Number]) -> list[Number]:
@@ -111,7 +116,7 @@ class _Game:
     numerators [n_edges], denominators [n_states]; of an edge to a choice the numerator is that
     where it is the one made. option: [n_edges] which choice an edge belongs to, -1 for none;
     offer: [n_options] of which offer it is, made at `place` [n_offers], a product state. Options of
-    an offer are next to each other.
+    an offer are next to each other. is_choice: [n_states], without true and false.
     """
 
     product: Product
@@ -120,6 +125,7 @@ class _Game:
     option: IntArray
     offer: IntArray
     place: IntArray
+    is_choice: BoolArray
 
     def most(self, target: int, limits: Limits) -> list[Number]:
         """Return the greatest probability of reaching a state, [n_states]."""
@@ -129,14 +135,29 @@ class _Game:
         """Return the least probability of reaching a state, [n_states]."""
         return self._best(target, -1, self._avoiding(target), limits)
 
+    def may_ask_for_ever(self) -> bool:
+        """Return whether the analyst can ask without end, and nothing more is shown."""
+        staying, _ = self._staying(np.append(self.is_choice, [False, False]))
+        return bool(staying.any())
+
     def _first_options(self) -> IntArray:
         """Return an option of each offer, [n_offers]."""
         return np.searchsorted(self.offer, np.arange(len(self.place)))
 
     def _avoiding(self, target: int) -> IntArray:
         """Return an option of each offer, [n_offers]: one that avoids a state for good, if any."""
+        _, is_good = self._staying(np.arange(self.product.graph.n_states) != target)
+        first = self._first_options()
+        good = np.flatnonzero(is_good)[::-1]
+        first[self.offer[good]] = good
+        return first
+
+    def _staying(self, safe: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """Return from which safe states [n_states] the analyst can stay among them for good.
+
+        And the options [n_options] that lead to these alone.
+        """
         graph, chosen = self.product.graph, self.option >= 0
-        safe = np.arange(graph.n_states) != target
         while True:
             leaves = ~safe[graph.targets]
             is_bad = np.bincount(self.option[chosen & leaves], minlength=len(self.offer)) > 0
@@ -145,12 +166,8 @@ class _Game:
             unsafe[graph.sources[~chosen & leaves]] = True
             unsafe[self.place[n_good == 0]] = True
             if not (safe & unsafe).any():
-                break
-            safe &= ~unsafe
-        first = self._first_options()
-        good = np.flatnonzero(~is_bad)[::-1]
-        first[self.offer[good]] = good
-        return first
+                return safe, ~is_bad
+            safe = safe & ~unsafe
 
     def _best(self, target: int, sign: int, options: IntArray, limits: Limits) -> list[Number]:
         """Return the values [n_states] of a policy that no change of options[n_offers] improves."""
@@ -193,7 +210,8 @@ class _Game:
 
 def _with_offers(found: Product, chain: Chain) -> _Game:
     """Return a product with what its edges to choices are chosen among."""
-    offers = {offer: k for k, (offer, _) in enumerate(chain.offers.values())}
+    different_offers = dict.fromkeys(offer for offer, _ in chain.offers.values())
+    offers = {offer: k for k, offer in enumerate(different_offers)}
     shown = chain.observation[chain.targets[found.edges]]
     edges = np.flatnonzero(np.isin(shown, list(chain.offers)))
     labels = shown[edges].tolist()
@@ -213,4 +231,5 @@ def _with_offers(found: Product, chain: Chain) -> _Game:
         option,
         options // n_shown,
         different // max(1, len(offers)),
+        np.isin(chain.observation[found.states], list(chain.offers)),
     )

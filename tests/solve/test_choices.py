@@ -12,6 +12,7 @@ from dpcheck.exact import as_fraction
 from dpcheck.explore import explore, labelled
 from dpcheck.limits import Limits
 from dpcheck.model.fixed_queries import adaptive
+from tests.checking import check_text
 from tests.resolve.reading import resolved
 from tests.test_fixed_queries import HEAD, Oracle, Rounds, endless_rounds, random_path, written
 
@@ -101,6 +102,64 @@ def iterated(chain, value, pick):
                     options[label] = options.get(label, 0.0) + p * size[t] * after(t, was)
             values[s, was] = plain + (pick(options.values()) if options else 0.0)
     return values
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_asked_may_depend_on_what_was_shown(seed):
+    """States next to each other are offered different queries."""
+    choose = Random(seed)
+
+    def answer(query):
+        chances = [choose.randrange(1, 8) for _ in range(2)]
+        drawn = f"b ~ bernoulli(if {query} = 0 then {chances[0]}/8 else {chances[1]}/8)"
+        return f"{{ query {query} in 0..1 fixed  {drawn} }}"
+
+    turns = " ".join(f"else if shown = {k} {answer(choose.choice('cde'))}" for k in range(1, 3))
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  shown := x  going := true
+  while going {{
+    if shown = 0 {answer("c")} {turns} else {answer("e")}
+    shown ~ if b then {{0: 1/4, 1: 1/4, 3: 1/2}} else {{1: 1/2, 2: 1/2}}
+    output shown
+    going ~ bernoulli(7/8)
+  }}
+}}
+"""
+    value = choose.randrange(4)
+    chain, found = extremes_of(text, f"F (output = {value} & X output = {value})")
+    for pick, which in ((min, 0), (max, 1)):
+        values = iterated(chain, value, pick)
+        for state, bounds in zip(chain.initial.tolist(), found, strict=True):
+            assert abs(values[state, False] - bounds[which]) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "path", ["X X bot", "X X !bot", "X F bot", "X X G bot", "X F stopped", "X (!bot & X F !bot)"]
+)
+def test_an_analyst_may_ask_for_ever_and_nothing_more_is_shown(path):
+    """Whoever asks nothing but 0 sees neither another output nor an end."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  output start
+  while true {
+    query c in 0..1 fixed
+    if c = 1 { output bot }
+  }
+}
+"""
+    _, found = extremes_of(text, path)
+    asked = "".join(f"compute m at x = {x}: P=? [ {path} ]\n" for x in (0, 1))
+    counted = text.replace("output start", "n := 0  output start")
+    for is_0 in ("true", "false", "n = 0", "n > 0", "n = 1", "n > 1"):
+        chosen = f"c := if {is_0} then 0 else 1  n := min(n + 1, 2)"
+        each = counted.replace("query c in 0..1 fixed", chosen)
+        for (low, high), result in zip(found, check_text(each + asked)["results"], strict=True):
+            assert low <= Fraction(result["value"]["exact"]) <= high
 
 
 @pytest.mark.parametrize("leaves", [1, 2])
