@@ -53,9 +53,10 @@ Right: check m: epsilon <= ln 3
 class NothingToCompute(Mistake):
     """`compute` with something that is no quantity."""
 
+    is_comparison: bool
+
     code = "DP603"
     title_text = "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]"
-    help_text = "write `check` or `refute` in place of `compute`, or leave the comparison out"
     explanation = """\
 `compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, `P=? [ path ]`, or one
 of those that `dpcheck quantities` lists. What is true or false is a `check` or a `refute`.
@@ -64,6 +65,12 @@ Wrong: compute survey: dp(ln 3)
 Right: compute survey: epsilon
 Right: check survey: dp(ln 3)
 """
+
+    @property
+    def help(self) -> str:
+        if self.is_comparison:
+            return "write `check` or `refute` in place of `compute`, or leave the comparison out"
+        return "write a quantity, such as `epsilon`, or `check` or `refute` in place of `compute`"
 
 
 class QuantityWithoutBound(Mistake):

@@ -218,7 +218,7 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
     @property
     def help(self) -> str | None:
         if self.name == "output":
-            return "a component is `output[i]`; only `accuracy` reads the i-th output, `output(i)`"
+            return "only `accuracy` and E read the i-th output, `output(i)`; a part is `output[i]`"
         if self.is_variable:
             return f"an element of an array is written `{self.name}[...]`"
         return _FUNCTIONS_ELSEWHERE.get(self.name.lower()) or _meant(self.similar)

@@ -40,5 +40,7 @@ def test_a_budget_is_not_compared_with_a_number():
 def test_words_that_are_written_another_way_are_explained():
     (found,) = resolved(M + "check m: dp(ln2)").mistakes
     assert found.help == "write `ln 2`"
+    (found,) = resolved(M + "compute m: leakage").mistakes  # the head of a column of `quantities`
+    assert found.help == "write `min_entropy_leakage`"
     (found,) = resolved("const a = True").mistakes
     assert found.help == "write `true`"

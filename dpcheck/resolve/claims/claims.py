@@ -57,7 +57,8 @@ def claim(question: surface.Question, reader: Reader) -> claims.Claim | None:
     word = _word(tree, reader)
     if question.kind == "compute":
         if word is None or word.value == "truth":
-            reader.scope.report(mistakes.NothingToCompute(tree.span))
+            is_comparison = isinstance(tree, surface.Comparison)
+            reader.scope.report(mistakes.NothingToCompute(tree.span, is_comparison))
             return None
         found = _quantity(tree, word, reader)
         return None if found is None else claims.QuantityValue(found, tree.span)

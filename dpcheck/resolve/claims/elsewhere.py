@@ -23,6 +23,7 @@ WORDS: Final = {
     **dict.fromkeys(["fdp", "f_dp", "trade_off", "tradeoff_curve", "roc"], "tradeoff"),
     **dict.fromkeys(["pld", "privacy_loss", "loss"], "losses"),
     **dict.fromkeys(["privacy_profile"], "profile"),
+    **dict.fromkeys(["leakage", "min_entropy"], "min_entropy_leakage"),
     **dict.fromkeys(["dp", "adp", "pure_dp", "puredp", "approx_dp", "local_dp", "ldp"], "dp"),
 }
 # fmt: on
