@@ -151,12 +151,12 @@ def _in_words(subject: Subject, epsilon: Budget | None, classes: Sequence[list[C
     if epsilon is None or not all(each.is_short for part in classes for each in part):
         return ""
     scores = [
-        ", ".join(f"{each.text} {_score(each.ratio)}" for each in part if each.ratio != 0)
+        ", ".join(f"{_score(each.ratio)} for {each.text}" for each in part if each.ratio != 0)
         for part in classes
     ]
     if len(scores) > 1:
         scores = [
-            f"of run {place} {text}" for place, text in zip(_places(subject), scores, strict=True)
+            f"in run {place} {text}" for place, text in zip(_places(subject), scores, strict=True)
         ]
     lead = f"the scores of the {_outputs(first)} add up to more than {exact_text(epsilon)}"
     return f"{lead}: {'; '.join(scores)}"

@@ -221,8 +221,8 @@ def compose(text, claim, folder):
 def test_scores_of_different_parts_are_told_apart(tmp_path):
     found = compose("compose(m0, m1)", "dp(ln 2, 1/10)", tmp_path)
     assert found.rule.text == (
-        "the scores of the outputs add up to more than ln(2): of run 1 Y +ln(3), N -ln(3); "
-        "of run 2 Y +ln(2), N -ln(2)"
+        "the scores of the outputs add up to more than ln(2): in run 1 +ln(3) for Y, "
+        "-ln(3) for N; in run 2 +ln(2) for Y, -ln(2) for N"
     )
 
 
