@@ -504,3 +504,26 @@ def test_what_is_known_by_bounds_has_no_witness_and_says_why(tmp_path):
     assert told in report["results"][1]["counterexample"]["requirement"]
     for path in tmp_path.iterdir():
         assert "more analysts than can be listed" in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("going", "verdict"), [("g := false", "violated"), ("g ~ bernoulli(1/2)", "undecided")]
+)
+def test_later_neighbors_may_differ_in_what_was_asked(going, verdict):
+    """A query is no step of a run, so runs in which one makes none are in lock step too."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  g := true
+  while g {{
+    if x = 1 {{ query c in 0..1 fixed }}
+    output go
+    y ~ bernoulli(if x = 1 then 3/4 else 1/4)
+    output y
+    {going}
+  }}
+}}
+check m: P>=1 [ X D{{0}} [ X output = true ] ]
+"""
+    assert verdicts(check_text(text)) == [verdict]

@@ -20,8 +20,8 @@ from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.explore.tails.tails import Tails
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.limits import LimitReached, Limits, too_large
-from dpcheck.model.expressions import Const
-from dpcheck.model.program import Assign, Branches, Mechanism, Node, Sample
+from dpcheck.model.expressions import Apply, Const
+from dpcheck.model.program import Assign, Branches, Mechanism, Node, Output, Sample
 from dpcheck.records import dataclass, replace
 
 NOWHERE = -1
@@ -50,7 +50,8 @@ def later_pairs(
 
     pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
     Raises `LimitReached` where two runs remember different numbers beyond the window, or noise is
-    moved by different ones: which of their draws are equal is not known then.
+    moved by different ones: which of their draws are equal is not known then. So it does where an
+    analyst is asked in one of them alone: fixed queries are no steps, and here they are.
     """
     if raw.labelled is None:
         return np.empty((0, 2), np.int64)
@@ -60,6 +61,7 @@ def later_pairs(
         else [_remembered(mechanism, raw, tails), _shifts(mechanism, raw, tails)]
     )
     steps = _Steps.of(mechanism, raw, raw.labelled)
+    asked = _asked(mechanism, raw)
     n = raw.stopped + 1
     seen = np.empty(0, np.int64)
     frontier = steps.follow(pairs)
@@ -71,6 +73,8 @@ def later_pairs(
         here = np.stack([keys // n, keys % n], axis=1)
         if any((known[here[:, 0]] != known[here[:, 1]]).any() for known in apart):
             raise _different_memories()
+        if (asked[here[:, 0]] != asked[here[:, 1]]).any():
+            raise _different_questions()
         drawing = here[np.all(steps.is_sample[here], axis=1)]
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
         showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
@@ -113,6 +117,25 @@ def _shifts(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
             frame = Frame(len(states.numbers), states.columns)
             found[states.numbers] = evaluated(shift, frame, tails.table)
     return found
+
+
+def _asked(mechanism: Mechanism, raw: RawGraph) -> IntArray:
+    """Return numbers [n_states], † included, of the query whose choice a state draws, else 0."""
+    found, names = np.zeros(raw.stopped + 1, np.int64), dict[object, int]()
+    for (kind, place), states in raw.cuts.items():
+        node = mechanism.nodes[place] if kind == "sample" else None
+        shown = mechanism.nodes[node.next] if isinstance(node, Sample) else None
+        match shown:
+            case Output(query="adaptive", value=Apply(args=(Const(value=mark), *_))):
+                found[states.numbers] = names.setdefault(mark, len(names) + 1)
+    return found
+
+
+def _different_questions() -> LimitReached:
+    return too_large(
+        "a D inside of a path compares runs of which one makes a query and the other does not",
+        "a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
+    )
 
 
 def _different_memories() -> LimitReached:
