@@ -1,7 +1,8 @@
 """A violated claim about a smaller model: with integer parameters as small as they may be.
 
 Each parameter is made smaller by one as long as the claim is violated and there are fewer inputs,
-in the order of their declaration. What runs into a limit, or makes no sense, ends that.
+in the order of their declaration. What runs into a limit, or makes no sense, ends that, and so does
+a claim that reads the parameter: dp(k) is told as dp(4), which may well hold with k = 1.
 """
 
 from __future__ import annotations
@@ -40,9 +41,12 @@ def smaller_model(
             resolved = check.with_parameters({**found, name: smaller})
             if any(mistake.severity == "error" for mistake in resolved.mistakes):
                 break
+            tried = resolved.checks[0]
+            if (tried.claim_text, tried.at_text) != (check.claim_text, check.at_text):
+                break
             try:
                 limits.check_time("smaller models tried")
-                fewer = violating(resolved.checks[0], limits)
+                fewer = violating(tried, limits)
             except (LimitReached, TooLarge, MistakesFound, ClaimRejected):
                 break
             if fewer is None or fewer >= n_inputs:

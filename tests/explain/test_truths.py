@@ -420,3 +420,19 @@ def test_a_claim_that_is_violated_with_smaller_parameters_says_so(tmp_path):
     assert found[1].also == ()
     assert found[2] is None
     assert found[3].also == ()
+
+
+@pytest.mark.parametrize("claim", ["dp(k)", "delta(half(k)) <= 1/100", "D{k} [ X output = 0 ]"])
+def test_no_smaller_parameters_are_told_with_which_the_claim_is_another(claim, tmp_path):
+    """As it is told, dp(4): that holds with k = 1, where dp(1) does not."""
+    text = f"""fun half(k) = k / 2
+    mechanism m(k = 4, n = 2) {{
+      input x in 0..k  input z in 0..n
+      adjacent abs(x - x') <= k & z = z'
+      y ~ geometric(x, 1/3) clamped 0..k  output y
+    }}
+    check m: {claim}
+    check m at x = k: dp(4)"""
+    told, elsewhere = (answer.explanation.also for answer in answers(text, tmp_path))
+    assert [(each.name, each.value) for each in told] == [("n", 0)]
+    assert [(each.name, each.value) for each in elsewhere] == [("n", 0)]
