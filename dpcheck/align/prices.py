@@ -17,9 +17,7 @@ from dpcheck.exact import (
     ParamBudget,
     ParamNumber,
     Rational,
-    divide,
     log,
-    multiply,
     power,
 )
 from dpcheck.model.evaluation import apply
@@ -84,42 +82,6 @@ def _exponent(value: Number, param: Param) -> int | None:
     return next(found, None)
 
 
-def multiple_of(budget: Budget, unit: ParamBudget) -> int | Rational | None:
-    """Return how many times `unit` a budget is for all values of its parameter; None if never."""
-    if not isinstance(budget, ParamBudget):
-        return 0 if budget.as_number() == 0 else None
-    quotients = []
-    for each in (budget, unit):
-        monomial = each.argument.monomial() if each.is_exponential else None
-        if each.is_exponential:
-            if monomial is None or monomial[0] != 1:
-                return None
-            quotients.append(multiply(monomial[1], each.exponent))
-            continue
-        inverse = divide(1, each.argument)
-        k = _exponent(each.argument, each.param)
-        if k is None:
-            k = _exponent(inverse, each.param)
-            k = None if k is None else -k
-        if k is None:
-            return None
-        quotients.append(multiply(k, each.exponent))
-    result = divide(quotients[0], quotients[1])
-    return result if isinstance(result, int | Rational) else None
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What an alignment proves: ε is at most `most`; with a parameter `multiple` times a unit.
-
-    None where nothing is proved.
-    """
-
-    most: Budget | None
-    multiple: int | Rational | None = None
-    unit: ParamBudget | None = None
-
-
 def _total(cost: Cost, rates: Rates) -> Budget:
     return sum((rates.prices[ratio] * n for ratio, n in cost), Budget.of(0))
 
@@ -138,8 +100,8 @@ def keeps_paths(alignment: Alignment) -> bool:
     return certify_shifts(arena.mechanism, places, answers, arena.starts, ratios, drawn)
 
 
-def bound_of(alignment: Alignment, rates: Rates) -> Bound:
-    """Return the bound of an alignment, checked again; none where that finds it wanting."""
+def bound_of(alignment: Alignment, rates: Rates) -> Budget | None:
+    """Return what ε is at most by an alignment, checked again; None where nothing is proved."""
     moves = [[(option.cost, option.target) for option in answers] for answers in alignment.answers]
     arena, cost = alignment.arena, alignment.cost
     is_sound = (
@@ -148,11 +110,11 @@ def bound_of(alignment: Alignment, rates: Rates) -> Bound:
         and keeps_paths(alignment)
     )
     if cost is None or not is_sound:
-        return Bound(None, None, rates.unit)
+        return None
     at_starts = (alignment.costs[start] or () for start in arena.starts)
     total = max((_total(each, rates) for each in at_starts), default=Budget.of(0))
-    multiple = total.as_number()
     if rates.unit is None:
-        return Bound(total)
+        return total
+    multiple = total.as_number()
     assert multiple is not None, "prices are multiples of the unit"
-    return Bound(rates.unit * multiple, multiple, rates.unit)
+    return rates.unit * multiple

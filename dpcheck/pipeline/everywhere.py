@@ -7,11 +7,12 @@ which is an ordinary mechanism, bounds it from below. What both say decides a cl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import and_
 
 from dpcheck.align.arena import arena
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
-from dpcheck.align.prices import Bound, bound_of, multiple_of, rates_of
+from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.ways import Step
 from dpcheck.align.windows import Size, round_of
 from dpcheck.check.decide import ClaimRejected
@@ -38,11 +39,14 @@ from dpcheck.exact import (
     LogOf,
     Param,
     ParamBudget,
-    compare,
     compare_epsilon,
     decimal,
     exact_text,
+    growth_of,
+    joined,
+    line_of,
     param_text,
+    subtract,
 )
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.intervals import ParamEnd, ParamInterval
@@ -86,7 +90,7 @@ def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> 
     """
     assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
     try:
-        return _Search(check.target, decide, limits).outcome(check.claim)
+        return _Search(check.target, check.for_all, decide, limits).outcome(check.claim)
     except Unreadable as found:
         raise ClaimRejected(found.mistake) from None
 
@@ -94,9 +98,12 @@ def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> 
 class _Search:
     """What is known so far: a bound from above, and from below the ε of the windows seen."""
 
-    def __init__(self, mechanism: Mechanism, decide: Decide, limits: Limits) -> None:
-        self.mechanism, self.decide, self.limits = mechanism, decide, limits
-        self.bound, self.beside, self.unbounded = _proved(mechanism, limits)
+    def __init__(
+        self, mechanism: Mechanism, for_all: claims.ForAll | None, decide: Decide, limits: Limits
+    ) -> None:
+        self.mechanism, self.for_all = mechanism, for_all
+        self.decide, self.limits = decide, limits
+        self.most, self.beside, self.unbounded = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
         self.seen = ""
         self.left_open: tuple[str, ...] = ("size",)
@@ -120,12 +127,12 @@ class _Search:
         self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
     ) -> Outcome:
         """Return whether ε compares so with a budget; None is infinite."""
-        if self.bound.unit is not None:
-            return self.compared_for_all(claim, comparison, epsilon)
-        if _truth(comparison, self.low, self.bound.most, epsilon):
+        if self.for_all is not None:
+            return self.compared_for_all(claim, comparison, epsilon, self.for_all)
+        if _truth(comparison, self.low, self.most, epsilon):
             self.is_proved()
         for size in self.windows(claim):
-            truth = _truth(comparison, self.low, self.bound.most, epsilon)
+            truth = _truth(comparison, self.low, self.most, epsilon)
             if truth is True and comparison in (">", ">="):
                 return Outcome(Holds(), NOTHING, beside=(self.below,))
             if truth is True:
@@ -133,19 +140,21 @@ class _Search:
             if truth is False and _is_above(self.low, epsilon, comparison):
                 return self.decide(size, _at_most(claim, comparison), None, self.limits)
             if truth is False:
-                return self.proved(_too_small(self.bound.most, comparison, epsilon))
+                return self.proved(_too_small(self.most, comparison, epsilon))
         return self.undecided()
 
     def compared_for_all(
-        self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
+        self,
+        claim: claims.Claim,
+        comparison: Comparison,
+        epsilon: Budget | None,
+        for_all: claims.ForAll,
     ) -> Outcome:
         """Return whether ε is at most a budget for all values of a parameter."""
         if comparison not in ("<=", "<") or epsilon is None:
             return self.undecided()
-        own, unit = self.bound.multiple, self.bound.unit
-        claimed = None if unit is None else multiple_of(epsilon, unit)
-        is_proved = None not in (own, claimed) and holds(
-            comparison, compare(own or 0, claimed or 0)
+        is_proved = self.most is not None and _is_below_for_all(
+            self.most, comparison, epsilon, for_all
         )
         if is_proved:
             self.is_proved()
@@ -156,8 +165,8 @@ class _Search:
                 raise AssertionError("an alignment and a window contradict each other")
             if is_proved:
                 return self.proved(Holds())
-            if isinstance(outcome.verdict, Undecided) and unit is not None:
-                outcome = self.decided_at(size, claim, unit.param)
+            if isinstance(outcome.verdict, Undecided):
+                outcome = self.decided_at(size, claim, for_all.param)
             if isinstance(outcome.verdict, Violated) and (at := outcome.all_values) is not None:
                 return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
         return self.undecided()
@@ -182,9 +191,9 @@ class _Search:
 
     def value(self, claim: claims.QuantityValue) -> Outcome:
         """Return ε, or what it lies between."""
-        if self.bound.unit is not None:
+        if self.for_all is not None:
             return self.undecided()
-        high = self.bound.most
+        high = self.most
         for _ in self.windows(claim):
             if _is_met(self.low, high):
                 return self.proved(Value(epsilon_amount(self.low), self.low))
@@ -219,8 +228,8 @@ class _Search:
 
     def check_sides(self) -> None:
         """Raise where a window loses more than the alignment proves: then one of them is wrong."""
-        most = self.bound.most
-        if most is not None and self.bound.unit is None and _sign(self.low, most) > 0:
+        most = self.most
+        if most is not None and _sign(self.low, most) > 0:
             raise AssertionError("an alignment and a window contradict each other")
 
     def is_proved(self) -> None:
@@ -241,11 +250,11 @@ class _Search:
     def undecided(self) -> Outcome:
         """Return that the claim lies between both bounds, with these."""
         parts: list[str | Amount] = []
-        if self.bound.unit is None:
+        if self.for_all is None:
             parts += ["it is at least ", epsilon_amount(self.low), f" ({self.seen}), and "]
         elif self.seen:
             parts += [f"no violation was found {self.seen}; "]
-        match self.bound.most:
+        match self.most:
             case None:
                 parts += [self.unbounded]
             case ParamBudget() as most:
@@ -253,7 +262,7 @@ class _Search:
             case most:
                 parts += ["at most ", epsilon_amount(most)]
         why, first = "finite windows show less, alignments prove more", "claim what is proved"
-        if self.bound.most is None:
+        if self.most is None:
             why = "no alignment bounds it, and finite windows show less"
             first = "compare once, `above := z > t`, count no further than `n := min(n + 1, 5)`"
         advice = f"{first}, or ask about finite inputs: `input q[1..3] in 0..2`, `for i in 1..3`"
@@ -261,20 +270,20 @@ class _Search:
         return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
 
 
-def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Bound, tuple[Beside, ...], str]:
+def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Budget | None, tuple[Beside, ...], str]:
     """Return the bound of the cheapest alignment, what it moves, and why there is no bound."""
     cases = differences(mechanism)
     try:
         alignment = aligned(arena(mechanism, cases, limits), limits)
     except LimitReached as limit:
-        return Bound(None), (), f"no bound was found: {limit.limit.text}"
+        return None, (), f"no bound was found: {limit.limit.text}"
     bound = bound_of(alignment, rates_of(alignment.arena.ratios))
-    if bound.most is None:
-        return bound, (), "no way to move the noise bounds it"
-    if isinstance(bound.most, ParamBudget):
-        most = Beside(f"at most {param_text(bound.most)}")
+    if bound is None:
+        return None, (), "no way to move the noise bounds it"
+    if isinstance(bound, ParamBudget):
+        most = Beside(f"at most {param_text(bound)}")
     else:
-        most = Beside("at most", epsilon_amount(bound.most))
+        most = Beside("at most", epsilon_amount(bound))
     return bound, (most, *map(Beside, _shifts(alignment))), ""
 
 
@@ -342,6 +351,27 @@ def _sign(left: Epsilon | None, right: Epsilon | None) -> int:
     if left is None or right is None:
         return (left is None) - (right is None)
     return compare_epsilon(left, right)
+
+
+def _is_below_for_all(
+    low: Budget, comparison: Comparison, high: Budget, for_all: claims.ForAll
+) -> bool:
+    """Return whether one budget is below another one for all values of a parameter that are asked.
+
+    With e^(high - low) = F^(1/n) that is F >= 1, decided strictly inside of the interval. F is
+    continuous, so that it is at least 1 at closed ends as well; there it may be 1, too.
+    """
+    growth, _ = growth_of(high - low)
+    line = line_of(
+        for_all.param,
+        [growth, *(value for value, _ in for_all.part)],
+        is_exponential=for_all.is_exponential,
+    )
+    fails = line.where(subtract(growth, 1), (-1, 0) if comparison == "<" else (-1,))
+    has_ends = for_all.has_low or for_all.has_high
+    return (
+        not (comparison == "<" and has_ends) and joined(and_, [fails, for_all.asked(line)]).is_empty
+    )
 
 
 def _is_met(low: Epsilon | None, high: Epsilon | None) -> bool:

@@ -41,7 +41,7 @@ def alignment_of(target):
 
 def bound(target):
     found = alignment_of(target)
-    return bound_of(found, rates_of(found.arena.ratios)).most
+    return bound_of(found, rates_of(found.arena.ratios))
 
 
 def window_epsilon(target, size):
@@ -635,3 +635,32 @@ compute m: epsilon
     assert 1 < low <= 1.0987 < high
     with pytest.raises(LimitReached):  # nothing is known before the first window
         decided_everywhere(asked, decide_one, LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("values", "claim", "verdict"),
+    [
+        ("alpha in (0, 1)", "dp(-ln alpha)", "violated"),
+        ("alpha in (0, 1/2]", "dp(-ln alpha)", "holds"),
+        ("alpha in (0, 1/2]", "epsilon <= -ln alpha", "holds"),
+        ("alpha in (0, 1/2)", "epsilon < -ln alpha", "holds"),
+        ("alpha in (0, 1/2]", "epsilon < -ln alpha", "violated"),
+        ("alpha in (0, 51/100)", "dp(-ln alpha)", "violated"),
+        ("eps > 0", "dp(eps/2)", "violated"),
+    ],
+)
+def test_noise_without_the_parameter_is_compared_with_a_budget_for_all_its_values(
+    values, claim, verdict
+):
+    """The ε of the mechanism is ln 2, whatever the value: at most the budget up to a tie."""
+    text = f"""
+    param {values}
+    mechanism noisy {{
+      input q in integers
+      adjacent abs(q - q') <= 1
+      z ~ geometric(q, 1/2) unbounded
+      output z
+    }}
+    check noisy: {claim}
+    """
+    assert verdicts(check_text(text)) == [verdict]
