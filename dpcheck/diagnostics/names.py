@@ -48,11 +48,13 @@ class UnknownName(Mistake):
 
     `similar` is a known one that looks like it.
     `may_be_symbol`: it is a whole value, such as what is assigned, compared or put into a set.
+    `inputs`: in `adjacent`, what neighbors are told apart by.
     """
 
     name: str
     similar: str | None
     may_be_symbol: bool = False
+    inputs: tuple[str, ...] = ()
 
     code = "DP301"
     title_text = "unknown name `{self.name}`"
@@ -90,6 +92,10 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
         if self.name in ("integers", "outputs"):
             return _NOT_YET[self.name]
         symbol = f'a symbol, which stands for itself, is written `"{self.name}"`'
+        if self.inputs and self.similar is None:
+            known = ", ".join(f"`{name}`" for name in self.inputs)
+            relates = f"`adjacent` relates inputs ({known}), not what is drawn or assigned later"
+            return f"{relates}; {symbol}" if self.may_be_symbol else relates
         if not self.may_be_symbol:
             return _meant(self.similar)
         if self.similar is None:

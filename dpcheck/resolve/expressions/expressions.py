@@ -294,7 +294,8 @@ def _report_unknown(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) ->
     if tree.name not in scope.session.lost_words:
         sinks = ("stopped", "diverged") if scope.in_formula else ()
         candidate = scope.session.suggestion(tree.name, chain(scope.known_names(), sinks))
-        scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol))
+        inputs = tuple(scope.primed or ())
+        scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol, inputs))
 
 
 def _primed(tree: surface.Name, scope: Scope) -> Expr:
@@ -308,7 +309,8 @@ def _primed(tree: surface.Name, scope: Scope) -> Expr:
     if held is None:
         candidate = scope.session.suggestion(tree.name, scope.primed)
         shown = None if candidate is None else f"{candidate}'"
-        scope.report(UnknownName(tree.span, f"{tree.name}'", shown))
+        inputs = tuple(scope.primed)
+        scope.report(UnknownName(tree.span, f"{tree.name}'", shown, inputs=inputs))
         return hole(tree.span)
     return _at(held.variable, tree.span)
 
