@@ -253,26 +253,28 @@ class Line:
 
     # --- one value ---------------------------------------------------------------------------
 
-    def simplest(self, region: Region) -> Chosen | None:
+    def simplest(self, region: Region, *, at_logarithms: bool = False) -> Chosen | None:
         """Return the value with the smallest denominator in a set, None if all are irrational.
 
-        With an exponential a single value may be a logarithm.
+        With an exponential a single value may be a logarithm; with `at_logarithms` every one is.
         """
-        every = [self._within(*bound) for bound in self._bounds(region)]
+        every = [self._within(*bound, at_logarithms) for bound in self._bounds(region)]
         return simplest([value for value in every if value is not None])
 
     def _within(
-        self, low: Root | None, has_low: bool, high: Root | None, has_high: bool
+        self, low: Root | None, has_low: bool, high: Root | None, has_high: bool, is_logarithm: bool
     ) -> Chosen | None:
-        """Return the simplest value in an interval."""
+        """Return the simplest value in an interval, or the logarithm of the simplest number."""
         if low is not None and low is high:
             return self._single(self.of_param(low))
         first = self._edge(False) if low is None else self.of_param(low)
         last = self._edge(True) if high is None else self.of_param(high)
+        inside = _simplest_between(first, last)
+        if is_logarithm:
+            return Budget.ln(inside) / self.unit
         if self.is_exponential:
             assert first is not None, "exponentials are above 1"
             return self._exponent_between(first, last)
-        inside = _simplest_between(first, last)
         ends = [end for end, has in ((first, has_low), (last, has_high)) if end is not None and has]
         known = [end.rational for end in ends if end.rational is not None]
         return simplest([inside, *known])

@@ -166,6 +166,7 @@ class ForAll(Frozen):
     Numbers stand in the claim as they are at the stand-in (see `exact.param`); its budgets are
     `ParamBudget` or sums of logarithms. With `is_exponential` all are functions of exp(q·eps).
     `has_low`, `has_high`: the least and greatest value of the interval are among those asked.
+    `at_logarithms`: a budget such as `ln(1 + exp(eps))` has exact values where exp(q·eps) has.
     """
 
     param: Param
@@ -174,6 +175,7 @@ class ForAll(Frozen):
     part: tuple[tuple[ExpNumber, tuple[int, ...]], ...] = ()
     has_low: bool = False
     has_high: bool = False
+    at_logarithms: bool = False
 
     def asked(self, line: Line) -> Region:
         """Return the values strictly inside of the interval that are asked about."""

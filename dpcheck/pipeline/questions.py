@@ -19,6 +19,7 @@ from dpcheck.check.values.measures import TOO_FAR, EndValue, Measures
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Number, TooLarge
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import at_end, measured, with_less_told
@@ -28,7 +29,7 @@ from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.logic.claims import Claim, QuantityValue
 from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Mechanism, Target
-from dpcheck.model.values import Value
+from dpcheck.model.values import Value, value_text
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
 from dpcheck.pipeline.options import Spread, in_place
@@ -395,6 +396,7 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
 def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> _Ready:
     """Return the claim for one value of its parameter; raises `ClaimRejected` with its mistake."""
     assert check.chosen is not None, "a parameter can be chosen"
+    assert check.for_all is not None, "it depends on a parameter"
     resolved = check.chosen(value)
     mistakes: Sequence[Mistake] = [m for m in resolved.mistakes if m.severity == "error"]
     if not mistakes:
@@ -403,7 +405,10 @@ def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> _Ready:
             return _ready(one, Explorations(), limits)
         except MistakesFound as found:
             mistakes = found.mistakes
-    raise ClaimRejected(mistakes[0])
+    first = mistakes[0]
+    if isinstance(first, RunMistake):
+        first = first.on_run((f"{check.for_all.param.name} = {value_text(value)}", *first.run))
+    raise ClaimRejected(first)
 
 
 def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:

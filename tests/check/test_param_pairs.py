@@ -313,3 +313,34 @@ mechanism m {
 """
     (result,) = check_text(f"{model}check m: dp({budget})", "--explain", "none")["results"]
     assert failing(result)[0] == ([] if fails is None else [fails])
+
+
+SUBSAMPLED = """param eps > 0
+mechanism m {
+  input x in {0, 1}
+  adjacent all
+  is_kept ~ bernoulli(1/3)
+  is_true ~ bernoulli(exp(eps/2)/(1 + exp(eps/2)))
+  bit := if is_kept then x else 0
+  output if is_true then bit else 1 - bit
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "sample"),
+    [
+        ("m: dp(ln(1 + (exp(eps/2) - 1)/4))", "ln(4)"),
+        ("m for eps in (0, ln 2]: epsilon <= ln(1 + (exp(eps/2) - 1)/4)", "ln(16/9)"),
+        ("m: D{ln(1 + (exp(eps/2) - 1)/4)} [ X output = 1 ]", "ln(4)"),
+        ("m: dp(eps/6)", "1"),
+    ],
+)
+def test_budgets_that_are_none_at_rational_values_are_exceeded_at_a_logarithm(asked, sample):
+    text = f"{SUBSAMPLED}check m: dp(ln(1 + (exp(eps/2) - 1)/3))\ncheck {asked}"
+    holds, violated = check_text(text)["results"]
+    assert holds["verdict"] == "holds"
+    assert failing(violated)[1] == sample
+    chosen = check_text(text, "-D", f"eps={sample}")
+    if "ln" in sample:
+        assert chosen["results"][1]["counterexample"] == violated["counterexample"]

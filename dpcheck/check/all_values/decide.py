@@ -183,7 +183,7 @@ def _truth(claim: FormulaClaim | PrivacyClaim | QuantityClaim, setting: Setting)
     fails = {value: isinstance(each.verdict, Violated) for value, each in outcomes.items()}
     region = _with_values(region, fails, line)
     intervals = _with_ends(line.intervals(region), fails, setting, line)
-    sample = _sample(region, line, fails)
+    sample = _sample(region, line, fails, setting.for_all)
     shown = AllValues(
         setting.for_all.param.name,
         _asked_text(setting, line, asked),
@@ -634,8 +634,10 @@ def _asked_text(setting: Setting, line: Line, asked: Region) -> str:
     return " and ".join(interval.text for interval in shown)
 
 
-def _sample(region: Region, line: Line, fails: dict[Chosen, bool]) -> Chosen | None:
+def _sample(
+    region: Region, line: Line, fails: dict[Chosen, bool], for_all: ForAll
+) -> Chosen | None:
     """Return the simplest value for which a claim fails, None where none is rational."""
-    inside = None if region.is_empty else line.simplest(region)
+    inside = line.simplest(region, at_logarithms=for_all.at_logarithms)
     failing = [value for value, does_fail in fails.items() if does_fail]
     return simplest([*failing, *([] if inside is None else [inside])])

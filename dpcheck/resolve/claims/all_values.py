@@ -32,7 +32,7 @@ from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.values import Value, value_text
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import interval_ends
 from dpcheck.resolve.expressions.params import ParamValue, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
@@ -89,7 +89,14 @@ def quantified(
     known = _for_all(question, values[0], scope)
     if known is None or not _bounds_fit(known, asked, scope):
         return WRONG
-    return Quantified(known)
+    return Quantified(replace(known, at_logarithms=any(map(_has_no_monomial, values))))
+
+
+def _has_no_monomial(value: ParamValue) -> bool:
+    """Return whether a value is the logarithm of more than a multiple of exp(q·eps)."""
+    if not isinstance(value, ParamBudget) or not value.is_exponential:
+        return False
+    return value.argument.monomial() is None
 
 
 def _instead_of(claim: claims.Claim) -> str:

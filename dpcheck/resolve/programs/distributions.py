@@ -287,7 +287,8 @@ def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
         return
     if exact.sign(number) <= 0 or exact.compare(number, 1) >= 0:
         what = f"{parameter.text} lies between 0 and 1, and {value_text(number)} does not"
-        edit = parameter.edit(expr.span.text) if exact.compare(number, 1) >= 0 else None
+        is_scale = exact.compare(number, 1) >= 0 and not scope.session.chosen
+        edit = parameter.edit(expr.span.text) if is_scale else None
         scope.report(BadParameter(expr.span, (), what, edit))
 
 
