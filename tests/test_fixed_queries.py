@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from tests.checking import check_text, verdicts
+from tests.checking import check_text, error_codes, verdicts
 
 QUERIES = (0, 1)
 MEMORIES = (0, 1)
@@ -297,7 +297,11 @@ def test_a_negated_formula_is_true_where_some_queries_make_it_false(claim, verdi
     assert verdicts(check_text(f"{ACCURACIES}check m: {claim}\n")) == [verdict]
 
 
-def test_what_a_claim_names_is_given():
+IN_A_LOOP = ACCURACIES.replace("repeat 2 {", "i := 0  while i < 2 { i := i + 1")
+
+
+@pytest.mark.parametrize("text", [ACCURACIES, IN_A_LOOP])
+def test_what_a_claim_names_is_given(text):
     claims = """
 check m at c[2] = high : P>=1 [ X P>=4/5 [ X output = x ] ]
 check m at c[2] = low : P<=0 [ X P>=4/5 [ X output = x ] ]
@@ -307,11 +311,12 @@ check m: c[1] = low => !P>=4/5 [ X output = x ]
 check m: c[1] = high => !P>=4/5 [ X output = x ]
 compute m at x = 0 & c[1] = low & c[2] = high : P=? [ X P>=4/5 [ X output = x ] ]
 """
-    found = check_text(ACCURACIES + claims)["results"]
+    found = check_text(text + claims)["results"]
     assert [result["verdict"] for result in found[:-1]] == ["holds"] * 5 + ["violated"]
     assert found[-1]["value"]["exact"] == "1"
 
 
+@pytest.mark.parametrize("text", [ACCURACIES, IN_A_LOOP])
 @pytest.mark.parametrize(
     ("at", "epsilon"),
     [
@@ -321,9 +326,42 @@ compute m at x = 0 & c[1] = low & c[2] = high : P=? [ X P>=4/5 [ X output = x ] 
         ("c[1] = high => c[2] = low", "27/2"),
     ],
 )
-def test_a_condition_selects_analysts_one_by_one(at, epsilon):
+def test_a_condition_selects_analysts_one_by_one(at, epsilon, text):
     claim = f"check m at {at} : epsilon = ln({epsilon})\n"
-    assert verdicts(check_text(ACCURACIES + claim)) == ["holds"]
+    assert verdicts(check_text(text + claim)) == ["holds"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_choices_of_a_loop_have_the_names_of_one_that_is_written_out(seed):
+    choose = Random(seed)
+    rounds = Rounds(choose, 2 + seed % 2, says_more=seed % 3 == 1)
+    n_cells = len(rounds.all_words[0])
+
+    def named():
+        return f"c[{choose.randrange(1, n_cells + 1)}] = {choose.randrange(2)}"
+
+    claims = "".join(
+        f"check m at {named()} | {named()} : {written(random_state(choose, 2))}\n"
+        f"check m: {named()} => ({written(random_state(choose, 2))})\n"
+        f"check m: P>=1/2 [ X ({named()} => {written(random_state(choose, 1))}) ]\n"
+        f"compute m at {named()} : delta(ln 2)\n"
+        for _ in range(3)
+    )
+    written_out, in_a_loop = (
+        [
+            (one["verdict"], one.get("value"))
+            for one in check_text(rounds.text(is_loop=is_loop) + claims)["results"]
+        ]
+        for is_loop in (False, True)
+    )
+    assert in_a_loop == written_out
+
+
+def test_states_forget_choices_that_are_not_read_again():
+    """After each query and each output only later choices, x, and what is shown are left."""
+    text = IN_A_LOOP.replace("i < 2", "i < 6") + "compute m: epsilon\n"
+    (result,) = check_text(text)["results"]
+    assert result["states"] == 2 * 2**6 + sum(2 * (2 * 2 * 2**later) for later in range(6))
 
 
 def test_a_disjunction_says_which_queries_make_each_part_false():
@@ -504,6 +542,38 @@ def test_what_is_known_by_bounds_has_no_witness_and_says_why(tmp_path):
     assert told in report["results"][1]["counterexample"]["requirement"]
     for path in tmp_path.iterdir():
         assert "more analysts than can be listed" in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("at c[1] = low : P<=3/5 [ X output = x ]", "holds"),
+        ("at c[1] = low | c[1] = high : P<=3/5 [ X output = x ]", "violated"),
+        ("at c[2] = low : P<=3/5 [ X output = x ]", "violated"),
+        ("at c[2] = low : P<=3/10 [ X X output = x ]", "holds"),
+        ("at c[2] = low : D{ln(3/2)} [ X X output = 1 ]", "holds"),
+        ("at c[1] = low : D{ln(3/2)} [ X X output = 1 ]", "violated"),
+        (": P>=9/20 [ X X (c[2] = low | output = x) ]", "holds"),
+        ("at c[1] = low & c[2] = low : delta(0) <= 1", "holds"),
+    ],
+)
+def test_first_choices_may_be_given_where_histories_are_endless(claim, verdict):
+    assert verdicts(check_text(f"{OPEN}check m {claim}\n")) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "code"),
+    [
+        (IN_A_LOOP, "c[3] = low", "DP644"),
+        (OPEN, "c[33] = low", "DP644"),
+        (IN_A_LOOP, "len(c) = 2", "DP643"),
+        (IN_A_LOOP, "c[1 + x] = low", "DP643"),
+        (OPEN, "c[0] = low", "DP643"),
+        (OPEN, "c[65] = low", "DP643"),
+    ],
+)
+def test_choices_that_are_not_there(text, at, code):
+    assert error_codes(check_text(f"{text}check m at {at} : dp(9)\n")) == [code]
 
 
 @pytest.mark.parametrize(

@@ -336,20 +336,39 @@ Right: for i in 1..3 { query c in 0..3 fixed ... }
 
 
 class ChoicesWithoutNumbers(Mistake):
-    """A claim names the choices of a fixed query in a loop that is not written out."""
+    """A claim reads all choices of a fixed query in a loop at once."""
 
     name: str
 
     code = "DP643"
-    title_text = "`{self.name}` is asked in a loop, so its choices have no numbers for claims"
-    help_text = "claim it for all choices, or loop over a set that is known: `for i in 1..3`"
+    title_text = "`{self.name}` is asked in a loop, so nobody knows here how many choices it has"
+    help_text = "name choices one by one: `{self.name}[1]`, `{self.name}[2]` and so on"
     explanation = """\
 `c[1]`, `c[2]` and so on are the choices of a fixed query, one for each length of the history at
 which it is made. In a `while`, in a loop too long to be written out, or where there are more
-sequences of choices than can be tried, the lengths are known only when runs are followed.
+sequences of choices than can be tried, their number is known only when runs are followed.
 
-Wrong: while going { query c in {low, high} fixed ... }    check m at c[1] = low : dp(1)
-Right: for i in 1..3 { query c in {low, high} fixed ... }  check m at c[1] = low : dp(1)
+Wrong: while going { query c in 0..1 fixed ... }  check m at sum(c) = 0 : dp(1)
+Right: while going { query c in 0..1 fixed ... }  check m at c[1] = 0 & c[2] = 0 : dp(1)
+"""
+
+
+class NoSuchChoice(Mistake):
+    """A claim names a choice of a fixed query in a loop that no run gets to."""
+
+    name: str
+    array: str
+    n_choices: int
+
+    code = "DP644"
+    title_text = "there is no choice `{self.name}`: `{self.array}` has {self.n_choices} of them"
+    help_text = "choices are numbered from `{self.array}[1]`, one for each length of the history"
+    explanation = """\
+A fixed query has one choice for each length of the history (the number of outputs and queries so
+far) at which some run makes it; of histories longer than 64 it has none that a claim can name.
+
+Wrong: repeat 2 { query c in {low, high} fixed ... }  check m at c[3] = low : dp(1)
+Right: repeat 2 { query c in {low, high} fixed ... }  check m at c[2] = low : dp(1)
 """
 
 

@@ -6,19 +6,23 @@ explored at once. Lengths that come out are finitely many, or as many as are loo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Mapping
 from typing import Final
 
+from dpcheck.diagnostics.composition import NoSuchChoice
 from dpcheck.explore.mechanism import given_inputs, mechanism_chain
+from dpcheck.explore.values.mistakes import MistakesFound
 from dpcheck.limits import Limit, LimitReached, Limits
+from dpcheck.model.atoms import AtomMeaning, inputs_of
 from dpcheck.model.expressions import Apply, Var
 from dpcheck.model.fixed_queries import (
     LENGTH,
     MOST_ANALYSTS,
+    MOST_LENGTHS,
     Lengths,
     counted,
     n_analysts,
+    open_cells,
     open_queries,
     outputs_alone,
     with_choices,
@@ -27,10 +31,7 @@ from dpcheck.model.offers import fixed_name
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import Symbol
 from dpcheck.records import replace
-
-MOST_LENGTHS: Final = 64
-"""Histories are followed up to so many outputs and queries: twenty queries of two choices are a
-million analysts."""
+from dpcheck.source import Span
 
 UNBOUNDED: Final = Limit(
     "size",
@@ -49,11 +50,11 @@ def with_queries_closed(mechanism: Mechanism, limits: Limits) -> Mechanism:
         lengths = explored_lengths(mechanism, limits)
         if n_analysts(mechanism, lengths) > MOST_ANALYSTS or is_unbounded(lengths):
             raise LimitReached(UNBOUNDED)
-        mechanism = with_choices(mechanism, lengths, fresh_names(mechanism))
+        mechanism = with_choices(mechanism, lengths)
     return outputs_alone(mechanism) if mechanism.hides_queries else mechanism
 
 
-def explored_lengths(mechanism: Mechanism, limits: Limits) -> Lengths:
+def explored_lengths(mechanism: Mechanism, limits: Limits) -> dict[int, set[int]]:
     """Return the lengths of histories after which open queries are made, by the node that draws.
 
     `MOST_LENGTHS` stands for all that are longer.
@@ -70,24 +71,41 @@ def explored_lengths(mechanism: Mechanism, limits: Limits) -> Lengths:
         match found.table.value(code):
             case (Symbol(name=mark), int(length)):
                 by_name.setdefault(fixed_name(mark), set()).add(length)
-    return {i: sorted(by_name.get(query.name, ())) for i, query in queries.items()}
+    return {i: by_name.get(query.name, set()) for i, query in queries.items()}
+
+
+def check_named(
+    atoms: Mapping[str, AtomMeaning], mechanism: Mechanism, closed: Mechanism, asked: Span
+) -> None:
+    """Raise `MistakesFound` where atoms name choices that are not there with queries closed.
+
+    The claim stands at `asked`.
+    """
+    made = {cell for one in closed.inputs for cell in one.cells}
+    read = _read(atoms)
+    n_choices = {one.name: len(one.cells) for one in closed.inputs if one.is_choice}
+    for name, cells in open_cells(mechanism).items():
+        for cell in cells:
+            if cell in read - made:
+                raise MistakesFound([NoSuchChoice(asked, cell, name, n_choices.get(name, 0))])
+
+
+def _read(atoms: Mapping[str, AtomMeaning]) -> set[str]:
+    return {name for atom in atoms.values() for name in inputs_of(atom)}
+
+
+def n_named(atoms: Mapping[str, AtomMeaning], mechanism: Mechanism) -> int:
+    """Return how many choices of an open query atoms name at most, counted from the first."""
+    read = _read(atoms)
+    numbers = (
+        k
+        for cells in open_cells(mechanism).values()
+        for k, cell in enumerate(cells, 1)
+        if cell in read
+    )
+    return max(numbers, default=0)
 
 
 def is_unbounded(lengths: Lengths) -> bool:
     """Return whether some query is made after longer histories than are looked at."""
     return any(MOST_LENGTHS in each for each in lengths.values())
-
-
-def fresh_names(mechanism: Mechanism) -> Callable[[str], str]:
-    """Return a maker of names for arrays whose cells are no variables yet."""
-    taken = {cell for one in mechanism.inputs for cell in one.cells}
-    for node in mechanism.nodes:
-        taken.update(getattr(node, "cells", ()), (getattr(node, "target", ""),))
-
-    def fresh(base: str) -> str:
-        names = (base if k == 1 else f"{base}#{k}" for k in count(1))
-        return next(
-            name for name in names if not any(each.startswith(f"{name}[") for each in taken)
-        )
-
-    return fresh

@@ -88,3 +88,8 @@ class AtEnd:
 
 
 AtomMeaning = Condition | Label | Sink | Measure | AtEnd
+
+
+def inputs_of(atom: AtomMeaning) -> tuple[str, ...]:
+    """Return the input variables (cells) that an atom reads."""
+    return () if isinstance(atom, Label | Sink) else atom.inputs

@@ -11,13 +11,15 @@ That a query is made is seen, together with the choice; P, D and E count outputs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from itertools import count
+from typing import Final, Literal, NamedTuple
 
-from dpcheck.model.expressions import Apply, Const, Expr, If, Var
+from dpcheck.model.expressions import Apply, Const, Var
 from dpcheck.model.offers import fixed_name, offer_symbol
 from dpcheck.model.program import (
     Assign,
+    Branch,
     Forget,
     Input,
     Mechanism,
@@ -29,7 +31,6 @@ from dpcheck.model.program import (
 )
 from dpcheck.model.values import SetValue, Symbol
 from dpcheck.records import replace
-from dpcheck.source import Span
 
 LENGTH: Final = "length of the history"
 """The variable that counts outputs and queries; no text can spell it."""
@@ -37,8 +38,16 @@ LENGTH: Final = "length of the history"
 MOST_ANALYSTS: Final = 1 << 20
 """So many sequences of queries are tried one by one."""
 
+MOST_LENGTHS: Final = 64
+"""Histories in loops are followed up to so many outputs and queries: twenty queries of two choices
+are a million analysts."""
+
 Lengths = Mapping[int, Collection[int]]
 """By node, the lengths of the histories that lead to it."""
+
+Beyond = Literal["never", "again", "open"]
+"""What is asked after histories longer than are known: there are none, the last choice is made
+again, or nobody knows."""
 
 
 class Query(NamedTuple):
@@ -113,49 +122,99 @@ def _lengths_by_name(queries: Mapping[int, Query], lengths: Lengths) -> dict[str
     return found
 
 
-def with_choices(mechanism: Mechanism, lengths: Lengths, fresh: Callable[[str], str]) -> Mechanism:
+def open_cells(mechanism: Mechanism) -> dict[str, tuple[str, ...]]:
+    """Return the variables of the choices of open queries, in order, by what the query is called.
+
+    That is its name, unless an input has it. There is one cell more than claims can name: what
+    reads it reads the whole array, of which nobody knows yet how long it is.
+    """
+    inputs = {one.name for one in mechanism.inputs}
+    numbers = range(1, MOST_LENGTHS + 2)
+    return {
+        title if name in inputs else name: tuple(f"{title}[{k}]" for k in numbers)
+        for name, title in _titles(mechanism).items()
+    }
+
+
+def named_cells(mechanism: Mechanism) -> dict[str, tuple[str, ...]]:
+    """Return the variables of the choices of all fixed queries, in order, by their names."""
+    known = {one.name: one.cells for one in mechanism.inputs if one.is_choice}
+    return {**known, **open_cells(mechanism)}
+
+
+def _titles(mechanism: Mechanism) -> dict[str, str]:
+    """Return names of arrays whose cells are no variables yet, by the names of open queries."""
+    taken = {cell for one in mechanism.inputs for cell in one.cells}
+    for node in mechanism.nodes:
+        taken.update(getattr(node, "cells", ()), (getattr(node, "target", ""),))
+    arrays = {cell.partition("[")[0] for cell in taken if "[" in cell}
+    titles = {}
+    for name in dict.fromkeys(query.name for query in open_queries(mechanism.nodes).values()):
+        numbered = (name if k == 1 else f"{name}#{k}" for k in count(1))
+        titles[name] = next(each for each in numbered if each not in arrays)
+    return titles
+
+
+def with_choices(mechanism: Mechanism, lengths: Lengths, beyond: Beyond = "never") -> Mechanism:
     """Return the mechanism where open queries read public inputs, a cell for each length.
 
-    `lengths` are those of open queries at least. An input is called as the query is, unless one of
-    that name is declared. After longer histories than are known, the last choice is made again.
-    `fresh` makes names of variables.
+    `lengths` are those of open queries at least, and `beyond` says what is asked after longer
+    histories. An input is called as the query is, unless one of that name is declared. Histories
+    only get longer, so choices for those that are over are not read again: they are forgotten.
     """
     queries, nodes = open_queries(mechanism.nodes), list(mechanism.nodes)
-    at = _lengths_by_name(queries, lengths)
-    taken, made = {one.name for one in mechanism.inputs}, dict[str, Input]()
+    inputs, cells = _inputs(mechanism, lengths)
+    last = {max(of_name) for of_name in cells.values()} if beyond == "again" else set()
+    past = sorted((n, cell) for of_name in cells.values() for n, cell in of_name.items())
+
+    def added(node: Node) -> int:
+        nodes.append(node)
+        return len(nodes) - 1
+
+    def reading(query: Query, length: int) -> Assign:
+        span, following = query.draw.span, query.draw.next
+        over = tuple(cell for n, cell in past if n <= length and n not in last)
+        following = added(Forget(over, following, span)) if is_counted else following
+        return Assign(
+            query.draw.target, Var(cells[query.name][length], span), None, following, span
+        )
+
+    is_open = beyond == "open"
+    is_counted = is_open or any(len(lengths.get(i, ())) > 1 for i in queries)
     for i, query in queries.items():
-        if not lengths.get(i):
+        known, span = sorted(lengths.get(i, ())), query.draw.span
+        if not known and not is_open:
             continue  # no run gets there
-        known = sorted(at[query.name])
-        if query.name not in made:
-            title = fresh(query.name)
-            cells = tuple(f"{title}[{k}]" for k, _ in enumerate(known, 1))
-            called = title if query.name in taken else query.name
-            made[query.name] = _input(query, called, cells)
-        cell = dict(zip(known, made[query.name].cells, strict=True))
-        value = _chosen({length: cell[length] for length in sorted(lengths[i])}, query.draw.span)
-        nodes[i] = Assign(query.draw.target, value, None, query.draw.next, query.draw.span)
-    asked = replace(mechanism, inputs=(*mechanism.inputs, *made.values()), nodes=tuple(nodes))
-    if all(len(lengths.get(i, ())) <= 1 for i in queries):
-        return asked
-    return counted(asked, max(length for each in at.values() for length in each))
+        if is_open:
+            way: Node = replace(query.draw, next=added(query.shown))
+        else:
+            way = reading(query, known.pop())
+        for length in reversed(known):
+            is_now = Apply("=", (Var(LENGTH, span), Const(length, span)), span)
+            way = Branch(is_now, added(reading(query, length)), added(way), False, span)
+        nodes[i] = way
+    asked = replace(mechanism, inputs=(*mechanism.inputs, *inputs), nodes=tuple(nodes))
+    longest = max((n for n, _ in past), default=0)
+    return counted(asked, longest + is_open) if is_counted else asked
 
 
-def _input(query: Query, called: str, cells: tuple[str, ...]) -> Input:
-    """Return the public input that a query reads."""
-    assert query.choices is not None, "queries of other sets are mistakes"
-    span = query.draw.span
-    return Input(called, 1, cells, Const(query.choices, span), None, True, span, is_choice=True)
-
-
-def _chosen(cells: Mapping[int, str], span: Span) -> Expr:
-    """Return the cell for the length of the history; of cells by length, in increasing order."""
-    *earlier, (_, last) = cells.items()
-    chosen: Expr = Var(last, span)
-    for length, cell in reversed(earlier):
-        is_now = Apply("=", (Var(LENGTH, span), Const(length, span)), span)
-        chosen = If(is_now, Var(cell, span), chosen, span)
-    return chosen
+def _inputs(
+    mechanism: Mechanism, lengths: Lengths
+) -> tuple[list[Input], dict[str, dict[int, str]]]:
+    """Return the public inputs that open queries read, and their cells by name and length."""
+    queries, titles = open_queries(mechanism.nodes), _titles(mechanism)
+    taken = {one.name for one in mechanism.inputs}
+    of_names = {query.name: query for query in queries.values()}
+    inputs, cells = [], dict[str, dict[int, str]]()
+    for name, known in _lengths_by_name(queries, lengths).items():
+        title, query = titles[name], of_names[name]
+        cells[name] = {length: f"{title}[{k}]" for k, length in enumerate(sorted(known), 1)}
+        if known:
+            assert query.choices is not None, "queries of other sets are mistakes"
+            called, span = title if name in taken else name, query.draw.span
+            choices, names = Const(query.choices, span), tuple(cells[name].values())
+            inputs.append(Input(called, 1, names, choices, None, True, span, is_choice=True))
+    return inputs, cells
 
 
 def counted(mechanism: Mechanism, most: int) -> Mechanism:
@@ -185,7 +244,10 @@ def outputs_alone(mechanism: Mechanism) -> Mechanism:
 
 
 def adaptive(mechanism: Mechanism) -> Mechanism:
-    """Return a mechanism whose analyst sees the outputs, and can do what any other can."""
+    """Return a mechanism whose analyst sees the outputs, and can do what any other can.
+
+    Choices that are public inputs are given, and no step where the mechanism hides them.
+    """
     nodes = list(mechanism.nodes)
     for query in open_queries(mechanism.nodes).values():
         span = query.shown.span
@@ -193,4 +255,5 @@ def adaptive(mechanism: Mechanism) -> Mechanism:
         offer = Const(offer_symbol(query.name), span), Const(query.choices, span)
         value = Apply("tuple", (*offer, Var(query.draw.target, span)), span)
         nodes[query.draw.next] = replace(query.shown, value=value, query="adaptive")
-    return replace(mechanism, nodes=tuple(nodes), hides_queries=False)
+    chosen = replace(mechanism, nodes=tuple(nodes))
+    return outputs_alone(chosen) if chosen.hides_queries else chosen

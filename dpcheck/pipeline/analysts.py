@@ -38,8 +38,9 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.explore import explore, labelled
 from dpcheck.explore.open_queries import (
     UNBOUNDED,
+    check_named,
     explored_lengths,
-    fresh_names,
+    n_named,
 )
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
@@ -55,7 +56,12 @@ from dpcheck.logic.claims import (
     TightEpsilon,
 )
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.model.fixed_queries import adaptive, n_analysts, with_choices
+from dpcheck.model.fixed_queries import (
+    MOST_LENGTHS,
+    adaptive,
+    n_analysts,
+    with_choices,
+)
 from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
 from dpcheck.resolve import ResolvedCheck
@@ -78,25 +84,26 @@ def over_all_analysts(
     """
     if check.parts or check.for_all is not None or check.leaves_out is not None:
         raise LimitReached(UNBOUNDED)
+    given = _given(check, limits)
     for one in _steady(check, limits) if _is_refuted_by_one(check.claim) else ():
         outcome = decide(one)
         if isinstance(outcome.verdict, Violated):
             return replace(outcome, beside=(*outcome.beside, Beside(AGAIN))), one
     match check.claim:
         case FormulaClaim(formula=formula):
-            return _of_formula(check, formula, limits), None
+            return _of_formula(check, formula, given, limits), None
         case (
             QuantityValue(quantity=PathProbability(path=path))
             | QuantityClaim(quantity=PathProbability(path=path))
         ):
-            truths, selected = _bounded(check, limits)
+            truths, selected = _bounded(check, given, limits)
             low, high = hull(truths.bounds(path, selected))
             bounds = Bounds("P=?", number_amount(low), number_amount(high))
             told = Phrase.of("it is ", between_amount(low, high), OVER_ALL)
             unknown = Undecided(BETWEEN, told, bounds)
             return Outcome(unknown, _coverage(truths, selected)), None
         case PrivacyClaim() | QuantityClaim() | QuantityValue():
-            return _for_one_who_sees(check, decide), None
+            return _for_one_who_sees(check, given, decide), None
     raise LimitReached(UNBOUNDED)
 
 
@@ -106,12 +113,28 @@ def over_all_analysts(
 def _steady(check: ResolvedCheck, limits: Limits) -> Iterator[ResolvedCheck]:
     """Yield the claim about analysts who fix the first queries, and make the last one for ever."""
     assert isinstance(check.target, Mechanism), "it has queries"
-    lengths = explored_lengths(check.target, limits)
-    for n in (1 << k for k in range(MOST_TRIED.bit_length())):
+    lengths, named = explored_lengths(check.target, limits), n_named(check.atoms, check.target)
+    for n in (max(1, named) << k for k in range(MOST_TRIED.bit_length())):
         first = {node: sorted(each)[:n] for node, each in lengths.items()}
-        if n > 1 and n_analysts(check.target, first) > MOST_TRIED:
+        if n > max(1, named) and n_analysts(check.target, first) > MOST_TRIED:
             break
-        yield replace(check, target=with_choices(check.target, first, fresh_names(check.target)))
+        yield replace(check, target=with_choices(check.target, first, "again"))
+
+
+def _given(check: ResolvedCheck, limits: Limits) -> Mechanism:
+    """Return the target where the choices that the claim names are public inputs.
+
+    An analyst who sees the outputs makes all others. Raises `MistakesFound` where one that is named
+    is not there.
+    """
+    assert isinstance(check.target, Mechanism), "it has queries"
+    named, given = n_named(check.atoms, check.target), check.target
+    if named:
+        lengths = explored_lengths(given, limits)
+        first = {node: sorted(each - {MOST_LENGTHS})[:named] for node, each in lengths.items()}
+        given = with_choices(given, first, "open")
+        check_named(check.atoms, check.target, given, check.span)
+    return adaptive(given)
 
 
 def _is_refuted_by_one(claim: Claim) -> bool:
@@ -131,10 +154,11 @@ def _is_refuted_by_one(claim: Claim) -> bool:
 # --- no analyst violates it ----------------------------------------------------------------
 
 
-def _for_one_who_sees(check: ResolvedCheck, decide: Callable[[ResolvedCheck], Outcome]) -> Outcome:
+def _for_one_who_sees(
+    check: ResolvedCheck, given: Mechanism, decide: Callable[[ResolvedCheck], Outcome]
+) -> Outcome:
     """Return the outcome of a claim about ε or δ, by an analyst who sees the outputs."""
-    assert isinstance(check.target, Mechanism), "it has queries"
-    outcome = decide(replace(check, target=adaptive(check.target)))
+    outcome = decide(replace(check, target=given))
     match check.claim:
         case (
             PrivacyClaim(delta=0)
@@ -161,9 +185,11 @@ def _upper(amount: Amount) -> Amount:
     return amount if above is None else Amount(above, above)
 
 
-def _of_formula(check: ResolvedCheck, formula: f.StateFormula, limits: Limits) -> Outcome:
+def _of_formula(
+    check: ResolvedCheck, formula: f.StateFormula, given: Mechanism, limits: Limits
+) -> Outcome:
     """Return the outcome of a state formula, by bounds of probabilities."""
-    truths, selected = _bounded(check, limits)
+    truths, selected = _bounded(check, given, limits)
     coverage = _coverage(truths, selected)
     try:
         failing = selected[~truths.at(formula, selected)]
@@ -179,11 +205,12 @@ def _of_formula(check: ResolvedCheck, formula: f.StateFormula, limits: Limits) -
     return Outcome(Violated(example), coverage)
 
 
-def _bounded(check: ResolvedCheck, limits: Limits) -> tuple[TruthsOverAnalysts, IntArray]:
+def _bounded(
+    check: ResolvedCheck, given: Mechanism, limits: Limits
+) -> tuple[TruthsOverAnalysts, IntArray]:
     """Return bounds over all analysts, and the states of the claim, [n_selected]."""
-    assert isinstance(check.target, Mechanism), "it has queries"
     explored = explore(
-        adaptive(check.target),
+        given,
         kept_inputs=frozenset(check.kept_inputs),
         later_neighbors=check.needs_later_neighbors,
         limits=limits,

@@ -23,7 +23,7 @@ from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Number, TooLarge
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import at_end, measured, with_less_told
-from dpcheck.explore.open_queries import UNBOUNDED, with_queries_closed
+from dpcheck.explore.open_queries import UNBOUNDED, check_named, with_queries_closed
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.logic.claims import Claim, QuantityValue
@@ -118,7 +118,10 @@ class Explorations:
         target = self._closed[key]
         if isinstance(target, LimitReached):
             raise target.with_traceback(None)
-        return check if target is check.target else replace(check, target=target)
+        if target is check.target:
+            return check
+        check_named(check.atoms, check.target, target, check.span)
+        return replace(check, target=target)
 
     def explored(self, check: ResolvedCheck, limits: Limits) -> Explored:
         """Return the chain a claim needs; raises `MistakesFound` or `LimitReached`."""

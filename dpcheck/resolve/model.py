@@ -23,8 +23,9 @@ from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import At, Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
+from dpcheck.model.atoms import inputs_of
 from dpcheck.model.expressions import Var
-from dpcheck.model.fixed_queries import open_queries
+from dpcheck.model.fixed_queries import open_cells
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Value, value_key, value_text
@@ -406,13 +407,13 @@ class _Expansion:
         file, declaration, given, target = parts[0][0]
         scope.session.asked.clear()
         reader = _reader(target, declaration, file, given, scope, loop_values)
-        if _names_open_choices(question, target, scope):
-            return
         leaves_out = left_out(question.part, scope)
         read = _claimed(question, reader, is_left_out=leaves_out is not None)
         if read is None:
             return
         asked, at = read
+        if _reads_open_array(reader, question, scope):
+            return
         if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
             reader.collected.keep_choices(target)
         arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
@@ -467,18 +468,16 @@ def _claimed(
     return None if asked is None or is_unread else (asked, at)
 
 
-def _names_open_choices(question: surface.Question, target: Target, scope: Scope) -> bool:
-    """Report the choice of a query that has no name yet, and return whether a question has one."""
-    if not isinstance(target, Mechanism):
+def _reads_open_array(reader: Reader, question: surface.Question, scope: Scope) -> bool:
+    """Report a question that reads all choices of a query, of unknown number; return if it does."""
+    if not isinstance(reader.target, Mechanism):
         return False
-    names = {query.name for query in open_queries(target.nodes).values()}
-    trees = [tree for tree in (question.at, question.claim) if tree is not None]
-    for node in (node for tree in trees for node in descendants(tree)):
-        match node:
-            case surface.Index(base=surface.Name(name=name), span=span) if name in names:
-                scope.report(ChoicesWithoutNumbers(span, name))
-                return True
-    return False
+    last = {cells[-1]: name for name, cells in open_cells(reader.target).items()}
+    read = (name for atom in reader.collected.atoms.values() for name in inputs_of(atom))
+    whole = next((last[name] for name in read if name in last), None)
+    if whole is not None:
+        scope.report(ChoicesWithoutNumbers(question.span, whole))
+    return whole is not None
 
 
 def _texts(question: surface.Question, reader: Reader) -> tuple[str | None, str]:

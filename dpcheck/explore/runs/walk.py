@@ -159,7 +159,7 @@ class Walk:
                 self._unpack(node, part)
             case program.Forget() as node:
                 nothing = np.full(len(part.origin), UNASSIGNED, np.int64)
-                for target in node.targets:
+                for target in set(node.targets) - self.flow.kept:
                     part = part.bound(target, nothing)
                 self._send(node.next, part)
             case program.Branch() as node if index in self.flow.endless and not self._may_pass(

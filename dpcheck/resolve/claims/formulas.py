@@ -24,6 +24,7 @@ from dpcheck.model import surface
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
+from dpcheck.model.fixed_queries import named_cells
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
 from dpcheck.model.surface_text import filled, surface_text
 from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
@@ -60,7 +61,8 @@ class Collected:
         """Let states remember the choices that the claim names: P and D range over all others."""
         if isinstance(target, Mechanism):
             conditions = (atom for atom in self.atoms.values() if isinstance(atom, Condition))
-            named = (name for atom in conditions for name in atom.inputs if name in target.choices)
+            choices = {cell for cells in named_cells(target).values() for cell in cells}
+            named = (name for atom in conditions for name in atom.inputs if name in choices)
             self.kept_inputs.update(dict.fromkeys(named))
 
 

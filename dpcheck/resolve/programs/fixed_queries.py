@@ -9,6 +9,7 @@ from dpcheck.model.fixed_queries import (
     MOST_ANALYSTS,
     known_lengths,
     n_analysts,
+    named_cells,
     open_queries,
     with_choices,
 )
@@ -36,13 +37,13 @@ def with_known_choices(mechanism: Mechanism, scope: Scope) -> Mechanism:
     lengths = known_lengths(mechanism.nodes, mechanism.entry) if queries else None
     if lengths is None or n_analysts(mechanism, lengths) > MOST_ANALYSTS:
         return mechanism
-    return with_choices(mechanism, lengths, scope.names.fresh)
+    return with_choices(mechanism, lengths)
 
 
 def choice_bindings(mechanism: Mechanism) -> dict[str, Held]:
     """Return what the choices of fixed queries are to claims: public inputs."""
+    span = mechanism.span
     return {
-        one.name: Held(ArrayVar(one.name, one.lo or 0, one.cells, one.span), "input", one.span)
-        for one in mechanism.inputs
-        if one.is_choice
+        name: Held(ArrayVar(name, 1, cells, span), "input", span)
+        for name, cells in named_cells(mechanism).items()
     }
