@@ -189,7 +189,7 @@ def of_fault(fault: Fault, place: Span, run: tuple[str, ...] = ()) -> RunMistake
             return runs.NoExactValue(span, run, fault.title)
         case "index out of range":
             return runs.IndexOutOfRange(span, run, fault.title)
-        case "wrong kind":
+        case "wrong kind" | "without bounds":
             return runs.WrongKindOnRun(span, run, fault.title)
         case "empty":
             return runs.NothingToTake(span, run, fault.title)

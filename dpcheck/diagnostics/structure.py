@@ -346,6 +346,9 @@ A number with bounds may be added: `z + x` is the noise with its center moved by
 read of one draw has to be the same sum, and x has to be known when z is drawn. Two draws are not
 added or subtracted; `y - z > 0` is `y > z`.
 
+A claim computes with a shown number what is a polynomial of it: `abs(output - x) <= 3` and
+`(output - x)^2`, but not `output mod 2`. No window tells which of two shown numbers is the larger.
+
 A policy makes the noise finite. It is another mechanism, with other privacy.
 
 Wrong: z ~ geometric(0, 1/2) unbounded   output z > 1   output z + x > 3

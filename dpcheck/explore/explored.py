@@ -12,15 +12,21 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
-from dpcheck.explore.tails.claims import as_integers, beyond_among, check_reads, with_integers
+from dpcheck.explore.tails.claims import (
+    as_far,
+    mean_beyond,
+    value_beyond,
+    values_beyond,
+    with_integers,
+)
 from dpcheck.explore.tails.claims import with_less_told as less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, Sink
-from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Apply, Expr
-from dpcheck.model.values import value_text
+from dpcheck.model.far_numbers import FarNumber
+from dpcheck.model.values import Beyond, value_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
@@ -147,14 +153,15 @@ def measured(
     error is at least that of the integer next to the window, and may be any larger one (None). The
     inputs that the measure reads were kept.
     """
-    columns, near = explored.columns, dict(explored.columns)
+    columns, window = explored.columns, explored.window
+    most = _measured_on(columns, measure, explored)
+    if window is None:
+        return most, most
     for expression in measure.values:
         match expression:
             case Apply(args=(Apply(op="-", args=(read, goal)),), span=span):
-                near = dict(_readable(Apply("<=", (read, goal), span), columns, explored))
-    most = _measured_on(columns, measure, explored)
-    is_known = near["output"] is columns["output"]
-    return (most if is_known else _measured_on(near, measure, explored)), most
+                values_beyond(Apply("=", (read, goal), span), columns, explored.table, window)
+    return _measured_on(with_integers(columns, explored.table), measure, explored), most
 
 
 def _measured_on(
@@ -174,40 +181,39 @@ def _measured_on(
 
 def at_end(
     explored: Explored, meaning: AtEnd
-) -> Callable[[int, Mapping[int, int], int], Number | None]:
+) -> Callable[[int, int, Mapping[int, int], int], Number | None]:
     """Return what a number at the end of a run is, from states and the number of outputs.
 
-    The arguments are the last state, the state after the i-th output for each i the number asks
-    for, and how many outputs there were; the result is None where the value is no number. The
-    inputs it reads were kept. Raises as `labelled` does where it reads numbers beyond the window.
+    The arguments are the last state, how many outputs came before it as far as that is among the i
+    that the number asks for, the state after the i-th output for each of these, and how many
+    outputs there were; the result is None where the value is no number, and the mean where numbers
+    beyond the window were shown. The inputs it reads were kept. The result raises as `labelled`.
     """
-    table, columns = explored.table, explored.columns
+    table, columns, window = explored.table, explored.columns, explored.window or Window()
     outputs, names = columns["output"], ("output", *(f"output({i})" for i in meaning.positions))
-    shown = beyond_among(outputs, table).values()
-    if shown:
-        assert explored.window is not None, "numbers are shown"
-        frame = Frame(len(outputs), dict.fromkeys(names, outputs) | dict(columns))
-        check_reads(meaning.value, names, shown, frame, table, explored.window, "`E`")
 
     @cache
-    def value(codes: tuple[int, ...], n_outputs: int) -> Number | None:
+    def value(codes: tuple[int, ...], last: str, n_outputs: int) -> Number | None:
+        beyond: list[Beyond] = []
         environment = {
-            name: as_integers(table.value(code))
+            name: as_far(table.value(code), beyond)
             for name, code in zip((*meaning.inputs, *names), codes, strict=True)
             if code < FIRST_FAULT
         }
-        try:
-            found = evaluate(meaning.value, {**environment, "outputs": n_outputs})
-        except Fault:
-            return None
+        if meaning.reads_last:
+            environment["output"] = environment[last]  # one number may be read by two names
+        found = value_beyond(meaning.value, {**environment, "outputs": n_outputs}, window)
+        if isinstance(found, FarNumber):
+            return mean_beyond(found, beyond, window)
         if isinstance(found, bool) or not isinstance(found, int | Rational | ExpNumber):
             return None
         return found
 
-    def at(state: int, after: Mapping[int, int], n_outputs: int) -> Number | None:
+    def at(state: int, count: int, after: Mapping[int, int], n_outputs: int) -> Number | None:
         shown = (state if meaning.reads_last else 0, *(after[i] for i in meaning.positions))
         inputs = (columns[name].item(state) for name in meaning.inputs)
-        return value((*inputs, *(outputs.item(s) for s in shown)), n_outputs)
+        last = f"output({count})" if count in after else "output"
+        return value((*inputs, *(outputs.item(s) for s in shown)), last, n_outputs)
 
     return at
 
@@ -220,21 +226,15 @@ def _condition_holds(
     holds = np.zeros(n_states, np.bool_)
     if all(name in columns for name in atom.inputs):
         n_known = len(columns["output"])
-        columns = _readable(atom.condition, columns, explored)
         holds[:n_known] = _truth(atom.condition, Frame(n_known, columns), explored)
+        if explored.window is not None:
+            table, window = explored.table, explored.window
+            rows, values = values_beyond(atom.condition, columns, table, window)
+            holds[rows] = [value is True for value in values]
     elif not atom.reads_output:
         frame = Frame(len(chain.initial), explored.inputs)
         holds[chain.initial] = _truth(atom.condition, frame, explored)
     return holds
-
-
-def _readable(
-    expr: Expr, columns: Mapping[str, IntArray], explored: Explored
-) -> Mapping[str, IntArray]:
-    """Return the columns, [n_states] each, with integers where numbers without bounds are shown."""
-    if explored.window is None:
-        return columns
-    return with_integers(expr, columns, explored.table, explored.window)
 
 
 def with_less_told(explored: Explored, chain: Chain, *, keeps_far: bool) -> Chain:

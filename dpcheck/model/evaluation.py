@@ -22,7 +22,8 @@ from dpcheck.exact import (
     Rational,
     parametric,
 )
-from dpcheck.model import expressions
+from dpcheck.model import expressions, far_numbers
+from dpcheck.model.far_numbers import FarNumber, NotForAll
 from dpcheck.model.values import (
     ArrayValue,
     Number,
@@ -45,6 +46,7 @@ FaultKind = Literal[
     "too large",
     "no exact value",
     "parameter",
+    "without bounds",
 ]
 
 MAX_BITS = 4_000_000
@@ -59,7 +61,7 @@ MAX_ITEMS = 100_000
 LONG = 60
 """A number of more characters than this is not written out in a title."""
 
-Quantity = int | Rational | ExpNumber | ParamNumber | Budget
+Quantity = int | Rational | ExpNumber | ParamNumber | Budget | FarNumber
 
 OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum", "product"})
 """Operators that apply to what depends on a `param`."""
@@ -90,7 +92,8 @@ class Fault(Exception):
 def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
     """Return the value of a strict operator or built-in function.
 
-    Raises `Fault`; the resolver guarantees the number of arguments.
+    Raises `Fault`; the resolver guarantees the number of arguments. A comparison of integers
+    beyond a window may raise `NotFarEnough`.
 
     >>> apply("^", (2, -1)), apply("div", (-7, 2)), apply("=", (True, 1))
     (1/2, -4, False)
@@ -105,6 +108,8 @@ def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
         raise Fault("too large", str(error), args) from None
     except ParamError as error:
         raise Fault("parameter", str(error), args) from None
+    except NotForAll:
+        raise Fault("without bounds", f"`{op}` needs a number with bounds", args) from None
 
 
 def _no_value(op: str, value: ParamNumber | ParamBudget) -> Fault:
@@ -281,6 +286,8 @@ def _boolean(value: Value, symbol: str) -> bool:
 def _number(value: Value, symbol: str) -> Number:
     if isinstance(value, ParamNumber):
         raise _no_value(symbol.strip("`"), value)
+    if isinstance(value, FarNumber):
+        raise NotForAll
     if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
         raise _wrong(f"`{symbol}`", "a number", value)
     return value
@@ -300,6 +307,8 @@ def _quantity(value: Value, symbol: str) -> Quantity:
 
 
 def _integer(value: Value, symbol: str) -> int:
+    if isinstance(value, FarNumber):
+        raise NotForAll
     if isinstance(value, bool) or not isinstance(value, int):
         raise _wrong(f"`{symbol}`", "an integer", value)
     return value
@@ -327,6 +336,8 @@ def _arithmetic(symbol: Literal["+", "-", "*"], left: Value, right: Value) -> Va
     a, b = _quantity(left, symbol), _quantity(right, symbol)
     if type(a) is int and type(b) is int and symbol != "*":
         return a + b if symbol == "+" else a - b
+    if isinstance(a, FarNumber) or isinstance(b, FarNumber):
+        return far_numbers.combined(symbol, a, b)
     if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
         return parametric.combined(symbol, a, b)
     if isinstance(a, Budget) or isinstance(b, Budget):
@@ -349,7 +360,7 @@ def _budget_arithmetic(symbol: str, a: Quantity, b: Quantity) -> Value:
         if isinstance(factor, Budget | ExpNumber):
             title = f"a budget is multiplied by rational numbers only, not by {described(factor)}"
             raise Fault("wrong kind", title, (a, b))
-        assert not isinstance(factor, ParamNumber), "its own arithmetic multiplies it"
+        assert not isinstance(factor, ParamNumber | FarNumber), "its own arithmetic multiplies it"
         return simplest(_budget(budget, "`*`") * factor)
     first, second = _budget(a, f"`{symbol}` on a budget"), _budget(b, f"`{symbol}` on a budget")
     return simplest(first + second if symbol == "+" else first - second)
@@ -359,6 +370,8 @@ def _budget(quantity: Quantity, what: str) -> Budget:
     match quantity:
         case ExpNumber() | ParamNumber():
             raise _wrong(what, "a rational number or a budget", quantity)
+        case FarNumber():
+            raise NotForAll
         case Budget():
             return quantity
         case _:
@@ -381,6 +394,8 @@ def _divide(symbol: str, left: Value, right: Value) -> Value:
     if isinstance(b, int) and b == 0:
         title = f"division by zero: {value_text(a)} / 0"
         raise Fault("division by zero", title, (left, right))
+    if isinstance(a, FarNumber) or isinstance(b, FarNumber):
+        return far_numbers.combined("*", a, exact.divide(1, _number(b, symbol)))
     if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
         return parametric.combined("/", a, b)
     b = _number(right, symbol)
@@ -417,6 +432,10 @@ def _power(base: Value, exponent: Value) -> Value:
     """Return `base ^ exponent`, for an integer exponent of a reasonable size."""
     if isinstance(base, ParamNumber) and isinstance(exponent, int):
         return parametric.raised(base, exponent, MAX_BITS)
+    if isinstance(exponent, FarNumber):
+        raise NotForAll
+    if isinstance(base, FarNumber) and isinstance(exponent, int):
+        return far_numbers.raised(base, exponent)
     b = _number(base, "^")
     if isinstance(exponent, bool) or not isinstance(exponent, int):
         title = f"the exponent of `^` must be an integer, not {described(exponent)}"
@@ -440,6 +459,8 @@ def _power(base: Value, exponent: Value) -> Value:
 
 def _negative(value: Value) -> Value:
     quantity = _quantity(value, "-")
+    if isinstance(quantity, FarNumber):
+        return far_numbers.combined("-", 0, quantity)
     if isinstance(quantity, ParamNumber):
         return parametric.negative(quantity)
     return -quantity if isinstance(quantity, Budget) else exact.negate(quantity)
@@ -486,6 +507,8 @@ def _compare(left: Value, right: Value, symbol: str) -> int:
     a, b = _quantity(left, symbol), _quantity(right, symbol)
     if type(a) is int and type(b) is int:
         return (a > b) - (a < b)
+    if isinstance(a, FarNumber) or isinstance(b, FarNumber):
+        return far_numbers.order(a, b)
     if isinstance(a, Budget) or isinstance(b, Budget):
         what = f"comparing with a budget by `{symbol}`"
         return _budget(a, what).compare(_budget(b, what))
@@ -624,10 +647,13 @@ def _too_many(n_elements: int) -> Fault:
 
 def _contains(value: Value, domain: Value) -> bool:
     elements = elements_of(domain)
-    if isinstance(elements.items, range):
-        return type(value) is int and value in elements.items
-    key = value_key(value)
-    return any(value_key(element) == key for element in elements.items)
+    items = elements.items
+    if not isinstance(items, range):
+        return any(same_value(element, value) for element in items)
+    if isinstance(value, FarNumber):
+        order = far_numbers.order
+        return bool(items) and order(value, items[0]) >= 0 >= order(value, items[-1])
+    return type(value) is int and value in items
 
 
 def _index(base: Value, index: Value) -> Value:

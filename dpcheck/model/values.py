@@ -20,6 +20,7 @@ from dpcheck.exact import (
     exact_text,
     param_text,
 )
+from dpcheck.model.far_numbers import FarNumber, NotForAll, order
 from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
 
@@ -81,7 +82,7 @@ class Beyond:
 
     A result of `~` stands on a `level` beyond the bound, `is_shared` with others or not. A number
     that is shown is one of `n_kinds`: far from the bound (1), nearer, or next to it (the last). No
-    operator takes such a value.
+    operator takes such a value: claims compute with a `FarNumber` in its place.
     """
 
     is_above: bool
@@ -105,6 +106,7 @@ Value = (
     | ArrayValue
     | SetValue
     | Beyond
+    | FarNumber
 )
 
 
@@ -121,6 +123,8 @@ def value_key(value: Value) -> Hashable:
             return (tuple, tuple(value_key(item) for item in value))
         case ArrayValue():
             return (ArrayValue, value.lo, tuple(value_key(item) for item in value.items))
+        case FarNumber():
+            raise NotForAll
         case SetValue(items=items):
             return (SetValue, _interval(items) or frozenset(value_key(item) for item in items))
         case _:
@@ -145,8 +149,25 @@ def _interval(items: tuple[Value, ...] | range) -> tuple[int, int] | None:
 
 
 def same_value(left: Value, right: Value) -> bool:
-    """Return whether two values are equal; values of different kinds never are."""
-    return value_key(left) == value_key(right)
+    """Return whether two values are equal; values of different kinds never are.
+
+    Items are all compared, so that each integer beyond a window differs for all its steps.
+    """
+    match left, right:
+        case (tuple(), tuple()):
+            return len(left) == len(right) and all([*map(same_value, left, right)])
+        case ArrayValue(lo=lo, items=items), ArrayValue(lo=other, items=others):
+            return lo == other and same_value(items, others)
+        case (tuple() | ArrayValue(), _) | (_, tuple() | ArrayValue()):
+            return False
+        case (FarNumber(), _) | (_, FarNumber()):
+            return _is_number(left) and _is_number(right) and order(left, right) == 0
+        case _:
+            return value_key(left) == value_key(right)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Number | FarNumber) and not isinstance(value, bool)
 
 
 def value_text(value: Value, taken: Container[str] = ()) -> str:
@@ -184,6 +205,8 @@ def value_text(value: Value, taken: Container[str] = ()) -> str:
         case Beyond(is_above=is_above, bound=bound, level=level, n_kinds=n):
             place = "far" if level == 1 else "just" if level == n else f"{level} of {n}"
             return f"{place} {'above' if is_above else 'below'} {bound}"
+        case FarNumber():
+            return "a number without bounds"
         case _:
             return exact_text(value)
 

@@ -163,21 +163,22 @@ class Explorations:
                 chain = labelled(explored, check.atoms) if check.atoms else explored.chain
                 measures_of(explored, check, chain.n_states)
             except WindowTooSmall as found:
-                self._widen(check, found.window)
+                self.widen_to(check, found.window)
             else:
                 return explored, chain
 
     def widen(self, check: ResolvedCheck, explored: Explored, least: int = 0) -> None:
         """Let the chain a claim needs show more numbers without bounds as they are."""
         assert explored.window is not None, "numbers are shown"
-        self._widen(check, explored.window.widened(least))
+        self.widen_to(check, explored.window.widened(least))
 
     def widen_memory(self, check: ResolvedCheck, explored: Explored) -> None:
         """Let the chain a claim needs tell more hidden numbers without bounds apart."""
         assert explored.memory is not None, "there are such numbers"
-        self._widen(check, explored.memory.wider())
+        self.widen_to(check, explored.memory.wider())
 
-    def _widen(self, check: ResolvedCheck, window: Window) -> None:
+    def widen_to(self, check: ResolvedCheck, window: Window) -> None:
+        """Let the chain a claim needs have another window for numbers without bounds."""
         key = self._key(check)
         self._windows[key] = window
         self._found.pop(key, None)
@@ -439,19 +440,23 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
 
 def _decided_with_memory(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
-    check, ready = ready.check, _without_kinds(ready, limits)
-    outcome = _decided_on(ready, ready.chain, check.claim, limits)
-    for n_tried in range(MAX_WIDENED):
-        limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
-        if limit == TOO_FAR:
-            ready.explorations.widen(check, ready.explored)
-        elif limit == BEYOND and n_tried < MAX_WIDER:
-            ready.explorations.widen_memory(check, ready.explored)
+    check, explorations = ready.check, ready.explorations
+    for n_tried in range(MAX_WIDENED + 1):
+        ready = _without_kinds(ready, limits)
+        try:
+            outcome = _decided_on(ready, ready.chain, check.claim, limits)
+        except WindowTooSmall as found:
+            explorations.widen_to(check, found.window)
         else:
-            break
-        ready = _without_kinds(_ready(check, ready.explorations, limits), limits)
-        outcome = _decided_on(ready, ready.chain, check.claim, limits)
-    return outcome, ready
+            limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
+            if limit == TOO_FAR and n_tried < MAX_WIDENED:
+                explorations.widen(check, ready.explored)
+            elif limit == BEYOND and n_tried < MAX_WIDER:
+                explorations.widen_memory(check, ready.explored)
+            else:
+                return outcome, ready
+        ready = _ready(check, explorations, limits)
+    raise LimitReached(TOO_FAR)
 
 
 def _without_kinds(ready: _Ready, limits: Limits) -> _Ready:

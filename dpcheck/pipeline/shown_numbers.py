@@ -32,12 +32,15 @@ Decide = Callable[[Chain, claims.Claim], Outcome]
 def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
     """Return whether a claim's outcome may depend on how much is told of shown numbers."""
     match claim:
-        case (
-            claims.FormulaClaim()
-            | claims.QuantityClaim(quantity=claims.PathProbability() | claims.LeastError())
+        case claims.FormulaClaim() | claims.ExpectationClaim():
+            return False
+        case claims.QuantityClaim(
+            quantity=claims.PathProbability() | claims.LeastError() | claims.Expectation()
         ):
             return False
-        case claims.QuantityValue(quantity=claims.PathProbability() | claims.LeastError()):
+        case claims.QuantityValue(
+            quantity=claims.PathProbability() | claims.LeastError() | claims.Expectation()
+        ):
             return False
         case _:
             return explored.window is not None and len(explored.window.ratios) > 1

@@ -512,16 +512,37 @@ check pair: accuracy(output(2), x, 1/2) = inf
         ("if output[2] > 9 then 1 else 0", "1/384"),
         ("if output(1)[2] in {x, 9} then 6 else 0", "2 + 1/64"),
         ("clamp(output[2], 0, 4)", "2"),
+        ("output[2]", "2"),
+        ("abs(output[2] - x)", "4/3"),
+        ("(output[2] - x)^2 / 4 + 1", "2"),
+        ("(2 - output(1)[2])^4", "100"),
+        ("(output[2] - x) * (output(1)[2] - x)", "4"),
+        ("max(output[2], 9) - min(output[2], 9)", "7 + 1/96"),
+        ("linf((output[2], 9), (x, 9))", "4/3"),
     ],
 )
-def test_expected_values_compare_shown_numbers(value, expected):
+def test_expected_values_compute_with_shown_numbers(value, expected):
+    """The noise has E|z| = 4/3, E z^2 = 4 and no odd moments; E z^4 = 100."""
     claim = f"check pair at x = 2: E=? [ {value} ] = {expected}"
     assert check_text(PAIR + claim)["ok"]
 
 
-def test_expected_values_do_not_compute_with_shown_numbers():
-    """Where the number is beyond the window, only that is known."""
-    (mistake,) = check_text(PAIR + "check pair: E<=9 [ abs(output[2] - x) ]")["errors"]
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "E<=9 [ output[2] mod 2 ]",
+        "E<=9 [ 1 / output[2] ]",
+        "E<=9 [ 2 ^ output[2] ]",
+        "E<=9 [ ceil(output[2] / 2) ]",
+        "E<=9 [ output[2] * ln 2 ]",
+        "P<=1 [ X {output[2]} = {1} ]",
+        "P<=1 [ X 3 in 1..output[2] ]",
+        "E<=9 [ output[2] ^ (1/2) ]",
+        "P<=1 [ X len({output[2], 3}) = 2 ]",
+    ],
+)
+def test_claims_do_not_compute_what_is_no_polynomial_of_a_shown_number(claim):
+    (mistake,) = check_text(f"{PAIR}check pair: {claim}")["errors"]
     assert mistake["code"] == "DP540"
 
 

@@ -10,6 +10,7 @@ from math import exp, inf, isclose
 import pytest
 
 import dpcheck
+from tests.checking import check_text
 
 WIDTH = 8
 ALPHAS = ["1/8", "1/16", "1/64"]
@@ -82,6 +83,30 @@ class Writer:
         body = "\n  ".join(lines)
         return f"mechanism m {{\n  input q[1..2] in 0..1\n  adjacent all\n  {body}\n}}\n"
 
+    def measured(self):
+        """Return a program that shows two numbers, and what claims measure of them."""
+        lines = [self.drawn("a"), self.drawn("b")]
+        if self.pick(2):
+            lines.append(f"if {self.truth()} {{ output (0, 2) output {self.number()} stop }}")
+        lines += [f"output ({self.number()}, 1)", self.drawn("c"), "output c"]
+        error = self.one_of(
+            "abs(A - q[1])", "(A - 1)^2", "max(A, 1)", "clamp(A, -1, 2)", "A * q[2]"
+        )
+        other = self.one_of(
+            "B", "A * B", "output * B", "if B > A[2] then B else -A", "linf((A, 1), (q[1], q[2]))"
+        )
+        truth = self.one_of(
+            "abs(output - q[2]) <= 2", "output^2 < 5 - output", "2 * output in -3..4", "-output = 0"
+        )
+        names = {"A[2]": "output(1)[2]", "A": "output(1)[1]", "B": "output(2)"}
+        value = f"{error} - ({other}) / 2"
+        for short, name in names.items():
+            value = value.replace(short, name)
+        body = "\n  ".join(lines)
+        program = f"mechanism m {{\n  input q[1..2] in 0..1\n  adjacent all\n  {body}\n}}\n"
+        at = f"compute m at q[1] = {self.pick(2)} & q[2] = {self.pick(2)}: "
+        return f"{program}{at}E=? [ {value} ]\n{at}P=? [ X X {truth} ]\n"
+
 
 def is_inside(shown):
     """Return whether all numbers that are shown lie far inside of the clamped window."""
@@ -117,3 +142,14 @@ def test_random_programs_show_what_they_do_with_clamped_noise(seed):
                 assert isclose(float(chance), float(near[state].get(shown, 0)), abs_tol=3e-7), text
     loss = float(target.epsilon())
     assert isclose(exp(min(loss, 700)), min(largest_ratio(near), exp(700)), rel_tol=0.02), text
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_claims_compute_with_shown_numbers_as_with_clamped_ones(seed):
+    texts = [
+        Writer(seed, policy).measured() for policy in ("unbounded", f"clamped -{WIDTH}..{WIDTH}")
+    ]
+    exact, near = map(check_text, texts)
+    for one, other in zip(exact["results"], near["results"], strict=True):
+        found, clamped = (float(each["value"]["decimal"]) for each in (one, other))
+        assert isclose(found, clamped, abs_tol=3e-4), texts[0]

@@ -99,9 +99,10 @@ class _Runs:
     successors: list[list[tuple[int | None, Whole]]] = field(default_factory=list)
 
     @property
-    def last_position(self) -> int:
-        """The last output that is asked for by its number."""
-        return max(self.end.positions, default=0)
+    def counted(self) -> int:
+        """How many outputs are counted: whether the last one is asked for by its number, too."""
+        last = max(self.end.positions, default=0)
+        return last + 1 if last and self.end.reads_last else last
 
     def start(self, state: int) -> tuple[int, int, Known]:
         """Return the node of a run that begins."""
@@ -151,7 +152,7 @@ class _Runs:
             later = count + 1
             shown = (*known, target) if later in self.end.positions else known
             if self.end.degree is not None:
-                later = min(later, self.last_position)
+                later = min(later, self.counted)
             row.append((self._number((target, later, shown), place), weight))
         return row
 
@@ -241,7 +242,7 @@ class _Runs:
             raise self._rejected(place, "nothing is output")
         shown = dict(zip(self.end.positions, known, strict=True))
         counts = [count] if self.end.degree is None else range(self.end.degree + 1)
-        values = [self.end.value(state, shown, n) for n in counts]
+        values = [self.end.value(state, count, shown, n) for n in counts]
         numbers = [value for value in values if value is not None]
         if len(numbers) < len(values):
             raise self._rejected(place, "the value is no number")

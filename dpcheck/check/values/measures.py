@@ -19,16 +19,16 @@ TOO_FAR: Final = Limit(
 
 @dataclass(frozen=True)
 class EndValue:
-    """A number at the end of a run: `value(last state, state after the i-th output, outputs)`.
+    """A number at the end of a run: see `explore.explored.at_end` for what `value` takes.
 
-    `positions` are the i it asks for; it is a polynomial of at most the given degree in the number
-    of outputs, or (None) not known to be one. `value` is None where there is no number.
+    `positions` are the i-th outputs it asks for; it is a polynomial of at most the given degree in
+    the number of outputs, or (None) not known to be one. `value` is None where there is no number.
     """
 
     positions: tuple[int, ...]
     reads_last: bool
     degree: int | None
-    value: Callable[[int, Mapping[int, int], int], Number | None]
+    value: Callable[[int, int, Mapping[int, int], int], Number | None]
 
 
 @dataclass(frozen=True)

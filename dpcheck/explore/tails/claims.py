@@ -1,85 +1,107 @@
 """Claims that read shown numbers without bounds, and the chain where less is told of such numbers.
 
-Where a number beyond the window was shown, claims see the integer next to the window: all that they
-may compare it with lies in the window, which grows until that is so.
+Where a number beyond the window was shown, claims compute with all that it may be at once
+(`model.far_numbers`), and the window grows until every comparison has one result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray
-from dpcheck.explore.tails.tails import Window, WindowTooSmall, with_codes
-from dpcheck.explore.tails.wide import uses_of_output
+from dpcheck.chain.sets import distinct_rows
+from dpcheck.diagnostics.structure import ComputedWithUnbounded
+from dpcheck.exact import Number
+from dpcheck.explore.tails.laws import kind_moment
+from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, ValueTable
-from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.explore.values.mistakes import MistakesFound
-from dpcheck.model.expressions import Expr
+from dpcheck.model.evaluation import Fault, evaluate
+from dpcheck.model.expressions import Expr, reads
+from dpcheck.model.far_numbers import FarNumber, NotFarEnough, far_integer, mean
 from dpcheck.model.values import ArrayValue, Beyond, Value
 from dpcheck.records import replace
 
 OUTPUT: Final = "output"
 
 
-def with_integers(
+def values_beyond(
     expr: Expr, columns: Mapping[str, IntArray], table: ValueTable, window: Window
-) -> Mapping[str, IntArray]:
-    """Return the columns by name, each [n_states], that a claim's expression reads.
+) -> tuple[IntArray, list[Value | None]]:
+    """Return the rows [n_beyond] that show numbers beyond the window, and an expression's values.
 
-    Raises `WindowTooSmall` where it compares a number beyond the window with one outside, and
-    `MistakesFound` where it does anything but compare.
+    columns: by name, each [n_rows]. A value is None where there is none.
     """
-    codes = columns[OUTPUT]
-    shown = beyond_among(codes, table)
-    if not shown:
-        return columns
-    changed = codes.copy()
-    for code, value in shown.items():
-        changed[codes == code] = table.code(as_integers(value))
-    integers = {**columns, OUTPUT: changed}
-    check_reads(expr, (OUTPUT,), shown.values(), Frame(len(codes), integers), table, window)
-    return integers
+    rows = marked(np.isin(columns[OUTPUT], list(_codes_beyond(columns[OUTPUT], table))))
+    names = sorted({OUTPUT, *reads(expr)} & columns.keys())
+    first, of_row = distinct_rows([columns[name][rows] for name in names])
+    values = []
+    for k in rows[first].tolist():
+        beyond: list[Beyond] = []
+        codes = {name: columns[name].item(k) for name in names}
+        environment = {
+            name: as_far(table.value(code), beyond)
+            for name, code in codes.items()
+            if code < FIRST_FAULT
+        }
+        values.append(value_beyond(expr, environment, window))
+    return rows, [values[k] for k in of_row.tolist()]
 
 
-def beyond_among(codes: IntArray, table: ValueTable) -> dict[int, Value]:
-    """Return the values, by code, that hold numbers beyond the window; codes [n_codes]."""
-    return {
-        code: value
-        for code in np.unique(codes[(codes >= PLAIN) & (codes < FIRST_FAULT)]).tolist()
-        if is_beyond(value := table.value(code))
-    }
+def value_beyond(expr: Expr, environment: Mapping[str, Value], window: Window) -> Value | None:
+    """Return the value of an expression on numbers beyond a window; None where there is none.
 
-
-def check_reads(
-    expr: Expr,
-    names: Iterable[str],
-    shown: Iterable[Value],
-    frame: Frame,
-    table: ValueTable,
-    window: Window,
-    what: str = "a condition",
-) -> None:
-    """Raise what `with_integers` does where an expression reads outputs, by their names.
-
-    what: what needs the value of the expression, for the mistake.
+    Raises `WindowTooSmall` where it depends on which of the numbers they are, and `MistakesFound`
+    where no window is known to tell.
     """
-    parts = frozenset(k for value in shown for k in _places(value))
-    guards, mistakes = uses_of_output(expr, names, parts, what)
-    if mistakes:
-        raise MistakesFound(mistakes)
-    known = needed = Window(*window.shown)
-    for guard in guards:
-        needed = with_codes(needed, evaluated(guard, frame, table), table)
-    if needed != known:
-        raise WindowTooSmall(window.with_shown(needed.low, needed.high))
+    try:
+        return evaluate(expr, environment)
+    except NotFarEnough as found:
+        steps = window.margin + 2 if found.steps is None else found.steps
+        raise WindowTooSmall(replace(window, margin=window.margin + steps)) from None
+    except Fault as fault:
+        if fault.kind != "without bounds":
+            return None
+        title = fault.title.removesuffix(" needs a number with bounds")
+        mistake = ComputedWithUnbounded(fault.span or expr.span, title, OUTPUT, None)
+        raise MistakesFound([mistake]) from None
 
 
-def as_integers(value: Value) -> Value:
-    """Return a value with the integer next to the window for each number beyond it."""
-    return _changed(value, _as_integer)
+def as_far(value: Value, beyond: list[Beyond]) -> Value:
+    """Return a value with a `FarNumber` for each number beyond the window, which is put down."""
+
+    def far(one: Beyond) -> FarNumber:
+        beyond.append(one)
+        return far_integer(len(beyond) - 1, _next_to(one), 1 if one.is_above else -1)
+
+    return _changed(value, far)
+
+
+def mean_beyond(number: FarNumber, beyond: Sequence[Beyond], window: Window) -> Number:
+    """Return the mean over all that the numbers put down by `as_far` may be: see `kind_moment`.
+
+    Given the states of a run they are independent: what is read after a number was shown does not
+    depend on it.
+    """
+    return mean(number, lambda step, k: kind_moment(window.ratios, beyond[step].level, k))
+
+
+def with_integers(columns: Mapping[str, IntArray], table: ValueTable) -> dict[str, IntArray]:
+    """Return the columns, each [n_rows], with the integer next to the window for what is beyond."""
+    changed = columns[OUTPUT].copy()
+    for code in _codes_beyond(changed, table):
+        changed[columns[OUTPUT] == code] = table.code(_changed(table.value(code), _next_to))
+    return {**columns, OUTPUT: changed}
+
+
+def _codes_beyond(codes: IntArray, table: ValueTable) -> list[int]:
+    """Return the codes of values that hold numbers beyond the window; codes [n_codes]."""
+    among = np.unique(codes[(codes >= PLAIN) & (codes < FIRST_FAULT)]).tolist()
+    return [code for code in among if _is_beyond(table.value(code))]
 
 
 def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> IntArray:
@@ -96,26 +118,19 @@ def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> In
     return table.codes(_changed(table.value(code), told) for code in codes.tolist())
 
 
-def _as_integer(value: Beyond) -> int:
+def _next_to(value: Beyond) -> int:
     return value.bound + (1 if value.is_above else -1)
 
 
-def is_beyond(value: Value) -> bool:
+def _is_beyond(value: Value) -> bool:
     """Return whether a number beyond the window is in a value."""
-    return bool(_places(value))
-
-
-def _places(value: Value) -> list[int]:
-    """Return the components, from 1, that are beyond the window; 0 where the whole value is."""
     match value:
         case Beyond():
-            return [0]
-        case tuple():
-            return [k for k, item in enumerate(value, start=1) if is_beyond(item)]
-        case ArrayValue(items=items):
-            return [k for k, item in enumerate(items, start=1) if is_beyond(item)]
+            return True
+        case tuple(items) | ArrayValue(items=items):
+            return any(map(_is_beyond, items))
         case _:
-            return []
+            return False
 
 
 def _changed(value: Value, change: Callable[[Beyond], Value]) -> Value:

@@ -148,3 +148,18 @@ def shown_kinds(law: Law, ratios: Ratios, margin: int) -> list[Number] | None:
             weight = subtract(weight, divide(1, subtract(1, ratios[k + 1])))
         found.append(multiply(weight, partial))
     return found
+
+
+def kind_moment(ratios: Ratios, kind: int, k: int) -> Number:
+    """Return E[C(g - 1, k)] where g has the law K_kind of `shown_kinds`, the first being 1.
+
+    The sum of C(g-1, k) ρ^(g-1) over all g is ρ^k/(1-ρ)^(k+1), by which also K is normalized.
+    """
+
+    def total_of(k: int) -> Number:
+        sums = [
+            divide(power(r, k), power(subtract(1, r), k + 1)) for r in ratios[kind - 1 : kind + 1]
+        ]
+        return sums[0] if len(sums) == 1 else subtract(*sums)
+
+    return divide(total_of(k), total_of(0))

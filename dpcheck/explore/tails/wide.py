@@ -172,19 +172,6 @@ def _components(value: Expr) -> tuple[Expr, ...] | None:
             return None
 
 
-def uses_of_output(
-    expr: Expr, names: Iterable[str], parts: frozenset[int], what: str
-) -> tuple[list[Expr], list[Mistake]]:
-    """Return the guards of a claim's expression, and what it may not do with outputs.
-
-    parts: the components of outputs, from 1, that are numbers without bounds; 0 for outputs that
-    are such numbers themselves. what: what needs the value of the expression.
-    """
-    uses = _Uses(dict.fromkeys(names), parts)
-    uses.narrow(expr, what)
-    return uses.guards, uses.mistakes
-
-
 def _groups(drawn: Iterable[str], joined: Iterable[Names]) -> tuple[tuple[str, ...], ...]:
     """Return the variables in groups, those that were joined in one."""
     group_of = {name: {name} for name in drawn}
@@ -198,9 +185,9 @@ def _groups(drawn: Iterable[str], joined: Iterable[Names]) -> tuple[tuple[str, .
 class _Uses:
     """What one node does; `drawn` says of every wide variable where it is drawn, and grows."""
 
-    def __init__(self, drawn: dict[str, Span | None], parts: frozenset[int] = frozenset()) -> None:
+    def __init__(self, drawn: dict[str, Span | None]) -> None:
         """Start with nothing read."""
-        self.drawn, self.parts = drawn, parts
+        self.drawn = drawn
         self.guards: list[Expr] = []
         self.joined: list[Names] = []
         self.mistakes: list[Mistake] = []
@@ -358,7 +345,7 @@ class _Uses:
         """Return what the result of an operator may be a copy of."""
         match expr.op, expr.args:
             case (("=" | "!=" | "<" | "<=" | ">" | ">="), args):
-                self._compared(args, expr)
+                self._together(args)
                 return NONE
             case "in", (item, among):
                 if self.holds(item):
@@ -368,7 +355,7 @@ class _Uses:
             case (("max" | "min"), args):
                 return self._together(_items(args))
             case (("argmax" | "argmin"), args):
-                self._compared(_items(args), expr)
+                self._together(_items(args))
                 return NONE
             case "clamp", (item, low, high):
                 self.narrow(low, "a bound of `clamp`")
@@ -377,8 +364,6 @@ class _Uses:
                     self._guard(low)
                     self._guard(high)
                 return NONE
-            case "component", (Var() as whole, Const(value=int(k))) if self.parts:
-                return NONE if k not in self.parts else self.holds(whole)
             case "component", (whole, index):
                 self.narrow(index, "an index")
                 return self.holds(whole)
@@ -389,12 +374,6 @@ class _Uses:
                 for arg in args:
                     self.narrow(arg, f"`{op}`" if op != "neg" else "`-`")
                 return NONE
-
-    def _compared(self, parts: tuple[Expr, ...], expr: Apply) -> None:
-        """Read values that are compared: where they were shown, one at most is wide."""
-        names = self._together(parts)
-        if self.parts and sum(bool(self.holds(part)) for part in parts) > 1:
-            self._refuse(f"`{expr.op}` of two shown numbers", names, expr.span)
 
     def _together(self, parts: Iterable[Expr]) -> Names:
         """Return what several values may be copies of; they are compared or chosen among."""
