@@ -64,13 +64,10 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
 
 
 class Witness:
-    """A file as it was read, and how its numbers compare.
-
-    rows: {state: [(weight, target, shown), ...]}, the target None where a run ends or goes silent.
-    """
+    """A file as it was read: rows {state: [(weight, target, shown)]}, no target at a run's end."""
 
     def __init__(self, fields: dict[str, Json]) -> None:
-        """Check that rows sum to 1. Their `rest` never comes to the event or goal of the file."""
+        """Check that rows sum to 1, with what never comes to the event or goal of the file."""
         self.fields = fields
         self.unit = Fraction(fields.get("unit", "1"))
         logs = [(Fraction(m), Fraction(a)) for m, a in fields.get("ln", [])]
@@ -81,20 +78,24 @@ class Witness:
         need(self.unit > 0 and shift.denominator == 1, "the budget is no multiple of the unit")
         grown = Polynomial({int(shift): factor.numerator})
         self.growth = grown if shift else factor.numerator, factor.denominator
-        self.denominator = self.whole(fields.get("denominator", 1))
-        need(self.sign(self.denominator) > 0, "the denominator is not positive")
+        self.under = self.whole(fields.get("denominator", 1))
+        self.unders = {s: self.whole(x) for s, x in fields.get("unders", {}).items()}
+        need(min(map(self.sign, [self.under, *self.unders.values()])) > 0, "a denominator is <= 0")
         self.rows: dict[int, list[tuple[Whole, Json, Json]]] = {}
-        for state, (edges, rest) in fields.get("rows", {}).items():
-            row = [(self.whole(weight), target, shown) for weight, target, shown in edges]
-            signs = {self.sign(weight) for weight, _, _ in row} | {self.sign(self.whole(rest)) or 1}
-            need(signs == {1}, f"row {state}: a weight is not positive")
-            need(rest == 0 or fields["proof"] != "laws", f"row {state} leaves runs out")
+        for state, edges in fields.get("rows", {}).items():
+            row = self.rows[int(state)] = [(self.whole(x), t, shown) for x, t, shown in edges]
             seen = all(x in (None, "diverged") if t is None else type(x) is str for _, t, x in row)
             need(seen or fields["proof"] == "path", f"row {state}: a step is silent")
-            total = sum((weight for weight, _, _ in row), self.whole(rest))
-            need(self.sign(total + self.denominator * -1) == 0, f"row {state} does not sum to 1")
-            self.rows[int(state)] = row
+            need(all(self.sign(x) > 0 for x, _, _ in row), f"row {state}: a weight is not positive")
+            rest = self.sign(sum((x * -1 for x, _, _ in row), self.total(int(state), 1)))
+            need(0 <= rest <= (fields["proof"] != "laws"), f"row {state} does not sum to 1")
+            need(all(str(t) not in self.unders for _, t, _ in row), f"row {state} leads to a start")
         need([*map(str, self.rows)] == [*fields.get("rows", {})], "a state is written otherwise")
+
+    def total(self, state: Json, length: int) -> Whole:
+        """Return the weight of all runs of so many steps: only the first may have its own under."""
+        first = self.unders.get(str(state), self.under)
+        return first * self.under ** (length - 1) if length else 1
 
     def whole(self, written: Json) -> Whole:
         """Return a whole number that is written as 3, or as [[coefficient, power], ...]."""
@@ -156,33 +157,33 @@ def check_disjoint(every: list[Json]) -> None:
 
 
 def chance_of(w: Witness, state: int, begun: list[Json], length: int) -> Whole:
-    """Return how likely a run begins so, over denominator^length; None is its end."""
+    """Return the weight of runs that begin so, of the total of that length; None is an end."""
     reached: dict[Json, Whole] = {state: 1}
     for shown in begun:
         after: dict[Json, Whole] = {}
         for s, chance in reached.items():
-            for weight, target, seen in w.rows[s]:
-                if seen == shown:
-                    after[target] = after.get(target, 0) + chance * weight
+            for weight, target, _ in (edge for edge in w.rows[s] if edge[2] == shown):
+                after[target] = after.get(target, 0) + chance * weight
         reached = after
-    return sum(reached.values()) * w.denominator ** (length - len(begun))
+    return sum(reached.values()) * w.under ** (length - len(begun))
 
 
 def prove_event(w: Witness) -> bool:
     """Two states and an event S: P(S) > e^ε Q(S) + δ. No sequence of S begins with another."""
-    event, sides = w.fields["event"], w.fields["sides"]
+    event, states = w.fields["event"], [side["state"] for side in w.fields["sides"]]
     check_disjoint(event)
     length = max(map(len, event))
-    p, q = (sum(chance_of(w, side["state"], begun, length) for begun in event) for side in sides)
-    w.check_sides([p, q], w.denominator**length)
-    return w.is_within(p, q, w.denominator**length)
+    p, q = (sum(chance_of(w, s, begun, length) for begun in event) for s in states)
+    under, other = (w.total(s, length) for s in states)
+    w.check_sides([p * other, q * under], under * other)
+    return w.is_within(p * other, q * under, under * other)
 
 
 def law_of(w: Witness, state: Json, left: int, laws: Json) -> Json:
-    """Return {sequence: weight} of a state, over denominator^left: no run is longer than that."""
+    """Return {sequence: weight} of a state, of the total: no run is longer than `left`."""
     need(0 <= left <= len(w.rows), "a run is longer than the file says, or than all rows")
     if state is None:
-        return {None: w.denominator**left}
+        return {None: w.total(None, left)}
     if (state, left) not in laws:
         law = laws.setdefault((state, left), {})
         for weight, target, shown in w.rows[state]:
@@ -197,10 +198,10 @@ def prove_laws(w: Witness) -> bool:
     laws: Json = {"keys": {}}
     pairs, length = w.fields["pairs"], w.fields["length"]
     for s, t in pairs + [pair[::-1] for pair in pairs]:
-        p, q = (law_of(w, state, length, laws) for state in (s, t))
-        above = [key for key, x in p.items() if w.exceeds(x, q.get(key, 0))]
+        (p, f), (q, g) = ((law_of(w, a, length, laws), w.total(b, 1)) for a, b in ((s, t), (t, s)))
+        above = [key for key, x in p.items() if w.exceeds(x * f, q.get(key, 0) * g)]
         sums = [sum(law.get(key, 0) for key in above) for law in (p, q)]
-        if not w.is_within(sums[0], sums[1], w.denominator**length):
+        if not w.is_within(sums[0] * f, sums[1] * g, w.total(s, length) * f):
             return False
     return True
 
@@ -230,15 +231,14 @@ def prove_path(w: Witness) -> bool:
     From every state in the file a path of falling `rank` leads to the goal, so a run ends there or
     in the rest: the equations have one solution. States that are not in the file have 0.
     """
-    under = w.whole(w.fields["under"])
-    need(w.sign(under) > 0, "the denominator is not positive")
+    _, under = w.number([0, w.fields["under"]])
     goal = set(w.fields["goal"])
     values = w.fields["values"].items()
     x = {int(s): w.whole(value) for s, (value, _) in values} | dict.fromkeys(goal, under)
     rank = {int(s): steps for s, (_, steps) in values} | dict.fromkeys(goal, 0)
     for s in w.rows:
         mean = sum(weight * x[t] for weight, t, _ in w.rows[s])
-        need(w.sign(mean + w.denominator * x[s] * -1) == 0, f"state {s} has another probability")
+        need(w.sign(mean + w.total(s, 1) * x[s] * -1) == 0, f"state {s} has another probability")
         need(any(rank[t] < rank[s] for _, t, _ in w.rows[s]), f"the rank of state {s} is wrong")
     need(len(values) == len(w.rows) and w.rows.keys() == x.keys() - goal, "rows and values differ")
     sides = [side["state"] for side in w.fields["sides"]]

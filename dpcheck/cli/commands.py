@@ -513,14 +513,15 @@ def verify(witnesses: tuple[str, ...]) -> int:
 def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
     """Derive violations again from the models' text, by an interpreter that shares no code.
 
-    Exit status: 0 all are true of their models, 1 one is not, 2 one is not derived again.
+    Exit status: 0 all are true of their models, 1 one is not, 2 one is not derived again, such as
+    evidence that a claim holds, which `dpcheck verify` checks.
     """
     from dpcheck.diagnostics.commands import ModelSaysOtherwise, NoWitness
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.pipeline.evidence.replay import replayed
     from dpcheck.reference import Loaded
     from dpcheck.report import visible
-    from dpcheck.report.evidence import replay_lines
+    from dpcheck.report.evidence import Replayed, replay_lines
 
     models: dict[str, Loaded] = {}
     status = 0
@@ -528,11 +529,13 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
         found = replayed(path, n_runs, seed, models)
         if isinstance(found, Mistake):
             _complain([found])
-            is_wrong = isinstance(found, ModelSaysOtherwise | NoWitness)
-            status = 1 if is_wrong or status == 1 else 2
-            continue
-        for line in replay_lines(found):
-            click.echo(visible(line))
+        else:
+            for line in replay_lines(found):
+                click.echo(visible(line))
+        if isinstance(found, ModelSaysOtherwise | NoWitness):
+            status = 1
+        elif not isinstance(found, Replayed):
+            status = status or 2
     return status
 
 

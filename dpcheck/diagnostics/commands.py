@@ -206,8 +206,8 @@ class NotReplayed(FileMistake):
     title_text = "`{self.path}` is not derived again: {self.reason}"
     explanation = """\
 `dpcheck replay` derives violations from the model's text by an interpreter of its own. It does not
-cover evidence that a claim holds, tables of probabilities, claims other than `dp`, P and D, and
-programs whose runs take it too long. `dpcheck verify` still checks the evidence itself.
+cover noise without bounds, tables of probabilities, analysts who choose queries, and programs whose
+runs take it too long. `dpcheck verify` still checks the evidence itself.
 """
 
 

@@ -42,8 +42,19 @@ class Replayed:
     sides: tuple[Side, ...]
 
 
-def replay_lines(found: Replayed) -> Iterator[str]:
+@dataclass(frozen=True)
+class OnlyVerified:
+    """A witness that shows no violation: `told` is what `verify` says of it."""
+
+    path: str
+    told: str
+
+
+def replay_lines(found: Replayed | OnlyVerified) -> Iterator[str]:
     """Yield that a claim is violated, and the chance of the event from each side."""
+    if isinstance(found, OnlyVerified):
+        yield f"{found.path}: {found.told}; only violations are derived from the model's text"
+        return
     yield f"{found.path}: {found.claim} is violated by the text of {found.place}"
     if found.event:
         is_one = isinstance(found.event, tuple) and len(found.event) == 1

@@ -12,7 +12,7 @@ from dpcheck.chain.graph import graph_of, reachable
 from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Counterexample
-from dpcheck.exact import Number, add, excess_sign, multiply, number, subtract
+from dpcheck.exact import ExpPolynomial, Number, Whole, add, excess_sign, multiply, number, subtract
 from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.records import dataclass
 from dpcheck.witness.writing import (
@@ -21,6 +21,8 @@ from dpcheck.witness.writing import (
     Quotient,
     Row,
     budget_fields,
+    ends_first,
+    merged,
     row_of,
     rows_fields,
     shown_ends,
@@ -32,6 +34,10 @@ MAX_EDGES = 2_000_000
 """A certificate of more rows, or edges, is not written."""
 MAX_LENGTH = 5_000
 """`verify` follows runs by recursion."""
+MAX_SEQUENCES = 2_000_000
+"""Bounds what `verify` keeps of all laws: some 300 MB."""
+MAX_PRODUCTS = 30_000_000
+"""Bounds the products of coefficients in laws and their comparisons: `verify` needs 20 s."""
 ENDLESS = (
     "outputs go on without end, so that no laws can be listed; what decides the claim, prefixes of"
     " outputs merged by likelihood, has no form that `verify` checks"
@@ -56,18 +62,19 @@ def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) 
     p = q = number(0)
     for member in event:
         p, q = add(p, member.p), add(q, member.q)
+    shown = [member.shown for member in event]
+    rows, same = merged(_rows_of_event(seen.chain, (first, second), shown))
     sides = [
-        {"input": text, "state": state, "probability": Quotient(chance)}
+        {"input": text, "state": same[state], "probability": Quotient(chance)}
         for text, state, chance in zip(found.states, (first, second), (p, q), strict=True)
     ]
-    shown = [member.shown for member in event]
     return {
         "says": "violated",
         "proof": "event",
         **budget_fields(claim.epsilon, claim.delta),
         "sides": sides,
         "event": [list(each) for each in shown],
-        **rows_fields(_rows_of_event(seen.chain, (first, second), shown)),
+        **rows_fields(rows, {same[first], same[second]}),
     }
 
 
@@ -151,34 +158,60 @@ def _rows_of_event(chain: Chain, starts: tuple[int, int], event: Sequence[Ends])
 
 
 def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> Fields:
-    """Return the rows behind the laws of all inputs; of inputs with equal rows the first.
+    """Return the rows behind the laws of all inputs, and the pairs whose laws differ.
 
     Raises `Lacking` where runs show outputs without end, or the chain is too large.
     """
     if not seen.are_finite:
         raise Lacking(ENDLESS)
-    rows = _all_rows(seen)
+    rows, same = merged(_all_rows(seen))
     texts: dict[int, str] = {}
     for k, pair in enumerate(seen.pairs.tolist()):
         ends = [int(seen.sources[end]) for end in pair]
         if not texts.keys() >= set(ends):
             texts.update(zip(ends, seen.names(k), strict=True))
-    first: dict[str, int] = {}
-    same = {s: first.setdefault(repr(rows[s]), s) for s in texts}
     pairs = {tuple(sorted(same[int(s)] for s in pair)) for pair in seen.sources[seen.pairs]}
-    entered = {target for _, edges in rows.values() for _, target, _ in edges}
-    needed = {s: row for s, row in rows.items() if same.get(s, s) == s or s in entered}
     # Equal laws exceed a budget only if it is negative.
     is_asked = claim.epsilon.sign() < 0
+    asked = [list(pair) for pair in sorted(pairs) if is_asked or pair[0] != pair[1]]
+    length, written = _longest(rows), rows_fields(rows, {same[s] for s in texts})
+    _check_work(rows, asked, length, written)
     return {
         "says": "holds",
         "proof": "laws",
         **budget_fields(claim.epsilon, claim.delta),
         "inputs": {text: same[s] for s, text in texts.items()},
-        "pairs": [list(pair) for pair in sorted(pairs) if is_asked or pair[0] != pair[1]],
-        "length": _longest(needed),
-        **rows_fields(needed),
+        "pairs": asked,
+        "length": length,
+        **written,
     }
+
+
+def _check_work(rows: dict[int, Row], pairs: list[list[int]], length: int, written: Fields) -> None:
+    """Raise `Lacking` where laws have too many sequences, or too long numbers, to be compared."""
+    counts: dict[int | None, int] = {None: 1}
+    for s in ends_first(rows):
+        counts[s] = sum(counts[target] for _, target, _ in rows[s][1])
+    n_all = sum(counts[s] for s in rows)
+    n_compared = sum(counts[s] for pair in pairs for s in pair)
+    (degree, n_terms), *own = map(
+        _size, [written["denominator"], *written.get("unders", {}).values()]
+    )
+    own_degree, n_own = map(max, zip((0, 1), *own, strict=True))
+    n_of_run = min(own_degree + length * degree + 1, n_own * n_terms**length)
+    n_products = (n_all + n_compared) * n_of_run * n_own
+    if n_all > MAX_SEQUENCES or n_products > MAX_PRODUCTS:
+        raise Lacking(
+            f"its laws have {n_all:,} output sequences, whose comparison takes {n_products:,}"
+            f" products: more than {MAX_SEQUENCES:,}, or {MAX_PRODUCTS:,}"
+        )
+
+
+def _size(x: Whole) -> tuple[int, int]:
+    """Return the degree of a number as a polynomial, and how many terms it has."""
+    if not isinstance(x, ExpPolynomial):
+        return 0, 1
+    return x.coefficients.degree(), sum(c != 0 for c in x.coefficients.coeffs())
 
 
 def _all_rows(seen: SeenPairs) -> dict[int, Row]:
@@ -202,16 +235,8 @@ def _all_rows(seen: SeenPairs) -> dict[int, Row]:
 def _longest(rows: dict[int, Row]) -> int:
     """Return how many steps the longest run takes, its end among them."""
     lengths: dict[int | None, int] = {None: 0}
-    for start in rows:
-        waiting: list[int | None] = [start]
-        while waiting:
-            s = waiting[-1]
-            targets = {t for _, t, _ in rows[s][1]} if s is not None else set()
-            open_targets = [t for t in targets if t not in lengths]
-            waiting.extend(open_targets)
-            if not open_targets:
-                lengths.setdefault(s, 1 + max((lengths[t] for t in targets), default=0))
-                waiting.pop()
+    for s in ends_first(rows):
+        lengths[s] = 1 + max(lengths[target] for _, target, _ in rows[s][1])
     longest = max(lengths.values())
     if longest > MAX_LENGTH:
         raise Lacking(f"its longest run has {longest:,} steps, more than {MAX_LENGTH:,}")

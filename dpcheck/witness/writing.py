@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import reduce
 from math import gcd, lcm
 from typing import Any, assert_never
 
@@ -25,6 +24,7 @@ from dpcheck.exact import (
     whole,
     whole_lcm,
 )
+from dpcheck.model.postorder import postorder
 from dpcheck.records import dataclass
 
 FORMAT = "dpcheck-witness/1"
@@ -119,16 +119,46 @@ def shown_ends(ending: Ending) -> tuple[str | None, ...]:
             assert_never(never)
 
 
-def rows_fields(rows: Mapping[int, Row]) -> Fields:
-    """Return rows over one denominator; what the edges of a row leave of it is its rest."""
-    under = common_multiple(denominator for denominator, _ in rows.values())
+def ends_first(rows: Mapping[int, Row]) -> list[int]:
+    """Return the states of rows, each after those that it leads to (cycles aside)."""
+    return postorder(rows, lambda s: [t for _, t, _ in rows[s][1] if t is not None])
+
+
+def merged(rows: Mapping[int, Row]) -> tuple[dict[int, Row], dict[int | None, int]]:
+    """Return rows of which no two are equal, and which state stands for each of the states.
+
+    States whose rows lead with equal weights to states with equal laws have equal laws (ordinary
+    lumpability: Kemeny, Snell, Finite Markov Chains, 1960).
+    """
+    same: dict[int | None, int] = {}
+    found: dict[int, Row] = {}
+    first: dict[str, int] = {}
+    for state in ends_first(rows):
+        below, edges = rows[state]
+        weights: dict[tuple[int | None, str | None], Whole] = {}
+        for weight, target, shown in edges:
+            way = same.get(target, target), shown
+            weights[way] = weights.get(way, 0) + weight
+        row = below, sorted(((w, *way) for way, w in weights.items()), key=repr)
+        same[state] = first.setdefault(repr(row), state)
+        found.setdefault(same[state], row)
+    return {s: (b, [(w, same.get(t, t), x) for w, t, x in e]) for s, (b, e) in found.items()}, same
+
+
+def rows_fields(rows: Mapping[int, Row], starts: Collection[int] = ()) -> Fields:
+    """Return rows over one denominator, and those of starts that nothing enters over their own.
+
+    So a law has one denominator, and those of many inputs need not be multiplied by each other.
+    """
+    entered = {target for _, edges in rows.values() for _, target, _ in edges}
+    unders = {s: rows[s][0] for s in sorted(starts) if s not in entered}
+    under = common_multiple(below for s, (below, _) in rows.items() if s not in unders)
     found = {}
-    for state, (denominator, edges) in sorted(rows.items()):
-        scale = exact_quotient(under, denominator)
-        scaled = [[scale * weight, target, shown] for weight, target, shown in edges]
-        rest = reduce(lambda left, edge: left - edge[0], scaled, under)
-        found[str(state)] = [scaled, 0 if rest == 0 else rest]
-    return {"denominator": under, "rows": found}
+    for state, (below, edges) in sorted(rows.items()):
+        scale = 1 if state in unders else exact_quotient(under, below)
+        found[str(state)] = [[scale * weight, target, shown] for weight, target, shown in edges]
+    own = {str(s): below for s, below in unders.items() if below != under}
+    return {"denominator": under, **({"unders": own} if own else {}), "rows": found}
 
 
 def common_multiple(denominators: Iterable[Whole]) -> Whole:

@@ -55,6 +55,19 @@ mechanism silent {
   while y != 2 { if y = 0 { y ~ {0: 1/3, 1: (1 + x)/6, 2: (3 - x)/6} } }
   output y
 }
+mechanism long(k = 12) {
+  input x in 0..1
+  adjacent all
+  for i in 1..k { y ~ bernoulli(if x = 1 then 1/2 else 1/3)  output y }
+}
+mechanism rates {
+  input c[1..2] in 0..3
+  adjacent linf(c, c') <= 1
+  y ~ {i: exp(c[i]/10) for i in 1..2} normalized
+  output y
+  z ~ {i: exp(c[i]/7) for i in 1..2} normalized
+  output z
+}
 chain c {
   state s[i in 0..1]
   state on : lit
@@ -100,6 +113,9 @@ CLAIMS = {
     "compose(faint, 2): dp(ln 2, 1/10)": ("violated", "sum"),
     "group(survey, 2): dp(ln 2)": ("violated", "event"),
     "survey: dp(400000)": ("holds", "laws"),
+    "long: dp(12 * ln 2)": ("holds", "laws"),
+    "long(k = 30): dp(30 * ln 2)": ("nothing", "4,294,967,293 output sequences"),
+    "rates: dp(1)": ("holds", "laws"),
     "survey: dp(1000000)": ("nothing", "power of e above"),
     "survey: dp(10^9 * ln 3)": ("nothing", "power or a root above"),
     "survey: dp(1/10^7 * ln 3)": ("nothing", "power or a root above"),
@@ -254,17 +270,19 @@ def chance(fields, state, shown):
     """Return the chance that the runs of a state begin so, by recursion."""
     if not shown:
         return Fraction(1)
-    edges, _ = fields["rows"][str(state)]
+    edges, under = fields["rows"][str(state)], under_of(fields, state)
     following = [(w, t) for w, t, seen in edges if seen == shown[0]]
-    return sum(
-        Fraction(w, fields["denominator"]) * chance(fields, t, shown[1:]) for w, t in following
-    )
+    return sum(Fraction(w, under) * chance(fields, t, shown[1:]) for w, t in following)
+
+
+def under_of(fields, state):
+    return fields.get("unders", {}).get(str(state), fields["denominator"])
 
 
 def is_true_violation(fields):
     """Return whether the event exceeds the budget: by exact chances, and floats at the end."""
-    rows = fields["rows"].values()
-    if any(sum(w for w, _, _ in edges) + rest != fields["denominator"] for edges, rest in rows):
+    rows = fields["rows"].items()
+    if any(sum(w for w, _, _ in edges) > under_of(fields, state) for state, edges in rows):
         return False
     event = fields["event"]
     p, q = (
@@ -321,7 +339,7 @@ def test_chances_that_solve_the_equations_by_never_leaving_are_rejected():
         "format": "dpcheck-witness/1", "claim": {"target": "c", "text": "P>=1 [ F goal ]"},
         "says": "holds", "proof": "path", "sides": [], "states": [0], "bounds": [[">=", "1"]],
         "goal": [1], "under": 1, "values": {"0": [1, 1]}, "denominator": 1,
-        "rows": {"0": [[[1, 0, None]], 0]},
+        "rows": {"0": [[1, 0, None]]},
     }  # fmt: skip
     assert verify(signed(fields)) == (1, "rejected: the rank of state 0 is wrong")
 
@@ -355,18 +373,51 @@ def said_of_event(event, rows, chances, delta):
     )
 
 
-ENDING = {"2": [[[4, None, None]], 0]}
+ENDING = {"2": [[4, None, None]]}
 
 
 def test_one_sequence_written_in_two_ways_does_not_count_twice():
-    rows = {"0": [[[3, 2, "Y"]], 1], "1": [[[1, 2, "Y"]], 3], **ENDING}
+    rows = {"0": [[3, 2, "Y"]], "1": [[1, 2, "Y"]], **ENDING}
     assert verify(said_of_event([["Y"]], rows, ("3/4", "1/4"), "2/5"))[0] == 0
     assert verify(said_of_event([["Y"]], rows, ("3/4", "1/4"), "3/5"))[0] == 1
     assert verify(said_of_event([["Y"], "Y"], rows, ("3/2", "1/2"), "3/5"))[0] == 1
 
 
+def test_only_the_first_of_a_run_s_states_has_a_denominator_of_its_own():
+    sides = [{"input": "a", "state": 0, "probability": "3/4"}]
+    sides += [{"input": "b", "state": 1, "probability": "1/4"}]
+    claim = {"says": "violated", "proof": "event", "delta": "2/5", "event": [["Y"]]}
+    own = {"denominator": 1, "unders": {"0": 4, "1": 8}, "sides": sides}
+    rows = {"0": [[3, 2, "Y"]], "1": [[2, 2, "Y"]], "2": [[1, None, None]]}
+    assert verify(forged(**claim, **own, rows=rows))[0] == 0
+    assert verify(forged(**claim, **{**own, "unders": {"0": 4, "1": 2}}, rows=rows))[0] == 1
+    entered = {**rows, "2": [[1, 0, "Z"]]}
+    told = verify(forged(**claim, **own, rows=entered))
+    assert told == (1, "rejected: row 2 leads to a start")
+
+
+def test_laws_over_two_denominators_are_compared_as_they_are():
+    fields = {
+        "says": "holds", "proof": "laws", "delta": "0", "ln": [["1", "3"]], "inputs": {},
+        "pairs": [[0, 1]], "length": 2, "denominator": 1, "unders": {"0": 4, "1": 8},
+    }  # fmt: skip
+    rows = {"0": [[3, 2, "Y"], [1, 2, "N"]], "1": [[2, 2, "Y"], [6, 2, "N"]]}
+    ending = {"2": [[1, None, None]]}
+    assert verify(forged(**fields, rows={**rows, **ending}))[0] == 0
+    lower = {"0": [[3, 2, "Y"], [1, 2, "N"]], "1": [[1, 2, "Y"], [7, 2, "N"]]}
+    assert verify(forged(**fields, rows={**lower, **ending}))[0] == 1
+
+
+def test_laws_leave_no_runs_out():
+    fields = {
+        "says": "holds", "proof": "laws", "delta": "0", "inputs": {}, "pairs": [[0, 1]],
+        "length": 2, "denominator": 4, "rows": {"0": [[3, 2, "Y"]], "1": [[3, 2, "Y"]], **ENDING},
+    }  # fmt: skip
+    assert verify(forged(**fields)) == (1, "rejected: row 0 does not sum to 1")
+
+
 def test_nobody_sees_a_step_that_shows_nothing():
-    rows = {"0": [[[4, 3, None]], 0], "3": [[[4, 2, "Y"]], 0], "1": [[[4, 2, "Y"]], 0], **ENDING}
+    rows = {"0": [[4, 3, None]], "3": [[4, 2, "Y"]], "1": [[4, 2, "Y"]], **ENDING}
     told = verify(said_of_event([[None, "Y"]], rows, ("1", "0"), "0"))
     assert told == (1, "rejected: row 0: a step is silent")
 
@@ -380,8 +431,8 @@ def test_nobody_sees_a_step_that_shows_nothing():
         ('"state":0', '"state":1,"state":0', "not as json.dumps writes it tersely"),
         ('"state":0', '"state": 0', "not as json.dumps writes it tersely"),
         ('"rows":{"0":', '"rows":{"00":', "a state is written otherwise"),
-        ('"rows":{"0":', '"rows":{"0":[[],4],"00":', "a state is written otherwise"),
-        ('"denominator":4', '"denominator":[[1,0],[4,0]]', "has a power twice"),
+        ('"rows":{"0":', '"rows":{"0":[],"00":', "a state is written otherwise"),
+        ('"denominator":1', '"denominator":[[1,0],[4,0]]', "has a power twice"),
     ],
 )
 def test_everything_is_written_in_one_way_only(witnesses, old, new, why):
@@ -415,7 +466,7 @@ def test_a_part_runs_at_least_once(witnesses):
 
 def test_outputs_are_texts_and_true_is_not_1():
     rows = {
-        "0": [[[3, 2, 1], [1, 2, True]], 0], "1": [[[1, 2, 1], [3, 2, True]], 0], **ENDING
+        "0": [[3, 2, 1], [1, 2, True]], "1": [[1, 2, 1], [3, 2, True]], **ENDING
     }  # fmt: skip
     told = verify(
         forged(
@@ -445,7 +496,7 @@ def test_an_output_of_a_part_has_one_score(outputs):
 def path_claim(**changed):
     fields = {
         "goal": [2], "under": 2, "values": {"0": [1, 2], "1": [1, 1]}, "denominator": 2,
-        "rows": {"0": [[[2, 1, None]], 0], "1": [[[1, 2, None]], 1]}, "sides": [],
+        "rows": {"0": [[2, 1, None]], "1": [[1, 2, None]]}, "sides": [],
         "states": [0], "bounds": [["<=", "1/2"]],
     }  # fmt: skip
     return verify(forged(says="holds", proof="path", **{**fields, **changed}))

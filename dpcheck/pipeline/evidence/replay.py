@@ -19,14 +19,16 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.pipeline.sources.files import os_reason
 from dpcheck.reference import Contradicted, Loaded, NotCovered, Replay, WrongProgram, load
 from dpcheck.reference.numbers import Exp, Number
-from dpcheck.report.evidence import Drawn, Replayed, Side
+from dpcheck.report.evidence import Drawn, OnlyVerified, Replayed, Side
 from dpcheck.verify import verify
 
 CONFIDENCE = 0.95
 """How often the intervals around sampled frequencies hold the probability, at least."""
 
 
-def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Replayed | Mistake:
+def replayed(
+    path: str, n_runs: int, seed: int, models: dict[str, Loaded]
+) -> Replayed | OnlyVerified | Mistake:
     """Return what a witness says, derived again from its model, or why it is not.
 
     n_runs: draw so many runs of each side as well. models: those that were read before.
@@ -35,12 +37,12 @@ def replayed(path: str, n_runs: int, seed: int, models: dict[str, Loaded]) -> Re
         text = Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
         return NoWitness(None, path, os_reason(error))
-    status, why = verify(text)
+    _, why = verify(text)
     if why.startswith(("rejected: ", "cannot be read: ")):
         return NoWitness(None, path, why.partition(": ")[2])
     fields = json.loads(text)
-    if status == 2:
-        return NotReplayed(None, path, f"it has no evidence, {fields['lacks']}")
+    if fields["says"] != "violated":
+        return OnlyVerified(path, why)
     claim = fields["claim"]
     try:
         chosen = [*fields.get("constants", []), *([fields["value"]] if "value" in fields else [])]
