@@ -31,7 +31,7 @@ from dpcheck.solve.formulas.almost_sure import Known, interpretation, progressio
 from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import Product, product
 from dpcheck.solve.formulas.terms import Literal, StrongUntil, Term, WeakUntil
-from dpcheck.solve.paths import Literals, Satisfying
+from dpcheck.solve.paths import Literals, Satisfying, term_of
 from dpcheck.solve.reachability.reach import reach_probabilities
 
 
@@ -47,8 +47,7 @@ def path_extremes(
 
     `satisfying` gives the truth of a state formula at every state, [n_states].
     """
-    literals = Literals()
-    term = literals.term(literals.translated(path, satisfying))
+    literals, term = term_of(path, satisfying)
     truth = literals.truth(term, chain.n_states)
     if truth is not None:
         return [(int(holds), int(holds)) for holds in truth[states].tolist()]

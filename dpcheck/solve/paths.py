@@ -32,7 +32,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import graph_of, reachable
-from dpcheck.exact import Number
+from dpcheck.exact import Number, subtract
 from dpcheck.limits import Limits
 from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
@@ -49,12 +49,10 @@ from dpcheck.solve.formulas.product import Product, counting, product
 from dpcheck.solve.formulas.terms import FALSE, TRUE, Constant, Literal, StrongUntil, Terms
 from dpcheck.solve.reachability.float_bounds import reach_estimates
 from dpcheck.solve.reachability.reach import (
-    EXACT,
-    Answer,
-    Answers,
+    Bounds,
+    Weights,
     next_probabilities,
-    reach_answers,
-    within_bits,
+    reach_bounds,
 )
 from dpcheck.solve.reachability.rounding import FloatBounds
 
@@ -74,7 +72,8 @@ def path_probabilities(
     `satisfying` gives the truth of a state formula at every state, [n_states]. Raises
     `LimitReached`, with how far it got.
     """
-    return _path_answers(EXACT, chain, path, satisfying, states, limits)
+    question = _Question.of(chain, path, satisfying, None, limits)
+    return [p for p, _ in question.bounds(states)]
 
 
 def path_bounds(
@@ -85,13 +84,13 @@ def path_bounds(
     states: IntArray,
     bits: int,
     limits: Limits,
-) -> list[tuple[Number, Number]]:
+) -> list[Bounds]:
     """Return certified bounds (low, high) at the states [n], at most 2^-bits apart.
 
     The two are equal wherever exact values cost about as much: they differ only where a strong
     component is so large that its exact numbers have thousands of bits.
     """
-    return _path_answers(within_bits(bits), chain, path, satisfying, states, limits)
+    return _Question.of(chain, path, satisfying, bits, limits).bounds(states)
 
 
 def path_estimates(
@@ -102,8 +101,7 @@ def path_estimates(
     A few roundings apart, and equal where they are exactly 0 or 1. None where none are cheap: they
     are where the formula is reachability on a chain that `float_bounds` covers.
     """
-    literals = Literals()
-    term = literals.term(literals.translated(path, satisfying))
+    literals, term = term_of(path, satisfying)
     question = literals.reachability(term, chain.n_states)
     if question is None or question.bound is not None:
         return None
@@ -117,19 +115,6 @@ def path_estimates(
         np.where(is_exact | (high == 1), 1 - high, np.nextafter(1 - high, -1)),
         np.where(is_exact, 1 - low, np.nextafter(1 - low, 2)),
     )
-
-
-def _path_answers(
-    answers: Answers[Answer],
-    chain: Chain,
-    path: f.PathFormula,
-    satisfying: Satisfying,
-    states: IntArray,
-    limits: Limits,
-) -> list[Answer]:
-    literals = Literals()
-    term = literals.term(literals.translated(path, satisfying))
-    return _term_answers(answers, chain, literals, term, states, limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,72 +222,120 @@ class Literals:
         return self.terms.both(*members) if all_ else self.terms.either(*members)
 
 
-def _term_answers(
-    answers: Answers[Answer],
-    chain: Chain,
-    literals: Literals,
-    term: int,
-    states: IntArray,
-    limits: Limits,
-) -> list[Answer]:
-    """Return the answers for a term at each of the states."""
-    truth = literals.truth(term, chain.n_states)
-    if truth is not None:
-        return [answers.one if holds else answers.zero for holds in truth[states].tolist()]
-    match literals.terms[term]:
-        case term_kinds.Next(argument):
-            target = literals.truth(argument, chain.n_states)
-            if target is not None:
-                weights = chain.numerators, chain.denominators
-                exact = next_probabilities(graph_of(chain), weights, target, states)
-                return [answers.exact(value) for value in exact]
-    question = literals.reachability(term, chain.n_states)
-    if question is None:
-        return _product_answers(answers, chain, literals, term, states, limits)
-    weights = chain.numerators, chain.denominators
-    found = reach_answers(
-        answers,
-        graph_of(chain),
-        weights,
-        question.target,
-        question.allowed,
-        question.bound,
-        states,
-        limits,
-    )
-    if question.is_complement:
-        return [answers.complement(answer) for answer in found]
-    return found
+def term_of(path: f.PathFormula, satisfying: Satisfying) -> tuple[Literals, int]:
+    """Return a path formula as a term, with the literals that it is over."""
+    literals = Literals()
+    return literals, literals.term(literals.translated(path, satisfying))
 
 
-def _product_answers(
-    answers: Answers[Answer],
-    chain: Chain,
-    literals: Literals,
-    term: int,
-    states: IntArray,
-    limits: Limits,
-) -> list[Answer]:
-    """Return the answers for any term, by progression."""
-    asked, back = np.unique(states, return_inverse=True)
-    progression, classes = _progression(chain, literals, term, asked, limits)
-    steps = horizon(literals.terms, term)
-    if steps is not None and steps >= COUNTING_PAYS_FROM:
-        values = _counted_answers(answers, chain, classes, progression, asked, limits)
-    else:
-        formulas = np.full(len(asked), progression.root(), np.int64)
-        values = _pair_answers(answers, chain, classes, progression, asked, formulas, limits)
-    return [values[k] for k in back.tolist()]
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """A path formula on a chain, as a term; bounds are at most 2^-bits apart, exact for None."""
+
+    chain: Chain
+    literals: Literals
+    term: int
+    bits: int | None
+    limits: Limits
+
+    @staticmethod
+    def of(
+        chain: Chain, path: f.PathFormula, satisfying: Satisfying, bits: int | None, limits: Limits
+    ) -> _Question:
+        """Return what is asked about a path formula."""
+        return _Question(chain, *term_of(path, satisfying), bits, limits)
+
+    @property
+    def weights(self) -> Weights:
+        """The numerators [n_edges] and denominators [n_states] of the chain."""
+        return self.chain.numerators, self.chain.denominators
+
+    def bounds(self, states: IntArray) -> list[Bounds]:
+        """Return bounds of the probability at each of the states [n]."""
+        chain, literals, n_states = self.chain, self.literals, self.chain.n_states
+        truth = literals.truth(self.term, n_states)
+        if truth is not None:
+            return [(p, p) for p in truth[states].astype(np.int64).tolist()]
+        match literals.terms[self.term]:
+            case term_kinds.Next(argument):
+                target = literals.truth(argument, n_states)
+                if target is not None:
+                    exact = next_probabilities(graph_of(chain), self.weights, target, states)
+                    return [(p, p) for p in exact]
+        until = literals.reachability(self.term, n_states)
+        if until is None:
+            return self._by_progression(states)
+        found = reach_bounds(
+            *(graph_of(chain), self.weights, until.target, until.allowed, until.bound),
+            *(states, self.bits, self.limits),
+        )
+        return [_complement(each) for each in found] if until.is_complement else found
+
+    def _by_progression(self, states: IntArray) -> list[Bounds]:
+        """Return bounds for any formula at each of the states [n]."""
+        asked, back = np.unique(states, return_inverse=True)
+        progressed = self.progressed(asked)
+        steps = horizon(self.literals.terms, self.term)
+        if steps is not None and steps >= COUNTING_PAYS_FROM:
+            values = self._counted(progressed, asked)
+        else:
+            formulas = np.full(len(asked), progressed[0].root(), np.int64)
+            values = self._in_product(progressed, asked, formulas, self.bits)
+        return [values[k] for k in back.tolist()]
+
+    def progressed(self, asked: IntArray) -> tuple[Factors, IntArray]:
+        """Return how the term progresses from [n_asked], and the classes of states, [n_states]."""
+        graph = graph_of(self.chain)
+        region = reachable(graph, asked, np.ones(self.chain.n_states, np.bool_))
+        terms, arrays = self.literals.terms, self.literals.arrays
+        meaning = interpretation(graph, terms, arrays, region, self.limits)
+        return progression_by_class(meaning, self.term, decided(meaning, self.term), region)
+
+    def _counted(self, progressed: tuple[Factors, IntArray], asked: IntArray) -> list[Bounds]:
+        """Return bounds for a formula whose bounded operators all run out, step by step."""
+        chain, (progression, classes) = self.chain, progressed
+        is_rational = chain.numerators.dtype == np.int64 or all(
+            isinstance(weight, int) for weight in chain.numerators.tolist()
+        )
+        bits = self.bits if is_rational else None
+        rest_bits = None if bits is None else bits + 1
+
+        def rest(states: IntArray, formulas: IntArray) -> list[Bounds]:
+            return self._in_product(progressed, states, formulas, rest_bits)
+
+        walk = walk_of(chain, classes, progression, self.limits)
+        return counted_bounds(walk, asked, rest, bits, self.limits)
+
+    def _in_product(
+        self,
+        progressed: tuple[Factors, IntArray],
+        states: IntArray,
+        formulas: IntArray,
+        bits: int | None,
+    ) -> list[Bounds]:
+        """Return bounds for formulas [n] at states [n], by reachability of true in the product."""
+        chain, (progression, classes) = self.chain, progressed
+        found = product(graph_of(chain), classes, progression, states, formulas, self.limits)
+        everywhere = np.ones(found.graph.n_states, np.bool_)
+        ends = np.array([found.true, found.false])
+        assert reachable(found.graph.backward, ends, everywhere).all(), (
+            "almost every path of the product comes to true or false"
+        )
+        target = ~everywhere
+        target[found.true] = True
+        below = np.append(chain.denominators[found.states], [1, 1])
+        weights = chain.numerators[found.edges], below
+        with counting(len(found.states)):
+            return reach_bounds(
+                *(found.graph, weights, target, everywhere, None),
+                *(found.starts, bits, self.limits),
+            )
 
 
-def _progression(
-    chain: Chain, literals: Literals, term: int, asked: IntArray, limits: Limits
-) -> tuple[Factors, IntArray]:
-    """Return how a term progresses from [n_asked], and which states are alike in it, [n_states]."""
-    graph = graph_of(chain)
-    region = reachable(graph, asked, np.ones(chain.n_states, np.bool_))
-    meaning = interpretation(graph, literals.terms, literals.arrays, region, limits)
-    return progression_by_class(meaning, term, decided(meaning, term), region)
+def _complement(bounds: Bounds) -> Bounds:
+    low, high = bounds
+    least = subtract(1, high)
+    return least, least if low is high else subtract(1, low)
 
 
 def path_product(
@@ -312,62 +345,7 @@ def path_product(
 
     Almost every path of it comes to true or false. Raises `LimitReached`.
     """
-    literals = Literals()
-    term = literals.term(literals.translated(path, satisfying))
-    progression, classes = _progression(chain, literals, term, states, limits)
+    question = _Question.of(chain, path, satisfying, None, limits)
+    progression, classes = question.progressed(states)
     formulas = np.full(len(states), progression.root(), np.int64)
     return product(graph_of(chain), classes, progression, states, formulas, limits)
-
-
-def _counted_answers(
-    answers: Answers[Answer],
-    chain: Chain,
-    classes: IntArray,
-    progression: Factors,
-    asked: IntArray,
-    limits: Limits,
-) -> list[Answer]:
-    """Return the answers for a formula whose bounded operators all run out, step by step."""
-    is_rational = chain.numerators.dtype == np.int64 or all(
-        isinstance(weight, int) for weight in chain.numerators.tolist()
-    )
-    bits = answers.bits if is_rational else None
-
-    def rest(states: IntArray, formulas: IntArray) -> list[tuple[Number, Number]]:
-        if bits is None:
-            exact = _pair_answers(EXACT, chain, classes, progression, states, formulas, limits)
-            return [(value, value) for value in exact]
-        near = within_bits(bits + 1)
-        return _pair_answers(near, chain, classes, progression, states, formulas, limits)
-
-    walk = walk_of(chain, classes, progression, limits)
-    found = counted_bounds(walk, asked, rest, bits, limits)
-    return [answers.between(low, high) for low, high in found]
-
-
-def _pair_answers(
-    answers: Answers[Answer],
-    chain: Chain,
-    classes: IntArray,
-    progression: Factors,
-    states: IntArray,
-    formulas: IntArray,
-    limits: Limits,
-) -> list[Answer]:
-    """Return the answers for formulas at states, by reachability of true in the product."""
-    found = product(graph_of(chain), classes, progression, states, formulas, limits)
-    everywhere = np.ones(found.graph.n_states, np.bool_)
-    ends = np.array([found.true, found.false])
-    assert reachable(found.graph.backward, ends, everywhere).all(), (
-        "almost every path of the product comes to true or false"
-    )
-    target = ~everywhere
-    target[found.true] = True
-    weights = (
-        chain.numerators[found.edges],
-        np.append(chain.denominators[found.states], [1, 1]),
-    )
-    with counting(len(found.states)):
-        return reach_answers(
-            answers, found.graph, weights, target, everywhere, None, found.starts, limits
-        )

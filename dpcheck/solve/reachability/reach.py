@@ -7,60 +7,23 @@ the states in between that the wanted ones can visit enter a linear system.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, reachable
 from dpcheck.chain.weights.rows import indptr_of
-from dpcheck.exact import Number, number, subtract
+from dpcheck.exact import Number, number
 from dpcheck.limits import Limits
+from dpcheck.records import dataclass
 from dpcheck.solve.reachability.bounded import bounded_solution
-from dpcheck.solve.systems.solution import solution, solution_bounds
+from dpcheck.solve.systems.solution import solution_bounds
 from dpcheck.solve.systems.system import System, without_self_loops
 
 Weights = tuple[WeightArray, WeightArray]
-Answer = TypeVar("Answer")
-
-
-@dataclass(frozen=True)
-class Answers(Generic[Answer]):
-    """How probabilities are answered: as exact numbers, or as certified bounds.
-
-    zero and one: the answers for 0 and 1; complement: from the answer for p to that for 1 - p;
-    exact: from a number to an answer; solve: the answers for the wanted states of a system.
-    bits: how narrow bounds are, None for exact numbers; between: from bounds to an answer.
-    """
-
-    zero: Answer
-    one: Answer
-    complement: Callable[[Answer], Answer]
-    exact: Callable[[Number], Answer]
-    solve: Callable[[System, IntArray, Limits], list[Answer]]
-    bits: int | None
-    between: Callable[[Number, Number], Answer]
-
-
-EXACT: Answers[Number] = Answers(
-    0, 1, lambda p: subtract(1, p), lambda p: p, solution, None, lambda low, _: low
-)
-
-
-def within_bits(bits: int) -> Answers[tuple[Number, Number]]:
-    """Return the answers (low, high) with low <= p <= high, at most 2^-bits apart."""
-    return Answers(
-        (0, 0),
-        (1, 1),
-        lambda p: (subtract(1, p[1]), subtract(1, p[0])),
-        lambda p: (p, p),
-        lambda system, wanted, limits: solution_bounds(system, wanted, bits, limits),
-        bits,
-        lambda low, high: (low, high),
-    )
+Bounds = tuple[Number, Number]
+"""What a probability lies between; one object twice where it is known exactly."""
 
 
 def reach_probabilities(
@@ -81,38 +44,41 @@ def reach_probabilities(
     >>> reach_probabilities(coin, weights, heads, everywhere, np.array([0, 1, 2]), Limits())
     [1/4, 1, 0]
     """
-    return reach_answers(EXACT, graph, weights, target, allowed, None, wanted, limits)
+    found = reach_bounds(graph, weights, target, allowed, None, wanted, None, limits)
+    return [p for p, _ in found]
 
 
-def reach_answers(
-    answers: Answers[Answer],
+def reach_bounds(
     graph: Graph,
     weights: Weights,
     target: BoolArray,
     allowed: BoolArray,
     bound: int | None,
     wanted: IntArray,
+    bits: int | None,
     limits: Limits,
-) -> list[Answer]:
-    """Return the answers for `allowed U<=bound target` [n_states] at wanted states."""
+) -> list[Bounds]:
+    """Return bounds for `allowed U<=bound target` [n_states] at wanted states, 2^-bits apart.
+
+    Equal ones where exact values are cheap, or `bits` is None.
+    """
     possible = reachable(graph.backward, np.flatnonzero(target), allowed | target)
-    found = [answers.one if certain else answers.zero for certain in target[wanted].tolist()]
+    found: list[Bounds] = [(p, p) for p in target[wanted].astype(np.int64).tolist()]
     asking = np.flatnonzero((possible & ~target)[wanted])
     if not len(asking):
         return found
     part = _open_part(graph, target, possible)
     asked, back = np.unique(part.place[wanted[asking]], return_inverse=True)
     doubtful = part.doubtful if bound is None else np.ones_like(part.leaking)
-    values = [answers.one] * len(asked)
+    values: list[Bounds] = [(1, 1)] * len(asked)
     unknown = np.flatnonzero(doubtful[asked])
     if len(unknown):
         system, place = part.system(weights, asked[unknown], doubtful)
         places = place[asked[unknown]]
         if bound is None:
-            solved = answers.solve(without_self_loops(system), places, limits)
+            solved = solution_bounds(without_self_loops(system), places, bits, limits)
         else:
-            exact = bounded_solution(system, places, bound, limits)
-            solved = [answers.exact(value) for value in exact]
+            solved = [(p, p) for p in bounded_solution(system, places, bound, limits)]
         for i, value in zip(unknown.tolist(), solved, strict=True):
             values[i] = value
     for i, k in zip(asking.tolist(), back.tolist(), strict=True):

@@ -62,13 +62,14 @@ def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
 
 
 def solution_bounds(
-    system: System, wanted: IntArray, bits: int, limits: Limits
+    system: System, wanted: IntArray, bits: int | None, limits: Limits
 ) -> list[tuple[Number, Number]]:
     """Return certified bounds of x_s for wanted states [n], equal where exact values are cheap.
 
-    They differ, by at most 2^-bits, where the system is deep or has cycles and many states.
+    They differ, by at most 2^-bits, where the system is deep or has cycles and many states, and
+    bits are given.
     """
-    if not len(wanted) or not system.is_rational:
+    if bits is None or not len(wanted) or not system.is_rational:
         return [(value, value) for value in solution(system, wanted, limits)]
     shape = _Shape(system, wanted)
     if shape.layers is not None:
