@@ -33,6 +33,7 @@ FLU = MODELS / "secrets" / "flu.dpm"
 ENDLESS = MODELS / "streams" / "endless_outputs.dpm"
 QUESTIONS = [
     ("12 rounds of three questions, adaptive", ANALYSTS, "chosen_accuracy(k = 12)", "delta(ln 2)"),
+    ("12 rounds of three questions, adaptive", ANALYSTS, "chosen_accuracy(k = 12)", "profile"),
     (
         "above threshold, 12 adaptive rounds",
         ANALYSTS,

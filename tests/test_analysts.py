@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from random import Random
 from unittest.mock import patch
 
@@ -179,6 +180,22 @@ mechanism rr(k = 2) {
   }
 }
 """
+
+
+@pytest.mark.parametrize(("k", "kept"), [(4, "0"), (5, "0"), (4, "1/16")])
+def test_a_profile_has_the_delta_of_every_epsilon(k, kept):
+    """Nodes are settled between two values of e^ε: at all ends of pieces, and inside of them."""
+    text = RESPONSES.replace(
+        "{ output none }", f"{{ r ~ bernoulli({kept}) output if r then x else none }}"
+    )
+    target = dpcheck.loads(text).target("rr", k=k)
+    rows = target.table("profile").rows
+    ends = [Fraction(row[0].exact) for row in rows]
+    assert len(ends) > 6
+    for row, low, high in zip(rows, ends, [*ends[1:], ends[-1] + 1], strict=True):
+        for factor in (low, (low + high) / 2):
+            line = Fraction(row[3].exact) - factor * Fraction(row[4].exact)
+            assert line == Fraction(target.delta(f"ln({factor})").exact)
 
 
 def test_delta_is_worse_than_for_every_fixed_sequence():

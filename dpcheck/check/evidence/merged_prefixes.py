@@ -30,7 +30,7 @@ events show bounds ε and δ from above (post-processing), and by less the later
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property, cmp_to_key
 from heapq import nlargest
@@ -81,6 +81,7 @@ Edge = tuple[Label, Whole, int]
 Scaled = tuple[Whole, Whole, Whole]
 Wanted = Callable[[Whole, Whole], bool]
 Better = Callable[[EventGap, EventGap], bool]
+Masses = list[tuple[Number, Number]]
 _UNSEEN = -3
 """The label of what is no output: a state that is shown, or the way out of a cycle."""
 _FEW_ROOTS = 8
@@ -506,31 +507,21 @@ class MergedEvidence:
                     return EventGap(p, q, pair, is_forward)
         raise AssertionError("every leaf is below some pair")
 
-    def played(
-        self,
-        event: AbstractSet[int],  # noqa: ARG002 - for those who choose
-        is_better: Better,  # noqa: ARG002
-        *,
-        is_forward: bool,  # noqa: ARG002
-    ) -> MergedPrefixes:
-        """Return the graph in which nothing is left to choose; here nobody chooses."""
-        return self.graph
-
     def _best(self, wanted: Wanted, is_better: Better) -> EventGap | None:
         """Return the best event of wanted leaves over all pairs, directions, and strategies."""
-        best: EventGap | None = None
-        for is_forward in (True, False):
-            event = self._event(wanted, is_forward=is_forward)
-            if not event:
-                continue
-            played = self.played(event, is_better, is_forward=is_forward)
-            masses = played.event_masses(event, self.limits)
-            for pair, (first, second) in enumerate(masses):
-                p, q = (first, second) if is_forward else (second, first)
-                gap = EventGap(p, q, pair, is_forward)
-                if p != 0 and (best is None or is_better(gap, best)):
-                    best = gap
-        return best
+        sides = {side: self._masses(wanted, is_better, is_forward=side) for side in (True, False)}
+        return best_gap(sides, is_better)
+
+    def _masses(
+        self,
+        wanted: Wanted,
+        is_better: Better,  # noqa: ARG002 - for those who choose
+        *,
+        is_forward: bool,
+    ) -> Masses:
+        """Return per pair the probabilities p and q of wanted leaves, [n_pairs]."""
+        masses = self.graph.event_masses(self._event(wanted, is_forward=is_forward), self.limits)
+        return masses if is_forward else [(p, q) for q, p in masses]
 
     def _heavy_runs(
         self, root: int, event: AbstractSet[int], *, is_forward: bool
@@ -590,6 +581,17 @@ class MergedEvidence:
         if labels and labels[-1] == GOES_SILENT:
             return output_sequence(outputs, DIVERGED)
         return output_sequence(outputs, GOES_ON)
+
+
+def best_gap(sides: Mapping[bool, Masses], is_better: Better) -> EventGap | None:
+    """Return the best gap of events that are possible, of p and q seen from both sides."""
+    best: EventGap | None = None
+    for is_forward, masses in sides.items():
+        for pair, (p, q) in enumerate(masses):
+            gap = EventGap(p, q, pair, is_forward)
+            if p != 0 and (best is None or is_better(gap, best)):
+                best = gap
+    return best
 
 
 def exceeding(factor: ExpFactor) -> Wanted:

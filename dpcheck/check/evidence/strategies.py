@@ -12,21 +12,29 @@ of functions of what each history leaves, and histories are told apart. f is hom
 prefixes with proportional weights still merge. A ratio of two probabilities has the factor 1/|S|
 on both sides: no strategy occurs in it, and ε for δ = 0 is that of the worst word of choices and
 outputs.
+
+At a node, f is a maximum of lines p - E q in E = e^ε. Where two values of E have one line, it is
+that of all between: f is not below it, the line of a strategy, and as f is convex not above it, its
+chord. So of a profile, which asks for many E, nodes are settled one by one.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cmp_to_key
 from itertools import groupby
 
 from dpcheck.check.evidence.futures import Label
 from dpcheck.check.evidence.merged_prefixes import (
     Better,
     Edge,
+    Masses,
     MergedEvidence,
     MergedPrefixes,
     Wanted,
+    best_gap,
     exceeding,
     without_counterpart,
 )
@@ -52,6 +60,8 @@ MAX_SITUATIONS = 12
 _PLANS_KEPT = 8
 """So many plans that are equally good are looked at, to find one that is easy to tell."""
 
+_by_size = cmp_to_key(compare)
+
 
 @dataclass(frozen=True, eq=False)
 class StrategyEvidence(MergedEvidence):
@@ -68,21 +78,53 @@ class StrategyEvidence(MergedEvidence):
                     worst = p, q
         if worst == (1, 1):
             return None
-        return self._best(lambda p, q: (p, q) == worst, _likelier)
+        gap = self._best(lambda p, q: (p, q) == worst, _likelier)
+        return None if gap is None else self._as_shown(gap, None)
+
+    def worst_gap(self, factor: ExpFactor) -> EventGap | None:
+        """Return p - E q, the largest over all events, pairs, directions and strategies."""
+        gap = super().worst_gap(factor)
+        return None if gap is None else self._as_shown(gap, factor)
+
+    def _as_shown(self, gap: EventGap, factor: ExpFactor | None) -> EventGap:
+        """Return an equally good gap: that of the strategy which is told."""
+        event, played = self._played(gap, factor)
+        first, second = played.mass_below(played.roots[gap.pair], event)
+        return (
+            replace(gap, p=first, q=second) if gap.is_forward else replace(gap, p=second, q=first)
+        )
 
     def profile(self) -> tuple[Piece, ...]:
         """Return δ as a function of E = e^ε, for each E that of the worst strategy."""
+        sides = (True, False)
+        roots, known = self.graph.roots, list[tuple[Number, dict[bool, Masses]]]()
 
-        def line_at(factor: Number) -> Line:
-            return _line(self.worst_gap(ExpFactor.of_number(factor)))
+        def line(values: Mapping[bool, Masses], is_better: Better) -> Line:
+            masses = {side: [values[side][root] for root in roots] for side in sides}
+            return _line(best_gap(masses, is_better))
 
-        return profile_of_maximum(line_at, _line(self._best(without_counterpart, _likelier)))
+        def line_at(number: Number) -> Line:
+            factor = ExpFactor.of_number(number)
+            at = bisect_left(known, _by_size(number), key=lambda each: _by_size(each[0]))
+            right = known[at][1] if at < len(known) else last
+            ends = {side: (known[at - 1][1][side], right[side]) if at else None for side in sides}
+            wanted, is_better = exceeding(factor), _exceeding_more(factor)
+            found = {
+                side: self._best_choices(wanted, is_better, is_forward=side, between=ends[side])[1]
+                for side in sides
+            }
+            known.insert(at, (number, found))
+            return line(found, is_better)
+
+        last = {
+            side: self._best_choices(without_counterpart, _likelier, is_forward=side)[1]
+            for side in sides
+        }
+        return profile_of_maximum(line_at, line(last, _likelier))
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words: choices stand among the outputs of its sequences."""
-        wanted, is_better = _asked(gap, factor)
-        event = self._event(wanted, is_forward=gap.is_forward)
-        played = self.played(event, is_better, is_forward=gap.is_forward)
+        _, played = self._played(gap, factor)
         return MergedEvidence(played, self.output_text, self.limits).event_text(gap, factor)
 
     def strategy(self, gap: EventGap, factor: ExpFactor | None) -> Strategy:
@@ -90,9 +132,7 @@ class StrategyEvidence(MergedEvidence):
 
         Where the same is asked from a situation on whatever is seen, that is one situation.
         """
-        wanted, is_better = _asked(gap, factor)
-        event = self._event(wanted, is_forward=gap.is_forward)
-        graph = self.played(event, is_better, is_forward=gap.is_forward)
+        event, graph = self._played(gap, factor)
         plans, root = self._plans(graph, event), graph.roots[gap.pair]
         plan = plans[root]
         if plan is not None:
@@ -224,16 +264,20 @@ class StrategyEvidence(MergedEvidence):
         label = edge[0]
         return _merged({self.offers[label][0]: label}, plan) if label in self.offers else plan
 
-    def played(
-        self, event: AbstractSet[int], is_better: Better, *, is_forward: bool
-    ) -> MergedPrefixes:
-        """Return the graph with a best choice alone of each offer, its weight times |S|.
+    def _played(
+        self, gap: EventGap, factor: ExpFactor | None
+    ) -> tuple[AbstractSet[int], MergedPrefixes]:
+        """Return the leaves of a gap's event, and the graph with a best choice alone of each offer.
+
+        The weight of a choice is then times |S|.
 
         Of choices that are equally good, one is taken that is best from there on whatever is seen,
         the same wherever it can be. Equally good events may have other probabilities: all that is
         told of a gap is of this graph.
         """
-        best = self._best_choices(event, is_better, is_forward=is_forward)
+        wanted, is_better = _asked(gap, factor)
+        event = self._event(wanted, is_forward=gap.is_forward)
+        best, _ = self._best_choices(wanted, is_better, is_forward=gap.is_forward)
         steady = self._steady_plans(best, event)
         edges: list[list[Edge]] = [[] for _ in best]
         wishes: list[Plan] = [{}] * len(best)
@@ -245,7 +289,7 @@ class StrategyEvidence(MergedEvidence):
                 chosen = next(wished, alternatives[0])
                 edges[node].append(chosen)
                 wishes[chosen[2]] = {**wish, **(self._followed(chosen, {}) or {})}
-        return replace(self.graph, edges=edges)
+        return event, replace(self.graph, edges=edges)
 
     def _steady_plans(
         self, best: Sequence[list[list[Edge]]], event: AbstractSet[int]
@@ -266,16 +310,33 @@ class StrategyEvidence(MergedEvidence):
             plans[node] = found
         return plans
 
+    def _masses(self, wanted: Wanted, is_better: Better, *, is_forward: bool) -> Masses:
+        """Return per pair p and q of wanted leaves, by a best strategy for each, [n_pairs]."""
+        _, below = self._best_choices(wanted, is_better, is_forward=is_forward)
+        return [below[root] for root in self.graph.roots]
+
     def _best_choices(
-        self, event: AbstractSet[int], is_better: Better, *, is_forward: bool
-    ) -> list[list[list[Edge]]]:
-        """Return per node its outputs, each alone, and of each offer the best choices, as edges."""
-        graph = self.graph
+        self,
+        wanted: Wanted,
+        is_better: Better,
+        *,
+        is_forward: bool,
+        between: tuple[Masses, Masses] | None = None,
+    ) -> tuple[list[list[list[Edge]]], Masses]:
+        """Return per node its outputs, each alone, and of each offer the best choices, as edges.
+
+        And p and q of wanted leaves below each node, which may be known `between` two factors: a
+        node that has the same ones for both has no edges then.
+        """
+        graph, event = self.graph, self._event(wanted, is_forward=is_forward)
         best: list[list[list[Edge]]] = [[] for _ in graph.edges]
         below: list[tuple[Number, Number]] = [(0, 0) for _ in graph.edges]
         for at, node in enumerate(graph.order.tolist()):
             if at % 1024 == 0:
                 self.limits.check_time("choices compared")
+            if between is not None and between[0][node] == between[1][node]:
+                below[node] = between[0][node]
+                continue
             leaf = graph.leaves[node]
             if leaf is not None:
                 p, q = (number(each, 1) for each in (leaf if is_forward else leaf[::-1]))
@@ -284,7 +345,7 @@ class StrategyEvidence(MergedEvidence):
             best[node] = self._best_of_row(graph.edges[node], below, is_better)
             chosen = [alternatives[0] for alternatives in best[node]]
             below[node] = _total(chosen, graph.scales[node], below)
-        return best
+        return best, below
 
     def _best_of_row(
         self, row: list[Edge], below: list[tuple[Number, Number]], is_better: Better
@@ -337,6 +398,10 @@ def _length(seen: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     return len(seen), seen
 
 
+def _exceeding_more(factor: ExpFactor) -> Better:
+    return lambda left, right: left.exceeds(right, factor)
+
+
 def _likelier(left: EventGap, right: EventGap) -> bool:
     return compare(left.p, right.p) > 0
 
@@ -348,7 +413,7 @@ def _line(gap: EventGap | None) -> Line:
 def _asked(gap: EventGap, factor: ExpFactor | None) -> tuple[Wanted, Better]:
     """Return which leaves belong to the event of a gap, and what its strategy maximizes."""
     if factor is not None:
-        return exceeding(factor), lambda left, right: left.exceeds(right, factor)
+        return exceeding(factor), _exceeding_more(factor)
     if gap.q == 0:
         return without_counterpart, _likelier
     ratio = divide(gap.p, gap.q)

@@ -25,6 +25,8 @@ from dpcheck.check.quantities.privacy import INFINITELY_MANY, false_comparison, 
 from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import compared, holds
+from dpcheck.check.values.event_text import EventText, many_sequences
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.measures import TOO_FAR, Measures
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -122,9 +124,14 @@ def _profile_of_strategies(
     if evidence is None:
         return Outcome(UNBOUNDED, Coverage(len(selected), len(seen.pairs)))
     assert isinstance(evidence, StrategyEvidence), "there are choices"
-    known = KnownLosses((), len(seen.pairs), None, seen.names, evidence.event_text)
+    known = KnownLosses((), len(seen.pairs), None, seen.names, _counted_event)
     table = profile_table(evidence.profile(), known)
     return _tabulated(table, known, len(selected))
+
+
+def _counted_event(gap: EventGap, factor: ExpFactor | None) -> EventText:
+    """Return an event of sequences that are too many to be listed."""
+    return EventText(many_sequences(None, gap, factor), ())
 
 
 def _tabulated(table: Table, known: KnownLosses, n_initial: int) -> Outcome:
