@@ -33,6 +33,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, cast
 
 from dpcheck.model.distributions import PolicyKind
+from dpcheck.model.expressions import BinderKind
 from dpcheck.records import Frozen, field, fields, replace
 from dpcheck.source import SourceText, Span
 
@@ -128,7 +129,6 @@ class Arithmetic(Node):
     operator: ArithmeticOperator
     left: Expression
     right: Expression
-    operator_span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 class Range(Node):
@@ -148,14 +148,10 @@ ComparisonOperator = Literal["=", "!=", "<", "<=", ">", ">=", "in"]
 
 
 class Comparison(Node):
-    """A chain `e0 op1 e1 op2 e2 ...`: every neighboring pair compares.
-
-    `len(operands) == len(operators) + 1 >= 2`, and `operator_spans` go with `operators`.
-    """
+    """A chain `e0 op1 e1 op2 e2 ...`: every neighboring pair of two or more operands compares."""
 
     operands: tuple[Expression, ...]
     operators: tuple[ComparisonOperator, ...]
-    operator_spans: tuple[Span, ...] = field(compare=False, repr=False, kw_only=True)
 
 
 class Not(Node):
@@ -198,22 +194,11 @@ class SetLiteral(Node):
     items: tuple[Expression, ...]
 
 
-class SetComprehension(Node):
-    """`{element for variable in domain where condition}`."""
-
-    element: Expression
-    variable: Identifier
-    domain: Expression
-    where: Expression | None
-
-
-BinderKind = Literal[
-    "forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin"
-]
-
-
 class Binder(Node):
-    """`kind(variable in domain where condition : body)`."""
+    """`kind(variable in domain where condition : body)`.
+
+    Of the kind `set` it is `{body for variable in domain where condition}`.
+    """
 
     kind: BinderKind
     variable: Identifier
@@ -362,7 +347,6 @@ Expression = (
     | Conditional
     | Tuple
     | SetLiteral
-    | SetComprehension
     | Binder
     | Distribution
     | Formula
@@ -395,20 +379,14 @@ def _compared_first(left: Name, value: Expression) -> Expression:
         case TemporalInfix(left=first) if first.span.start == value.span.start:
             return replace(value, left=_compared_first(left, first), span=span)
         case Comparison():
-            return replace(
-                value,
-                operands=(left, *value.operands),
-                operators=("=", *value.operators),
-                operator_spans=(span, *value.operator_spans),
-                span=span,
-            )
+            operands, operators = (left, *value.operands), ("=", *value.operators)
+            return replace(value, operands=operands, operators=operators, span=span)
         case _:
             return _equality(left, value)
 
 
 def _equality(left: Name, right: Expression) -> Comparison:
-    span = left.span.to(right.span)
-    return Comparison((left, right), ("=",), operator_spans=(span,), span=span)
+    return Comparison((left, right), ("=",), span=left.span.to(right.span))
 
 
 # --- statements of mechanisms ----------------------------------------------------------------
@@ -465,7 +443,7 @@ class If(Node):
 
 
 class LoopIndex(Node):
-    """`variable in domain` in the head of a `for`."""
+    """`variable in domain` in the head of a `for`, or between the brackets of a family."""
 
     variable: Identifier
     domain: Expression
@@ -580,18 +558,11 @@ class Mechanism(Node):
 # --- explicit chains -------------------------------------------------------------------------
 
 
-class StateIndex(Node):
-    """`variable in domain` between the brackets of a family."""
-
-    variable: Identifier
-    domain: Expression
-
-
 class Family(Node):
     """`state name[indices] : labels`; a single state has no indices."""
 
     name: Identifier
-    indices: tuple[StateIndex, ...]
+    indices: tuple[LoopIndex, ...]
     labels: tuple[Identifier, ...]
 
 

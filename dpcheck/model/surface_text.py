@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar, assert_never
+from typing import Any, TypeVar
 
 from dpcheck.model import surface
 from dpcheck.model.words import OPERATOR_WORDS
@@ -28,7 +28,7 @@ def surface_text(node: surface.Expression | surface.Argument | surface.Target) -
     >>> from dpcheck.source import SourceText, Span
     >>> here = Span(SourceText("a", ""), 0, 0)
     >>> total = surface.Arithmetic("+", surface.Name("a", span=here), surface.Name("b", span=here),
-    ...                    operator_span=here, span=here)
+    ...                            span=here)
     >>> surface_text(surface.Negative(total, span=here))
     '-(a + b)'
     """
@@ -178,13 +178,13 @@ def _atom(node: surface.Expression) -> str:
             return f"({_joined_items(items)})"
         case surface.SetLiteral(items):
             return f"{{{_joined_items(items)}}}"
-        case (
-            surface.SetComprehension()
-            | surface.Binder()
-            | surface.Branches()
-            | surface.WeightedBranches()
-        ):
-            return _with_variable(node)
+        case surface.Binder():
+            return _binder(node)
+        case surface.Branches(branches, normalized):
+            pairs = ", ".join(_pair(branch.value, branch.weight) for branch in branches)
+            return f"{{{pairs}}}" + " normalized" * normalized
+        case surface.WeightedBranches(value, weight, normalized=normalized):
+            return f"{{{_pair(value, weight)}{_generator(node)}}}" + " normalized" * normalized
         case surface.ProbabilityIs(sign, bound, path):
             return f"P{sign}{_bound(bound)} [ {surface_text(path)} ]"
         case surface.ProbabilityIn(low, high, path):
@@ -219,32 +219,23 @@ def _relations(relations: tuple[tuple[str, surface.Expression], ...]) -> str:
             return f" in [{_joined_items(tuple(bound for _, bound in relations))}]"
 
 
-def _with_variable(
-    node: surface.SetComprehension | surface.Binder | surface.Branches | surface.WeightedBranches,
-) -> str:
-    match node:
-        case surface.Binder():
-            where = "" if node.where is None else f" where {surface_text(node.where)}"
-            member = f"{node.variable.name} in {_text(node.domain, _RANGE)}{where}"
-            return f"{node.kind}({member} : {surface_text(node.body)})"
-        case surface.SetComprehension():
-            return f"{{{surface_text(node.element)}{_generator(node)}}}"
-        case surface.Branches():
-            pairs = (
-                f"{surface_text(branch.value)}: {surface_text(branch.weight)}"
-                for branch in node.branches
-            )
-            return f"{{{', '.join(pairs)}}}" + " normalized" * node.normalized
-        case surface.WeightedBranches():
-            branch = f"{surface_text(node.value)}: {surface_text(node.weight)}"
-            return f"{{{branch}{_generator(node)}}}" + " normalized" * node.normalized
-        case _:
-            assert_never(node)
+def _binder(node: surface.Binder) -> str:
+    if node.kind == "set":
+        return f"{{{surface_text(node.body)}{_generator(node)}}}"
+    member = f"{node.variable.name} in {_text(node.domain, _RANGE)}{_where(node.where)}"
+    return f"{node.kind}({member} : {surface_text(node.body)})"
 
 
-def _generator(node: surface.SetComprehension | surface.WeightedBranches) -> str:
-    where = "" if node.where is None else f" where {surface_text(node.where)}"
-    return f" for {node.variable.name} in {surface_text(node.domain)}{where}"
+def _generator(node: surface.Binder | surface.WeightedBranches) -> str:
+    return f" for {node.variable.name} in {surface_text(node.domain)}{_where(node.where)}"
+
+
+def _where(condition: surface.Expression | None) -> str:
+    return "" if condition is None else f" where {surface_text(condition)}"
+
+
+def _pair(value: surface.Expression, weight: surface.Expression) -> str:
+    return f"{surface_text(value)}: {surface_text(weight)}"
 
 
 def _bound(bound: surface.Expression) -> str:
@@ -297,7 +288,7 @@ def _filled(node: Any, values: Mapping[str, surface.Expression]) -> Any:  # noqa
             not quoted or name in OPERATOR_WORDS
         ):
             return values.get(name, node)
-        case surface.Binder() | surface.SetComprehension() | surface.WeightedBranches():
+        case surface.Binder() | surface.WeightedBranches():
             inner = {name: value for name, value in values.items() if name != node.variable.name}
             parts = {name: _filled(getattr(node, name), inner) for name in _parts(node)}
             return replace(node, **parts | {"domain": _filled(node.domain, values)})
@@ -316,7 +307,7 @@ def _free_names(node: Any) -> Iterator[surface.Name]:  # noqa: ANN401 (any part 
             not quoted or name in OPERATOR_WORDS
         ):
             yield node
-        case surface.Binder() | surface.SetComprehension() | surface.WeightedBranches():
+        case surface.Binder() | surface.WeightedBranches():
             yield from _free_names(node.domain)
             for name in _parts(node):
                 if name != "domain":

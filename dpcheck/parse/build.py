@@ -16,6 +16,7 @@ from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model import surface as s
 from dpcheck.model.distributions import PolicyKind
+from dpcheck.model.expressions import BinderKind
 from dpcheck.model.surface_text import one_line, surface_text
 from dpcheck.model.words import KEYWORDS
 from dpcheck.parse.depth import too_deep_place
@@ -48,32 +49,29 @@ class _Run:
 
     a + b - c + d = (a + b - c) + d, and equally (a + b) + (d - c): + and * of exact numbers are
     associative, so after one of these (`opening`) the next terms may make a node of their own.
-    That of n terms in a row is then not n levels deep. `before` is (node, place of the operator
-    after it) or empty; `found` is the node made of all, kept so that its identity stays its own.
+    That of n terms in a row is then not n levels deep. `found` is the node made of all, kept so
+    that its identity stays its own.
     """
 
     opening: s.ArithmeticOperator
-    before: tuple[tuple[s.Expression, Span], ...]
+    before: s.Expression | None
     last: s.Expression
     n_terms: int
     found: s.Arithmetic | None = None
 
-    def with_term(
-        self, kind: s.ArithmeticOperator, place: Span, right: s.Expression, span: Span
-    ) -> _Run:
+    def with_term(self, kind: s.ArithmeticOperator, right: s.Expression, span: Span) -> _Run:
         """Return the run with one more term; `span` is that of all terms."""
         if kind == self.opening and self.n_terms >= TERMS_IN_A_ROW:
             whole = self.node(Span(span.source, span.start, self.last.span.end))
-            return _Run(self.opening, ((whole, place),), right, 1)
-        start = self.last.span.start if self.before else span.start
-        inner = Span(span.source, start, span.end)
-        last = s.Arithmetic(kind, self.last, right, operator_span=place, span=inner)
+            return _Run(self.opening, whole, right, 1)
+        start = span.start if self.before is None else self.last.span.start
+        last = s.Arithmetic(kind, self.last, right, span=Span(span.source, start, span.end))
         return _Run(self.opening, self.before, last, self.n_terms + 1)
 
     def node(self, span: Span) -> s.Arithmetic:
         """Return the sum or product so far."""
-        for before, place in self.before:
-            return s.Arithmetic(self.opening, before, self.last, operator_span=place, span=span)
+        if self.before is not None:
+            return s.Arithmetic(self.opening, self.before, self.last, span=span)
         assert isinstance(self.last, s.Arithmetic), "a run has two terms"
         return self.last
 
@@ -422,12 +420,8 @@ class Builder:
         """Return the whole chain of comparisons."""
         operands = cast(list[s.Expression], chain[::2])
         operators = cast(list[Token], chain[1::2])
-        return s.Comparison(
-            tuple(operands),
-            tuple(cast(s.ComparisonOperator, token.text) for token in operators),
-            operator_spans=tuple(self._place(token) for token in operators),
-            span=span,
-        )
+        signs = tuple(cast(s.ComparisonOperator, token.text) for token in operators)
+        return s.Comparison(tuple(operands), signs, span=span)
 
     def endless_range(self, span: Span, low: s.Expression, dots: Token) -> s.EndlessRange:
         """`low..`; only its `{` or `]` tells that there is no end."""
@@ -438,14 +432,14 @@ class Builder:
         self, span: Span, left: s.Expression, operator: Token, right: s.Expression
     ) -> s.Arithmetic:
         """`left operator right`; sums and products of many terms are trees of few levels."""
-        kind, place = cast(s.ArithmeticOperator, operator.text), self._place(operator)
+        kind = cast(s.ArithmeticOperator, operator.text)
         opening = _OPENING.get(kind)
         if opening is None:
-            return s.Arithmetic(kind, left, right, operator_span=place, span=span)
+            return s.Arithmetic(kind, left, right, span=span)
         run = self._runs.pop(id(left), None)
         if run is None or run.opening != opening:
-            run = _Run(opening, (), left, 1)
-        run = run.with_term(kind, place, right, span)
+            run = _Run(opening, None, left, 1)
+        run = run.with_term(kind, right, span)
         found = run.node(span)
         self._runs[id(found)] = replace(run, found=found)
         return found
@@ -459,9 +453,8 @@ class Builder:
             and left.span.start == span.start
             and left.operand.span.end == left.span.end
         ):
-            here = {"operator_span": span, "span": span}
-            read = s.Arithmetic("/", left, right, **here)
-            other = s.Logarithm(s.Arithmetic("/", left.operand, right, **here), span=span)
+            read = s.Arithmetic("/", left, right, span=span)
+            other = s.Logarithm(s.Arithmetic("/", left.operand, right, span=span), span=span)
             texts = one_line(span.text), surface_text(read), surface_text(other)
             self._report(syntax.LogarithmOfQuotient(span, *texts))
         return self.arithmetic(span, left, operator, right)
@@ -494,7 +487,7 @@ class Builder:
                 operators=("in",),
             ) if kind.text in BINDERS:
                 return s.Binder(
-                    cast(s.BinderKind, kind.text),
+                    cast("BinderKind", kind.text),
                     s.Identifier(variable.name, span=variable.span),
                     domain,
                     where,
@@ -506,6 +499,17 @@ class Builder:
                 place = membership.span if binds else self._place(kind)
                 self._report(syntax.MalformedBinder(place, kind.text, binds))
                 return body
+
+    def set_comprehension(
+        self,
+        span: Span,
+        element: s.Expression,
+        variable: Token,
+        domain: s.Expression,
+        where: s.Expression | None,
+    ) -> s.Binder:
+        """`{element for variable in domain where condition}`."""
+        return s.Binder("set", self._identifier(variable), domain, where, element, span=span)
 
     def empty_set(self, span: Span) -> s.SetLiteral:
         """`{}`."""
@@ -535,31 +539,14 @@ class Builder:
 
     # --- formulas ----------------------------------------------------------------------------
 
-    def prefix(self, span: Span, operator: Token, operand: s.Expression) -> s.TemporalPrefix:
-        """`X operand`, `F operand`, `G operand`."""
-        return self._prefix(span, operator, None, operand)
-
-    def bounded_prefix(
-        self, span: Span, operator: Token, bound: s.Expression, operand: s.Expression
-    ) -> s.TemporalPrefix:
-        """`F<=bound operand`, `G<=bound operand`."""
-        return self._prefix(span, operator, bound, operand)
-
-    def _prefix(
+    def prefix(
         self, span: Span, operator: Token, bound: s.Expression | None, operand: s.Expression
     ) -> s.TemporalPrefix:
-        word = cast(Literal["X", "F", "G"], operator.text)
-        return s.TemporalPrefix(
-            word, bound, operand, operator_span=self._place(operator), span=span
-        )
+        """`X operand`, `F operand`, `G<=bound operand`."""
+        word, place = cast(Literal["X", "F", "G"], operator.text), self._place(operator)
+        return s.TemporalPrefix(word, bound, operand, operator_span=place, span=span)
 
     def infix(
-        self, span: Span, left: s.Expression, operator: Token, right: s.Expression
-    ) -> s.TemporalInfix:
-        """`left U right`, `left W right`, `left R right`."""
-        return self.bounded_infix(span, left, operator, None, right)
-
-    def bounded_infix(
         self,
         span: Span,
         left: s.Expression,
@@ -567,7 +554,7 @@ class Builder:
         bound: s.Expression | None,
         right: s.Expression,
     ) -> s.TemporalInfix:
-        """`left U<=bound right`."""
+        """`left U right`, `left U<=bound right`, `left W right`, `left R right`."""
         word, place = cast(Literal["U", "W", "R"], operator.text), self._place(operator)
         return s.TemporalInfix(word, bound, left, right, operator_span=place, span=span)
 

@@ -41,11 +41,10 @@ def larger(e):
             s.Comparison,
             st.just(operands),
             st.tuples(*[st.sampled_from(signs) for _ in operands[1:]]),
-            operator_spans=st.just(()),
         )
     )
     binders = [
-        *("forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin"),
+        *("forall", "exists", "sum", "product", "max", "min", "count", "argmax", "argmin", "set"),
     ]
     policies = ["clamped", "conditioned", "folded", "wrapped"]
     branch = node(s.Branch, e, e)
@@ -54,7 +53,7 @@ def larger(e):
         node(s.Index, e, tuples(e)),
         node(s.Negative, e),
         node(s.Logarithm, e),
-        node(s.Arithmetic, st.sampled_from(operators), e, e, operator_span=here),
+        node(s.Arithmetic, st.sampled_from(operators), e, e),
         node(s.Range, e, e),
         comparison,
         node(s.Not, e),
@@ -63,7 +62,6 @@ def larger(e):
         node(s.Conditional, e, e, e),
         node(s.Tuple, tuples(e, 2)),
         node(s.SetLiteral, tuples(e, 0)),
-        node(s.SetComprehension, e, name, e, maybe),
         node(s.Binder, st.sampled_from(binders), name, e, maybe, e),
         node(s.Branches, tuples(branch), st.booleans()),
         node(s.WeightedBranches, e, e, name, e, maybe, st.booleans()),

@@ -662,7 +662,7 @@ def _number_tree(value: int | Rational, span: Span) -> surface.Expression:
     tree: surface.Expression = _literal(abs(numerator), span)
     if denominator != 1:
         below = _literal(denominator, span)
-        tree = surface.Arithmetic("/", tree, below, operator_span=span, span=span)
+        tree = surface.Arithmetic("/", tree, below, span=span)
     return surface.Negative(tree, span=span) if numerator < 0 else tree
 
 

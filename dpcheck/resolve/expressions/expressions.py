@@ -122,7 +122,7 @@ def expression(tree: surface.Expression, scope: Scope) -> Expr:
             return _logic(tree, scope)
         case surface.Comparison():
             return _comparison(tree, scope)
-        case surface.Binder() | surface.SetComprehension():
+        case surface.Binder():
             return _binder(tree, scope)
         case (
             surface.Negative()
@@ -624,25 +624,20 @@ def _conjunction(parts: list[Expr], span: Span) -> Expr:
     return Logic("and", tuple(parts), span)
 
 
-def _binder(tree: surface.Binder | surface.SetComprehension, scope: Scope) -> Expr:
+def _binder(tree: surface.Binder, scope: Scope) -> Expr:
     domain = expression(tree.domain, scope)
     variable = scope.names.fresh(tree.variable.name)
     held = Held(Var(variable, tree.variable.span), "argument", tree.variable.span)
     inner = scope.uncertain().bound(tree.variable.name, held)
     where = None if tree.where is None else expression(tree.where, inner)
-    binder: Binder
-    if isinstance(tree, surface.SetComprehension):
-        body = expression(tree.element, inner)
-        binder = Binder("set", variable, domain, where, body, tree.span)
-    else:
-        body = expression(tree.body, inner)
-        binder = Binder(tree.kind, variable, domain, where, body, tree.span)
-        if tree.kind in ("argmax", "argmin") and isinstance(domain, Apply) and domain.op == "set":
-            written: Expr = Apply("tuple", domain.args, domain.span)
-            return _first_as_written(binder, written, len(domain.args), scope)
+    body = expression(tree.body, inner)
+    binder = Binder(tree.kind, variable, domain, where, body, tree.span)
     result = _folded_binder(binder, domain)
     if result is binder and binder.kind in ("argmax", "argmin"):
         match domain:
+            case Apply(op="set", args=args):
+                written: Expr = Apply("tuple", args, domain.span)
+                return _first_as_written(binder, written, len(args), scope)
             case Const(value=SetValue(items=tuple() as items)) if items:
                 written = Const(items, domain.span)
                 return _first_as_written(binder, written, len(items), scope)

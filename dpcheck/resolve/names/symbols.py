@@ -41,8 +41,12 @@ class _Found:
         more = _bound_by(node)
         bound = bound | more if more else bound  # a union copies, be it with nothing
         match node:
-            case surface.Constant() | surface.Input() | surface.StateIndex() | surface.Parameter():
+            case surface.Constant() | surface.Input() | surface.Parameter():
                 in_declaration = True
+            case surface.Family(indices=indices):
+                for index in indices:
+                    self.visit(index, bound, in_declaration=True)
+                return
             case surface.Var(domain=domain, value=value):
                 if domain is not None:
                     self.visit(domain, bound, in_declaration=True)
@@ -84,11 +88,7 @@ class _Found:
 def _bound_by(node: object) -> frozenset[str]:
     """Return the names that mean something throughout a node because of it."""
     match node:
-        case (
-            surface.Binder(variable=variable)
-            | surface.SetComprehension(variable=variable)
-            | surface.WeightedBranches(variable=variable)
-        ):
+        case surface.Binder(variable=variable) | surface.WeightedBranches(variable=variable):
             return frozenset({variable.name})
         case surface.QuestionsFor(indices=indices) | surface.RowsFor(indices=indices):
             return frozenset(index.variable.name for index in indices)
