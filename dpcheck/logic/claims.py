@@ -160,6 +160,19 @@ Claim = (
 )
 
 
+def quantities_of(claim: Claim) -> tuple[Quantity, ...]:
+    """Return the quantities that a claim reports or compares: one, or two with each other."""
+    match claim:
+        case QuantityClaim(quantity=one) | QuantityValue(quantity=one):
+            return (one,)
+        case ExpectationClaim(quantity=one):
+            return (one,)
+        case QuantityComparison(left=left, right=right):
+            return left, right
+        case _:
+            return ()
+
+
 class ForAll(Frozen):
     """A claim is about all values of a parameter for which some numbers have some signs.
 

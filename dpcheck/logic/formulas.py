@@ -175,21 +175,6 @@ def outermost_numbers(node: object) -> Iterator[Private | ProbabilityIs | Probab
             yield from outermost_numbers(getattr(node, each.name))
 
 
-def is_nested(path: PathFormula) -> bool:
-    """Return whether a P or D stands in a path formula."""
-    match path:
-        case Holds(state=state):
-            return _has_probability(state)
-        case PathNot(argument=a) | Next(argument=a) | Finally(argument=a) | Globally(argument=a):
-            return is_nested(a)
-        case PathAnd(arguments=arguments) | PathOr(arguments=arguments):
-            return any(map(is_nested, arguments))
-        case Until(left=a, right=b) | WeakUntil(left=a, right=b) | Release(left=a, right=b):
-            return is_nested(a) or is_nested(b)
-
-
-def _has_probability(state: StateFormula) -> bool:
-    if isinstance(state, ProbabilityIs | ProbabilityIn | Private):
-        return True
-    inner = getattr(state, "arguments", None) or (getattr(state, "argument", None),)
-    return any(each is not None and _has_probability(each) for each in inner)
+def is_nested(node: object) -> bool:
+    """Return whether a P or D stands in a formula, or in some of a tuple of formulas."""
+    return any(True for _ in outermost_numbers(node))

@@ -16,7 +16,7 @@ from dpcheck.model.values import SetValue, Value
 from dpcheck.resolve.expressions.expressions import constant, expression
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds_of_rows
 from dpcheck.resolve.expressions.signatures import known_set
-from dpcheck.resolve.names.scopes import Held, Known, Scope, what_is
+from dpcheck.resolve.names.scopes import Held, Known, Scope, sound, what_is
 from dpcheck.resolve.programs.distributions import check_row, distribution
 from dpcheck.resolve.programs.loops import report_second_variables
 from dpcheck.source import Span
@@ -34,11 +34,8 @@ def resolved_chain(chain: surface.Chain, title: str, scope: Scope) -> program.Ex
     states = States(chain.name.name, families)
     rows = _rows(chain.rows, states, scope)
     _report_second_rows(rows, scope)
-    adjacency = tuple(
-        clause
-        for clause in (_adjacent(clause, states, scope) for clause in chain.adjacency)
-        if clause is not None
-    )
+    clauses = (_adjacent(clause, states, scope) for clause in chain.adjacency)
+    adjacency = tuple(clause for clause in clauses if clause is not None)
     initial = _initial(chain, states, scope)
     if initial is None and not chain.adjacency:
         scope.report(NowhereToStart(chain.name.span, chain.name.name))
@@ -125,14 +122,10 @@ def _row_statement(
             source = _member(origin, states, scope)
             weights = [_weight(branch, scope) for branch in branches]
             check_row(span, weights, scope)
-            targets = [
-                _branch(branch, weight, states, scope)
-                for branch, weight in zip(branches, weights, strict=True)
-            ]
-            known = tuple(target for target in targets if target is not None)
-            if source is None or len(known) != len(targets):
-                return None
-            return program.Row(source, known, span)
+            pairs = zip(branches, weights, strict=True)
+            targets: tuple[program.RowBranch | program.RowDraw, ...] | None
+            targets = sound([_branch(branch, weight, states, scope) for branch, weight in pairs])
+            return None if source is None or targets is None else program.Row(source, targets, span)
         case surface.RowsFor():
             report_second_variables(row.indices, scope)
             (statement,) = _loop(row, row.indices, states, scope)

@@ -62,6 +62,7 @@ from dpcheck.resolve.names.scopes import (
     Known,
     Scope,
     Session,
+    sound,
     what_is,
 )
 from dpcheck.resolve.names.syntax import called_names, descendants
@@ -518,9 +519,11 @@ def _resolved_parts(tree: Arranged, scope: Scope) -> list[tuple[_Resolved, int, 
 
     None, with a mistake, where one of them has no meaning.
     """
-    found = [(_resolved_target(leaf, scope), n, k) for leaf, n, k in leaves(tree)]
-    parts = [(part, n, k) for part, n, k in found if part is not None]
-    return parts if len(parts) == len(found) else None
+    every = list(leaves(tree))
+    found = sound([_resolved_target(leaf, scope) for leaf, _, _ in every])
+    if found is None:
+        return None
+    return [(part, n, k) for part, (_, n, k) in zip(found, every, strict=True)]
 
 
 def _resolved_target(leaf: Leaf, scope: Scope) -> _Resolved | None:

@@ -27,13 +27,13 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.logic import claims
-from dpcheck.logic.formulas import outermost_numbers
+from dpcheck.logic.formulas import is_nested, outermost_numbers
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, replace
-from dpcheck.resolve.expressions.expressions import interval_ends
+from dpcheck.resolve.expressions.expressions import interval_ends, is_within
 from dpcheck.resolve.expressions.params import ParamValue, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
 
@@ -101,11 +101,8 @@ def _has_no_monomial(value: ParamValue) -> bool:
 
 def _instead_of(claim: claims.Claim) -> str:
     """Return what to ask, as the beginning of advice, that is the same for all values."""
-    match claim:
-        case (
-            claims.QuantityClaim(quantity=claims.LossQuantity(word="total_variation"))
-            | claims.QuantityValue(quantity=claims.LossQuantity(word="total_variation"))
-        ):
+    match claims.quantities_of(claim):
+        case (claims.LossQuantity(word="total_variation"),):
             return "ask for `delta(0)`, or "
         case _:
             return ""
@@ -141,7 +138,7 @@ def left_out(part: surface.Part | None, scope: Scope) -> str | None:
         return None
     _, declared = scope.file.visible[part.name.name]
     value, ends = scope.session.constants.get(id(declared)), _ends(part, scope)
-    if value is None or ends is None or _is_within(value, *ends, part.interval):
+    if value is None or ends is None or is_within(value, *ends, part.interval):
         return None
     return f"{part.name.name} = {value_text(value)}"
 
@@ -152,18 +149,6 @@ def _is_chosen(name: str, scope: Scope) -> bool:
     _, declared = scope.file.visible.get(name, (None, None))
     is_param = isinstance(declared, surface.Constant)
     return is_param and (name in session.overrides or name in session.chosen)
-
-
-def _is_within(
-    value: Value | None, low: Value | None, high: Value | None, interval: surface.Interval
-) -> bool:
-    """Return whether a value lies in a part with these ends, None for infinite ones."""
-    if value is None:
-        return False
-    is_above = low is None or apply(">=" if interval.has_low else ">", (value, low))
-    return bool(
-        is_above and (high is None or apply("<=" if interval.has_high else "<", (value, high)))
-    )
 
 
 def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:
@@ -191,8 +176,8 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
                 scope.report(ParamInterval(interval.span, param.name, why))
                 return None
             conditions.append((difference, signs))
-    has_low = param.has_low and _is_within(param.low, low, high, interval)
-    has_high = param.has_high and _is_within(param.high, low, high, interval)
+    has_low = param.has_low and is_within(param.low, low, high, interval)
+    has_high = param.has_high and is_within(param.high, low, high, interval)
     known = claims.ForAll(
         param, is_exponential, question.span, tuple(conditions), has_low, has_high
     )
@@ -237,34 +222,27 @@ def _undecided_for_all(
     """Return what of a claim is decided for single values only; None if nothing is."""
     if len(arrangement) > 1 or any(part.times > 1 for part in arrangement):
         return "a composition"
-    if isinstance(at, claims.AtCondition) and any(True for _ in outermost_numbers(at.condition)):
+    if isinstance(at, claims.AtCondition) and is_nested(at.condition):
         return "P or D in the condition of `at`"
-    match claim:
-        case claims.FormulaClaim(formula=formula):
-            outer = list(outermost_numbers(formula))
-            if any(True for each in outer for _ in outermost_numbers(each.path)):
-                return "a P or D inside of the brackets of another"
-        case claims.PrivacyClaim():
-            pass
-        case (
-            claims.QuantityClaim(quantity=claims.PathProbability(path=path))
-            | claims.QuantityValue(quantity=claims.PathProbability(path=path))
-        ):
-            if any(True for _ in outermost_numbers(path)):
-                return "a P or D inside of the brackets of another"
-        case claims.QuantityClaim(quantity=claims.TightDelta() | claims.TightEpsilon(delta=0)):
-            pass
-        case claims.QuantityValue(quantity=claims.TightDelta() | claims.TightEpsilon(delta=0)):
-            pass
-        case claims.QuantityClaim(quantity=claims.TightEpsilon(), comparison="<=" | ">"):
-            pass
-        case claims.QuantityClaim() | claims.QuantityValue():
-            return "this quantity"
-        case claims.ExpectationClaim():
+    inside = "a P or D inside of the brackets of another"
+    match claim, claims.quantities_of(claim):
+        case claims.FormulaClaim(formula=formula), _:
+            paths = tuple(each.path for each in outermost_numbers(formula))
+            return inside if is_nested(paths) else None
+        case claims.ExpectationClaim(), _:
             return "an expected value"
-        case _:
+        case claims.QuantityComparison(), _:
             return "a comparison of two quantities"
-    return None
+        case _, (claims.PathProbability(path=path),):
+            return inside if is_nested(path) else None
+        case _, (claims.TightDelta() | claims.TightEpsilon(delta=0),):
+            return None
+        case claims.QuantityClaim(comparison="<=" | ">"), (claims.TightEpsilon(),):
+            return None
+        case claims.PrivacyClaim(), _:
+            return None
+        case _:
+            return "this quantity"
 
 
 def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> bool:

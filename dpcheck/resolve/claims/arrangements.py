@@ -32,6 +32,8 @@ from dpcheck.source import Span
 WORDS = ("compose", "group", "subsample")
 OF_LOSSES: Final = (claims.TightEpsilon, claims.TightDelta, claims.LossQuantity, claims.LossTable)
 """Quantities that are computed from privacy losses."""
+OF_OUTPUTS: Final = (claims.PathProbability, claims.LeastError, claims.Expectation)
+"""Quantities that count or read outputs."""
 
 
 @dataclass(frozen=True)
@@ -246,36 +248,22 @@ def _without_strategy(
     if len(parts) > 1 or any(part.times > 1 for part in parts):
         loop = "write the runs as a loop in one mechanism: `repeat 2 { query c in S ... }`"
         return NotForStrategies(span, "a composition", loop)
+    for quantity in claims.quantities_of(claim):
+        match quantity:
+            case claims.TightEpsilon() | claims.TightDelta() | claims.LossTable(word="profile"):
+                pass
+            case _:
+                return NotForStrategies(span, "this quantity")
     match claim:
-        case claims.PrivacyClaim() | claims.FormulaClaim(formula=Truth()):
-            return None
-        case (
-            claims.QuantityClaim(quantity=claims.TightEpsilon() | claims.TightDelta())
-            | claims.QuantityValue(
-                quantity=claims.TightEpsilon()
-                | claims.TightDelta()
-                | claims.LossTable(word="profile")
-            )
-            | claims.QuantityComparison(
-                left=claims.TightEpsilon() | claims.TightDelta(),
-                right=claims.TightEpsilon() | claims.TightDelta(),
-            )
-        ):
-            return None
-        case claims.FormulaClaim():
+        case claims.FormulaClaim(formula=formula) if not isinstance(formula, Truth):
             return NotForStrategies(span, "a formula")
-        case _:
-            return NotForStrategies(span, "this quantity")
+    return None
 
 
 def _not_over_fixed(claim: claims.Claim, span: Span) -> Mistake | None:
     """Return why a claim is not decided for an analyst who has fixed the queries, if it is not."""
-    match claim:
-        case claims.QuantityComparison(left=left, right=right) if is_about_outputs(
-            left
-        ) != is_about_outputs(right):
-            return FixedInComparison(span)
-    return None
+    read = {isinstance(quantity, OF_OUTPUTS) for quantity in claims.quantities_of(claim)}
+    return FixedInComparison(span) if len(read) > 1 else None
 
 
 def _without_bounds(
@@ -286,46 +274,28 @@ def _without_bounds(
         return "a composition or a group"
     if question.at is not None:
         return "a claim `at` some inputs"
-    match claim:
-        case claims.PrivacyClaim(delta=0) | claims.FormulaClaim(formula=Truth()):
+    match claim, claims.quantities_of(claim):
+        case claims.PrivacyClaim(delta=0) | claims.FormulaClaim(formula=Truth()), _:
             return None
-        case claims.QuantityClaim(quantity=claims.TightEpsilon(delta=0)):
+        case _, (claims.TightEpsilon(delta=0),):
             return None
-        case claims.QuantityValue(quantity=claims.TightEpsilon(delta=0)):
-            return None
-        case claims.PrivacyClaim() | claims.QuantityClaim(quantity=claims.TightEpsilon()):
+        case (claims.PrivacyClaim(), _) | (claims.QuantityClaim(), (claims.TightEpsilon(),)):
             return "δ > 0"
-        case claims.FormulaClaim():
+        case claims.FormulaClaim(), _:
             return "a formula"
         case _:
             return "this quantity"
 
 
-def is_about_outputs(claim: claims.Claim | claims.Quantity) -> bool:
+def is_about_outputs(claim: claims.Claim) -> bool:
     """Return whether a claim counts or reads outputs, among which no query is."""
-    match claim:
-        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            return is_about_outputs(quantity)
-        case claims.QuantityComparison(left=left, right=right):
-            return is_about_outputs(left) or is_about_outputs(right)
-        case (
-            claims.FormulaClaim()
-            | claims.ExpectationClaim()
-            | claims.PathProbability()
-            | claims.LeastError()
-            | claims.Expectation()
-        ):
-            return True
-    return False
+    quantities = claims.quantities_of(claim)
+    return isinstance(claim, claims.FormulaClaim) or any(
+        isinstance(quantity, OF_OUTPUTS) for quantity in quantities
+    )
 
 
 def _is_about_losses(claim: claims.Claim) -> bool:
-    match claim:
-        case claims.PrivacyClaim():
-            return True
-        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            return isinstance(quantity, OF_LOSSES)
-        case claims.QuantityComparison(left=left, right=right):
-            return isinstance(left, OF_LOSSES) and isinstance(right, OF_LOSSES)
-        case _:
-            return False
+    quantities = claims.quantities_of(claim)
+    are_known = bool(quantities) and all(isinstance(each, OF_LOSSES) for each in quantities)
+    return are_known or isinstance(claim, claims.PrivacyClaim)

@@ -17,7 +17,7 @@ from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Number
-from dpcheck.resolve.chains import States, known_member
+from dpcheck.resolve.chains import known_member
 from dpcheck.resolve.claims.elsewhere import elsewhere
 from dpcheck.resolve.claims.expectations import expectation
 from dpcheck.resolve.claims.formulas import (
@@ -109,18 +109,14 @@ def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
 
 
 def _labels(reader: Reader) -> set[str]:
-    """Return the names of states and labels that a claim about a chain may use."""
-    target = reader.target
-    words = {"stopped", "diverged", "inf"}
-    if isinstance(target, ExplicitChain):
-        words.update(States(target.title, target.families).names())
-    return words
+    """Return the names of states and labels that a claim may use."""
+    return {"stopped", "diverged", "inf", *reader.states.names()}
 
 
 def at_condition(tree: surface.Expression, reader: Reader) -> claims.At | None:
     """Return where a claim is asked: one state of a chain, or the states of a condition."""
     if isinstance(reader.target, ExplicitChain):
-        states = States(reader.target.title, reader.target.families)
+        states = reader.states
         match tree:
             case surface.Name(name=name, primed=False, span=span) if name in states.families:
                 if not states.families[name].indices:
@@ -168,15 +164,8 @@ def _word(tree: surface.Expression, reader: Reader) -> QuantityWord | None:
             return QUANTITIES["epsilon"]
         case surface.Name(name=name, primed=False, quoted=False) if name in QUANTITIES:
             is_known = name in reader.scope.known_names() or name in reader.scope.bindings
-            return None if is_known or _is_state(name, reader) else QUANTITIES[name]
+            return None if is_known or name in reader.states.names() else QUANTITIES[name]
     return None
-
-
-def _is_state(name: str, reader: Reader) -> bool:
-    target = reader.target
-    return isinstance(target, ExplicitChain) and (
-        name in States(target.title, target.families).names()
-    )
 
 
 def _arguments(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
 from dpcheck import exact
@@ -39,7 +39,7 @@ from dpcheck.resolve.expressions.expressions import (
     whole_value,
 )
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
-from dpcheck.resolve.names.scopes import Asked, Held, Known, Scope
+from dpcheck.resolve.names.scopes import Asked, Held, Known, Scope, sound
 from dpcheck.resolve.names.syntax import descendants
 from dpcheck.source import Span
 
@@ -81,6 +81,12 @@ class Reader:
     filled_in: Mapping[str, Value]
     on_run: bool = False
 
+    @property
+    def states(self) -> States:
+        """The states and labels of the target, none of a mechanism."""
+        families = self.target.families if isinstance(self.target, ExplicitChain) else ()
+        return States(self.target.title, families)
+
     def bound(self, variable: surface.Identifier, value: Value) -> Reader:
         """Return the reader with one more known name."""
         known = Known(value, "loop variable", variable.span)
@@ -100,21 +106,16 @@ def state_formula(tree: surface.Expression, reader: Reader) -> f.StateFormula | 
             argument = state_formula(operand, reader)
             return None if argument is None else f.Not(argument, span)
         case surface.Junction(operator=operator, operands=operands, span=span):
-            known = _states(operands, reader)
+            known = _states(operands, [reader])
             return None if known is None else _junction(operator, known, span)
-        case surface.Implication(left=left, right=right, span=span):
-            known = _states((left, right), reader)
-            return None if known is None else f.Or((f.Not(known[0], left.span), known[1]), span)
-        case surface.Conditional(condition=condition, then=then, otherwise=otherwise, span=span):
-            known = _states((condition, then, otherwise), reader)
-            if known is None:
-                return None
-            test, first, second = known
-            return f.Or(
-                (f.And((test, first), span), f.And((f.Not(test, span), second), span)), span
-            )
+        case surface.Implication() | surface.Conditional():
+            return state_formula(_as_junction(tree), reader)
         case surface.Binder(kind="forall" | "exists") if _expands(tree, reader):
-            return _expanded_state(tree, reader)
+            readers = _instances(tree, reader)
+            known = _states((tree.body,), readers or ())
+            return (
+                None if readers is None or known is None else _junction(tree.kind, known, tree.span)
+            )
         case surface.ProbabilityIs() | surface.ProbabilityIn():
             return _probability(tree, reader)
         case surface.Private():
@@ -132,39 +133,49 @@ def state_formula(tree: surface.Expression, reader: Reader) -> f.StateFormula | 
 
 
 def _states(
-    trees: tuple[surface.Expression, ...], reader: Reader
+    trees: Sequence[surface.Expression], readers: Sequence[Reader]
 ) -> tuple[f.StateFormula, ...] | None:
-    """Return the formulas of all trees, so that every mistake is seen."""
-    formulas = [state_formula(tree, reader) for tree in trees]
-    known = tuple(formula for formula in formulas if formula is not None)
-    return known if len(known) == len(formulas) else None
+    return sound([state_formula(tree, inner) for inner in readers for tree in trees])
+
+
+def _paths(
+    trees: Sequence[surface.Expression], readers: Sequence[Reader]
+) -> tuple[f.PathFormula, ...] | None:
+    return sound([path_formula(tree, inner) for inner in readers for tree in trees])
+
+
+def _as_junction(tree: surface.Implication | surface.Conditional) -> surface.Junction:
+    """Return `a => b` as `!a | b`, and `if a then b else c` as `a & b | !a & c`."""
+    span = tree.span
+    if isinstance(tree, surface.Implication):
+        left = surface.Not(tree.left, span=tree.left.span)
+        return surface.Junction("|", (left, tree.right), span=span)
+    opposite = surface.Not(tree.condition, span=span)
+    first = surface.Junction("&", (tree.condition, tree.then), span=span)
+    second = surface.Junction("&", (opposite, tree.otherwise), span=span)
+    return surface.Junction("|", (first, second), span=span)
+
+
+_CONJUNCTIONS: Final = ("&", "forall")
 
 
 def _junction(operator: str, known: tuple[f.StateFormula, ...], span: Span) -> f.StateFormula:
     """Return a conjunction or disjunction; of nothing, it is a truth value."""
     match known:
         case ():
-            return f.Truth(operator == "&", span)
+            return f.Truth(operator in _CONJUNCTIONS, span)
         case (single,):
             return single
-    return f.And(known, span) if operator == "&" else f.Or(known, span)
-
-
-def _path_not(path: f.PathFormula) -> f.PathFormula:
-    """Return the negation; that of a state formula is one."""
-    match path:
-        case f.Holds(state=state, span=span):
-            return f.Holds(f.Not(state, span), span)
-    return f.PathNot(path, path.span)
+    return f.And(known, span) if operator in _CONJUNCTIONS else f.Or(known, span)
 
 
 def _path_junction(operator: str, known: tuple[f.PathFormula, ...], span: Span) -> f.PathFormula:
     match known:
         case ():
-            return f.Holds(f.Truth(operator == "&", span), span)
+            return f.Holds(f.Truth(operator in _CONJUNCTIONS, span), span)
         case (single,):
             return single
-    return f.PathAnd(known, span) if operator == "&" else f.PathOr(known, span)
+    return f.PathAnd(known, span) if operator in _CONJUNCTIONS else f.PathOr(known, span)
 
 
 def _expands(tree: surface.Binder, reader: Reader) -> bool:
@@ -172,17 +183,6 @@ def _expands(tree: surface.Binder, reader: Reader) -> bool:
     if any(isinstance(node, surface.Formula) for node in descendants(tree.body)):
         return True
     return next(reads(expression(tree.domain, reader.scope)), None) is None
-
-
-def _expanded_state(tree: surface.Binder, reader: Reader) -> f.StateFormula | None:
-    readers = _instances(tree, reader)
-    if readers is None:
-        return None
-    formulas = [state_formula(tree.body, inner) for inner in readers]
-    known = tuple(formula for formula in formulas if formula is not None)
-    if len(known) != len(formulas):
-        return None
-    return _junction("&" if tree.kind == "forall" else "|", known, tree.span)
 
 
 def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
@@ -347,113 +347,72 @@ def as_budget(value: Value) -> Budget | None:
 def path_formula(tree: surface.Expression, reader: Reader) -> f.PathFormula | None:
     """Return a path formula; a state formula speaks of the path's first state."""
     match tree:
-        case surface.TemporalPrefix():
-            return _prefix(tree, reader)
-        case surface.TemporalInfix():
-            return _infix(tree, reader)
+        case surface.TemporalPrefix() | surface.TemporalInfix():
+            return _temporal(tree, reader)
         case _ if not _speaks_of_run(tree):
-            state = state_formula(tree, reader)
-            return None if state is None else f.Holds(state, state.span)
+            pass
         case surface.Not(operand=operand, span=span):
             argument = path_formula(operand, reader)
             return None if argument is None else f.PathNot(argument, span)
         case surface.Junction(operator=operator, operands=operands, span=span):
-            known = _paths(operands, reader)
-            if known is None:
-                return None
-            return _path_junction(operator, known, span)
-        case surface.Implication(left=left, right=right, span=span):
-            known = _paths((left, right), reader)
-            return None if known is None else f.PathOr((_path_not(known[0]), known[1]), span)
-        case surface.Conditional(condition=condition, then=then, otherwise=otherwise, span=span):
-            known = _paths((condition, then, otherwise), reader)
-            if known is None:
-                return None
-            test, first, second = known
-            chosen = f.PathAnd((test, first), span)
-            other = f.PathAnd((_path_not(test), second), span)
-            return f.PathOr((chosen, other), span)
-        case surface.Binder(kind="forall" | "exists", body=body, span=span):
+            known = _paths(operands, [reader])
+            return None if known is None else _path_junction(operator, known, span)
+        case surface.Implication() | surface.Conditional():
+            return path_formula(_as_junction(tree), reader)
+        case surface.Binder(kind=kind, body=body, span=span):
             readers = _instances(tree, reader)
-            if readers is None:
-                return None
-            paths = [path_formula(body, inner) for inner in readers]
-            known = tuple(path for path in paths if path is not None)
-            if len(known) != len(paths):
-                return None
-            return _path_junction("&" if tree.kind == "forall" else "|", known, span)
-    state_formula(tree, reader)
-    return None
+            known = _paths((body,), readers or ())
+            return None if readers is None or known is None else _path_junction(kind, known, span)
+    state = state_formula(tree, reader)
+    return None if state is None else f.Holds(state, state.span)
 
 
-def _speaks_of_run(tree: surface.Expression) -> bool:
+def _speaks_of_run(tree: object) -> bool:
     """Return whether a temporal operator stands in a formula outside of further brackets."""
     match tree:
         case surface.TemporalPrefix() | surface.TemporalInfix():
             return True
-        case surface.Not(operand=operand):
-            return _speaks_of_run(operand)
-        case surface.Junction(operands=operands):
-            return any(_speaks_of_run(operand) for operand in operands)
-        case surface.Implication(left=left, right=right):
-            return _speaks_of_run(left) or _speaks_of_run(right)
-        case surface.Conditional(condition=condition, then=then, otherwise=otherwise):
-            return any(_speaks_of_run(part) for part in (condition, then, otherwise))
+        case surface.Not() | surface.Junction() | surface.Implication() | surface.Conditional():
+            return any(map(_speaks_of_run, surface.parts(tree)))
         case surface.Binder(kind="forall" | "exists", body=body):
             return _speaks_of_run(body)
         case _:
             return False
 
 
-def _paths(
-    trees: tuple[surface.Expression, ...], reader: Reader
-) -> tuple[f.PathFormula, ...] | None:
-    formulas = [path_formula(tree, reader) for tree in trees]
-    known = tuple(formula for formula in formulas if formula is not None)
-    return known if len(known) == len(formulas) else None
-
-
-def _prefix(tree: surface.TemporalPrefix, reader: Reader) -> f.PathFormula | None:
-    argument = path_formula(tree.operand, reader)
-    bound, is_sound = _steps(tree.bound, reader.scope)
-    if argument is None or not is_sound:
+def _temporal(
+    tree: surface.TemporalPrefix | surface.TemporalInfix, reader: Reader
+) -> f.PathFormula | None:
+    operands = (
+        (tree.operand,) if isinstance(tree, surface.TemporalPrefix) else (tree.left, tree.right)
+    )
+    known = _paths(operands, [reader])
+    bound = None if tree.bound is None else _steps(tree.bound, reader.scope)
+    if known is None or (bound is None and tree.bound is not None):
         return None
     match tree.operator:
         case "X":
-            return f.Next(argument, tree.span)
+            return f.Next(known[0], tree.span)
         case "F":
-            return f.Finally(argument, bound, tree.span)
+            return f.Finally(known[0], bound, tree.span)
         case "G":
-            return f.Globally(argument, bound, tree.span)
-    assert_never(tree.operator)
-
-
-def _infix(tree: surface.TemporalInfix, reader: Reader) -> f.PathFormula | None:
-    left, right = path_formula(tree.left, reader), path_formula(tree.right, reader)
-    bound, is_sound = _steps(tree.bound, reader.scope)
-    if left is None or right is None or not is_sound:
-        return None
-    match tree.operator:
+            return f.Globally(known[0], bound, tree.span)
         case "U":
-            return f.Until(left, right, bound, tree.span)
+            return f.Until(known[0], known[1], bound, tree.span)
         case "W":
-            return f.WeakUntil(left, right, tree.span)
+            return f.WeakUntil(known[0], known[1], tree.span)
         case "R":
-            return f.Release(left, right, tree.span)
+            return f.Release(known[0], known[1], tree.span)
     assert_never(tree.operator)
 
 
-def _steps(tree: surface.Expression | None, scope: Scope) -> tuple[int | None, bool]:
-    """Return a bound of steps (None without one), and whether there is no mistake in it."""
-    if tree is None:
-        return None, True
+def _steps(tree: surface.Expression, scope: Scope) -> int | None:
+    """Return a bound of steps that is known before any run; else report it."""
     value = constant(tree, scope, "a bound of steps")
-    if value is None:
-        return None, False
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        scope.report(claims.BadStepBound(tree.span, value_text(value)))
-        return None, False
-    return value, True
+    if value is None or (type(value) is int and value >= 0):
+        return value
+    scope.report(claims.BadStepBound(tree.span, value_text(value)))
+    return None
 
 
 # --- atoms ---------------------------------------------------------------------------------
@@ -471,7 +430,7 @@ def _atom(tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
         ):
             return _collected(name, Sink(name), tree.span, reader)
     if isinstance(reader.target, ExplicitChain):
-        return _label(tree, reader.target, reader)
+        return _label(tree, reader)
     return _condition(tree, reader.target, reader)
 
 
@@ -492,9 +451,7 @@ def _quantity_word(tree: surface.Expression, reader: Reader) -> str | None:
         case _:
             return None
     is_quantity = name in QUANTITIES and name not in reader.scope.file.visible
-    if isinstance(reader.target, ExplicitChain):
-        is_known = is_known or name in States("", reader.target.families).names()
-    return name if is_quantity and not is_known else None
+    return name if is_quantity and not is_known and name not in reader.states.names() else None
 
 
 def _collected(key: str, meaning: AtomMeaning, span: Span, reader: Reader) -> f.Atom:
@@ -505,10 +462,9 @@ def _collected(key: str, meaning: AtomMeaning, span: Span, reader: Reader) -> f.
     return f.Atom(key, span)
 
 
-def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> f.StateFormula | None:
+def _label(tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
     """Return an atom of a chain: a label, a state, a family or a member of one."""
-    states = States(chain.title, chain.families)
-    scope = reader.scope
+    states, scope = reader.states, reader.scope
     match tree:
         case surface.Name(name=name, primed=False, span=span):
             if name in states.families or name in states.labels:
@@ -516,7 +472,7 @@ def _label(tree: surface.Expression, chain: ExplicitChain, reader: Reader) -> f.
                 return _collected(label.text, label, span, reader)
             if name not in scope.known_names():
                 candidate = scope.session.suggestion(name, states.names())
-                scope.report(UnknownState(span, name, chain.title, candidate))
+                scope.report(UnknownState(span, name, states.chain, candidate))
                 return None
         case surface.Index(
             base=surface.Name(name=name, primed=False, span=base_span),
@@ -636,23 +592,24 @@ def _value_tree(value: Value, span: Span, scope: Scope) -> surface.Expression | 
         case Symbol(name=name):
             return surface.Name(name, quoted=not _is_bare(name, scope), span=span)
         case tuple():
-            items = [_value_tree(item, span, scope) for item in value]
-            known = tuple(item for item in items if item is not None)
-            return surface.Tuple(known, span=span) if len(known) == len(items) else None
+            items = _value_trees(value, span, scope)
+            return None if items is None else surface.Tuple(items, span=span)
         case int() | Rational():
             return _number_tree(value, span)
         case SetValue(items=range() as items) if items:
             ends = (_number_tree(end, span) for end in (items[0], items[-1]))
             return surface.Range(*ends, span=span)
         case SetValue(items=items):
-            listed = _value_tree(tuple(items), span, scope)
-            return (
-                surface.SetLiteral(listed.items, span=span)
-                if isinstance(listed, surface.Tuple)
-                else None
-            )
+            listed = _value_trees(items, span, scope)
+            return None if listed is None else surface.SetLiteral(listed, span=span)
         case _:
             return None
+
+
+def _value_trees(
+    values: Sequence[Value], span: Span, scope: Scope
+) -> tuple[surface.Expression, ...] | None:
+    return sound([_value_tree(value, span, scope) for value in values])
 
 
 def _number_tree(value: int | Rational, span: Span) -> surface.Expression:

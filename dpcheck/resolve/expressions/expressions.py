@@ -722,18 +722,21 @@ def _overridden(
     if value is None or not isinstance(declaration.value, surface.Interval):
         return value
     param = interval(name, declaration.value, scope)
-    if param is None or _is_within(value, param):
+    if param is None or is_within(value, *param.ends, param):
         return value
     scope.report(ParamOutside(override.span, name, param.text, value_text(value)))
     return None
 
 
-def _is_within(value: Value, param: Param) -> bool:
-    """Return whether a value lies in the interval of a parameter."""
+def is_within(
+    value: Value | None, low: Value | None, high: Value | None, ends: surface.Interval | Param
+) -> bool:
+    """Return whether a value lies between two others, None for infinite ones, or is one of them."""
+    if value is None:
+        return False
     try:
-        low, high = (None if end is None else apply("-", (value, end)) for end in param.ends)
-        above = low is None or apply(">=" if param.has_low else ">", (low, 0))
-        below = high is None or apply("<=" if param.has_high else "<", (high, 0))
+        above = low is None or apply(">=" if ends.has_low else ">", (value, low))
+        below = high is None or apply("<=" if ends.has_high else "<", (value, high))
     except Fault:
         return False
     return bool(above and below)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from dpcheck.diagnostics.params import ParamAsValue, ParamInterval
 from dpcheck.exact import Budget, ExpNumber, Param, ParamBudget, ParamNumber, Rational
@@ -26,32 +27,23 @@ def param_of(
 
     `low` and `high` are its ends, None for infinity.
     """
-    ends = [_end(low), _end(high)]
-    if not ends[0][0] or not ends[1][0]:
-        scope.report(ParamInterval(interval.span, name, "lie between rational numbers or `inf`"))
-        return None
-    first, last = ends[0][1], ends[1][1]
     has_low, has_high = interval.has_low, interval.has_high
-    if first is None and last is None:
-        scope.report(ParamInterval(interval.span, name, "have a bound on one side at least"))
-        return None
-    if (first is None and has_low) or (last is None and has_high):
+    if not _is_end(low) or not _is_end(high):
+        why = "lie between rational numbers or `inf`"
+    elif low is None and high is None:
+        why = "have a bound on one side at least"
+    elif (low is None and has_low) or (high is None and has_high):
         why = "do not take in `inf`: `(` in place of `[`, `)` in place of `]`"
-        scope.report(ParamInterval(interval.span, name, why))
-        return None
-    if first is not None and last is not None and not first < last:
-        ends_text = f"{value_text(first)} and {value_text(last)}"
-        scope.report(ParamInterval(interval.span, name, f"have no room between {ends_text}"))
-        return None
-    return Param(name, first, last, has_low, has_high)
+    elif low is not None and high is not None and not low < high:
+        why = f"have no room between {value_text(low)} and {value_text(high)}"
+    else:
+        return Param(name, low, high, has_low, has_high)
+    scope.report(ParamInterval(interval.span, name, why))
+    return None
 
 
-def _end(value: Value | None) -> tuple[bool, int | Rational | None]:
-    """Return whether a value is the end of an interval, and which."""
-    if value is None:
-        return True, None
-    is_end = isinstance(value, int | Rational) and not isinstance(value, bool)
-    return is_end, value if is_end else None  # type: ignore[return-value]
+def _is_end(value: Value | None) -> TypeGuard[int | Rational | None]:
+    return value is None or (isinstance(value, int | Rational) and not isinstance(value, bool))
 
 
 def as_param(value: Param) -> ParamNumber:

@@ -6,8 +6,8 @@ model file with its imports: the files, the collected mistakes, and what was res
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, Protocol, assert_never
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeVar, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake, similar
 from dpcheck.model import surface
@@ -61,6 +61,15 @@ class LocalReader(Protocol):
 
 
 Binding = Known | Held | Local
+
+Found = TypeVar("Found")
+
+
+def sound(parts: Sequence[Found | None]) -> tuple[Found, ...] | None:
+    """Return the parts of something; None if one of them has a mistake, which is None."""
+    known = tuple(part for part in parts if part is not None)
+    return known if len(known) == len(parts) else None
+
 
 Declaration = (
     surface.Constant
