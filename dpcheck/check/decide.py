@@ -122,7 +122,7 @@ def decide_arranged(
 def nothing_asked(kind: Literal["check", "refute", "compute"], chosen: str) -> Outcome:
     """Return the outcome of a claim about some values of a parameter, without the one `chosen`."""
     vacuity = Vacuity("no value", f"it asks about other values than {chosen}, which was chosen")
-    nothing = Value(Amount("no value asked", "nan"), 0)
+    nothing = Value(Amount("not asked", "not asked", param=chosen.partition(" = ")[0]), 0)
     verdict = nothing if kind == "compute" else Holds()
     return Outcome(verdict, Coverage(0, 0), (vacuity,))
 

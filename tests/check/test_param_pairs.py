@@ -174,6 +174,20 @@ def test_formats_say_for_which_values_and_never_the_stand_in(model, form):
         assert "violated for p in (0, 1/4) and (3/4, 1)" in shown.replace("%2C", ",")
 
 
+@pytest.mark.parametrize("form", ["html", "sarif", "junit", "github", "markdown", "json", "text"])
+def test_a_part_without_the_value_that_was_chosen_has_no_number(tmp_path, form):
+    model = tmp_path / "m.dpm"
+    model.write_text(FILE.replace("answer: epsilon", "answer for p in (0, 1/2): epsilon"))
+    shown = called("check", model, "-D", "p=3/4", "--format", form).stdout
+    assert not re.search(r"\bnan\b", shown)
+    if form == "json":
+        *_, computed = json.loads(shown)["results"]
+        assert "value" not in computed
+        assert computed["vacuous"]
+    else:
+        assert "not asked" in shown
+
+
 def test_a_formula_about_a_group_is_explained_by_the_neighbors_of_the_group():
     report = check_text("""
     param p in (0, 1)
