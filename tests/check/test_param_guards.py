@@ -167,6 +167,22 @@ mechanism above() {
     output bot
   }
 }
+mechanism mixed() {
+  input x in 0..1
+  adjacent all
+  k ~ binomial(2, 4 * p * (1 - p))
+  y ~ geometric(if k = 1 then x else 0, p) unbounded
+  z ~ geometric(0, p^2) unbounded
+  output max(y, z)
+}
+mechanism sizes() {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  k ~ bernoulli(p)
+  y ~ geometric(x, p) conditioned 0..2
+  z ~ geometric_positive(p/2) wrapped 0..2
+  output if k then y else z
+}
 chain walk {
   state s[i in 0..4] : place
   state end : over
@@ -183,6 +199,9 @@ for k in 1..2 {
 check   noisy: P>=p/9 [ X output = 1 ] | D{ln 2, 1/9} [ X output = x ]
 check   again: epsilon <= -2 * ln p
 check   above: dp(-4 * ln p)
+check   mixed: dp(-ln p)
+check   sizes at x = 1: P=? [ X output = 1 ] >= p/9
+check   sizes: delta(-ln p) <= p
 check   walk: P>=(p^4) [ F s[4] ] & D{ln 2} [ F<=6 s[0] ]
 compute sums: epsilon
 compute again: delta(ln 2)
@@ -190,8 +209,11 @@ compute again: delta(ln 2)
 
 OWN = ("exact/number.py", "exact/polynomial.py", "test_param_guards.py")
 
-PROVED = {"_ratio", "_checked", "_literal", "_why_no_probability"}
+PROVED = {"_ratio", "checked_argument", "_literal", "_why_no_probability"}
 """Look whether a number is a weight after `weight_value` proved it for all values."""
+
+KINDS = {"shown_kinds", "with_ratios"}
+"""Choose a window and its kinds; that these are probabilities is proved for all values."""
 
 FOR_NESTED = {"_unbounded", "lumped_states", "_ratios_to_come"}
 """Bounds on what numbers beyond the window change in nested formulas; with a parameter are none."""
@@ -233,7 +255,8 @@ def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):
     report = check_text(MODELS, "--explain", "none")
     assert set(verdicts(report)) == {"holds", "violated", "value"}
     assert seen["_ratio"] > 0
-    assert {name for name, count in seen.items() if count} <= PROVED | FOR_NESTED
+    assert {name for name, count in seen.items() if count} <= PROVED | KINDS | FOR_NESTED
+    assert set(seen) >= KINDS
 
 
 def test_a_loop_around_claims_goes_through_powers_of_e():

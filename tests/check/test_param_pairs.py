@@ -352,9 +352,9 @@ mechanism m {
 )
 def test_budgets_that_are_none_at_rational_values_are_exceeded_at_a_logarithm(asked, sample):
     text = f"{SUBSAMPLED}check m: dp(ln(1 + (exp(eps/2) - 1)/3))\ncheck {asked}"
-    holds, violated = check_text(text)["results"]
+    holds, violated = check_text(text, "--explain", "none")["results"]
     assert holds["verdict"] == "holds"
     assert failing(violated)[1] == sample
-    chosen = check_text(text, "-D", f"eps={sample}")
     if "ln" in sample:
+        chosen = check_text(text, "--explain", "none", "-D", f"eps={sample}")
         assert chosen["results"][1]["counterexample"] == violated["counterexample"]

@@ -47,11 +47,9 @@ def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> Polynom
         line.polynomial(d) for d in dict(zip(places, table.denominators, strict=True)).values()
     ]
     common = _lcm(denominators)
+    # Weights are fractions in lowest terms, between 0 and 1: their denominators are 0 nowhere.
+    assert constant_sign(common, line.low, line.high) == 1, "probabilities have no poles"
     cofactors = [common // d for d in denominators]
-    sign = constant_sign(common, line.low, line.high)
-    if sign != 1:  # -1, or it vanishes where it and what stands above it have a common factor
-        factor = -ONE if sign == -1 else common
-        common, cofactors = common * factor, [each * factor for each in cofactors]
     members: list[list[fmpz_poly]] = [[ZERO] for _ in range(table.n_sequences)]
     numbers: list[dict[object, int]] = [{(): 0} for _ in range(table.n_sequences)]
     index = np.zeros((table.n_sequences, len(table.sources)), np.int64)
