@@ -78,14 +78,12 @@ class Line:
     @property
     def is_turned(self) -> bool:
         """Return whether the parameter falls as t grows."""
-        return not self.is_exponential and self.param.high is not None
+        return self.param.high is not None
 
     def of_param(self, t: Root) -> Root:
         """Return the value of the parameter for a t; of an exponential, that itself."""
         if self.is_exponential:
             return t
-        if t.rational is not None:
-            return Root.of(self.value_at(t.rational))
         ends = sorted([self.value_at(t.low), self.value_at(t.high)])
         return Root(primitive(self.in_param(t.polynomial, t.polynomial.degree())), *ends)
 
@@ -146,13 +144,10 @@ class Line:
 
     def _edge(self, is_high: bool) -> Root | None:
         """Return the end of the line where the parameter is least or greatest; None if infinite."""
-        t = self.high if is_high != self.is_turned else self.low
         if self.is_exponential:
-            return None if t is None else Root.of(t)
-        if t is None:
-            own = self.param.high if is_high else self.param.low
-            return None if own is None else Root.of(own)
-        return Root.of(self.value_at(t))
+            return None if is_high else Root.of(1)
+        end = self.param.high if is_high else self.param.low
+        return None if end is None else Root.of(end)
 
     def _end(self, t: Root | None, has_end: bool, is_high: bool) -> ParamEnd:
         root = self._edge(is_high) if t is None else self.of_param(t)
@@ -245,10 +240,10 @@ class Line:
         '3*eps/2'
         """
         n, d = self.function(above, below)
-        if self.is_exponential and d.is_one() and n == fmpz_poly([0, 1]) ** n.degree():
-            return _multiple_text(self.unit * n.degree(), self.param.name)
         if n == d:
             return "0"
+        if self.is_exponential and d.is_one() and n == fmpz_poly([0, 1]) ** n.degree():
+            return _multiple_text(self.unit * n.degree(), self.param.name)
         return f"ln({self.fraction_text(above, below)})"
 
     # --- one value ---------------------------------------------------------------------------
@@ -362,8 +357,6 @@ def simplest(values: Sequence[Chosen]) -> Chosen | None:
 
 def _multiple_text(factor: fmpq, name: str) -> str:
     """Return a multiple of a parameter as the language writes it: 3*eps/2."""
-    if factor == 0:
-        return "0"
     above = name if factor.p == 1 else f"{factor.p}*{name}"
     return above if factor.q == 1 else f"{above}/{factor.q}"
 

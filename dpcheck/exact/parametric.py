@@ -88,8 +88,7 @@ class ParamBudget(Budget):
         """Return whether both are the same function of the parameter."""
         if not isinstance(other, ParamBudget):
             return NotImplemented
-        difference = self - other
-        return isinstance(difference, Budget) and difference.as_number() == 0
+        return (self - other).as_number() == 0
 
     def __hash__(self) -> int:
         """Hash by the parameter: equal budgets may be written with other exponents."""
@@ -103,12 +102,9 @@ class ParamBudget(Budget):
 
     def __mul__(self, scale: int | fmpq) -> Budget:
         """Return the budget times a rational number."""
-        if not isinstance(scale, int | fmpq):
-            return NotImplemented
         if scale == 0:
             return Budget.of(0)
-        exponent = self.exponent * scale
-        return ParamBudget(0, (), self.argument, exponent, self.param, self.is_exponential)
+        return logarithm(self.argument, self.exponent * scale, self.param, self.is_exponential)
 
     __rmul__ = __mul__
 
@@ -193,7 +189,7 @@ def combined(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
     a, b = (each.value if isinstance(each, ParamNumber) else each for each in (left, right))
     if symbol == "/":
         if isinstance(right, ParamNumber):
-            _require(right, (1, -1), "a divisor, {}, is 0")
+            _refuse(right, (0,), "a divisor, {}, is 0")
         return _wrapped(divide(a, b), own)
     operation = {"+": add, "-": subtract, "*": multiply}[symbol]
     return _wrapped(operation(a, b), own)
@@ -210,11 +206,9 @@ def _with_budget(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
     """Return an operation of which an operand is a budget."""
     if symbol == "*" or symbol == "/":
         budget, factor = (left, right) if isinstance(left, Budget) else (right, left)
-        is_scaled = isinstance(budget, Budget) and isinstance(factor, int | fmpq)
-        if not is_scaled or (symbol == "/" and budget is right):
+        if not isinstance(factor, int | fmpq) or (symbol == "/" and budget is right):
             raise ParamError("a budget is multiplied by rational numbers only")
-        assert isinstance(budget, Budget), "seen above"
-        assert isinstance(factor, int | fmpq), "seen above"
+        assert isinstance(budget, Budget), "one of them is"
         return _plain(budget * factor if symbol == "*" else budget / factor)
     first, second = as_budget(left), as_budget(right)
     return _plain(summed(first, second if symbol == "+" else -second))
@@ -229,9 +223,7 @@ def as_budget(value: Quantity) -> Budget:
     if isinstance(value, ParamNumber):
         exponent = value.exponent()
         if exponent is not None:
-            t = exponential(1)
-            assert isinstance(t, ExpNumber), "e is irrational"
-            return ParamBudget(0, (), t, exponent, value.param, is_exponential=True)
+            return logarithm(exponential(1), exponent, value.param, is_exponential=True)
         name = value.param.name
         raise ParamError(f"only a rational multiple of `{name}`, from (0, inf), is a budget")
     raise ParamError("this is no budget")
@@ -251,7 +243,7 @@ def negative(value: ParamNumber) -> ParamNumber:
 def raised(base: ParamNumber, exponent: int, limit_bits: int) -> Number | ParamNumber:
     """Return base^exponent; a negative power needs a base that is 0 nowhere."""
     if exponent < 0:
-        _require(base, (1, -1), "a divisor, {}, is 0")
+        _refuse(base, (0,), "a divisor, {}, is 0")
     return _wrapped(power(base.value, exponent, limit_bits), base)
 
 
@@ -268,7 +260,7 @@ def exponential_of(value: ParamNumber | ParamBudget) -> Number | ParamNumber:
 
 def logarithm_of(value: ParamNumber) -> Budget:
     """Return ln(value), for a value that is positive for all values of the parameter."""
-    _require(value, (1,), "the argument of `ln`, {}, is not positive")
+    _refuse(value, (-1, 0), "the argument of `ln`, {}, is not positive")
     return logarithm(value.value, ONE, value.param, value.is_exponential)
 
 
@@ -287,10 +279,10 @@ def outside_unit(value: ParamNumber, *, is_strict: bool, has_top: bool) -> str |
     return None
 
 
-def _require(value: ParamNumber, signs: tuple[int, ...], title: str) -> None:
-    """Raise `ParamError` unless a function has one of these signs for all values."""
+def _refuse(value: ParamNumber, signs: tuple[int, ...], title: str) -> None:
+    """Raise `ParamError` if a function has one of these signs for some value."""
     line = line_of(value.param, [value.value], is_exponential=value.is_exponential)
-    failing = line.where(value.value, tuple({-1, 0, 1} - set(signs)))
+    failing = line.where(value.value, signs)
     if not failing.is_empty:
         shown = title.format(f"`{line.text(value.value)}`")
         raise ParamError(f"{shown} {line.example_text(failing)}")

@@ -46,9 +46,7 @@ def on_half_line(polynomial: fmpz_poly, low: fmpq, high: Bound) -> fmpz_poly:
     p(low + y) for an infinite end, else (1 + y)^d p((low + high y)/(1 + y)), times a number > 0.
     """
     if high is None:
-        if low == 1:
-            return polynomial(SHIFT)
-        return scaled(polynomial, low, fmpq(1))(fmpz_poly([0, low.q]))
+        return scaled(polynomial, low, fmpq(1))
     inside = scaled(polynomial, low, high - low)  # in x from 0 to 1; x = y/(1 + y)
     degree = polynomial.degree()
     turned = reversed_coefficients(inside, degree)(SHIFT)
@@ -108,8 +106,6 @@ class Root:
 
     def narrow(self) -> None:
         """Halve the interval; an irrational root is no middle of one."""
-        if self.low == self.high:
-            return
         middle = (self.low + self.high) / 2
         if sign_at(self.polynomial, middle) == sign_at(self.polynomial, self.low):
             self.low = middle
@@ -136,7 +132,7 @@ class Root:
 
 def roots_between(polynomial: fmpz_poly, low: fmpq, high: Bound) -> list[Root]:
     """Return the distinct roots in the open interval (low, high), in order."""
-    if not polynomial or sign_changes(on_half_line(polynomial, low, high)) == 0:
+    if sign_changes(on_half_line(polynomial, low, high)) == 0:
         return []
     found: list[Root] = []
     for factor, _ in polynomial.factor()[1]:
@@ -146,9 +142,6 @@ def roots_between(polynomial: fmpz_poly, low: fmpq, high: Bound) -> list[Root]:
 
 def _isolated(factor: fmpz_poly, low: fmpq, high: Bound) -> list[Root]:
     """Return the roots of an irreducible polynomial in an interval, in any order."""
-    if factor.degree() == 1:
-        root = Root(factor, low, low)
-        return [root] if root.low > low and (high is None or root.low < high) else []
     found, waiting = [], [(low, max(_root_bound(factor), low + 1) if high is None else high)]
     while waiting:
         a, b = waiting.pop()
@@ -165,18 +158,6 @@ def _root_bound(polynomial: fmpz_poly) -> fmpq:
     """Return a power of 2 above all real roots (Cauchy: 1 + max |c_i / c_d|)."""
     coefficients = [abs(int(c)) for c in polynomial.coeffs()]
     return fmpq(1 << (max(coefficients) // coefficients[-1] + 1).bit_length())
-
-
-def constant_sign(polynomial: fmpz_poly, low: fmpq, high: Bound) -> int | None:
-    """Return the sign of p everywhere on (low, high), None where it changes or vanishes."""
-    if not polynomial:
-        return 0
-    moved = on_half_line(polynomial, low, high)
-    if sign_changes(moved) == 0:
-        return 1 if moved[moved.degree()] > 0 else -1
-    if roots_between(polynomial, low, high):
-        return None
-    return sign_at(polynomial, rational_between(low, high))
 
 
 def rational_between(low: fmpq, high: Bound) -> fmpq:
@@ -257,12 +238,12 @@ def everywhere(truth: bool, low: fmpq, high: Bound) -> Region:
 
 def where_sign(polynomial: fmpz_poly, signs: Sequence[int], low: fmpq, high: Bound) -> Region:
     """Return where the sign of a polynomial is one of some, on (low, high)."""
-    moved = on_half_line(polynomial, low, high) if polynomial else polynomial
-    if sign_changes(moved) == 0:
-        sign = 0 if not moved else 1 if moved[moved.degree()] > 0 else -1
-        return everywhere(sign in signs, low, high)
     roots = roots_between(polynomial, low, high)
-    return region_of(roots, lambda x: sign_at(polynomial, x) in signs, 0 in signs, low, high)
+    gaps = [sign_at(polynomial, x) in signs for x in samples(roots, low, high)]
+    truths = [gaps[0]]
+    for gap in gaps[1:]:
+        truths += [0 in signs, gap]
+    return _normal(Region(low, high, tuple(roots), tuple(truths)))
 
 
 def where_above(
@@ -291,24 +272,10 @@ def sign_above(left: fmpz_poly, right: fmpz_poly, growth: Growth, x: fmpq) -> in
     """Return the sign of left - φ right at x: see `where_above`."""
     f, g, n = growth
     signs = sign_at(left, x), sign_at(right, x)
-    if n % 2 == 0 and signs[0] != signs[1]:
+    if signs[0] != signs[1]:
         return 1 if signs[0] > signs[1] else -1
     sign = sign_at(g * left**n - f * right**n, x)
     return -sign if n % 2 == 0 and signs[0] < 0 else sign
-
-
-def region_of(
-    roots: Sequence[Root],
-    holds: Callable[[fmpq], bool],
-    at_roots: bool,
-    low: fmpq,
-    high: Bound,
-) -> Region:
-    """Return the set that a truth bounds which changes at some roots only, in order."""
-    truths: list[bool] = []
-    for k, x in enumerate(samples(roots, low, high)):
-        truths += [at_roots, holds(x)] if k else [holds(x)]
-    return _normal(Region(low, high, tuple(roots), tuple(truths)))
 
 
 def samples(roots: Sequence[Root], low: fmpq, high: Bound) -> list[fmpq]:

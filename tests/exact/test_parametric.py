@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from math import exp, isclose, log
+
 import pytest
 from flint import fmpq
 
@@ -51,10 +54,72 @@ decay = exponential_of(combined("*", -1, eps))
         (combined("*", fmpq(3, 2), as_budget(eps)), "3/2*eps"),
         (combined("-", 0, as_budget(eps)), "-eps"),
         (logarithm(ALPHA.stand_in, fmpq(2), ALPHA, False), "2*ln(alpha)"),
+        (logarithm_of(combined("/", 1, combined("*", decay, decay))), "2*eps"),
+        (logarithm_of(combined("*", 2, decay)), "ln(2/exp(eps))"),
+        (logarithm_of(combined("+", 1, decay)) / 3, "1/3*ln((exp(eps) + 1)/exp(eps))"),
     ],
 )
 def test_texts_are_expressions_of_the_language(value, text):
     assert param_text(value) == text
+
+
+def floating(value):
+    """Return a value as a float, at the number that stands for the parameter."""
+    if isinstance(value, ParamNumber):
+        value = value.value
+    if isinstance(value, ParamBudget):
+        return float(value.exponent) * log(float(value.argument.ball(64)))
+    return float(value) if isinstance(value, int | fmpq) else float(value.ball(64))
+
+
+@pytest.mark.parametrize("own", [alpha, decay])
+def test_sums_products_quotients_and_powers_are_those_of_functions(own):
+    draw = random.Random(1)
+    operations = {
+        "+": lambda a, b: a + b,
+        "-": lambda a, b: a - b,
+        "*": lambda a, b: a * b,
+        "/": lambda a, b: a / b,
+    }
+    pool = [(own, floating(own)), (combined("-", own, 1), floating(own) - 1), (2, 2.0)]
+    pool += [(fmpq(-1, 3), -1 / 3), (negative(own), -floating(own))]
+    for _ in range(120):
+        (left, a), (right, b) = draw.choice(pool), draw.choice(pool)
+        symbol = draw.choice("+-*/")
+        if not isinstance(left, ParamNumber) and not isinstance(right, ParamNumber):
+            continue
+        try:
+            made = combined(symbol, left, right)
+        except ParamError:
+            assert symbol == "/"
+            continue
+        wanted = operations[symbol](a, b)
+        assert isclose(floating(made), wanted, abs_tol=1e-9)
+        if isinstance(made, ParamNumber) and len(pool) < 12:
+            pool.append((made, wanted))
+            power = draw.randint(0, 3)
+            assert isclose(floating(raised(made, power, 10**6)), wanted**power, abs_tol=1e-9)
+
+
+def test_sums_of_budgets_are_those_of_logarithms():
+    draw = random.Random(2)
+    for one, two in (
+        (logarithm_of(alpha), logarithm_of(combined("+", alpha, 1))),
+        (logarithm_of(combined("*", 4, decay)), as_budget(eps)),
+    ):
+        pool = [one, two, one / 2, fmpq(2, 3) * two, Budget.ln(2) / 2, Budget.ln(3), -one / 6]
+        for _ in range(60):
+            symbol, left, right = draw.choice("+-"), draw.choice(pool), draw.choice(pool)
+            if not isinstance(left, ParamBudget) and not isinstance(right, ParamBudget):
+                continue
+            made = combined(symbol, left, right)
+            wanted = floating(left) + floating(right) * (1 if symbol == "+" else -1)
+            assert isclose(floating(made), wanted, abs_tol=1e-9)
+            if isinstance(made, Budget):
+                growth, root = growth_of(made)
+                assert isclose(floating(growth) ** (1 / root), exp(wanted), rel_tol=1e-9)
+    assert logarithm(4, fmpq(1, 2), ALPHA, False) == Budget.ln(2)
+    assert growth_of(logarithm_of(combined("*", 4, decay)) / 2) == (2 * exponential(fmpq(-1, 2)), 1)
 
 
 def test_what_no_longer_depends_on_the_parameter_is_a_number():
@@ -116,9 +181,18 @@ REFUSED = {
         lambda: as_budget(alpha),
         lambda: as_budget(combined("*", eps, eps)),
         lambda: as_budget(decay),
+        lambda: as_budget(combined("/", 1, decay)),
     ],
-    "no rational function": [lambda: exponential_of(logarithm_of(alpha) / 2)],
-    "is not positive": [lambda: logarithm_of(combined("-", alpha, fmpq(1, 2)))],
+    "this is no budget": [lambda: as_budget(exponential(1))],
+    "no rational function": [
+        lambda: exponential_of(logarithm_of(alpha) / 2),
+        lambda: exponential_of(logarithm_of(combined("+", 1, decay)) / 2),
+    ],
+    "is not positive": [
+        lambda: logarithm_of(combined("-", alpha, fmpq(1, 2))),
+        lambda: logarithm_of(combined("-", alpha, 2)),
+        lambda: logarithm_of(raised(combined("-", alpha, fmpq(1, 2)), 2, 10**6)),
+    ],
     "depends on the value": [
         lambda: logarithm_of(alpha).compare(Budget.of(1)),
         lambda: logarithm_of(alpha).ball(64),
@@ -142,3 +216,14 @@ def test_a_value_outside_of_the_unit_interval_is_an_example():
     square = combined("*", middle, middle)
     assert outside_unit(square, **shown) is None
     assert outside_unit(square, is_strict=True, has_top=True) == "at alpha = 1/2"
+    below = combined("-", alpha, 2)
+    assert outside_unit(below, is_strict=True, has_top=False) == "at alpha = 1/2"
+    assert outside_unit(combined("+", 1, square), is_strict=True, has_top=False) is None
+
+
+def test_a_divisor_may_be_negative_and_a_factor_of_a_budget_is_rational():
+    below = combined("-", alpha, 1)
+    assert combined("*", combined("/", 1, below), below) == 1
+    assert combined("*", raised(below, -1, 10**6), below) == 1
+    with pytest.raises(TypeError):
+        logarithm_of(alpha) * 0.5

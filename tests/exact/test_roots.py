@@ -9,7 +9,6 @@ from flint import fmpq, fmpz_poly
 from dpcheck.exact.roots import (
     Root,
     complement,
-    constant_sign,
     joined,
     rational_between,
     roots_between,
@@ -72,8 +71,9 @@ def test_regions_have_the_signs_of_their_polynomials(low, high):
         for x in values:
             assert contains(negative, x) == (sign_at(f, x) < 0)
             assert contains(at_most_zero, x) == (sign_at(f, x) <= 0)
-        sign = constant_sign(f, low, high)
-        assert sign is None or all(sign_at(f, x) == sign for x in values)
+        roots = roots_between(f, low, high)
+        (*_, last) = samples(roots, low, high)
+        assert negative.is_everything == (not roots and sign_at(f, last) < 0)
 
 
 @pytest.mark.parametrize(("low", "root"), [(fmpq(0), fmpq(1, 2)), (fmpq(3, 4), fmpq(4, 5))])
@@ -145,4 +145,39 @@ def test_the_simplest_number_between_two_may_be_zero():
 
 
 def test_the_zero_polynomial_has_sign_zero_everywhere():
-    assert constant_sign(fmpz_poly([]), fmpq(0), None) == 0
+    for high in (None, fmpq(1)):
+        assert where_sign(fmpz_poly([]), (0,), fmpq(0), high).is_everything
+        assert where_sign(fmpz_poly([]), (-1, 1), fmpq(0), high).is_empty
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "root"), [(2, 1, 2), (-2, -1, 2), (2, 1, 3), (-2, -1, 3)]
+)
+def test_where_a_root_of_a_function_times_another_is_equal(left, right, root):
+    x, one = fmpz_poly([0, 1]), fmpz_poly([1])  # 2 against x^(1/n)
+    growth, meet = (x, one, root), fmpq(2**root)
+    both = fmpz_poly([left]), fmpz_poly([right])
+    more = where_above(*both, growth, fmpq(1), None, or_equal=False)
+    least = where_above(*both, growth, fmpq(1), None, or_equal=True)
+    assert not contains(more, meet)
+    assert contains(least, meet)
+    assert sign_above(*both, growth, meet) == 0
+    for at in (meet - 1, meet + 1):
+        is_above = (at < meet) == (left > 0)
+        assert contains(more, at) == contains(least, at) == is_above
+        assert sign_above(*both, growth, at) == (1 if is_above else -1)
+
+
+def test_functions_of_other_signs_are_compared_by_these():
+    one, zero = fmpz_poly([1]), fmpz_poly([])
+    for root in (1, 2, 3):
+        growth = fmpz_poly([0, 1]), one, root
+        for left, right, sign in ((one, zero, 1), (zero, one, -1), (one, -one, 1), (zero, -one, 1)):
+            assert sign_above(left, right, growth, fmpq(2)) == sign
+            for or_equal in (False, True):
+                where = where_above(left, right, growth, fmpq(1), None, or_equal=or_equal)
+                assert where.is_everything == (sign > 0)
+                assert where.is_empty == (sign < 0)
+        zeros = where_above(zero, zero, growth, fmpq(1), None, or_equal=True)
+        assert zeros.is_everything
+        assert where_above(zero, zero, growth, fmpq(1), None, or_equal=False).is_empty

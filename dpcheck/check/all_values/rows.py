@@ -14,7 +14,7 @@ from flint import fmpz_poly
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.exact import Growth, Line, Number, Whole
-from dpcheck.exact.roots import constant_sign, rational_between, sign_at
+from dpcheck.exact.roots import rational_between, sign_at, where_sign
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -48,7 +48,8 @@ def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> Polynom
     ]
     common = _lcm(denominators)
     # Weights are fractions in lowest terms, between 0 and 1: their denominators are 0 nowhere.
-    assert constant_sign(common, line.low, line.high) == 1, "probabilities have no poles"
+    is_positive = where_sign(common, (1,), line.low, line.high).is_everything
+    assert is_positive, "probabilities have no poles"
     cofactors = [common // d for d in denominators]
     members: list[list[fmpz_poly]] = [[ZERO] for _ in range(table.n_sequences)]
     numbers: list[dict[object, int]] = [{(): 0} for _ in range(table.n_sequences)]
