@@ -133,6 +133,17 @@ def test_functions_and_their_texts_have_the_values_of_what_they_are_made_of(para
                 )
 
 
+@pytest.mark.parametrize("param", PARAMS, ids=lambda param: param.text)
+def test_common_factors_change_no_function(param):
+    line, (above, below) = plain(param), (fmpz_poly([-3, 1]), fmpz_poly([1, 2]))
+    n, d = line.function(above, below)
+    for factor in (fmpz_poly([-1, 1]), fmpz_poly([1, 1]), fmpz_poly([-1, 3]), -below):
+        assert line.function(above * factor, below * factor) == (n, d)
+        assert d(line.somewhere) > 0
+    assert param.low is None or param.low < line.somewhere
+    assert param.high is None or line.somewhere < param.high
+
+
 def test_texts_are_as_short_as_people_write_them():
     line = plain(Param("a", 0, 1))
     texts = {
@@ -153,6 +164,7 @@ def test_texts_are_as_short_as_people_write_them():
     assert line.text(divide(add(t, 1), 2)) == "(a + 1)/2"
     assert line.text(divide(1, multiply(2, t))) == "1/(2*a)"
     assert line.logarithm_text(fmpz_poly([3]), fmpz_poly([3])) == "0"
+    assert line.logarithm_text(fmpz_poly([1]), fmpz_poly([0, 1])) == "ln(a)"
     up = HALVES.polynomial_text(fmpz_poly([2, -1, 0, 1, 5]))
     assert up == "5*exp(2*eps) + exp(3*eps/2) - exp(eps/2) + 2"
     assert HALVES.logarithm_text(fmpz_poly([0, 0, 1]), fmpz_poly([1])) == "eps"
@@ -180,11 +192,19 @@ def test_the_simplest_value_of_a_set_has_the_least_denominator(param):
                     assert not any(contains(each, Fraction(p, q)) for each in intervals)
 
 
-def test_the_equation_of_an_end_has_no_common_factor():
-    line = plain(Param("a", 0, fmpq(1, 2)))
-    t = line.param.stand_in
-    (interval,) = line.intervals(line.where(add(multiply(12, multiply(t, t)), fmpq(-3, 2)), (-1,)))
-    assert interval.high.equation == "8*a^2 - 1"
+@pytest.mark.parametrize(
+    ("param", "square", "equation"),
+    [
+        (Param("a", 0, fmpq(1, 2)), fmpq(1, 8), "8*a^2 - 1"),
+        (Param("a", 0, 2), fmpq(1, 2), "2*a^2 - 1"),
+        (Param("a", fmpq(5, 2), None), fmpq(10), "a^2 - 10"),
+    ],
+)
+def test_the_equation_of_an_end_has_no_common_factor(param, square, equation):
+    value = param.stand_in
+    line = plain(param)
+    (interval,) = line.intervals(line.where(add(multiply(value, value), -square), (-1,)))
+    assert interval.high.equation == equation
 
 
 def test_digits_of_an_end_are_rounded_after_it_is_known_well_enough():
@@ -219,6 +239,7 @@ def test_a_set_of_irrational_values_shows_digits():
     [
         (Param("a", 0, 1), fmpq(1, 2)),
         (Param("a", fmpq(7, 10), fmpq(177, 250)), fmpq(1, 2)),
+        (Param("a", fmpq(70710678, 10**8), fmpq(70710679, 10**8)), fmpq(1, 2)),
         (Param("a", fmpq(1414, 1000), None), fmpq(2)),
         (Param("a", None, fmpq(-1414, 1000)), fmpq(2)),
     ],
