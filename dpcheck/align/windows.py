@@ -4,11 +4,14 @@ A window is an ordinary mechanism, and what violates a claim there violates it o
 inputs are some of all, and of an endless stream's outputs it shows the first n, which is a function
 of the outputs. For that every round of the loop that never ends has to show something, or end the
 run: then the first n outputs are known after n rounds.
+
+Inputs of long windows are too many to be looked at all. A `longer` window has some: the neighbors
+of a shorter one that lose most, with one of their rounds twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.diagnostics.align import SilentRound
@@ -37,11 +40,15 @@ from dpcheck.model.program import (
     Stop,
     successors,
 )
-from dpcheck.model.values import SetValue
+from dpcheck.model.values import SetValue, Value
 from dpcheck.records import dataclass, replace
+from dpcheck.source import Span
 
 SHOWN = "shown#"
 """The variable that counts outputs."""
+
+Row = tuple[tuple[str, Value], ...]
+"""An input: the values of all cells, by their names."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +56,14 @@ class Size:
     """How many rounds and outputs a window has, and its integers; no rounds: the program ends.
 
     The integers are the multiples of `step` by low..high: neighbors that may differ by much do so.
+    A window has all inputs of these, or `only` some.
     """
 
     n_rounds: int
     low: int
     high: int
     step: int = 1
+    only: tuple[Row, ...] = ()
 
     @property
     def integers(self) -> SetValue:
@@ -73,7 +82,7 @@ def round_of(mechanism: Mechanism) -> int | None:
 def window(mechanism: Mechanism, size: Size) -> Mechanism:
     """Return a window of a mechanism; raises `Unreadable` where a round may show nothing."""
     head = round_of(mechanism)
-    inputs = tuple(_input(one, size) for one in mechanism.inputs)
+    inputs = _restricted([_input(one, size) for one in mechanism.inputs], size.only)
     streams = {one.name: one for one in inputs if one.is_stream}
     adjacency = tuple(_clause(clause, streams) for clause in mechanism.adjacency)
     finite = replace(mechanism, inputs=inputs, adjacency=adjacency)
@@ -95,6 +104,56 @@ def _input(one: Input, size: Size) -> Input:
     if one.is_stream:
         cells = tuple(f"{one.name}[{i}]" for i in range(1, size.n_rounds + 1))
     return replace(one, domain=domain, cells=cells)
+
+
+def _restricted(inputs: Sequence[Input], rows: Sequence[Row]) -> tuple[Input, ...]:
+    """Return inputs that have the values of one of some rows only; all they had without rows."""
+    if not rows:
+        return tuple(inputs)
+    restricted, known = [], list[str]()
+    for one in inputs:
+        known += one.cells
+        heads = {tuple((cell, dict(row)[cell]) for cell in known) for row in rows}
+        equal = [[_is(cell, value, one.span) for cell, value in head] for head in heads]
+        some = Logic("or", tuple(Logic("and", tuple(each), one.span) for each in equal), one.span)
+        where = some if one.where is None else Logic("and", (one.where, some), one.span)
+        restricted.append(replace(one, where=where))
+    return tuple(restricted)
+
+
+def _is(cell: str, value: Value, span: Span) -> Expr:
+    return Apply("=", (Var(cell, span), Const(value, span)), span)
+
+
+def longer(mechanism: Mechanism, size: Size, pair: Sequence[Row]) -> Size:
+    """Return a window with one round more: its inputs are those of a pair with a round twice.
+
+    A round is copied where another one follows: neighbors (0, 1), (0, 1), (1, 0) become four
+    rounds in two ways.
+    """
+    names = [one.name for one in mechanism.inputs if one.is_stream]
+    rounds = [
+        tuple(dict(row)[f"{name}[{i}]"] for row in pair for name in names)
+        for i in range(1, size.n_rounds + 1)
+    ]
+    copied = [
+        i
+        for i, (one, after) in enumerate(zip(rounds, (*rounds[1:], None), strict=True), start=1)
+        if one != after
+    ]
+    rows = tuple(_with_copy(row, names, i, size.n_rounds) for i in copied for row in pair)
+    return replace(size, n_rounds=size.n_rounds + 1, only=rows)
+
+
+def _with_copy(row: Row, names: Sequence[str], copied: int, n_rounds: int) -> Row:
+    """Return an input where a round of the streams with some names comes twice."""
+    values = dict(row)
+    after = {
+        f"{name}[{i + 1}]": values[f"{name}[{i}]"]
+        for name in names
+        for i in range(copied, n_rounds + 1)
+    }
+    return tuple({**values, **after}.items())
 
 
 def _clause(clause: Adjacency, streams: Mapping[str, Input]) -> Adjacency:

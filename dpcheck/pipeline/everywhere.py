@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import and_
+from typing import NamedTuple
 
 from dpcheck.align.arena import arena
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.ways import Step
-from dpcheck.align.windows import Size, round_of
+from dpcheck.align.windows import Row, Size, longer, round_of
 from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds, truth_between
@@ -39,6 +40,7 @@ from dpcheck.exact import (
     LogOf,
     Param,
     ParamBudget,
+    Rational,
     compare_epsilon,
     decimal,
     exact_text,
@@ -61,8 +63,8 @@ from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import ResolvedCheck
 
-MAX_INPUTS = 750
-"""Windows have at most so many inputs: above-threshold with 729 takes a second."""
+MAX_INPUTS = 250
+"""So many inputs windows have that have all of them: four rounds on -1..1, seven on 0..1."""
 
 MAX_INPUTS_FOR_ALL = 30
 """The same with a parameter, where a window costs ten times as much."""
@@ -70,15 +72,35 @@ MAX_INPUTS_FOR_ALL = 30
 WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
 """The integers of windows, from the first to the last."""
 
-MAX_ROUNDS = 10
+MAX_ROUNDS = 20
 """Bounds the rounds of a stream that are tried to refute a claim."""
+
+MAX_SEQUENCES = 128
+"""Windows with more sequences of outputs are not made longer: these would take five seconds."""
 
 FEW_STATES = 2_000
 """So many states a window may have that is looked at for mistakes only: the claim is proved."""
 
 NOTHING = Coverage(0, 0)
 
-Decide = Callable[[Size, claims.Claim, Chosen | None, Limits], Outcome]
+
+class Worst(NamedTuple):
+    """The neighbors of a window that lose most, and how much; None is infinite."""
+
+    epsilon: Epsilon | None
+    size: Size
+    pair: tuple[Row, ...]
+
+
+class Seen(NamedTuple):
+    """What a window says of a claim, and what its neighbors lose, if that is known."""
+
+    size: Size
+    outcome: Outcome
+    worst: Callable[[], Worst | None]
+
+
+Decide = Callable[[Size, claims.Claim, Chosen | None, Limits], Seen]
 """Decides a claim about a window of the mechanism, for one value of its parameter if given."""
 
 
@@ -105,7 +127,8 @@ class _Search:
         self.decide, self.limits = decide, limits
         self.most, self.beside, self.unbounded = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
-        self.seen = ""
+        self.is_stream = round_of(mechanism) is not None
+        self.shown = self.tried = ""
         self.left_open: tuple[str, ...] = ("size",)
 
     def outcome(self, claim: claims.Claim) -> Outcome:
@@ -131,14 +154,14 @@ class _Search:
             return self.compared_for_all(claim, comparison, epsilon, self.for_all)
         if _truth(comparison, self.low, self.most, epsilon):
             self.is_proved()
-        for size in self.windows(claim):
+        for size in self.bounds(claim):
             truth = _truth(comparison, self.low, self.most, epsilon)
             if truth is True and comparison in (">", ">="):
                 return Outcome(Holds(), NOTHING, beside=(self.below,))
             if truth is True:
                 return self.proved(Holds())
             if truth is False and _is_above(self.low, epsilon, comparison):
-                return self.decide(size, _at_most(claim, comparison), None, self.limits)
+                return self.decide(size, _at_most(claim, comparison), None, self.limits).outcome
             if truth is False:
                 return self.proved(_too_small(self.most, comparison, epsilon))
         return self.undecided()
@@ -159,42 +182,56 @@ class _Search:
         if is_proved:
             self.is_proved()
         for size in _sizes(self.mechanism, MAX_INPUTS_FOR_ALL):
-            self.seen = _size_text(size, self.mechanism)
-            outcome = self.decided(size, claim)
+            outcome = self.decided(size, claim).outcome
             if is_proved and isinstance(outcome.verdict, Violated):
                 raise AssertionError("an alignment and a window contradict each other")
             if is_proved:
                 return self.proved(Holds())
-            if isinstance(outcome.verdict, Undecided):
-                outcome = self.decided_at(size, claim, for_all.param)
-            if isinstance(outcome.verdict, Violated) and (at := outcome.all_values) is not None:
-                return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
+            if isinstance(outcome.verdict, Violated):
+                return _at_least(outcome)
+            self.tried = _size_text(size, self.mechanism)
+        value, param = _sample(for_all), for_all.param
+        if value is None:
+            return self.undecided()
+        tried = f"{self.tried}, and at {param.name} = {exact_text(value)} "
+        for seen in self.windows(claim, MAX_INPUTS_FOR_ALL, value):
+            if isinstance(seen.outcome.verdict, Violated):
+                return self.around(value, seen, claim, param)
+            self.tried = tried + _size_text(seen.size, self.mechanism)
         return self.undecided()
 
-    def decided(self, size: Size, claim: claims.Claim, value: Chosen | None = None) -> Outcome:
-        """Return the outcome of a claim about a window; a size that is too much leaves it open."""
+    def around(
+        self, value: int | Rational, seen: Seen, claim: claims.Claim, param: Param
+    ) -> Outcome:
+        """Return the outcome of a claim that a window violates at a value of a parameter.
+
+        For other values the neighbors that lose most at this one are looked at, and no others.
+        """
+        worst = seen.worst()
+        if worst is not None:
+            outcome = self.decided(replace(seen.size, only=worst.pair), claim).outcome
+            if isinstance(outcome.verdict, Violated):
+                return _at_least(outcome)
+        text = exact_text(value)
+        end = ParamEnd(text, None, decimal(value), is_open=False)
+        at = AllValues(param.name, param.text, (ParamInterval(end, end),), text)
+        return _at_least(replace(seen.outcome, all_values=at))
+
+    def decided(self, size: Size, claim: claims.Claim, value: Chosen | None = None) -> Seen:
+        """Return what a window says of a claim; a size that is too much leaves it open."""
         try:
             return self.decide(size, claim, value, self.limits)
         except LimitReached as limit:
             if limit.limit.kind not in self.left_open:
                 raise
-            return Outcome(Undecided(limit.limit), NOTHING)
-
-    def decided_at(self, size: Size, claim: claims.Claim, param: Param) -> Outcome:
-        """Return the outcome of a claim about a window for a simple value of a parameter."""
-        value = param.inner_value
-        outcome = self.decided(size, claim, value)
-        text = exact_text(value)
-        end = ParamEnd(text, None, decimal(value), is_open=False)
-        at = AllValues(param.name, param.text, (ParamInterval(end, end),), text)
-        return replace(outcome, all_values=at)
+            return Seen(size, Outcome(Undecided(limit.limit), NOTHING), lambda: None)
 
     def value(self, claim: claims.QuantityValue) -> Outcome:
         """Return ε, or what it lies between."""
         if self.for_all is not None:
             return self.undecided()
         high = self.most
-        for _ in self.windows(claim):
+        for _ in self.bounds(claim):
             if _is_met(self.low, high):
                 return self.proved(Value(epsilon_amount(self.low), self.low))
         assert self.low is not None, "else it was met"
@@ -205,31 +242,57 @@ class _Search:
 
     # --- what is known ---------------------------------------------------------------------
 
-    def windows(self, claim: claims.Claim) -> Iterator[Size]:
-        """Yield the windows, the smallest first, when their ε is known, as long as there is time.
+    def windows(
+        self, claim: claims.Claim, most: int, value: Chosen | None = None
+    ) -> Iterator[Seen]:
+        """Yield what windows say, the smallest first; then those where the worst neighbors go on.
+
+        most: bounds the inputs of windows that have all of them.
+        """
+        worst: Worst | None = None
+        for size in _sizes(self.mechanism, most):
+            seen = self.decided(size, claim, value)
+            yield seen
+            worst = _worse(worst, seen.worst())
+        last = None
+        while worst is not None and worst is not last and self.may_go_on(seen):
+            seen = self.decided(longer(self.mechanism, worst.size, worst.pair), claim, value)
+            yield seen
+            last, worst = worst, _worse(worst, seen.worst())
+
+    def may_go_on(self, seen: Seen) -> bool:
+        """Return whether windows longer than one are looked at, that has its neighbors."""
+        n_rounds, n_sequences = seen.size.n_rounds, seen.outcome.coverage.n_sequences
+        is_small = n_sequences is not None and n_sequences <= MAX_SEQUENCES
+        return self.is_stream and n_rounds < MAX_ROUNDS and is_small
+
+    def bounds(self, claim: claims.Claim) -> Iterator[Size]:
+        """Yield windows when their ε is known, as long as there is time.
 
         What is known after some of them is told: the bounds are certain, wherever the search ends.
         """
         asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
-        for size in _sizes(self.mechanism):
-            try:
-                verdict = self.decided(size, asked).verdict
-            except LimitReached as limit:
-                if not self.seen or limit.limit.kind not in ("time", "run time"):
-                    raise
-                return
-            if isinstance(verdict, Value):
-                found = verdict.exact
-                assert found is None or isinstance(found, Budget | LogOf), "an ε is a logarithm"
-                if _sign(found, self.low) > 0:
-                    self.low, self.seen = found, _size_text(size, self.mechanism)
-                self.check_sides()
-            yield size
+        is_known = False
+        try:
+            for seen in self.windows(asked, MAX_INPUTS):
+                self.note(seen)
+                is_known = True
+                yield seen.size
+        except LimitReached as limit:
+            if not is_known or limit.limit.kind not in ("time", "run time"):
+                raise
 
-    def check_sides(self) -> None:
-        """Raise where a window loses more than the alignment proves: then one of them is wrong."""
-        most = self.most
-        if most is not None and _sign(self.low, most) > 0:
+    def note(self, seen: Seen) -> None:
+        """Keep the ε of a window if it is the largest so far.
+
+        Raises where a window loses more than the alignment proves: then one of them is wrong.
+        """
+        if isinstance(seen.outcome.verdict, Value):
+            found = seen.outcome.verdict.exact
+            assert found is None or isinstance(found, Budget | LogOf), "an ε is a logarithm"
+            if _sign(found, self.low) > 0:
+                self.low, self.shown = found, _size_text(seen.size, self.mechanism)
+        if self.most is not None and _sign(self.low, self.most) > 0:
             raise AssertionError("an alignment and a window contradict each other")
 
     def is_proved(self) -> None:
@@ -240,7 +303,7 @@ class _Search:
     @property
     def below(self) -> Beside:
         """What a window shows."""
-        return Beside(f"{self.seen} at least", epsilon_amount(self.low))
+        return Beside(f"{self.shown} at least", epsilon_amount(self.low))
 
     def proved(self, verdict: Holds | Violated | Value, *beside: Beside) -> Outcome:
         """Return an outcome with the alignment beside it."""
@@ -251,9 +314,9 @@ class _Search:
         """Return that the claim lies between both bounds, with these."""
         parts: list[str | Amount] = []
         if self.for_all is None:
-            parts += ["it is at least ", epsilon_amount(self.low), f" ({self.seen}), and "]
-        elif self.seen:
-            parts += [f"no violation was found {self.seen}; "]
+            parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
+        elif self.tried:
+            parts += [f"no violation was found {self.tried}; "]
         match self.most:
             case None:
                 parts += [self.unbounded]
@@ -313,14 +376,19 @@ def _where(step: Step) -> str:
 def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
     """Return the windows to look at, by their number of inputs."""
     rounds = range(1, MAX_ROUNDS + 1) if round_of(mechanism) is not None else (1,)
+    widths = {1: WIDTHS}  # where all inputs are alike nothing is lost: it shows mistakes
     far = max(
         (max(-low, high) for case in differences(mechanism) for _, low, high in case.ranges),
         default=1,
     )
     steps = (1,) if far <= 1 else (1, far)
-    sizes = [Size(n, *ends, step) for n in rounds for ends in WIDTHS for step in steps]
+    sizes = [
+        Size(n, *ends, step) for n in rounds for ends in widths.get(n, WIDTHS[1:]) for step in steps
+    ]
     counts = {size: _n_inputs(mechanism, size) for size in sizes}
-    few = [size for size in sizes if counts[size] <= most]
+    few = [
+        size for size in sizes if counts[size] <= most and (size.n_rounds == 1 or counts[size] > 1)
+    ]
     return sorted(few, key=lambda size: (counts[size], -size.step)) or sizes[:1]
 
 
@@ -372,6 +440,27 @@ def _is_below_for_all(
     return (
         not (comparison == "<" and has_ends) and joined(and_, [fails, for_all.asked(line)]).is_empty
     )
+
+
+def _sample(for_all: claims.ForAll) -> int | Rational | None:
+    """Return the simplest of the values of a parameter that are asked; None if no number is."""
+    numbers = [value for value, _ in for_all.part]
+    line = line_of(for_all.param, numbers, is_exponential=for_all.is_exponential)
+    found = line.simplest(for_all.asked(line))
+    return None if isinstance(found, Budget) else found
+
+
+def _at_least(outcome: Outcome) -> Outcome:
+    """Return a violation that windows show: there may be more values where others show one."""
+    at = outcome.all_values
+    assert at is not None, "it is about all values of a parameter"
+    return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
+
+
+def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
+    if one is None or other is None:
+        return one or other
+    return other if _sign(other.epsilon, one.epsilon) > 0 else one
 
 
 def _is_met(low: Epsilon | None, high: Epsilon | None) -> bool:

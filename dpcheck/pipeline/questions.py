@@ -20,7 +20,7 @@ from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Und
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
-from dpcheck.exact import Number, TooLarge
+from dpcheck.exact import Number, TooLarge, divide, log
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
 from dpcheck.explore.explored import at_end, measured, with_less_told
 from dpcheck.explore.open_queries import UNBOUNDED, check_named, with_queries_closed
@@ -52,6 +52,7 @@ from dpcheck.resolve import Resolved, ResolvedCheck
 if TYPE_CHECKING:
     from dpcheck.align.windows import Size
     from dpcheck.explain import Detail, Explanation
+    from dpcheck.pipeline.everywhere import Seen, Worst
 
 Key = tuple[int, frozenset[str], bool, bool]
 Explorable = Explored | MistakesFound | LimitReached
@@ -539,19 +540,42 @@ def _everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready |
 
     Beside it the window that violates the claim, if one does.
     """
-    from dpcheck.pipeline.everywhere import decided_everywhere
+    from dpcheck.pipeline.everywhere import Seen, decided_everywhere
 
     shown: list[tuple[Outcome, _Ready]] = []
 
-    def decide(size: Size, claim: Claim, value: Value | None, own: Limits) -> Outcome:
-        shown.append(_on_window(check, own, size, claim, value))
-        return shown[-1][0]
+    def decide(size: Size, claim: Claim, value: Value | None, own: Limits) -> Seen:
+        outcome, ready = _on_window(check, own, size, claim, value)
+        shown.append((outcome, ready))
+        is_decided = not isinstance(outcome.verdict, Undecided)
+        return Seen(
+            size, outcome, partial(_worst, size, ready, own) if is_decided else lambda: None
+        )
 
     outcome = decided_everywhere(check, decide, limits)
     of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
     if not of_window or not isinstance(outcome.verdict, Violated):
         return outcome, None
     return outcome, replace(of_window[0], whole=check)
+
+
+def _worst(size: Size, ready: _Ready, limits: Limits) -> Worst | None:
+    """Return the neighbors of a window that lose most; None where all lose nothing."""
+    from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
+    from dpcheck.pipeline.everywhere import Worst
+
+    seen = seen_pairs(ready.chain, ready.chain.initial, limits)
+    evidence = complete_evidence(seen)
+    gap = None if evidence is None else evidence.worst_ratio()
+    if gap is None:
+        return None
+    lost = None if gap.q == 0 else log(divide(gap.p, gap.q))
+    cells, table = ready.explored.inputs, ready.explored.table
+    pair = tuple(
+        tuple((cell, table.value(int(codes[one]))) for cell, codes in cells.items())
+        for one in seen.states[gap.pair].tolist()
+    )
+    return Worst(lost, size, pair)
 
 
 def _over_all_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready | None]:

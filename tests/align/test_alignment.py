@@ -12,12 +12,12 @@ from dpcheck.align.arena import _Game, arena
 from dpcheck.align.bound import aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
-from dpcheck.align.windows import Size, window
+from dpcheck.align.windows import Size, longer, window
 from dpcheck.certify import certify_alignment
 from dpcheck.certify.moved import Draw, Moved
 from dpcheck.check.decide import decide
 from dpcheck.check.values.amounts import epsilon_amount
-from dpcheck.check.values.verdicts import AllValues, Outcome, Value
+from dpcheck.check.values.verdicts import AllValues, Outcome, Undecided, Value
 from dpcheck.exact import Budget, compare_epsilon
 from dpcheck.explore import MistakesFound, explore
 from dpcheck.intervals import ParamEnd, ParamInterval
@@ -25,7 +25,8 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
 from dpcheck.model.values import SetValue
 from dpcheck.parse.parse import parse_model
-from dpcheck.pipeline.everywhere import NOTHING, decided_everywhere
+from dpcheck.pipeline.everywhere import NOTHING, Seen, _Search, decided_everywhere
+from dpcheck.records import replace
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
 from tests.align.programs import RandomProgram
@@ -278,6 +279,77 @@ check m: dp(3/5 * eps)
     assert [everywhere["verdict"], there["verdict"]] == ["violated", "violated"]
     assert "at_least" not in everywhere["values"]
     assert there["values"]["at_least"] is True
+
+
+ANSWERS_THAT_GO_ON = """
+param eps > 0
+mechanism m {
+  input q[1..] in integers
+  public t in integers
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(t, exp(-eps/2)) unbounded
+  for i in 1.. {
+    z ~ geometric(q[i], exp(-eps/4)) unbounded
+    output z >= noisy_t
+  }
+}
+"""
+
+
+def test_a_violation_in_five_rounds_is_found_at_a_simple_value_of_a_parameter():
+    """Windows that are looked at for all values have three rounds; ε(1) of four is 0.81."""
+    [found] = check_text(f"{ANSWERS_THAT_GO_ON}check m: dp(eps)")["results"]
+    assert found["verdict"] == "violated"
+    assert found["values"]["sample"] == "1"
+    assert found["values"]["fails_for"][0]["to"] == {"exact": "inf", "decimal": "inf"}
+    assert "at_least" not in found["values"]
+
+
+def test_the_sample_is_one_of_the_values_that_are_asked():
+    text = f"{ANSWERS_THAT_GO_ON}check m for eps in (ln 8, inf): dp(eps)"
+    [found] = check_text(text)["results"]
+    assert [found["verdict"], found["values"]["sample"]] == ["violated", "3"]
+
+
+def test_where_a_window_is_too_large_for_all_values_one_is_a_sample(monkeypatch):
+    monkeypatch.setattr("dpcheck.pipeline.everywhere._Search.decided", _only_at_values)
+    [found] = check_text(f"{ANSWERS_THAT_GO_ON}check m: dp(eps)")["results"]
+    one = {"exact": "1", "decimal": "1"}
+    assert found["verdict"] == "violated"
+    assert found["values"]["fails_for"] == [{"from": one, "to": one, "open": [False, False]}]
+    assert found["values"]["at_least"] is True
+
+
+DECIDED = _Search.decided
+
+
+def _only_at_values(self, size, claim, value=None):
+    if value is None:
+        return Seen(size, Outcome(Undecided(Limit("size")), NOTHING), lambda: None)
+    return DECIDED(self, size, claim, value)
+
+
+def test_a_longer_window_has_each_round_twice_where_another_one_follows():
+    target = mechanism(WEIGHTS["6"][0])
+    rows = [
+        (("q[1]", 0), ("q[2]", 0), ("q[3]", 1), ("t", 5)),
+        (("q[1]", 1), ("q[2]", 1), ("q[3]", 0), ("t", 5)),
+    ]
+    found = longer(target, Size(3, 0, 1), rows)
+    values = [[dict(row)[f"q[{i}]"] for i in (1, 2, 3, 4)] for row in found.only]
+    assert values == [[0, 0, 0, 1], [1, 1, 1, 0], [0, 0, 1, 1], [1, 1, 0, 0]]
+    assert {dict(row)["t"] for row in found.only} == {5}
+    chain = explore(window(target, replace(found, low=0, high=9)), limits=LIMITS).chain
+    assert len(chain.initial) == 4
+
+
+def test_the_worst_neighbors_of_short_windows_come_near_to_what_long_ones_lose():
+    """The ε of above-threshold is ln 16; ten rounds show 2.7699, twenty 2.77258841."""
+    text = stream(f"{query('1/4')} {counted(1)}", "1/2", "n := 0")
+    text = text.replace("exp(-1/2)", "1/4").replace("exp(-1/4)", "1/2")
+    [found] = check_text(f"{text}compute m: epsilon")["results"]
+    low, high = (float(end) for end in found["value"]["enclosure"])
+    assert 2.77258841 <= low <= high <= 2.77258873
 
 
 def test_the_condition_of_a_weighted_distribution_must_be_alike():
@@ -628,7 +700,7 @@ compute m: epsilon
             raise LimitReached(Limit("time", 1))
         seen.append(size)
         low = Budget.ln(3)
-        return Outcome(Value(epsilon_amount(low), low), NOTHING)
+        return Seen(size, Outcome(Value(epsilon_amount(low), low), NOTHING), lambda: None)
 
     amount = decided_everywhere(asked, decide_one, LIMITS).verdict.amount
     low, high = map(float, amount.enclosure)
