@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.runs import shortened
-from dpcheck.exact import exact_text
 from dpcheck.logic.quantities import QUANTITIES, listed, words_where
 from dpcheck.source import Span
 
@@ -98,6 +96,7 @@ class NotABudget(Mistake):
     value: str
 
     code = "DP605"
+    title_text = "{short.value} is not a privacy budget"
     explanation = """\
 A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0, and at least 0:
 `ln 3`, `1/2`, `2*ln 2 + 1`.
@@ -105,10 +104,6 @@ A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0,
 Wrong: dp(-1)        dp(true)
 Right: dp(ln 3)
 """
-
-    @property
-    def title(self) -> str:
-        return f"{shortened(self.value)} is not a privacy budget"
 
 
 class BoundOutsideUnit(Mistake):
@@ -188,14 +183,11 @@ class TooManyClaims(Mistake):
     limit: int
 
     code = "DP609"
+    title_text = "{self.what}: {short.count}, more than {self.limit}"
     explanation = """\
 A `for` around claims, or a `forall` in a formula, is written out for every element of its set. This
 one is longer than can be meant.
 """
-
-    @property
-    def title(self) -> str:
-        return f"{self.what}: {shortened(exact_text(self.count))}, more than {self.limit}"
 
 
 class NothingAsked(Mistake):

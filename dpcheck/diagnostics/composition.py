@@ -237,6 +237,7 @@ class SecretWithoutWeight(Mistake):
     secrets: tuple[str, ...]
 
     code = "DP642"
+    help_text = "it is left out of all claims: declare the input without it, or give it a weight"
     severity = "warning"
     explanation = """\
 What an adversary holds impossible is no secret: Pufferfish privacy is about pairs of secrets that
@@ -254,11 +255,6 @@ Right: input ill in 0..1  prior n ~ {v: 1 for v in 0..3} normalized
         first, *more = self.secrets
         others = f", and {len(more):,} more" if more else ""
         return f"this prior gives no weight to the secret `{first}`{others}"
-
-    @property
-    def help(self) -> str:
-        """What to write instead."""
-        return "it is left out of all claims: declare the input without it, or give it a weight"
 
 
 class QueryOfSampled(Mistake):

@@ -18,6 +18,18 @@ from typing import ClassVar, Literal
 from dpcheck.records import Frozen, dataclass
 from dpcheck.source import Span
 
+MAX_TEXT = 60
+"""A longer text in a title is cut in its middle."""
+
+
+def shortened(text: str) -> str:
+    """Return a text of at most about `MAX_TEXT` characters.
+
+    >>> shortened("9" * 100)
+    '99999999999999999999...99999999999999999999 (100 characters)'
+    """
+    return text if len(text) <= MAX_TEXT else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"
+
 
 @dataclass(frozen=True)
 class Label:
@@ -35,9 +47,9 @@ class Mistake(Frozen):
     is `undecided` is no mistake of the user's, but a limit that was reached.
 
     A title, help or label that only fills in fields is a text of the class,
-    `"{self.name} is unknown"`; one that needs more overrides the property. A help that names a
-    field that is None is none. `second_place` names a field that holds another place, and the
-    words beside it.
+    `"{self.name} is unknown"`; one that needs more overrides the property. In titles
+    `{short.name}` is a text that may be long. A help that names a field that is None is none.
+    `second_place` names a field that holds another place, and the words beside it.
     """
 
     span: Span | None
@@ -53,7 +65,7 @@ class Mistake(Frozen):
     @property
     def title(self) -> str:
         """One line that says what is wrong, with the values."""
-        return self.title_text.format(self=self)
+        return self.title_text.format(self=self, short=_Short(self))
 
     @property
     def file(self) -> str | None:
@@ -83,6 +95,20 @@ class Mistake(Frozen):
         if any(getattr(self, name) is None for name in named):
             return None
         return self.help_text.format(self=self) or None
+
+
+class _Short:
+    """The fields of a mistake, texts and numbers, as a title shows what may be long."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        self._mistake = mistake
+
+    def __getattr__(self, name: str) -> str:
+        """Return the text of a field; whoever draws no numbers imports none."""
+        from dpcheck.exact import exact_text
+
+        value = getattr(self._mistake, name)
+        return shortened(value if isinstance(value, str) else exact_text(value))
 
 
 def has_errors(mistakes: Iterable[Mistake]) -> bool:

@@ -241,6 +241,7 @@ class UnknownTarget(Mistake):
     similar: str | None
 
     code = "DP305"
+    help_text = "did you mean `{self.similar}`?"
     explanation = """\
 A claim is about a mechanism or a chain that the file declares or imports; `run` and `~` call
 mechanisms.
@@ -254,10 +255,6 @@ Right: check survey: dp(ln 3)
         if self.what is not None:
             return f"`{self.name}` is {self.what}, not a mechanism"
         return f"there is no mechanism or chain `{self.name}`"
-
-    @property
-    def help(self) -> str | None:
-        return _meant(self.similar)
 
 
 class PrimeOutsideAdjacency(Mistake):
@@ -370,6 +367,7 @@ class UnknownState(Mistake):
     similar: str | None
 
     code = "DP311"
+    help_text = "did you mean `{self.similar}`?"
     title_text = "`{self.chain}` has no state or label `{self.name}`"
     explanation = """\
 In a chain and in claims about it, a name is a state, a family of states, or a label that a state
@@ -378,10 +376,6 @@ carries after its colon.
 Wrong: state s : Y   ...   observe Yes
 Right: state s : Y   ...   observe Y
 """
-
-    @property
-    def help(self) -> str | None:
-        return _meant(self.similar)
 
 
 class HiddenName(Mistake):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.runs import RunMistake
-from dpcheck.model.evaluation import Fault
+from dpcheck.diagnostics.runs import RunMistake, WhatFails
+from dpcheck.model.evaluation import Fault, FaultKind
 from dpcheck.source import Span
 
 
-class ParamAsValue(RunMistake):
+class ParamAsValue(WhatFails):
     """What depends on a `param` stands where a value is needed."""
 
-    why: str
-
     code = "DP410"
-    title_text = "{self.why}"
     help_text = "a `const` has a value, which `-D` may change"
     explanation = """\
 A `param` is a value that nobody has chosen: a claim about it speaks of all its values at once. It
@@ -179,23 +179,19 @@ Wrong: param p in (0, 1)      ...   {Y: (2 * p^2 - 1)^2, N: 1 - (2 * p^2 - 1)^2}
 Right: param p in (3/4, 1)    ...   {Y: (2 * p^2 - 1)^2, N: 1 - (2 * p^2 - 1)^2}"""
 
 
+_KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {
+    "division by zero": runs.DivisionByZero,
+    "not an integer exponent": runs.NoExactValue,
+    "no exact value": runs.NoExactValue,
+    "index out of range": runs.IndexOutOfRange,
+    "wrong kind": runs.WrongKindOnRun,
+    "empty": runs.NothingToTake,
+    "lengths differ": runs.LengthsDiffer,
+    "too large": runs.NumberTooLarge,
+    "parameter": ParamAsValue,
+}
+
+
 def of_fault(fault: Fault, place: Span, run: tuple[str, ...] = ()) -> RunMistake:
     """Return the mistake that a fault is, at its own place or else at that of the whole."""
-    span = fault.span or place
-    match fault.kind:
-        case "division by zero":
-            return runs.DivisionByZero(span, run, fault.title)
-        case "not an integer exponent" | "no exact value":
-            return runs.NoExactValue(span, run, fault.title)
-        case "index out of range":
-            return runs.IndexOutOfRange(span, run, fault.title)
-        case "wrong kind" | "without bounds":
-            return runs.WrongKindOnRun(span, run, fault.title)
-        case "empty":
-            return runs.NothingToTake(span, run, fault.title)
-        case "lengths differ":
-            return runs.LengthsDiffer(span, run, fault.title)
-        case "too large":
-            return runs.NumberTooLarge(span, run, fault.title)
-        case "parameter":
-            return ParamAsValue(span, run, fault.title)
+    return _KINDS[fault.kind](fault.span or place, run, fault.title)

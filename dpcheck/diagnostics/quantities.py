@@ -138,6 +138,10 @@ class MoreThanOneRecord(Mistake):
     adjacency: str
 
     code = "DP641"
+    title_text = (
+        "{self.inputs[0]} and {self.inputs[1]}, neighbors of `{self.mechanism}`, are not one record"
+        " apart"
+    )
     help_text = (
         "declare `adjacent {self.adjacency}` in it; for k records ask `group(subsample(...), k)`"
     )
@@ -152,11 +156,6 @@ Wrong: mechanism m { input x in 0..3 adjacent all ... }
 Right: mechanism m { input x in 0..3 adjacent abs(x - x') <= 1 ... }
        check subsample(m, 1/100): dp(1/50)
 """
-
-    @property
-    def title(self) -> str:
-        first, second = self.inputs
-        return f"{first} and {second}, neighbors of `{self.mechanism}`, are not one record apart"
 
 
 class NotOfArrangement(Mistake):

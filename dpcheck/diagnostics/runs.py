@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import MAX_TEXT, Label, Mistake, shortened
 from dpcheck.exact import Number, add, compare, exact_text, subtract
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.records import replace
@@ -18,18 +18,6 @@ from dpcheck.source import Span
 _DOMAINS = "\n".join(
     f"  `{row.signature}` {row.domain}" for row in DISTRIBUTIONS.values() if row.domain
 )
-
-MAX_TEXT = 60
-"""A longer text in a title is cut in its middle."""
-
-
-def shortened(text: str) -> str:
-    """Return a text of at most about `MAX_TEXT` characters.
-
-    >>> shortened("9" * 100)
-    '99999999999999999999...99999999999999999999 (100 characters)'
-    """
-    return text if len(text) <= MAX_TEXT else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"
 
 
 class RunMistake(Mistake):
@@ -46,6 +34,14 @@ class RunMistake(Mistake):
         return replace(self, run=run)
 
 
+class WhatFails(RunMistake):
+    """A mistake that is told by whoever saw it: `what` is wrong, with the values."""
+
+    what: str
+
+    title_text = "{self.what}"
+
+
 # --- probabilities and numbers -------------------------------------------------------------
 
 
@@ -55,24 +51,44 @@ class ProbabilityOutsideUnit(RunMistake):
     probability: str
 
     code = "DP201"
+    title_text = "{short.probability} is not a probability (from 0 to 1)"
     explanation = """\
 A probability lies between 0 and 1.
 
 Wrong:  x ~ bernoulli(3/2)
 Right:  x ~ bernoulli(1/2)"""
 
-    @property
-    def title(self) -> str:
-        return f"{shortened(self.probability)} is not a probability (from 0 to 1)"
 
-
-class WeightsDoNotSumToOne(RunMistake):
-    """The weights of a distribution literal sum to something else."""
+class _WrongSum(RunMistake):
+    """Probabilities that sum to something else than 1."""
 
     total: Number
     branches: tuple[tuple[Span, Number], ...]
 
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        if not self.branches:
+            return super().labels
+        return tuple(Label(place, shortened(exact_text(w))) for place, w in self.branches)
+
+    @property
+    def help(self) -> str | None:
+        """The last weight that can absorb the difference alone, if one can."""
+        for place, weight in reversed(self.branches):
+            needed = add(weight, subtract(1, self.total))
+            if compare(needed, 0) >= 0 and compare(needed, 1) <= 0:
+                text = exact_text(needed)
+                shown = f"`{text}` in place of `{place.text}` makes the sum 1"
+                return shown if len(text) <= MAX_TEXT else super().help
+        return super().help
+
+
+class WeightsDoNotSumToOne(_WrongSum):
+    """The weights of a distribution literal sum to something else."""
+
     code = "DP202"
+    title_text = "the weights of this distribution sum to {short.total}, not 1"
+    help_text = "`normalized` after `}}` divides by the sum"
     explanation = """\
 The probabilities of a distribution `{value: weight, ...}` sum to exactly 1. Where they are only
 proportional to the probabilities, write `normalized` after the braces.
@@ -81,63 +97,18 @@ Wrong:  x ~ {true: 3/4, false: 3/8}
 Right:  x ~ {true: 3/4, false: 1/4}
 Right:  x ~ {true: 2, false: 1} normalized"""
 
-    @property
-    def title(self) -> str:
-        return f"the weights of this distribution sum to {shortened(exact_text(self.total))}, not 1"
 
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        return _weight_labels(self.span, self.branches)
-
-    @property
-    def help(self) -> str | None:
-        return _repaired(self.total, self.branches) or "`normalized` after `}` divides by the sum"
-
-
-class RowDoesNotSumToOne(RunMistake):
+class RowDoesNotSumToOne(_WrongSum):
     """The probabilities of a chain's row sum to something else."""
 
-    total: Number
-    branches: tuple[tuple[Span, Number], ...]
-
     code = "DP203"
+    title_text = "the probabilities of this row sum to {short.total}, not 1"
     explanation = """\
 The probabilities of a row sum to exactly 1. A state without any row ends the run; a state with a
 row says where all of its probability goes.
 
 Wrong:  pos -> 3/4: s + 3/8: t
 Right:  pos -> 3/4: s + 1/4: t"""
-
-    @property
-    def title(self) -> str:
-        return f"the probabilities of this row sum to {shortened(exact_text(self.total))}, not 1"
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        return _weight_labels(self.span, self.branches)
-
-    @property
-    def help(self) -> str | None:
-        return _repaired(self.total, self.branches)
-
-
-def _weight_labels(
-    span: Span | None, branches: tuple[tuple[Span, Number], ...]
-) -> tuple[Label, ...]:
-    if branches:
-        return tuple(Label(place, shortened(exact_text(weight))) for place, weight in branches)
-    return () if span is None else (Label(span, ""),)
-
-
-def _repaired(total: Number, branches: tuple[tuple[Span, Number], ...]) -> str | None:
-    """Suggest the last weight that can absorb the difference alone."""
-    for place, weight in reversed(branches):
-        needed = add(weight, subtract(1, total))
-        if compare(needed, 0) >= 0 and compare(needed, 1) <= 0:
-            if len(text := exact_text(needed)) > MAX_TEXT:
-                return None
-            return f"`{text}` in place of `{place.text}` makes the sum 1"
-    return None
 
 
 class NoPositiveWeight(RunMistake):
@@ -158,15 +129,12 @@ class NegativeWeight(RunMistake):
     weight: str
 
     code = "DP205"
+    title_text = "the weight {short.weight} is negative"
     explanation = """\
 Weights are at least 0.
 
 Wrong:  x ~ {true: 2, false: -1} normalized
 Right:  x ~ {true: 2, false: 1} normalized"""
-
-    @property
-    def title(self) -> str:
-        return f"the weight {shortened(self.weight)} is negative"
 
 
 class EmptyUniform(RunMistake):
@@ -181,13 +149,10 @@ Wrong:  x ~ uniform(3..1)
 Right:  x ~ uniform(1..3)"""
 
 
-class DivisionByZero(RunMistake):
+class DivisionByZero(WhatFails):
     """A division by zero."""
 
-    what: str
-
     code = "DP207"
-    title_text = "{self.what}"
     explanation = """\
 Some run divides by zero. `&`, `|`, `=>` and `if` evaluate only what they need, so a test in front
 of the division guards it.
@@ -196,17 +161,15 @@ Wrong:  y := 1 / x
 Right:  y := if x != 0 then 1 / x else 0"""
 
 
-class NumberTooLarge(RunMistake):
+class NumberTooLarge(WhatFails):
     """A number (or set) that cannot be written down.
 
     `advice` says what can.
     """
 
-    what: str
     advice: str | None = None
 
     code = "DP208"
-    title_text = "{self.what}"
     help_text = "{self.advice}"
     explanation = """\
 Numbers are exact, so every digit is kept; this one has millions.
@@ -214,13 +177,10 @@ Numbers are exact, so every digit is kept; this one has millions.
 Wrong:  x := 2 ^ (10 ^ 10)"""
 
 
-class NoExactValue(RunMistake):
+class NoExactValue(WhatFails):
     """An operation without an exact value."""
 
-    what: str
-
     code = "DP209"
-    title_text = "{self.what}"
     explanation = """\
 The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
 
@@ -228,14 +188,12 @@ Wrong:  p := 2 ^ (1/2)
 Right:  p := 2 ^ 3"""
 
 
-class BadParameter(RunMistake):
+class BadParameter(WhatFails):
     """A distribution's parameter is outside what it can take."""
 
-    what: str
     edit: str | None = None
 
     code = "DP210"
-    title_text = "{self.what}"
     help_text = "{self.edit}"
     explanation = f"""\
 The distributions take:
@@ -249,13 +207,10 @@ Right:  x ~ geometric(c, 1/2) clamped 0..5"""
 # --- mechanisms ----------------------------------------------------------------------------
 
 
-class IndexOutOfRange(RunMistake):
+class IndexOutOfRange(WhatFails):
     """An array index outside the declared range."""
 
-    what: str
-
     code = "DP501"
-    title_text = "{self.what}"
     explanation = """\
 An array declared as `a[1..k]` has the indices 1 to k.
 
@@ -271,6 +226,7 @@ class OutsideDeclaredSet(RunMistake):
     domain: str
 
     code = "DP502"
+    title_text = "`{self.target}` becomes {short.value}, outside {short.domain}"
     explanation = """\
 A variable declared with `var c in 0..9`, or an argument of a mechanism declared with
 `input x in 0..9`, takes no other value.
@@ -278,18 +234,11 @@ A variable declared with `var c in 0..9`, or an argument of a mechanism declared
 Wrong:  var c in 0..9 := 0    c := 10
 Right:  var c in 0..10 := 0   c := 10"""
 
-    @property
-    def title(self) -> str:
-        return f"`{self.target}` becomes {shortened(self.value)}, outside {shortened(self.domain)}"
 
-
-class ReadBeforeAssignment(RunMistake):
+class ReadBeforeAssignment(WhatFails):
     """A variable is read before it has a value."""
 
-    what: str
-
     code = "DP503"
-    title_text = "{self.what}"
     explanation = """\
 A local variable has no value before its first assignment.
 
@@ -297,13 +246,10 @@ Wrong:  if c { x := 1 }    output x
 Right:  x := 0    if c { x := 1 }    output x"""
 
 
-class WrongKindOnRun(RunMistake):
+class WrongKindOnRun(WhatFails):
     """An operation meets a value of the wrong kind."""
 
-    what: str
-
     code = "DP504"
-    title_text = "{self.what}"
     explanation = """\
 Arithmetic needs numbers, a condition needs true or false, `in` needs a set on its right.
 
@@ -311,13 +257,10 @@ Wrong:  input x in {pos, neg}    y := x + 1
 Right:  input x in {pos, neg}    y := if x = pos then 1 else 0"""
 
 
-class NothingToTake(RunMistake):
+class NothingToTake(WhatFails):
     """`max` of nothing and its like."""
 
-    what: str
-
     code = "DP505"
-    title_text = "{self.what}"
     explanation = """\
 `max`, `min`, `argmax` and `argmin` need at least one value; `clamp(x, lo, hi)` needs lo <= hi.
 
@@ -325,13 +268,10 @@ Wrong:  y := max(i in 3..1 : a[i])
 Right:  y := max(i in 1..3 : a[i])"""
 
 
-class LengthsDiffer(RunMistake):
+class LengthsDiffer(WhatFails):
     """Two arrays or tuples of different lengths, or an unpacking that does not fit."""
 
-    what: str
-
     code = "DP506"
-    title_text = "{self.what}"
     explanation = """\
 `hamming`, `l1` and `linf` compare arrays of one length; `(a, b) := t` needs a pair.
 
@@ -339,13 +279,10 @@ Wrong:  (a, b) := (1, 2, 3)
 Right:  (a, b, c) := (1, 2, 3)"""
 
 
-class RunFails(RunMistake):
+class RunFails(WhatFails):
     """A run reaches a place that no run may reach."""
 
-    what: str
-
     code = "DP507"
-    title_text = "{self.what}"
     explanation = """\
 A mechanism that is sampled, as in `y ~ survey(x = b)`, must output exactly once on every run.
 
@@ -374,15 +311,12 @@ class PairOutsideInput(Mistake):
     value: str
 
     code = "DP509"
+    title_text = "{short.value} is not a value of the input `{self.name}`"
     explanation = """\
 `adjacent (v, w)` lists pairs of values of the input.
 
 Wrong:  input x in {pos, neg}    adjacent (pos, zero)
 Right:  input x in {pos, neg}    adjacent (pos, neg)"""
-
-    @property
-    def title(self) -> str:
-        return f"{shortened(self.value)} is not a value of the input `{self.name}`"
 
 
 # --- chains --------------------------------------------------------------------------------

@@ -412,13 +412,9 @@ class StreamMisused(Mistake):
     advice: str = ""
 
     code = "DP554"
+    help_text = "{self.advice}"
     title_text = "`{self.name}` {self.wanted}"
     explanation = _STREAMS
-
-    @property
-    def help(self) -> str | None:
-        """What else to do."""
-        return self.advice or None
 
 
 class ShownStillInUse(RunMistake):

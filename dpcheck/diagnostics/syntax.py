@@ -46,6 +46,12 @@ class UnclosedBracket(Mistake):
     edit: str | None = None
 
     code = "DP102"
+    title_text = (
+        "expected `{self.closer}` to close the {self.what} opened at line {self.opener.line},"
+        " found {self.found}"
+    )
+    label_text = "`{self.closer}` must come before this"
+    second_place = "opener", "opened here"
     help_text = "write `{self.edit}`"
     explanation = """\
 A bracket was opened and not closed before the text goes on with something that cannot stand
@@ -56,20 +62,6 @@ Wrong: mechanism survey { output top
 Right: mechanism survey { output top }
        check survey: dp(0)
 """
-
-    @property
-    def title(self) -> str:
-        place = f"{self.what} opened at line {self.opener.line}"
-        return f"expected `{self.closer}` to close the {place}, found {self.found}"
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        if self.span is None:
-            return ()
-        return (
-            Label(self.span, f"`{self.closer}` must come before this"),
-            Label(self.opener, "opened here"),
-        )
 
 
 class UnmatchedBracket(Mistake):
