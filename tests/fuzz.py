@@ -211,12 +211,12 @@ def _failure_of_file(path: str) -> Failure | None:
     if summary.crashes:
         crash = summary.crashes[0].traceback
         return Failure("\n".join(crash.strip().splitlines()[-3:]), crash)
-    for text in (out.getvalue() + err.getvalue(), json_text(summary, "0")):
+    for text in (out.getvalue() + err.getvalue(), json_text(summary)):
         wrong = sorted({char for char in text if char != "\n" and not char.isprintable()})
         if wrong:
             return Failure(f"the output is not clean: {wrong!r}", text)
         text.encode("utf-8")
-    json.loads(json_text(summary, "0"))
+    json.loads(json_text(summary))
     return None
 
 

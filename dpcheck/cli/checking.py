@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from dpcheck import __version__
 from dpcheck.cli import signals
 from dpcheck.records import dataclass, replace
 
@@ -23,62 +23,18 @@ if TYPE_CHECKING:
 CANNOT_WRITE: Final = 2
 """The exit status of a run that cannot write, that of a wrong call."""
 
-
-def _json(summary: Summary) -> str:
-    from dpcheck.report.json_output import json_text
-
-    return json_text(summary, __version__)
-
-
-def _sarif(summary: Summary) -> str:
-    from dpcheck.report.formats.sarif import sarif_text
-
-    return sarif_text(summary, __version__, _checkout())
-
-
-def _junit(summary: Summary) -> str:
-    from dpcheck.report.formats.junit import junit_text
-
-    return junit_text(summary, _checkout())
-
-
-def _github(summary: Summary) -> str:
-    from dpcheck.report.formats.github import github_text
-
-    return github_text(summary, _checkout())
-
-
-def _markdown(summary: Summary) -> str:
-    from dpcheck.report.formats.markdown import markdown_text
-
-    return markdown_text(summary, _checkout())
-
-
-def _html(summary: Summary) -> str:
-    from dpcheck.report.formats.page import html_text
-
-    return html_text(summary, __version__, _checkout())
-
-
-def _text(summary: Summary) -> str:
-    """Return a run as the report that is written while the work goes on, mistakes included."""
-    from dpcheck.report.formats.findings import report_text
-
-    return report_text(summary)
-
-
-OUTPUTS: Final[Mapping[str, Callable[[Summary], str]]] = {
-    "text": _text,
-    "json": _json,
-    "sarif": _sarif,
-    "junit": _junit,
-    "github": _github,
-    "markdown": _markdown,
-    "html": _html,
+OUTPUTS: Final[Mapping[str, str]] = {
+    "text": "formats.findings.report_text",
+    "json": "json_output.json_text",
+    "sarif": "formats.sarif.sarif_text",
+    "junit": "formats.junit.junit_text",
+    "github": "formats.github.github_text",
+    "markdown": "formats.markdown.markdown_text",
+    "html": "formats.page.html_text",
 }
-"""What `--format` and `--output` may name. A new format is a file in `report.formats` and a row
-here; each imports what it needs when it is asked for. Text goes to standard output while the work
-goes on, all else is written once everything is known."""
+"""What `--format` and `--output` may name, and the function of `report` that writes it, which is
+imported when it is asked for. A new format is a file in `report.formats` and a row here. Text goes
+to standard output while the work goes on, all else is written once everything is known."""
 
 MARKDOWN_HEAD: Final = "# dpcheck: "
 """Begins every page in Markdown; the rest of its first line says what came out."""
@@ -119,7 +75,7 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
         summary = _told_as_text(paths, options, compared, report)
     else:
         summary = compared(_collected(_events(paths, options, say), lambda _event: None))
-        _print(OUTPUTS[report.form](summary))
+        _print(_written(report.form, summary))
     if summary.crashes:
         writer(sys.stderr)(crash_lines(summary.crashes))
     has_written = [_has_written(form, file, summary) for form, file in report.files]
@@ -207,19 +163,18 @@ def _has_recorded(report: Report, summary: Summary) -> bool:
 def _refused(report: Report, reason: str) -> int:
     """Say that a baseline cannot be read; nothing is checked."""
     from dpcheck.diagnostics.files import WrongCall
-    from dpcheck.report import draw_mistake, writer
 
     words = f"the baseline {report.baseline} cannot be read: {reason}"
     if report.form != "text":
         refuse_as(report.form, words)
     else:
-        writer(sys.stderr)(draw_mistake(WrongCall(None, words)))
+        complain([WrongCall(None, words)])
     return CANNOT_WRITE
 
 
 def _has_written(form: str, file: str, summary: Summary) -> bool:
     """Write a run into a file and say so, or complain."""
-    text = OUTPUTS[form](summary)
+    text = _written(form, summary)
     if file != STANDARD_OUTPUT:
         head = MARKDOWN_HEAD if form == "markdown" else None
         return has_written(file, text + "\n", head=head, is_plain=form in ("text", "github"))
@@ -247,7 +202,7 @@ def _has_summarized(summary: Summary) -> bool:
         return True
     try:
         with Path(place).open("a", encoding="utf-8") as file:
-            file.write(_markdown(summary) + "\n")
+            file.write(_written("markdown", summary) + "\n")
     except OSError as error:
         say(f"cannot write the summary of the job: {error.strerror}")
         return False
@@ -271,19 +226,32 @@ def has_written(file: str, text: str, *, head: str | None = None, is_plain: bool
 
 def _has_refused(refused: Mistake) -> bool:
     """Complain about a file that was not written; return False, that it was not."""
-    from dpcheck.report import draw_mistake, writer
-
-    write = writer(sys.stderr)
-    write(draw_mistake(refused, write.columns))
+    complain([refused])
     return False
 
 
-def _checkout() -> Checkout:
-    """Return from where files are named: in a workflow of GitHub's, from its checkout."""
+def complain(mistakes: Iterable[Mistake]) -> None:
+    """Draw mistakes on standard error."""
+    from dpcheck.report import draw_mistake, writer
+
+    write = writer(sys.stderr)
+    for mistake in mistakes:
+        write(draw_mistake(mistake, write.columns))
+
+
+def _written(form: str, summary: Summary) -> str:
+    """Return a run in a format of `OUTPUTS`.
+
+    Files are named from here; in a workflow of GitHub's, from its checkout.
+    """
     from dpcheck.report.formats.findings import Checkout
 
+    module, _, name = OUTPUTS[form].rpartition(".")
+    write: Callable[[Summary, Checkout], str] = getattr(
+        import_module(f"dpcheck.report.{module}"), name
+    )
     here = Path.cwd()
-    return Checkout(here, Path(os.environ.get("GITHUB_WORKSPACE") or here))
+    return write(summary, Checkout(here, Path(os.environ.get("GITHUB_WORKSPACE") or here)))
 
 
 def _print(text: str) -> None:
@@ -300,7 +268,7 @@ def refuse_as(form: str, reason: str) -> None:
     from dpcheck.report import Summary
 
     words = reason[:1].lower() + reason[1:].rstrip(".")
-    _print(OUTPUTS[form](Summary((), (WrongCall(None, words),))))
+    _print(_written(form, Summary((), (WrongCall(None, words),))))
 
 
 def _told_as_text(

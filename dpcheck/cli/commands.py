@@ -17,6 +17,7 @@ from dpcheck.cli.checking import (
     Report,
     cache_directory,
     checked,
+    complain,
     has_written,
     say,
     trusted_cache,
@@ -288,7 +289,7 @@ def profile(
     if (svg or csv) and len(drawable) != 1:
         names = ", ".join(each.target for each in drawable) or "none"
         reason = f"a file is for one profile; choose one with `--target` ({names})"
-        _complain([WrongCall(None, reason)])
+        complain([WrongCall(None, reason)])
         return 2
     for place, drawn in ((svg, profile_svg), (csv, profile_csv)):
         if place is not None and not has_written(place, drawn(drawable[0])):
@@ -352,7 +353,7 @@ def pmf(
                 writer(sys.stderr)(crash_lines([event]))
                 status = 70
             case Mistake():
-                _complain([event])
+                complain([event])
                 status = 2
             case Reading():
                 pass
@@ -430,7 +431,7 @@ def work(units: Iterable[str]) -> int:
     for line in units:
         unit = read_unit(line)
         if isinstance(unit, Mistake):
-            _complain([unit])
+            complain([unit])
             status = 2
         sys.stdout.write(" ".join(unit_answer(line).split("\n")) + "\n")
         sys.stdout.flush()
@@ -469,18 +470,9 @@ def _overviews(
         for mistake in event.mistakes:
             collector.add(mistake)
     summary = collector.summary()
-    _complain(summary.mistakes)
+    complain(summary.mistakes)
     writer(sys.stderr)(crash_lines(summary.crashes) if summary.crashes else ())
     return found, summary.exit_status
-
-
-def _complain(mistakes: Iterable[Mistake]) -> None:
-    """Draw mistakes on standard error."""
-    from dpcheck.report import draw_mistake, writer
-
-    write = writer(sys.stderr)
-    for mistake in mistakes:
-        write(draw_mistake(mistake, write.columns))
 
 
 # --- evidence ------------------------------------------------------------------------------
@@ -528,7 +520,7 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
     for path in witnesses:
         found = replayed(path, n_runs, seed, models)
         if isinstance(found, Mistake):
-            _complain([found])
+            complain([found])
         else:
             for line in replay_lines(found):
                 click.echo(visible(line))
@@ -561,7 +553,7 @@ def new(name: str) -> int:
 
     written = write_new_file(name)
     if not isinstance(written, Path):
-        _complain([written])
+        complain([written])
         return 2
     click.echo(f"wrote {written}; now: dpcheck check {written}")
     return 0
@@ -636,5 +628,5 @@ def _no_such_code(code: str, known: dict[str, type[Mistake]]) -> int:
     from dpcheck.diagnostics.files import NoSuchCode
     from dpcheck.diagnostics.mistakes import similar
 
-    _complain([NoSuchCode(None, code, similar(code.upper(), known))])
+    complain([NoSuchCode(None, code, similar(code.upper(), known))])
     return 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpcheck import __version__
-from dpcheck.cli.checking import say
+from dpcheck.cli.checking import complain, say
 from dpcheck.cli.memory import available_memory
 from dpcheck.cli.places import Place, Unreachable, answers
 from dpcheck.cli.signals import interrupt_work, status
@@ -21,7 +21,7 @@ from dpcheck.pipeline.sources.files import os_reason
 from dpcheck.pipeline.sources.library import written_over_own
 from dpcheck.pipeline.sweep import Asked, Plan, planned
 from dpcheck.records import dataclass, replace
-from dpcheck.report import draw_mistake, writer
+from dpcheck.report import writer
 from dpcheck.report.sweeps.found import (
     Sweep,
     SweepRow,
@@ -46,7 +46,7 @@ def sweep(asked: Asked, output: str | None, place: Place) -> int:
     if place.on is None and n_bytes is not None and free is not None:
         n_bytes = min(n_bytes, free // place.jobs)
     plan, mistakes = planned(replace(asked, limits=replace(asked.limits, max_memory=n_bytes)))
-    _complain(mistakes)
+    complain(mistakes)
     if plan is None:
         return 2
     kept = None if output is None else _Kept.of(f"{output}.units")
@@ -83,14 +83,8 @@ def _written(plan: Plan, rows: Sequence[SweepRow], output: str | None) -> Mistak
 
 
 def _refused(mistakes: Sequence[Mistake]) -> int:
-    _complain(mistakes)
+    complain(mistakes)
     return 2
-
-
-def _complain(mistakes: Sequence[Mistake]) -> None:
-    write = writer(sys.stderr)
-    for mistake in mistakes:
-        write(draw_mistake(mistake, write.columns))
 
 
 def _answered(plan: Plan, rows: list[SweepRow], kept: _Kept | None, place: Place) -> bool:

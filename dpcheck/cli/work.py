@@ -89,7 +89,6 @@ def pmf_events(
 
 def unit_answer(unit: str) -> str:
     """Return the answers to a unit of work, JSON for JSON, found by workers with its limits."""
-    from dpcheck import __version__
     from dpcheck.pipeline.units import limits_of, read_unit, unit_events
     from dpcheck.report import Collector
     from dpcheck.report.json_output import json_text
@@ -100,7 +99,7 @@ def unit_answer(unit: str) -> str:
     work = Work[Event](lambda told: unit_events(unit, told), _after, _is_short_of_memory)
     for event in _told(work, limits, None):
         collector.add(event)
-    return json_text(collector.summary(), __version__)
+    return json_text(collector.summary())
 
 
 def _told(work: Work[T], limits: RunLimits, tell: Tell) -> Generator[T, None, None]:

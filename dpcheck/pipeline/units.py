@@ -65,7 +65,7 @@ def work(unit: str) -> str:
             collector.add(event)
 
     with_deep_stack(answer)
-    return json_text(collector.summary(), __version__)
+    return json_text(collector.summary())
 
 
 def unit_events(text: str, after: Sequence[Event] = ()) -> Iterator[Event]:

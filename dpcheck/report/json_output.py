@@ -16,12 +16,13 @@ from dpcheck.records import fields
 from dpcheck.report.answers import OPTIONS, Answer, Change, Summary
 from dpcheck.report.explained.json_object import explanation_object
 from dpcheck.report.notation import amount_object, event_text
+from dpcheck.version import __version__
 
 SCHEMA = 1
 """The version of the schema; a key never changes its meaning within one."""
 
 
-def json_text(summary: Summary, version: str) -> str:
+def json_text(summary: Summary, _: object = None) -> str:
     r"""Return the JSON object of a run in ASCII, indented, without a final line break.
 
     Names of files may hold bytes that are no UTF-8, and tables halves of characters: Python keeps
@@ -29,16 +30,16 @@ def json_text(summary: Summary, version: str) -> str:
     """
     import json
 
-    text = json.dumps(json_object(summary, version), indent=2, ensure_ascii=False)
+    text = json.dumps(json_object(summary), indent=2, ensure_ascii=False)
     text = re.sub("[\ud800-\udfff]", lambda half: f"\\\\u{ord(half[0]):x}", text)
     return json.dumps(json.loads(text), indent=2)
 
 
-def json_object(summary: Summary, version: str) -> dict[str, Any]:
+def json_object(summary: Summary) -> dict[str, Any]:
     """Return the JSON object of a run as dictionaries and lists."""
     found: dict[str, Any] = {
         "schema": SCHEMA,
-        "dpcheck": version,
+        "dpcheck": __version__,
         "ok": summary.exit_status == 0,
         "results": [_result(answer) for answer in summary.answers],
     }

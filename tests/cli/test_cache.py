@@ -186,7 +186,7 @@ def test_answers_of_every_kind_are_kept(tmp_path):
 
 
 def json_result(answer):
-    return json_object(Summary((answer,), ()), "")
+    return json_object(Summary((answer,), ()))
 
 
 def test_what_is_known_does_not_depend_on_the_files_before_it(models, tmp_path, capsys):

@@ -95,7 +95,7 @@ def test_sarif_shows_the_draws_of_a_run_from_both_neighbors():
     outcome = Outcome(Violated(found), Coverage(2, 1))
     asked = ("a.dpm", 9, None, "check", "m", None, "dp(0)", (), False)
     answer = Answer(*asked, outcome, 4, 4, 0.1, explained)
-    log = sarif_log(Summary((answer,), ()), "0.1.0", Checkout(PurePath("/"), PurePath("/")))
+    log = sarif_log(Summary((answer,), ()), Checkout(PurePath("/"), PurePath("/")))
     jsonschema.Draft4Validator(SCHEMA).validate(log)
     (flow,) = log["runs"][0]["results"][0]["codeFlows"]
     left, right = flow["threadFlows"]

@@ -100,7 +100,7 @@ def test_texts_of_a_model_stay_texts(capsys):
         Value(Amount("1", "1"), None, Table("t", (HOSTILE, "p"), cells)), Coverage(1, 1)
     )
     answers = (answer(HOSTILE, violated(HOSTILE)), answer("losses", table, "compute"))
-    text = html_text(Summary(answers, (), portraits=(target,)), "0.1.0", HERE)
+    text = html_text(Summary(answers, (), portraits=(target,)), HERE)
     page = Elements(text)
     assert "script" not in page.counts
     assert "\x1b" not in text
@@ -113,7 +113,7 @@ def test_a_page_of_a_thousand_claims_and_ten_thousand_outputs_is_small():
         Value(Amount("10000", "10000"), None, Table("t", ("x", "p"), rows)), Coverage(1, 1)
     )
     answers = [answer(f"dp({i})", violated("Y"), line=i) for i in range(1, 1000)]
-    text = html_text(Summary((*answers, answer("pmf", table, "compute")), ()), "0.1.0", HERE)
+    text = html_text(Summary((*answers, answer("pmf", table, "compute")), ()), HERE)
     assert text.count("<article") == 1000
     assert len(text) < 4_000_000
 

@@ -62,7 +62,7 @@ def checked(case):
     for event in events:
         collector.add(event)
     summary = collector.summary()
-    report = json.loads(json_text(summary, "0.1.0"))
+    report = json.loads(json_text(summary))
     jsonschema.validate(report, SCHEMA)
     answers = [each for each in summary.answers if isinstance(each, Answer)]
     return zip(answers, report["results"], strict=True)

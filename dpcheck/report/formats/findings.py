@@ -228,7 +228,7 @@ def claim_text(answer: Answer) -> str:
     return shortened(visible(f"{answer.target}{where}: {answer.claim}"))
 
 
-def report_text(summary: Summary) -> str:
+def report_text(summary: Summary, _: object = None) -> str:
     """Return a run as the text that is written while the work goes on, mistakes at the end."""
     lines: list[Line] = []
     for _, group in groupby(summary.answers, key=lambda answer: answer.file):

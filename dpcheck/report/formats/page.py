@@ -24,14 +24,15 @@ from dpcheck.report.plot import Profile, profiles_svg
 from dpcheck.report.styled import plain
 from dpcheck.report.tables import Row
 from dpcheck.report.text import answer_text, closing_lines, quantity_text, values_text
+from dpcheck.version import __version__
 
 _CURVES = 8
 """Profiles in one drawing: more could not be told apart."""
 
 
-def html_text(summary: Summary, version: str, checkout: Checkout) -> str:
+def html_text(summary: Summary, checkout: Checkout) -> str:
     """Return a run as an HTML page, without a final line break."""
-    return "\n".join(_page(summary, version, checkout))
+    return "\n".join(_page(summary, checkout))
 
 
 def answer_html(answer: Answer) -> str:
@@ -49,13 +50,13 @@ def _text(text: str) -> str:
     return escape("".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in shown))
 
 
-def _page(summary: Summary, version: str, checkout: Checkout) -> Iterator[str]:
+def _page(summary: Summary, checkout: Checkout) -> Iterator[str]:
     (closing,) = closing_lines(summary)
     style = files("dpcheck.report.formats").joinpath("page.css").read_text("utf-8")
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f'<meta name="generator" content="dpcheck {_text(version)}">'
+    yield f'<meta name="generator" content="dpcheck {__version__}">'
     yield f"<title>dpcheck: {_text(plain(closing))}</title>"
     yield f"<style>\n{style}</style></head><body>"
     yield f"<header><h1>dpcheck</h1><p>{_text(plain(closing))}</p></header><main>"
@@ -76,7 +77,7 @@ def _page(summary: Summary, version: str, checkout: Checkout) -> Iterator[str]:
     for crash in summary.crashes:
         yield f"<section><h2>Internal error at {_text(crash.where)}</h2>"
         yield f"<pre>{_text(crash.traceback)}</pre></section>"
-    yield f'</main><footer class="faint"><p>dpcheck {_text(version)}</p></footer></body></html>'
+    yield f'</main><footer class="faint"><p>dpcheck {__version__}</p></footer></body></html>'
 
 
 # --- claims --------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from dpcheck.report.formats.findings import (
     findings,
 )
 from dpcheck.report.notation import amount_text
+from dpcheck.version import __version__
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -42,18 +43,18 @@ _KINDS: Final[Mapping[Level, tuple[str, str]]] = {
 }
 
 
-def sarif_text(summary: Summary, version: str, checkout: Checkout) -> str:
+def sarif_text(summary: Summary, checkout: Checkout) -> str:
     """Return a run as a SARIF log in ASCII, without a final line break."""
-    return json.dumps(sarif_log(summary, version, checkout), indent=2)
+    return json.dumps(sarif_log(summary, checkout), indent=2)
 
 
-def sarif_log(summary: Summary, version: str, checkout: Checkout) -> dict[str, Any]:
+def sarif_log(summary: Summary, checkout: Checkout) -> dict[str, Any]:
     """Return a run as a SARIF log of dictionaries and lists."""
     found = list(findings(summary, checkout))
     rules = list(dict.fromkeys([*RULES, *(each.rule for each in found)]))
     driver = {
         "name": "dpcheck",
-        "semanticVersion": version,
+        "semanticVersion": __version__,
         "rules": [_rule(rule) for rule in rules],
     }
     run = {
