@@ -35,11 +35,10 @@ from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, wi
 from dpcheck.pipeline.options import Spread, in_place
 from dpcheck.pipeline.shown_numbers import (
     decided_between,
-    is_decided,
+    decided_for_all,
     is_told_in_kinds,
     is_widest,
     least_margin,
-    may_be_decided,
     undecided_beyond,
 )
 from dpcheck.pipeline.sieve import sieved, sifted_claim
@@ -374,26 +373,29 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     check, at_values = ready.check, dict[Value, _Ready]()
     if check.for_all is None:
         return _decided(ready, limits)
-    by_kinds = is_told_in_kinds(ready.explored, check.claim)
-    if by_kinds and not may_be_decided(ready.explored, check.claim):
-        raise undecided_beyond(ready.explored, check.for_all.param)
     from dpcheck.check.all_values.decide import decide_for_all
 
     def at_value(value: Value) -> Outcome:
         outcome, at_values[value] = _decided(_at_value(check, value, limits), limits)
         return outcome
 
-    chain = ready.chain
+    explored, chain, for_all = ready.explored, ready.chain, check.for_all
     for part, distance, _ in ready.parts:  # one, of a group: compositions are refused
         from dpcheck.check.arrangements import at_distance
 
         chain = at_distance(part, distance, limits)
-    vanishing = tuple(ready.explored.table.weights.vanishing)
-    outcome = decide_for_all(
-        chain, check.claim, check.at, check.for_all, vanishing, at_value, limits
-    )
-    if by_kinds and not is_decided(ready.explored, outcome):
-        raise undecided_beyond(ready.explored, check.for_all.param)
+    vanishing = tuple(explored.table.weights.vanishing)
+
+    def decide_on(chain: Chain) -> Outcome:
+        return decide_for_all(chain, check.claim, check.at, for_all, vanishing, at_value, limits)
+
+    if is_told_in_kinds(explored, check.claim):
+        found = decided_for_all(explored, chain, check.claim, decide_on)
+        if found is None:
+            raise undecided_beyond(explored, for_all.param)
+        outcome = found
+    else:
+        outcome = decide_on(chain)
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
     return outcome, ready if shown_at is None else at_values[shown_at]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.quantities.between import between_outcomes
-from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value, Violated
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
@@ -125,17 +125,31 @@ def _compared(
     return decide_comparison(claim, lambda _: next(outcomes)), chain
 
 
-def may_be_decided(explored: Explored, claim: claims.Claim) -> bool:
-    """Return whether a claim about all values of a parameter may be decided by kinds."""
-    assert explored.window is not None, "numbers are shown"
-    is_exact = len(explored.window.ratios) == 2 or isinstance(claim, claims.PrivacyClaim)
-    return _is_pure(claim) and explored.has_sure_kinds and is_exact
+def decided_for_all(
+    explored: Explored, chain: Chain, claim: claims.Claim, decide: Callable[[Chain], Outcome]
+) -> Outcome | None:
+    """Return the outcome of a claim about all values of a parameter; None if it is not known.
+
+    At each value what is claimed lies between what it is where more, and where less, is told. A
+    `dp` that fails where less is told fails, perhaps for more values.
+    """
+    if not explored.has_sure_kinds:
+        return None
+    outcome, is_dp = decide(chain), isinstance(claim, claims.PrivacyClaim)
+    if is_dp and isinstance(outcome.verdict, Holds):
+        return outcome
+    less = decide(with_less_told(explored, chain, keeps_far=_is_pure(claim)))
+    if _are_alike(outcome, less) and outcome.all_values == less.all_values:
+        return None if _is_unequal(claim, less) else less
+    if not is_dp or not isinstance(less.verdict, Violated) or less.all_values is None:
+        return None
+    return replace(less, all_values=replace(less.all_values, is_exact=False))
 
 
-def is_decided(explored: Explored, outcome: Outcome) -> bool:
-    """Return whether its outcome is: with more than two kinds only that it holds."""
-    assert explored.window is not None, "numbers are shown"
-    return len(explored.window.ratios) == 2 or isinstance(outcome.verdict, Holds)
+def _is_unequal(claim: claims.Claim, outcome: Outcome) -> bool:
+    """Return whether a quantity differs from a bound at both ends of where it is known to lie."""
+    is_equation = isinstance(claim, claims.QuantityClaim) and claim.comparison in {"=", "!="}
+    return is_equation and isinstance(outcome.verdict, Violated)
 
 
 def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitReached:
