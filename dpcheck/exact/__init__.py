@@ -11,6 +11,7 @@ from dpcheck.exact.comparison import (
     within,
 )
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
+from dpcheck.exact.exponentials import differences, next_differences
 from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, exp_float_bounds, float_bounds
 from dpcheck.exact.line import Line, line_of
 from dpcheck.exact.linear import common_row, solve_linear
@@ -93,6 +94,7 @@ __all__ = [
     "complement",
     "convolution",
     "decimal",
+    "differences",
     "divide",
     "enclosure",
     "everywhere",
@@ -115,6 +117,7 @@ __all__ = [
     "log",
     "multiply",
     "negate",
+    "next_differences",
     "number",
     "param_text",
     "parametric",

@@ -4,44 +4,70 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from math import isclose
+from itertools import combinations_with_replacement
+from math import isclose, prod
 
 import pytest
 from flint import fmpq
 
-from dpcheck.check.formulas.beyond import ExponentialSum, exponential_sum
-from dpcheck.exact import Budget, excess_sign
+from dpcheck.check.formulas.beyond import ExponentialSum
+from dpcheck.exact import Budget, differences, excess_sign, next_differences
 from tests.checking import check_text
 
 WIDTH = 13
 
 
 def random_sum(rng, ratios):
-    return ExponentialSum(
-        tuple(fmpq(rng.randint(-3, 3), rng.choice((1, 9))) for _ in ratios), ratios
-    )
+    """Return the coefficients of a sum of exponentials."""
+    return [fmpq(rng.randint(-3, 3), rng.choice((1, 9))) for _ in ratios]
+
+
+def value_at(n, coefficients, ratios):
+    return sum((a * r**n for a, r in zip(coefficients, ratios, strict=True)), fmpq(0))
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_signs_of_sums_of_exponentials_are_those_of_their_values(seed):
     rng = random.Random(seed)
     bases = rng.sample([fmpq(1, d) for d in (2, 3, 4, 6, 8)], rng.randint(0, 3))
-    ratios = (1, *sorted(bases, reverse=True))
+    ratios = (fmpq(1), *sorted(bases, reverse=True))
     p, q = random_sum(rng, ratios), random_sum(rng, ratios)
+    first = [
+        ExponentialSum(tuple(value_at(n, each, ratios) for n in range(len(ratios))), ratios)
+        for each in (p, q)
+    ]
     budget, delta = Budget.ln(rng.randint(1, 3)), rng.choice((0, 1, fmpq(1, 100)))
-    signs = p.excess_signs(q, budget, delta)
+    signs = first[0].excess_signs(first[1], budget, delta)
     for n in range(40):
-        sides = (each.partial_sums(len(ratios) + n)[-1] for each in (p, q))
+        sides = (value_at(len(ratios) + n, each, ratios) for each in (p, q))
         assert excess_sign(*sides, budget, delta) == signs[min(n, len(signs) - 1)]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_as_many_values_as_ratios_are_a_whole_sum(seed):
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_exponentials_are_sums_of_products_that_are_not_negative(seed):
+    """f(n) = Σ_k D_k h_(n-N+k)(ρ_k, ..., ρ_N), with all products of so many factors in h."""
     rng = random.Random(seed)
-    ratios = (1, *(fmpq(1, d) for d in sorted(rng.sample(range(2, 30), rng.randint(0, 5)))))
+    ratios = sorted((fmpq(1, d) for d in rng.sample(range(1, 30), rng.randint(1, 5))), reverse=True)
     wanted = random_sum(rng, ratios)
-    values = [wanted.partial_sums(n)[-1] for n in range(len(ratios))]
-    assert exponential_sum(values, ratios).coefficients == wanted.coefficients
+    values = [value_at(n, wanted, ratios) for n in range(30)]
+    found = differences(values[: len(ratios)], ratios)
+    for n in range(8):
+        products = [
+            sum(
+                (
+                    prod(each, start=fmpq(1))
+                    for each in combinations_with_replacement(ratios[k:], m)
+                ),
+                fmpq(0),
+            )
+            for k in range(len(ratios))
+            if (m := n - len(ratios) + k + 1) >= 0
+        ]
+        parts = found[len(ratios) - len(products) :]
+        assert sum((d * h for d, h in zip(parts, products, strict=True)), fmpq(0)) == values[n]
+    for n in range(1, 20):
+        found = next_differences(found, ratios)
+        assert found == differences(values[n : n + len(ratios)], ratios)
 
 
 SPARSE = """

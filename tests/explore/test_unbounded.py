@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from fractions import Fraction
-from math import exp, isclose, log, prod
+from math import comb, exp, isclose, log, prod
 
 import pytest
 from flint import fmpq
@@ -103,21 +103,41 @@ def test_kinds_of_a_shown_number_are_a_mixture_with_one_kernel_for_all_laws():
         known = sum(laws.chance(law, step) for step in range(1, margin + 1))
         assert known + sum(chances) == laws.total(law) == 1
         for g in range(1, 12):
-            powers = [float(r) ** (g - 1) for r in ratios] + [0.0]
-            scales = [1 / (1 - float(r)) for r in ratios] + [0.0]
             mixed = sum(
-                float(chance) * (powers[k] - powers[k + 1]) / (scales[k] - scales[k + 1])
+                chance * kind_chance(ratios[k:], g - len(ratios) + k)
                 for k, chance in enumerate(chances)
             )
-            assert isclose(mixed, float(laws.chance(law, margin + g)), abs_tol=1e-12)
+            assert mixed == laws.chance(law, margin + g)
 
 
-def test_kinds_need_a_margin_where_a_partial_sum_is_negative():
+def kind_chance(ratios, n):
+    """Return the probability of a sum n of numbers, each with (1-r) r^j for its ratio."""
+    found = [fmpq(n == j) for j in range(n + 1)][::-1]  # all of it at 0
+    for ratio in ratios:
+        for j in range(n + 1):
+            found[j] = found[j] * (1 - ratio) + (ratio * found[j - 1] if j else 0)
+    return found[n] if found else 0
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_moments_of_kinds_are_those_of_sums(kind):
     ratios = (fmpq(1, 2), fmpq(1, 3), fmpq(1, 4))
-    law = {(ratios[0],): fmpq(1, 2), (ratios[1],): fmpq(-1), (ratios[2],): fmpq(9, 8)}
+    for k in range(5):
+        exact = laws.kind_moment(ratios, kind, k)
+        sums = sum(
+            comb(s, k) * float(kind_chance(ratios[kind - 1 :], s - len(ratios) + kind))
+            for s in range(120)
+        )
+        assert isclose(float(fmpq(exact)), sums, rel_tol=1e-12)
+
+
+def test_kinds_need_a_margin_where_a_difference_is_negative():
+    """At 1, 2, ... the law is 1/2, 1/4, ...: at 3 it is less than the least ratio lets it be."""
+    ratios = (fmpq(1, 2), fmpq(1, 3), fmpq(1, 4))
+    law = {(ratios[0],): fmpq(1, 8), (ratios[1],): fmpq(-1), (ratios[2],): fmpq(27, 16)}
     assert laws.total(law) == 1
     assert laws.shown_kinds(law, ratios, 0) is None
-    assert laws.shown_kinds(law, ratios, 2) is not None
+    assert laws.shown_kinds(law, ratios, 9) is not None
 
 
 # --- programs ------------------------------------------------------------------------------------
@@ -688,14 +708,107 @@ check largest(r = 4/5): epsilon = ln(29/25)
 
 
 def test_kinds_that_are_negative_for_some_ratios_decide_nothing():
-    claims = """
+    """Which of two ratios is the larger one depends on the value of the parameter."""
+    text = """
 param alpha in (0, 1)
-check tested_answer_shown(r = alpha): dp(-2 * ln alpha)
-check tested_answer_shown: dp(2 * ln 2)
+mechanism m(r = alpha) {
+  input q[1..2] in 0..1
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], r) unbounded
+  b ~ geometric(q[2], 1/2) unbounded
+  output max(a, b)
+}
+check m: dp(-9 * ln alpha)
+check m(r = 1/3): dp(2 * ln 3)
 """
-    report = check_text(SHOWN_FOR_ALL + claims)
+    report = check_text(text)
     assert verdicts(report) == ["undecided", "holds"]
     assert "`-D alpha=1/2`" in report["results"][0]["reason"]["option"]
+
+
+def test_delta_whose_worst_events_are_infinitely_many_is_undecided_for_all_ratios():
+    """At each ratio other values belong to the worst event."""
+    claim = "param alpha in (0, 1)\ncompute sparse(r = alpha): delta(ln 2)"
+    (result,) = check_text(CHOSEN + claim)["results"]
+    assert result["verdict"] == "undecided"
+    assert "clamp" in result["reason"]["option"]
+
+
+CHOSEN = """
+mechanism best(m = 3, r = 1/2) {
+  input q[1..m] in 0..1
+  adjacent l1(q, q') <= 1
+  var v[1..m] := 0
+  for i in 1..m { v[i] ~ geometric(q[i], r) unbounded }
+  output max(v)
+}
+mechanism sparse(k = 2, r = 1/2) {
+  input q[1..k] in 0..1
+  adjacent linf(q, q') <= 1
+  t ~ geometric(1, r^2) unbounded
+  for i in 1..k {
+    noisy ~ geometric(q[i], r) unbounded
+    if noisy >= t { output noisy; stop }
+    output bot
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "claim", "verdict"),
+    [
+        ("best", "dp(-ln(R))", "holds"),
+        ("best", "dp(ln(3/2))", "violated"),
+        ("best", "dp(ln 2, 1/9)", "violated"),
+        ("best", "delta(ln 2) <= 1/9", "violated"),
+        ("sparse", "dp(-2 * ln(R))", "holds"),
+        ("sparse(k = 3)", "dp(-4 * ln(R))", "holds"),
+        ("sparse", "dp(-ln(R))", "violated"),
+        ("sparse", "dp(-3 * ln(R), 1/2)", "holds"),
+    ],
+)
+def test_claims_about_numbers_chosen_hold_for_all_ratios_as_for_each(target, claim, verdict):
+    name, _, given = target.partition("(")
+    given = given.removesuffix(")") + ", " if given else ""
+
+    def asked(ratio):
+        return f"check {name}({given}r = {ratio}): {claim.replace('R', ratio)}\n"
+
+    (result,) = check_text(f"{CHOSEN}param alpha in (0, 1)\n{asked('alpha')}")["results"]
+    assert result["verdict"] == verdict
+    ratios = [Fraction(n, 40) for n in (1, 7, 13, 21, 23, 29, 33, 39)]
+    fails = result.get("values", {}).get("fails_for", ())
+    outside = [r for r in ratios if not any(is_within(r, each) for each in fails)]
+    report = check_text(CHOSEN + "".join(asked(str(r)) for r in ratios))
+    expected = ["holds" if r in outside else "violated" for r in ratios]
+    assert verdicts(report) == expected
+
+
+def is_within(ratio, interval):
+    low, high = (float(interval[end]["decimal"]) for end in ("from", "to"))
+    return low < ratio < high
+
+
+@pytest.mark.parametrize(
+    ("target", "quantity"),
+    [
+        ("best", "epsilon"),
+        ("best", "delta(ln 2)"),
+        ("sparse", "epsilon"),
+    ],
+)
+def test_quantities_of_numbers_chosen_are_functions_of_the_ratio(target, quantity):
+    text = f"{SHOWN_FOR_ALL}{CHOSEN}param alpha in (0, 1)\ncompute {target}(r = alpha): {quantity}"
+    (result,) = check_text(text)["results"]
+    ratios = [Fraction(n, 40) for n in (1, 7, 13, 21, 23, 29, 33, 39)]
+    asked = [f"compute {target}(r = {ratio}): {quantity}\n" for ratio in ratios]
+    found = check_text(SHOWN_FOR_ALL + CHOSEN + "".join(asked))["results"]
+    for ratio, one in zip(ratios, found, strict=True):
+        (piece,) = (each for each in result["pieces"] if is_within(ratio, each))
+        written = piece["exact"].replace("^", "**").replace("ln", "log").replace("alpha", "R")
+        value = eval(written, {"log": log, "R": float(ratio)})
+        assert isclose(value, float(one["value"]["decimal"]), rel_tol=1e-9, abs_tol=1e-12)
 
 
 def test_a_loss_that_comes_from_all_numbers_far_beyond_is_said_to_be_a_supremum():

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
-from dpcheck.check.formulas.beyond import ExponentialSum, at_each, exponential_sum
+from dpcheck.check.formulas.beyond import ExponentialSum, at_each
 from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
 from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
@@ -325,7 +325,7 @@ class Truths:
             raise LimitReached(BEYOND)
         if state not in found:
             values = self.probabilities(path, np.array(lumped.near, np.int64))
-            found[state] = exponential_sum(values, lumped.ratios)
+            found[state] = ExponentialSum(tuple(values), lumped.ratios)
         return found[state]
 
     def _are_settled(self, path: f.PathFormula) -> bool:

@@ -25,9 +25,10 @@ multiplies the ratios of gaps below it by r < 1, splits ρ into ρr < ρ, or add
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import comb
 from typing import Final
 
-from dpcheck.exact import Number, add, divide, multiply, power, sign, subtract
+from dpcheck.exact import Number, add, differences, divide, multiply, power, sign, subtract
 from dpcheck.records import dataclass
 
 Ratios = tuple[Number, ...]
@@ -126,40 +127,37 @@ def chance(law: Law, step: int) -> Number:
 def shown_kinds(law: Law, ratios: Ratios, margin: int) -> list[Number] | None:
     """Return the probabilities of the kinds of a shown number, far from the window to next to it.
 
-    law: of one level, P(margin + g) = Σ_k a_k ρ_k^(g-1), with ratios ρ_1 > ρ_2 > ... among the
-    given ones. With S_i = a_1 + ... + a_i, w_i = 1/(1-ρ_i) - 1/(1-ρ_(i+1)), and w_n = 1/(1-ρ_n),
+    law: of one level, f(s) = P(margin + 1 + s) = Σ_k a_k ρ_k^s, with ρ_1 > ... > ρ_N the given
+    ratios. In the terms of `exact.exponentials`, D_k being those of f at 0,
 
-        P(g) = Σ_i w_i S_i K_i(g)   where   K_i(g) = (ρ_i^(g-1) - ρ_(i+1)^(g-1)) / w_i   sums to 1
+        f(s) = Σ_k w_k D_k K_k(s)   where   K_k(s) = h_(s-N+k)(ρ_k, ..., ρ_N) / w_k   sums to 1
 
-    (summation by parts, ρ_(n+1)^(g-1) being 0). K does not depend on the law, so an adversary who
-    is shown i, with probability w_i S_i, knows at least as much as one who is shown g. The ratio of
-    S_1 between two laws is the limit for large g, and that of S_n the one at g = 1: both are
-    approached or attained. None if some S_i is negative: with a wider margin none is, since a_1 has
-    the least power of all.
+    with w_k = Π_(l>=k) 1/(1-ρ_l). K does not depend on the law, so an adversary who is shown k,
+    with probability w_k D_k, knows at least as much as one who is shown s. The ratio of D_1 between
+    two laws is the limit for large s, and that of D_N the one at s = 0: both are approached or
+    attained. None if some D_k is negative: with a wider margin none is, since a_1 has the least
+    power of all.
     """
+    values = [chance(law, margin + step) for step in range(1, len(ratios) + 1)]
     found: list[Number] = []
-    partial: Number = 0
-    for k, ratio in enumerate(ratios):
-        partial = add(partial, multiply(law.get((ratio,), 0), power(ratio, margin)))
-        if sign(partial) < 0:
+    weight: Number = 1
+    for ratio, each in zip(reversed(ratios), reversed(differences(values, ratios)), strict=True):
+        if sign(each) < 0:
             return None
-        weight = divide(1, subtract(1, ratio))
-        if k + 1 < len(ratios):
-            weight = subtract(weight, divide(1, subtract(1, ratios[k + 1])))
-        found.append(multiply(weight, partial))
+        weight = divide(weight, subtract(1, ratio))
+        found.insert(0, multiply(weight, each))
     return found
 
 
 def kind_moment(ratios: Ratios, kind: int, k: int) -> Number:
-    """Return E[C(g - 1, k)] where g has the law K_kind of `shown_kinds`, the first being 1.
+    """Return E[C(s, k)] where s has the law K_kind of `shown_kinds`, the first being 1.
 
-    The sum of C(g-1, k) ρ^(g-1) over all g is ρ^k/(1-ρ)^(k+1), by which also K is normalized.
+    There s is N - kind more than a sum of independent numbers with P(j) = (1-ρ_l) ρ_l^j, l >= kind.
+    So E[(1+t)^s] is (1+t)^(N-kind) Π_l 1/(1 - t ρ_l/(1-ρ_l)), of which this is the part at t^k.
     """
-
-    def total_of(k: int) -> Number:
-        sums = [
-            divide(power(r, k), power(subtract(1, r), k + 1)) for r in ratios[kind - 1 : kind + 1]
-        ]
-        return sums[0] if len(sums) == 1 else subtract(*sums)
-
-    return divide(total_of(k), total_of(0))
+    found: list[Number] = [comb(len(ratios) - kind, j) for j in range(k + 1)]
+    for ratio in ratios[kind - 1 :]:
+        odds = divide(ratio, subtract(1, ratio))
+        for j in range(k):
+            found[j + 1] = add(found[j + 1], multiply(odds, found[j]))
+    return found[k]
