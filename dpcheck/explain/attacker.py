@@ -45,7 +45,7 @@ def attacker(shown: ShownPair, limits: Limits) -> Attacker:
     p, q = block.probabilities(place)
     ((_, losses),) = block_losses(block)
     n_runs = None if losses.is_certain else _n_runs(losses, limits)
-    if n_runs is not None and not shown.seen.are_finite:
+    if n_runs is not None and not shown.found.evidence.rows.table.is_complete:
         n_runs = 1, n_runs[1]  # who sees all outputs, not just the first, may know it earlier
     return Attacker(number_amount(divide(p, add(p, q))), n_runs)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dpcheck.certify import certify_event, certify_violation
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.sequences import ENDS
@@ -25,6 +27,7 @@ from dpcheck.check.values.amounts import (
     ratio_amount,
 )
 from dpcheck.check.values.comparisons import inequality, inequality_sides
+from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
@@ -76,7 +79,9 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
     claim = subject.claim
     assert isinstance(claim, EventClaim), "others are explained elsewhere"
     seen, evidence = evidence_against(claim, subject.chain, subject.selected, subject.limits)
-    made, budget = None, budget_of(claim)
+    made, budget, n_outputs = None, budget_of(claim), subject.n_outputs
+    if n_outputs is not None and isinstance(evidence, TableEvidence):
+        evidence = _cut_off(evidence, n_outputs)
 
     def tight(run: TracedRun | None) -> Tight | None:
         if not isinstance(claim, PrivacyClaim) or budget is None:
@@ -91,6 +96,15 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
     if made is None:
         made = replace(_from_counterexample(subject, example, seen), tight=tight(None))
     return replace(made, remarks=_why_infinite(claim, example, _one_sided(made.run)))
+
+
+def _cut_off(evidence: TableEvidence, n_outputs: int) -> TableEvidence:
+    """Return the evidence about the first outputs of endless runs, which go on after so many."""
+    table = evidence.rows.table
+    lengths = [len(table.outputs(k)) for k in range(table.n_sequences)]
+    is_cut = (np.array(lengths) == n_outputs) & (table.end == STOPPED)
+    cut = replace(table, end=np.where(is_cut, GOES_ON, table.end))
+    return replace(evidence, rows=replace(evidence.rows, table=cut))
 
 
 def _of_smallest_pair(
@@ -240,17 +254,17 @@ def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
 
 def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     """Return how many pairs violate the claim, and the worst one with its optimal event."""
-    limits, is_window = subject.limits, subject.is_window
-    found, seen = shown.found, shown.seen
+    found, seen, limits = shown.found, shown.seen, subject.limits
     gap = worst_pair(found, seen.states)
     over = number_amount(excess(subtract(gap.p, found.delta), gap.q, found.factor.epsilon))
     worst = _ends(seen.states, gap)
     # Of outputs that go on, longer sequences may violate the claim for more pairs.
-    is_complete = found.is_complete and seen.are_finite and not is_window
+    is_complete = found.is_complete and found.evidence.rows.table.is_complete
+    is_complete = is_complete and not subject.is_window
     counts = found.n_violating, len(seen.pairs), is_complete
     event = largest_gaps(found, gap)
     if worst == (shown.left, shown.right) and set(event) == set(shown.event.sequences):
-        return Others(*counts, over)
+        return Others(*counts, over, is_window=subject.is_window)
     rule = None if len(event) == 1 else rules_of(found, gap, cells, limits).optimal()
     return Others(
         *counts,
@@ -260,6 +274,7 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
         tuple(map(found.evidence.shown, event[:_LISTED])),
         len(event),
         (number_amount(gap.p), number_amount(gap.q)) if rule is None else (rule[0].p, rule[0].q),
+        subject.is_window,
     )
 
 

@@ -185,7 +185,8 @@ class Attacker:
 class Others:
     """How many pairs violate the claim, and the worst of them.
 
-    Unless `is_complete`, not all pairs were looked at, or not all of their outputs.
+    Unless `is_complete`, not all pairs were looked at, or not all of their outputs. Of a `window`
+    the pairs are some of infinitely many.
 
     `worst` has the largest excess; None where it is the pair shown, with the same event. Its event
     has the probabilities `chances`: `rule` says which it is, if a short rule does; `outputs` are
@@ -201,6 +202,7 @@ class Others:
     outputs: tuple[OutputSequence, ...] = ()
     n_outputs: int = 0
     chances: tuple[Amount, ...] = ()
+    is_window: bool = False
 
 
 @dataclass(frozen=True)

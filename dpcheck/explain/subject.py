@@ -15,7 +15,7 @@ from dpcheck.explain.explanation import WANTED, Detail, Omission
 from dpcheck.explore import Explored
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import At, Claim, QuantityValue
-from dpcheck.model.program import Target
+from dpcheck.model.program import Mechanism, Target
 from dpcheck.records import dataclass, field
 
 Found = TypeVar("Found")
@@ -29,9 +29,9 @@ class Subject:
     `parts` are the chains of an arrangement, each with the distance of its neighbors and the number
     of its runs; `measures` what the outputs of states are measured by; `value` what the claim
     bounds, if it was found beside the verdict. `ask` finds another quantity of the target. Of a
-    target that `is_window` some of the inputs were looked at, of infinitely many. `omitted` gathers
-    the parts of the `detail` wanted that ran into the limits or a bug, `faults` tracebacks of bugs,
-    by part.
+    target that `is_window` some of the inputs were looked at, of infinitely many, and of an endless
+    stream the first outputs, as many as `n_outputs` says. `omitted` gathers the parts of the
+    `detail` wanted that ran into the limits or a bug, `faults` tracebacks of bugs, by part.
     """
 
     claim: Claim
@@ -49,6 +49,11 @@ class Subject:
     detail: Detail = "full"
     omitted: list[Omission] = field(default_factory=list)
     faults: dict[Omission, str] = field(default_factory=dict)
+
+    @property
+    def n_outputs(self) -> int | None:
+        """After how many outputs runs were cut off; None where they were not."""
+        return self.target.n_rounds if isinstance(self.target, Mechanism) else None
 
     @property
     def selected(self) -> IntArray:

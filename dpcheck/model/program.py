@@ -291,6 +291,11 @@ class Mechanism(Frozen):
     hides_queries: bool = False
 
     @property
+    def n_rounds(self) -> int | None:
+        """How many rounds of endless inputs it has that were written out; None without any."""
+        return next((len(one.cells) for one in self.inputs if one.is_stream), None)
+
+    @property
     def has_unbounded_inputs(self) -> bool:
         """Return whether some input may be any integer: such a mechanism has no finite chain."""
         return any(one.is_unbounded for one in self.inputs)

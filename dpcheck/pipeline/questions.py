@@ -15,8 +15,17 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.quantities.privacy import EventClaim
+from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.measures import TOO_FAR, EndValue, Measures
-from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Counterexample,
+    Coverage,
+    Outcome,
+    Phrase,
+    Undecided,
+    Violated,
+)
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
@@ -558,7 +567,19 @@ def _everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready |
     of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
     if not of_window or not isinstance(outcome.verdict, Violated):
         return outcome, None
-    return outcome, replace(of_window[0], whole=check)
+    target = of_window[0].check.target
+    assert isinstance(target, Mechanism), "it has inputs"
+    verdict = Violated(_cut_off(outcome.verdict.counterexample, target.n_rounds))
+    return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
+
+
+def _cut_off(found: Counterexample, most: int | None) -> Counterexample:
+    """Return a counterexample of a stream, whose runs go on after the first outputs."""
+    runs = tuple(replace(run, shown=going_on(run.shown, most)) for run in found.runs)
+    event = found.event
+    if isinstance(event, tuple):
+        event = tuple(going_on(each, most) for each in event)
+    return replace(found, event=event, runs=runs)
 
 
 def _worst(size: Size, ready: _Ready, limits: Limits) -> Worst | None:

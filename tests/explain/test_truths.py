@@ -52,6 +52,28 @@ def test_of_endless_outputs_only_a_number_of_runs_that_is_enough_is_told(tmp_pat
     assert found.attacker.n_runs[0] == 1
 
 
+STREAM = """mechanism fresh {
+  input q[1..] in integers
+  adjacent linf(q, q') <= 1
+  for i in 1.. {
+    z ~ geometric(q[i], 1/2) unbounded
+    if z >= 0 { output top } else { output bot }
+    if z > 10 { stop }
+  }
+}
+"""
+
+
+def test_of_an_endless_stream_outputs_go_on_after_those_that_were_looked_at(tmp_path):
+    (found,) = answers(f"{STREAM} check fresh: dp(ln 3)", tmp_path)
+    why = found.explanation
+    assert [str(each) for each in why.event] == ["bot, bot, ..."]
+    assert found.outcome.verdict.counterexample.event == why.event
+    assert why.attacker.n_runs[0] == 1, "later outputs may tell more"
+    assert all(step.shown is not None for step in why.by_output)
+    assert "of the 6 pairs looked at" in " ".join("".join(answer_text(found)).split())
+
+
 def test_of_endless_outputs_more_pairs_may_violate_than_are_counted(tmp_path):
     text = """mechanism m {
       input x in 0..2

@@ -11,7 +11,7 @@ from dpcheck.check.values.amounts import growth_amount
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence, Phrase, ShownEvent
 from dpcheck.exact import Number
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 STOPPED, DIVERGED, GOES_ON = 0, 1, 2
 """How a sequence of outputs ends; `GOES_ON`: with anything."""
@@ -52,6 +52,16 @@ def output_sequence(outputs: Iterable[str], end: int) -> OutputSequence:
     ('bot, top', 'bot, ...')
     """
     return OutputSequence(tuple(outputs), _ENDINGS[end])
+
+
+def going_on(shown: OutputSequence, n_outputs: int | None) -> OutputSequence:
+    """Return a sequence of the first outputs of an endless run, which goes on after so many.
+
+    >>> [str(going_on(OutputSequence(("Y", "N")), n)) for n in (2, 3, None)]
+    ['Y, N, ...', 'Y, N', 'Y, N']
+    """
+    is_cut = len(shown.outputs) == n_outputs and shown.ending == "stopped"
+    return replace(shown, ending="goes on") if is_cut else shown
 
 
 def event_parts(event: ShownEvent) -> list[str | Amount | OutputSequence]:

@@ -247,6 +247,10 @@ def _others(others: Others, pair: Neighbors | None) -> Iterator[Row]:
         is_all = others.is_complete or others.n_violating == others.n_pairs
         least = "" if is_all else "at least "
         text = f"{least}{others.n_violating:,} of {others.n_pairs:,} pairs violate"
+        if others.is_window:
+            text = (
+                f"{least}{others.n_violating:,} of the {others.n_pairs:,} pairs looked at violate"
+            )
         yield Row("others", text + _worst(others, pair))
 
 
