@@ -10,7 +10,6 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.decide import means
 from dpcheck.check.formulas.counterexamples import false_parts
-from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.amounts import (
     bare,
@@ -182,6 +181,8 @@ def _weighted(
 
     Of two neighbors they carry most of the difference, and have both probabilities.
     """
+    from dpcheck.check.formulas.heaviest_runs import heavy_runs
+
     truths = subject.truths
     found = subject.part(
         "run",

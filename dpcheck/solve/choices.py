@@ -27,10 +27,10 @@ from dpcheck.exact import Number, add, compare, multiply, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
-from dpcheck.solve.formulas.almost_sure import Known, interpretation, progression_by_class
+from dpcheck.solve.formulas.almost_sure import progression_of_runs
 from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import Product, product
-from dpcheck.solve.formulas.terms import Literal, StrongUntil, Term, WeakUntil
+from dpcheck.solve.formulas.terms import StrongUntil, Term, WeakUntil
 from dpcheck.solve.paths import Literals, Satisfying, term_of
 from dpcheck.solve.reachability.reach import reach_probabilities
 
@@ -90,16 +90,10 @@ class _Steps:
 
 def _game(chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits) -> _Game:
     """Return the product of the chain and a term from states[n], with what is chosen among."""
-    graph, everywhere = graph_of(chain), np.ones(chain.n_states, np.bool_)
-    meaning = interpretation(graph, literals.terms, literals.arrays, everywhere, limits)
-    nowhere = Known(~everywhere, ~everywhere)
-    known = dict.fromkeys(literals.terms.subterms(term), nowhere)
-    for each in known:
-        match literals.terms[each]:
-            case Literal(state, positive):
-                holds = literals.arrays[state] if positive else ~literals.arrays[state]
-                known[each] = Known(holds, ~holds)
-    progression, classes = progression_by_class(meaning, term, known, everywhere)
+    graph, nowhere = graph_of(chain), np.zeros(chain.n_states, np.bool_)
+    progression, classes = progression_of_runs(
+        graph, literals.terms, literals.arrays, term, nowhere
+    )
     is_choice = np.isin(chain.observation, list(chain.offers))
     choice = int(classes.max()) + 1
     classes = np.where(is_choice, choice, classes)

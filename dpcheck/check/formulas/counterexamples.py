@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from dpcheck.chain.chain import IntArray
-from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.formulas.truths import Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
 from dpcheck.check.values.comparisons import inequality, inequality_sides
@@ -266,11 +265,10 @@ def _runs(
     path: f.PathFormula, states: tuple[int, ...], truths: Truths, *, is_satisfying: bool
 ) -> tuple[Run, ...]:
     """Return the runs that carry most of the difference, or of one state's probability."""
+    from dpcheck.check.formulas.heaviest_runs import heavy_runs
+
+    satisfying = truths.everywhere
     found = heavy_runs(
-        truths.chain,
-        path,
-        states,
-        satisfying=truths.everywhere,
-        is_satisfying=is_satisfying,
+        truths.chain, path, states, satisfying=satisfying, is_satisfying=is_satisfying
     )
     return tuple(Run(shown, tuple(number_amount(p) for p in each)) for shown, each in found)

@@ -3,7 +3,7 @@
 Runs are grouped by what they show: outputs, and names of states that show nothing. A group is a
 belief, the weights of (state, what the rest of the run must satisfy), once per departure, so that
 neighbors are compared on equal observations. The rest formula is progressed state by state
-(Bacchus & Kabanza, 2000); a group is reported when the formula has come true in it. The
+(`solve.formulas.progression`); a group is reported when the formula has come true in it. The
 search follows the heaviest group first and gives up after a while: it explains, it proves nothing.
 """
 
@@ -13,13 +13,18 @@ from collections.abc import Callable
 from functools import cmp_to_key
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, assert_never
+
+import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain
+from dpcheck.chain.graph import graph_of
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, output_sequence
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, add, compare, multiply, number, subtract, whole
 from dpcheck.logic import formulas as f
+from dpcheck.solve.formulas.almost_sure import progression_of_runs
+from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
+from dpcheck.solve.paths import term_of
 
 _MAX_GROUPS = 400
 """Bounds the search for runs to show: groups of runs that are taken up."""
@@ -31,12 +36,10 @@ _MAX_FOUND = 32
 _Shown = tuple[int, str]
 """What entering a state shows, by code; -1 and its name if it is silent."""
 
-Rest = tuple[Any, ...]
-Belief = dict[tuple[int, Rest], Number]
-HeavyRun = tuple[OutputSequence, tuple[Number, ...]]
+Belief = dict[tuple[int, int], Number]
+"""Weights by state and what the rest of a run must satisfy, by its number."""
 
-TRUE: Rest = ("true",)
-FALSE: Rest = ("false",)
+HeavyRun = tuple[OutputSequence, tuple[Number, ...]]
 
 
 def heavy_runs(
@@ -52,76 +55,51 @@ def heavy_runs(
     Each comes with its probability from every one of the states: one state, or two neighbors; then
     groups that are likelier from the first are wanted, by falling difference.
     """
-    search = _Search(chain, satisfying)
-    return search.found(search.start(path, is_satisfying=is_satisfying), states)
+    rests = PathRests(chain, path, satisfying=satisfying, is_satisfying=is_satisfying)
+    return _Search(chain, rests).found(states)
 
 
-def progression(
-    chain: Chain,
-    path: f.PathFormula,
-    *,
-    satisfying: Callable[[f.StateFormula], BoolArray],
-    is_satisfying: bool,
-) -> tuple[Rest, Callable[[Rest, int], Rest]]:
-    """Return what a run must satisfy, and what is left of that after a state, `TRUE` or `FALSE`.
+class PathRests:
+    """What is left of a path formula after the states of a run, numbered; `start` is all of it.
 
-    That is to satisfy the path formula, or not to.
+    A run is to satisfy the path formula, or not to.
     """
-    search = _Search(chain, satisfying)
-    return search.start(path, is_satisfying=is_satisfying), search.settled
+
+    def __init__(
+        self,
+        chain: Chain,
+        path: f.PathFormula,
+        *,
+        satisfying: Callable[[f.StateFormula], BoolArray],
+        is_satisfying: bool,
+    ) -> None:
+        """Begin with a path formula; `satisfying` has the truth of state formulas, [n_states]."""
+        literals, term = term_of(path, satisfying)
+        terms, graph = literals.terms, graph_of(chain)
+        term = term if is_satisfying else terms.negation(term)
+        states = np.arange(chain.n_states)
+        ends = (graph.degrees == 1) & (graph.targets[graph.indptr[:-1]] == states)
+        self._progression, self._classes = progression_of_runs(
+            graph, terms, literals.arrays, term, ends
+        )
+        self.start = self._progression.root()
+
+    def settled(self, rest: int, state: int) -> int:
+        """Return what is left of a formula after a state; where a run stays in it, all is known."""
+        return self._progression.step(rest, int(self._classes[state]))
 
 
 class _Search:
-    """The truth of the literals, and the groups found."""
+    """The groups found."""
 
-    def __init__(self, chain: Chain, satisfying: Callable[[f.StateFormula], BoolArray]) -> None:
-        self.chain = chain
-        self.satisfying = satisfying
-        self.literals: list[BoolArray] = []
+    def __init__(self, chain: Chain, rests: PathRests) -> None:
+        self.chain, self.rests = chain, rests
         self.n_edges = 0
 
-    def start(self, path: f.PathFormula, *, is_satisfying: bool) -> Rest:
-        """Return what runs are to satisfy."""
-        start = self.rest(path)
-        return start if is_satisfying else _not(start)
-
-    def settled(self, rest: Rest, state: int) -> Rest:
-        """Return what is left of a formula after a state; where a run stays in it, all is known."""
-        if self._is_absorbing(state):
-            return TRUE if self._constant(rest, state) else FALSE
-        return self._after(rest, state)
-
-    def rest(self, path: f.PathFormula) -> Rest:
-        """Return a path formula in X, U, W and Booleans over numbered literals."""
-        match path:
-            case f.Holds(state=state):
-                self.literals.append(self.satisfying(state))
-                return ("literal", len(self.literals) - 1)
-            case f.PathNot(argument=argument):
-                return _not(self.rest(argument))
-            case f.PathAnd(arguments=arguments):
-                return _and([self.rest(each) for each in arguments])
-            case f.PathOr(arguments=arguments):
-                return _or([self.rest(each) for each in arguments])
-            case f.Next(argument=argument):
-                return ("next", self.rest(argument))
-            case f.Finally(argument=argument, bound=bound):
-                return ("until", TRUE, self.rest(argument), bound)
-            case f.Globally(argument=argument, bound=bound):
-                return _not(("until", TRUE, _not(self.rest(argument)), bound))
-            case f.Until(left=left, right=right, bound=bound):
-                return ("until", self.rest(left), self.rest(right), bound)
-            case f.WeakUntil(left=left, right=right):
-                return ("weak", self.rest(left), self.rest(right))
-            case f.Release(left=left, right=right):
-                return _not(("until", _not(self.rest(left)), _not(self.rest(right)), None))
-            case _:
-                assert_never(path)
-
-    def found(self, start: Rest, states: tuple[int, ...]) -> list[HeavyRun]:
+    def found(self, states: tuple[int, ...]) -> list[HeavyRun]:
         """Return the heaviest groups in which the formula has come true."""
         order = count()
-        beliefs: list[Belief] = [{(s, start): 1} for s in states]
+        beliefs: list[Belief] = [{(s, self.rests.start): 1} for s in states]
         waiting: list[tuple[_Falling, int, tuple[_Shown, ...], list[Belief]]] = []
         heappush(waiting, (_Falling(1), next(order), (), beliefs))
         runs: list[HeavyRun] = []
@@ -151,11 +129,11 @@ class _Search:
             total: Number = 0
             left: Belief = {}
             for (s, rest), weight in belief.items():
-                after = self.settled(rest, s)
-                if after == TRUE:
+                after = self.rests.settled(rest, s)
+                if after == ALWAYS_FORMULA:
                     total = add(total, weight)
                     is_over = is_over and self._ends(s)
-                elif after != FALSE:
+                elif after != NEVER_FORMULA:
                     left[s, after] = add(left.get((s, after), 0), weight)
             true.append(total)
             rests.append(left)
@@ -192,55 +170,9 @@ class _Search:
         return output_sequence(texts, STOPPED if is_over else GOES_ON)
 
     def _ends(self, state: int) -> bool:
-        """Tell whether a run ends in a state: the next one is the end."""
+        """Return whether a run ends in a state: the next one is the end."""
         low, high = self.chain.indptr[state], self.chain.indptr[state + 1]
         return bool(high - low == 1 and self.chain.targets[low] == self.chain.stopped)
-
-    def _is_absorbing(self, state: int) -> bool:
-        """Tell whether a run stays in a state forever."""
-        low, high = self.chain.indptr[state], self.chain.indptr[state + 1]
-        return bool(high - low == 1 and self.chain.targets[low] == state)
-
-    def _after(self, rest: Rest, state: int) -> Rest:
-        """Return what the run from the next state on must satisfy."""
-        match rest:
-            case ("literal", int(k)):
-                return TRUE if self.literals[k][state] else FALSE
-            case ("not", tuple(argument)):
-                return _not(self._after(argument, state))
-            case ("or", frozenset(parts)):
-                return _or([self._after(each, state) for each in parts])
-            case ("next", tuple(argument)):
-                return argument
-            case ("until", tuple(left), tuple(right), bound):
-                now = self._after(right, state)
-                if now == TRUE or bound == 0:
-                    return now
-                later = ("until", left, right, None if bound is None else bound - 1)
-                return _or([now, _and([self._after(left, state), later])])
-            case ("weak", tuple(left), tuple(right)):
-                now = self._after(right, state)
-                return now if now == TRUE else _or([now, _and([self._after(left, state), rest])])
-            case _:
-                return rest
-
-    def _constant(self, rest: Rest, state: int) -> bool:
-        """Tell whether the path that stays in a state forever satisfies a formula."""
-        match rest:
-            case ("literal", int(k)):
-                return bool(self.literals[k][state])
-            case ("not", tuple(argument)):
-                return not self._constant(argument, state)
-            case ("or", frozenset(parts)):
-                return any(self._constant(each, state) for each in parts)
-            case ("next", tuple(argument)):
-                return self._constant(argument, state)
-            case ("until", _, tuple(right), _):
-                return self._constant(right, state)
-            case ("weak", tuple(left), tuple(right)):
-                return self._constant(left, state) or self._constant(right, state)
-            case _:
-                return rest == TRUE
 
 
 class _Falling:
@@ -280,32 +212,3 @@ def _mass(belief: Belief) -> Number:
     for weight in belief.values():
         total = add(total, weight)
     return total
-
-
-def _not(rest: Rest) -> Rest:
-    """Return the negation, simplified."""
-    if rest == TRUE:
-        return FALSE
-    if rest == FALSE:
-        return TRUE
-    return rest[1] if rest[0] == "not" and isinstance(rest[1], tuple) else ("not", rest)
-
-
-def _and(arguments: list[Rest]) -> Rest:
-    """Return the conjunction, simplified."""
-    return _not(_or([_not(each) for each in arguments]))
-
-
-def _or(arguments: list[Rest]) -> Rest:
-    """Return the disjunction, simplified: flat, without repeats."""
-    parts: set[Rest] = set()
-    for each in arguments:
-        if each == TRUE:
-            return TRUE
-        if each[0] == "or":
-            parts |= each[1]
-        elif each != FALSE:
-            parts.add(each)
-    if not parts:
-        return FALSE
-    return next(iter(parts)) if len(parts) == 1 else ("or", frozenset(parts))

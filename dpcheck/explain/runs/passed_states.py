@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.formulas.heaviest_runs import FALSE, TRUE, Rest, progression
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON
 from dpcheck.exact import Number, divide, subtract
@@ -103,24 +102,26 @@ def _formula_run(
     subject: Subject, path: PathFormula, state: int, *, is_satisfying: bool
 ) -> tuple[list[Passed], Number] | None:
     """Return the steps of the most probable run from a state until the formula is settled so."""
-    chain = subject.truths.chain
-    start, settled = progression(
-        chain, path, satisfying=subject.truths.everywhere, is_satisfying=is_satisfying
-    )
+    from dpcheck.check.formulas.heaviest_runs import PathRests
+    from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
 
-    def following(place: tuple[int, Rest]) -> Iterator[tuple[Passed, Number, tuple[int, Rest]]]:
+    chain = subject.truths.chain
+    satisfying = subject.truths.everywhere
+    rests = PathRests(chain, path, satisfying=satisfying, is_satisfying=is_satisfying)
+
+    def following(place: tuple[int, int]) -> Iterator[tuple[Passed, Number, tuple[int, int]]]:
         before, rest = place
-        if rest == FALSE:
+        if rest == NEVER_FORMULA:
             return
         for j in range(int(chain.indptr[before]), int(chain.indptr[before + 1])):
             after, p = int(chain.targets[j]), step_probability(chain, before, j)
-            yield (before, after, p), p, (after, settled(rest, after))
+            yield (before, after, p), p, (after, rests.settled(rest, after))
 
     return likeliest(
-        (state, settled(start, state)),
+        (state, rests.settled(rests.start, state)),
         following,
         lambda place: place,
-        lambda place: place[1] == TRUE,
+        lambda place: place[1] == ALWAYS_FORMULA,
         subject.limits,
     )
 

@@ -271,3 +271,21 @@ def progression_by_class(
     classes = np.full(meaning.graph.n_states, -1, np.int64)
     classes[states] = codes
     return progression, classes
+
+
+def progression_of_runs(
+    graph: Graph, terms: Terms, literals: list[BoolArray], root: int, ends: BoolArray
+) -> tuple[Factors, IntArray]:
+    """Return a progression of the root along single runs, and the class of each state, [n_states].
+
+    States decide literals, [n_states] each, and the absorbing ones among them in `ends` [n_states]
+    everything: the run stays there. What almost all runs from elsewhere do is left open.
+    """
+    meaning = interpretation(graph, terms, literals, ends, Limits())
+    known = {
+        term: found
+        if isinstance(terms[term], Literal)
+        else Known(found.true & ends, found.false & ends)
+        for term, found in decided(meaning, root).items()
+    }
+    return progression_by_class(meaning, root, known, np.ones(graph.n_states, np.bool_))
