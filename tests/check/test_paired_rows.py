@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpcheck.chain.weights.denominators import weight_array
 from dpcheck.check.evidence import paired_rows
-from dpcheck.check.evidence.paired_rows import PairedRows, first_places
+from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.values.exp_factor import ExpFactor
@@ -74,28 +74,12 @@ def test_the_larger_of_two_ratios_is_found_that_differ_in_the_fortieth_digit():
         assert found == exact((Fraction(2, 5) + TINY) * 5)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_pair_with_the_largest_ratio_is_a_rival_though_floats_cannot_tell(seed):
-    drawn = Random(seed)
-    fifth = Fraction(1, 5)
-    off = [k * TINY for k in range(1, 9)]
-    drawn.shuffle(off)
-    rows = [([fifth, 1 - fifth], 1)]
-    rows += [([p, 1 - p], drawn.randrange(1, 2**60)) for p in (2 * fifth + each for each in off)]
-    rows.append(([Fraction(3, 10), Fraction(7, 10)], 1))
-    pairs = np.array([(k, 0) if k % 2 else (0, k) for k in range(1, len(rows))])
-    blocks = list(PairedRows(table_of(rows), pairs).rival_blocks(Limits()))
-    assert {pair for block in blocks for pair in block.pair.tolist()} == set(range(8))
-    found = [block.largest_ratio(1) for block in blocks]
-    assert max(filter(None, found)) == exact(2 + 8 * 5 * TINY)
-
-
-def test_pairs_whose_floats_are_no_numbers_are_rivals():
+def test_pairs_whose_floats_are_no_numbers_are_compared():
     tiny = Fraction(1, 3**3000)
     rows = [([tiny, 1 - tiny], 1), ([5 * tiny, 1 - 5 * tiny], 1)]
     rows += [([Fraction(1, 2), Fraction(1, 2)], 1), ([Fraction(1, 6), Fraction(5, 6)], 1)]
     paired = PairedRows(table_of(rows), np.array([[0, 1], [2, 3]]))
-    found = [block.largest_ratio(1) for block in paired.rival_blocks(Limits())]
+    found = [block.largest_ratio(1) for block in paired.blocks(Limits())]
     assert max(filter(None, found)) == 5
 
 
@@ -207,12 +191,6 @@ def test_of_equal_ratios_and_gaps_the_first_pair_shows_it(rows, size):
         first_of_the_largest(alone) or first_of_the_largest(ratios),
         first_of_the_largest(gaps),
     ]
-
-
-@given(st.lists(st.integers(0, 2**61), max_size=8).flatmap(lambda k: st.permutations(k + k)))
-def test_first_places_are_those_of_a_slow_search(keys):
-    slow = [i for i, key in enumerate(keys) if key not in keys[:i]]
-    assert first_places(np.array(keys, np.int64)).tolist() == slow
 
 
 def test_rows_over_one_denominator_are_compared_as_they_are_written():

@@ -128,20 +128,6 @@ def test_outputs_go_on_without_end_exactly_if_a_cycle_shows_some(text, is_endles
     assert has_output_cycle(chain, np.asarray(chain.initial)) is is_endless
 
 
-def test_where_all_goes_up_no_cycle_is_looked_for(monkeypatch):
-    searched = []
-    layers = sequences.topological_layers
-    monkeypatch.setattr(
-        sequences, "topological_layers", lambda graph: searched.append(1) or layers(graph)
-    )
-    chain = built_chain(TWO_OUTPUTS, "m")
-    assert not has_output_cycle(chain, np.asarray(chain.initial))
-    assert not searched
-    chain = built_chain(ENDLESS, "m")
-    assert has_output_cycle(chain, np.asarray(chain.initial))
-    assert searched
-
-
 SHARED_DRAW = """
 mechanism m {
   input d in 0..5

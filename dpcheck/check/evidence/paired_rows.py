@@ -69,8 +69,6 @@ _BLOCK = 1 << 20
 """Entries that are compared at once: bounds the memory that a comparison takes."""
 _KEPT = 1 << 22
 """Bounds the entries of all blocks that are kept for later claims."""
-_RIVALS = 1 << 14
-"""Pairs whose largest quotients are looked for at once."""
 _HEAD = 8
 """Entries at the start of a row that tell most rows apart."""
 _MANY_ROWS = 64
@@ -97,27 +95,6 @@ class PairedRows:
         if self._n_compared > _KEPT:
             return self._made_blocks(self._class_pairs, limits)
         return iter(self._kept_blocks)
-
-    def rival_blocks(self, limits: Limits) -> Iterator[Block]:
-        """Pairs of rows side by side, both directions; among them all that have the largest ratio.
-
-        Floats leave out the others where rows have one support. A largest quotient of two
-        chances, or of the inverse, is wrong by less than 24u of it (one step more than in a
-        block), so a pair that is 64u of the largest below it does not have the largest ratio.
-        """
-        chosen = self._class_pairs
-        limits.check_time(f"0 of {len(chosen)} pairs of rows compared")
-        if not self.have_one_support or len(chosen) < self.table.indptr[1]:
-            return self.blocks(limits)
-        columns = np.ascontiguousarray(self._chances.reshape(len(self._classes), -1).T)
-        tops = []
-        for start in range(0, len(chosen), _RIVALS):
-            limits.check_time(f"{start} of {len(chosen)} pairs of rows compared")
-            tops.append(_largest_quotients(columns, self.pairs[chosen[start : start + _RIVALS]]))
-        top = np.concatenate(tops)
-        # What is not a number is no rival for certain; it is kept.
-        is_rival = ~(top < np.fmax.reduce(top) * (1 - 2 * _MARGIN))
-        return self._made_blocks(chosen[is_rival], limits)
 
     def blocks_of(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
         """Pairs side by side, both directions; chosen [n_chosen] are rows of `pairs`."""
@@ -262,7 +239,8 @@ class PairedRows:
         left, right = classes[different].T
         low, high = np.minimum(left, right), np.maximum(left, right)
         keys = low * (int(self._classes.max(initial=0)) + 1) + high
-        return different[first_places(keys)]
+        order = np.argsort(keys, kind="stable")
+        return different[np.sort(order[are_first(keys[order])])]
 
     @cached_property
     def _kept_blocks(self) -> list[Block]:
@@ -667,22 +645,6 @@ class Block:
         return best
 
 
-def _largest_quotients(columns: FloatArray, pairs: IntArray) -> FloatArray:
-    """Return the largest of p/q and q/p of each pair of rows, [n_pairs]; columns [width, n_rows].
-
-    Not a number where one of the quotients is none.
-    """
-    left, right = np.ascontiguousarray(pairs.T)
-    largest = columns[0][left] / columns[0][right]
-    least = largest.copy()
-    for column in columns[1:]:
-        quotients = column[left] / column[right]
-        np.maximum(largest, quotients, out=largest)
-        np.minimum(least, quotients, out=least)
-    found: FloatArray = np.maximum(largest, 1 / least)
-    return found
-
-
 def _factors(
     value: Number, scales: list[tuple[Whole, Whole]]
 ) -> tuple[WeightArray, WeightArray, bool]:
@@ -699,23 +661,6 @@ def _factors(
         p_factors.append(x)
         q_factors.append(y)
     return weight_array(p_factors), weight_array(q_factors), fits
-
-
-def first_places(keys: IntArray) -> IntArray:
-    """Return where each different key stands first, in increasing order.
-
-    Sorting whole numbers is several times as fast as sorting indices by them, so a key and its
-    place become one number, where that fits.
-
-    >>> first_places(np.array([7, 2, 7, 1])).tolist()
-    [0, 1, 3]
-    """
-    n = len(keys)
-    if n == 0 or int(keys.max()) >= INT64_LIMIT // n:
-        return np.sort(np.unique(keys, return_index=True)[1])
-    ordered = np.sort(keys * n + np.arange(n))
-    different = ordered // n
-    return np.sort(ordered[are_first(different)] % n)
 
 
 def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
@@ -739,16 +684,13 @@ def _placed(values: Placed, where: IntArray, size: int) -> Placed:
 
 
 def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> WeightArray:
-    """Return weights[n] by factors[which[n]]; a factor that all share is not spread.
+    """Return weights[n] by factors[which[n]].
 
     In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
     """
-    is_shared = len(factors) > 0 and bool((factors == factors[0]).all())
-    if is_shared and factors[0] == 1:
-        return weights
     if factors.dtype == object:
         weights = as_objects(weights)
-    return weights * (factors[:1] if is_shared else factors[which])
+    return weights * factors[which]
 
 
 def _is_small(value: Whole) -> bool:

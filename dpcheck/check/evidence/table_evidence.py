@@ -110,7 +110,7 @@ class TableEvidence:
         """
         ratio: Number = 1
         best: EventGap | None = None
-        for block in self.rows.rival_blocks(self.limits):
+        for block in self.rows.blocks(self.limits):
             larger = block.largest_ratio(ratio)
             if larger is not None:
                 ratio, best = larger, block.ratio_gap(larger)
