@@ -78,9 +78,10 @@ def test_path_formulas_have_the_probability_of_the_runs_that_satisfy_them(drawn)
     program, rows = followed(text)
     assume(is_complete(rows))
     expected = program.chances(formula)
+    conditions = [same_input(program.model.names, values) for values in program.inputs]
     claims = [
-        f"check m at {same_input(inputs)} : P=? [ {formula} ] = {p}\n"
-        for inputs, p in zip(program.inputs, expected, strict=True)
+        f"check m at {condition} : P=? [ {formula} ] = {p}\n"
+        for condition, p in zip(conditions, expected, strict=True)
     ]
     report = check_text(text + "".join(claims))
     assert not report.get("errors"), report["errors"]
@@ -95,10 +96,10 @@ def test_path_formulas_have_the_probability_of_the_runs_that_satisfy_them(drawn)
     assert report["ok"], report
 
 
-def same_input(inputs):
+def same_input(names, values):
     """Return the condition that the inputs have these values."""
     conditions = []
-    for name, value in inputs.items():
+    for name, value in zip(names, values, strict=True):
         if isinstance(value, Arr):
             conditions += [
                 f"{name}[{value.lo + i}] = {as_text(item)}" for i, item in enumerate(value.items)

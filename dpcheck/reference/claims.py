@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from itertools import islice, product
 
 from dpcheck.reference.chains import Chain
-from dpcheck.reference.expressions import Env, as_budget, chosen_from, evaluate
+from dpcheck.reference.expressions import TESTS, Env, as_budget, each, evaluate
 from dpcheck.reference.files import Loaded
-from dpcheck.reference.formulas import Holds, forever, formula, polarities, progress
 from dpcheck.reference.numbers import (
     ONE,
     ZERO,
@@ -23,10 +21,10 @@ from dpcheck.reference.numbers import (
     quotient,
     sign,
 )
-from dpcheck.reference.programs import Mechanism, Program
-from dpcheck.reference.runs import DIVERGED, Equations, Law, Model
-from dpcheck.reference.syntax import Parser, Tree, by_place, parsed_claim
-from dpcheck.reference.values import NotCovered, TooLong, Value, WrongProgram, number
+from dpcheck.reference.programs import Mechanism
+from dpcheck.reference.runs import CUT, MOST_OUTPUTS, Model, Point, Row
+from dpcheck.reference.syntax import Tree, named, parsed_claim, parsed_target
+from dpcheck.reference.values import NotCovered, TooLong, Value, integer, number
 
 STEPS = 50_000
 """Bounds the statements that are run for one answer."""
@@ -39,10 +37,11 @@ QUANTITIES = re.compile(
     "posterior_min|bayes_vulnerability|min_entropy_leakage|profile|losses"
 )
 WORDS = {-1: "{} is less", 0: "{} is equal", 1: "{} is larger"}
-TESTS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+INFINITE = ("name", "inf")
 
-Point = Any
-"""An input of a mechanism, or a state of a chain."""
+
+Outcomes = list[tuple[Number, Number, int]]
+"""P(o), Q(o), and the number of outcomes o that have these chances from two points."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +53,110 @@ class Answer:
     covered: str
 
 
-def model_of(loaded: Loaded, target: Tree) -> Model:
-    """Return the mechanism or chain of a target, its parameters having values."""
-    scope, kept = loaded.scope, ONE
-    while is_sample(target, loaded):
-        (_, target), (_, share) = target[2]
-        kept *= number(evaluate(share, {}, scope))
-    name, arguments = target[1], target[2] if target[0] == "call" else []
-    mechanism, chain = scope.of("mechanism", name), scope.of("chain", name)
-    if mechanism is None and chain is None:
-        raise NotCovered(f"the target {name}(...)")
-    given = {key: evaluate(value, {}, scope) for key, value in arguments}
+# --- targets -----------------------------------------------------------------------------------
+
+
+class Target:
+    """The runs that a composition is made of (one, of anything else), and how far neighbors are."""
+
+    def __init__(self, runs: tuple[Model, ...], distance: int = 1) -> None:
+        """Take models that have the same points and neighbors."""
+        self.runs, self.model, self.distance = runs, runs[0], distance
+        self._near: dict[Point, list[Point]] = {}
+        self._rows: dict[tuple[Model, Point], Row] = {}
+
+    def neighbors_of(self, s: Point) -> list[Point]:
+        """Return all neighbors of a point."""
+        if s not in self._near:
+            self._near[s] = list(self.neighbors(s, self.model.points))
+        return self._near[s]
+
+    def neighbors(self, s: Point, others: list[Point]) -> Iterator[Point]:
+        """Yield the points at most the distance of a group away; those that far are `others`."""
+        met, last = {s}, [s]
+        for step in range(self.distance):
+            here, last = last, []
+            for t in others if step == self.distance - 1 else self.model.points:
+                if t not in met and any(self.model.are_neighbors(u, t) for u in here):
+                    met.add(t)
+                    last.append(t)
+                    yield t
+
+    def row(self, model: Model, point: Point) -> Row:
+        """Return what one of the runs shows from a point."""
+        if (model, point) not in self._rows:
+            self._rows[model, point] = whole_row(model, point)
+        return self._rows[model, point]
+
+    def outcomes(self, s: Point, t: Point) -> Outcomes:
+        """Return P(o) and Q(o) of the outcomes o from two points, and how many o have both."""
+        found: Outcomes = [(ONE, ONE, 1)]
+        for model in self.runs:
+            p_row, q_row = self.row(model, s), self.row(model, t)
+            shown = [(p_row.get(key, ZERO), q_row.get(key, ZERO)) for key in p_row | q_row]
+            if len(found) == 1:
+                found = [(p, q, 1) for p, q in shown]
+                continue
+            model.work.spend(len(found) * len(shown))
+            merged: dict[tuple[str, str], tuple[Number, Number, int]] = {}
+            for (p, q, n), (x, y) in product(found, shown):
+                key = number_text(p * x), number_text(q * y)
+                merged[key] = p * x, q * y, merged.get(key, (ZERO, ZERO, 0))[2] + n
+            found = list(merged.values())
+        return found
+
+
+def whole_row(model: Model, point: Point) -> Row:
+    """Return what runs of a point show, which must have an end."""
+    row = model.row(model.start(point), lambda outputs: len(outputs) <= MOST_OUTPUTS)
+    if any(status == CUT for _, status in row):
+        raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
+    return row
+
+
+def target_of(text: str, loaded: Loaded) -> Target:
+    """Return a target with what is known of it."""
+    if text not in loaded.targets:
+        loaded.targets[text] = declared_target(parsed_target(text), loaded)
+    found: Target = loaded.targets[text]
+    return found
+
+
+def declared_target(tree: Tree, loaded: Loaded, kept: Number = ONE) -> Target:
+    """Return a target; its records are a sample if they are kept with some chance only."""
+    scope, (_, name, arguments) = loaded.scope, (*tree, ())[:3]
+    if not is_declared(name, loaded):
+        return combined(name, arguments, loaded, kept)
+    given = {str(key): evaluate(value, {}, scope) for key, value in map(named, arguments)}
+    chain = scope.of("chain", name)
     if chain is not None:
-        return Chain(chain, given, scope, loaded.work)
-    return Mechanism(mechanism, given, Program(scope, loaded.work), kept)
+        return Target((Chain(chain, given, scope, loaded.work),))
+    return Target((Mechanism(scope.of("mechanism", name), given, scope, loaded.work, kept),))
 
 
-def is_sample(target: Tree, loaded: Loaded) -> bool:
-    """Return whether a target is `subsample(m, q)`, not a mechanism of that name."""
-    is_word = target[0] == "call" and target[1] == "subsample" and len(target[2]) == 2
-    return is_word and not is_declared("subsample", loaded)
+def combined(name: str, arguments: Sequence[Tree], loaded: Loaded, kept: Number) -> Target:
+    """Return a target that is made of others."""
+    if name == "compose":
+        runs: list[tuple[Model, ...]] = []
+        for part in arguments:
+            if is_target(part, loaded):
+                runs.append(declared_target(part, loaded, kept).runs)
+            else:
+                runs[-1] *= integer(evaluate(part, {}, loaded.scope))
+        return Target(sum(runs, ()))
+    if name not in ("group", "subsample"):
+        raise NotCovered(f"the target {name}(...)")
+    of, amount = arguments[0], evaluate(arguments[1], {}, loaded.scope)
+    if name == "subsample":
+        return declared_target(of, loaded, kept * number(amount))
+    inner = declared_target(of, loaded, kept)
+    return Target(inner.runs, inner.distance * integer(amount))
+
+
+def is_target(tree: Tree, loaded: Loaded) -> bool:
+    """Return whether a part of a composition is a target, not a number of runs."""
+    is_made = tree[0] == "call" and tree[1] in ("compose", "group", "subsample")
+    return is_made or (tree[0] in ("call", "name") and is_declared(tree[1], loaded))
 
 
 def is_declared(name: str, loaded: Loaded) -> bool:
@@ -81,60 +164,58 @@ def is_declared(name: str, loaded: Loaded) -> bool:
     return any(loaded.scope.of(kind, name) is not None for kind in ("mechanism", "chain"))
 
 
+# --- questions ---------------------------------------------------------------------------------
+
+
 class Question:
-    """A claim about a subject: at these points, of so many, and about these pairs.
+    """A claim about a target: at these points, of so many, and about these pairs.
 
     chances: what was computed last of a formula, by the texts of the points.
     """
 
-    def __init__(self, model: Model, points: list[Point], pairs: list[tuple[Point, Point]]) -> None:
-        self.model, self.selected, self.pairs = model, points, pairs
-        self.n_points = len(points)
+    def __init__(self, target: Target, at: Tree) -> None:
+        """Select the points where a condition holds; a chain's `at` may name other states."""
+        self.target, self.model, self.is_sample = target, target.model, False
         self.chances: dict[str, Number] = {}
-        self._known: dict[Any, Number] = {}
-        self.is_sample = False
-
-    def choose(self, condition: Tree) -> None:
-        """Keep the points where a condition holds, and find their pairs."""
-        everything = self.selected
-        self.selected = self.where(condition, everything)
+        self.selected = self.where(at, self.model.points)
         self.n_points = len(self.selected)
-        met: set[frozenset[int]] = set()
-        for s in self.selected:
-            for t in self.model.neighbors_of(s):
-                ends = frozenset((id(s), id(t)))
-                self.pairs += [] if ends in met else [(s, t)]
-                met.add(ends)
-
-    def sample(self, condition: Tree, named: Sequence[str], seed: int) -> None:
-        """Keep the points that are named, and some others, with few neighbors of each."""
-        drawn = random.Random(seed)
-        everything = self.selected
-        asked = self.where(condition, everything)
-        self.n_points = len(asked)
-        self.is_sample = True
-        chosen = [point for point in asked if self.model.text_of(point) in named]
-        drawn_points = drawn.sample(asked, min(N_SAMPLED, len(asked)))
-        self.selected = chosen + [point for point in drawn_points if point not in chosen]
-        ends = [point for point in everything if self.model.text_of(point) in named]
-        near = self.model.are_neighbors
-        pairs = [(s, t) for s in chosen for t in ends if near(s, t)]
-        for s in self.selected:
-            others = (t for t in drawn.sample(everything, len(everything)) if near(s, t))
-            pairs += [(s, t) for t in islice(others, N_NEIGHBORS)]
-        self.pairs = list({frozenset((id(s), id(t))): (s, t) for s, t in pairs}.values())
+        self.pairs: list[tuple[Point, Point]] = []
 
     def where(self, condition: Tree, points: list[Point]) -> list[Point]:
         """Return the points where a condition holds; a chain's `at` may name other states."""
         if condition is None:
             return points
-        if isinstance(self.model, Chain) and condition[0] in ("name", "index"):
-            named, indices = condition[1:] if condition[0] == "index" else (condition, [])
-            return self.model.meant((named[1], indices), self.model.parameters)
-        found = [point for point in points if self.truth(condition, point, {})]
-        if not found:
-            raise WrongProgram("`at` holds nowhere")
-        return found
+        if isinstance(self.model, Chain) and condition[0] in ("name", "quoted", "index"):
+            named, indices = condition[1:] if condition[0] == "index" else (condition, ())
+            return list(self.model.meant((named[1], indices), self.model.parameters))
+        return [point for point in points if self.truth(condition, point, {})]
+
+    def pair_all(self) -> None:
+        """Find the neighbors of all points."""
+        if len(self.model.points) ** 2 > STEPS:
+            raise TooLong("pairs of inputs are too many")
+        self.add_pairs((s, t) for s in self.selected for t in self.target.neighbors_of(s))
+
+    def sample(self, texts: Sequence[str], seed: int) -> None:
+        """Keep the points that are named, and some others, with few neighbors of each."""
+        drawn, everything, target = random.Random(seed), self.model.points, self.target
+        self.is_sample = True
+        ends = [point for point in everything if self.model.text_of(point) in texts]
+        chosen = [point for point in self.selected if point in ends]
+        others = drawn.sample(self.selected, min(N_SAMPLED, len(self.selected)))
+        self.selected = [*chosen, *(point for point in others if point not in chosen)]
+        self.add_pairs((s, t) for s in chosen for t in target.neighbors(s, ends) if t in ends)
+        for s in self.selected:
+            shuffled = drawn.sample(everything, len(everything))
+            self.add_pairs((s, t) for t in islice(target.neighbors(s, shuffled), N_NEIGHBORS))
+
+    def add_pairs(self, pairs: Iterable[tuple[Point, Point]]) -> None:
+        """Add pairs that are not known in either direction."""
+        known = set(map(frozenset, self.pairs))
+        for pair in pairs:
+            if frozenset(pair) not in known:
+                known.add(frozenset(pair))
+                self.pairs.append(pair)
 
     @property
     def covered(self) -> str:
@@ -156,107 +237,63 @@ class Question:
 
     def truth(self, tree: Tree, point: Point, env: Env) -> bool:
         """Return whether a state formula holds at a point."""
-        scope = self.model.scope
+        around = {**self.model.env(point), **env}
         match tree:
             case ("!", a):
                 return not self.truth(a, point, env)
-            case ("&", parts):
-                return all(self.truth(part, point, env) for part in parts)
-            case ("|", parts):
-                return any(self.truth(part, point, env) for part in parts)
+            case ("&", a, b):
+                return self.truth(a, point, env) and self.truth(b, point, env)
+            case ("|", a, b):
+                return self.truth(a, point, env) or self.truth(b, point, env)
             case ("=>", a, b):
                 return not self.truth(a, point, env) or self.truth(b, point, env)
-            case ("binder", "forall" | "exists" as name, variable, domain, where, body):
-                around = {**self.model.env(point), **env}
-                chosen = chosen_from(around, scope, variable, domain, where)
-                found = (self.truth(body, point, {**env, variable: e}) for e in chosen)
+            case ("binder", "forall" | "exists" as name, variable, *source, body):
+                inners = each((variable, *source), around, self.model.scope)
+                found = (
+                    self.truth(body, point, {**env, variable: inner[variable]}) for inner in inners
+                )
                 return all(found) if name == "forall" else any(found)
             case ("P", bounds, path):
                 p = self.chance(path, point, env)
-                return all(
-                    sign(p - number(self.value(bound, env))) in TESTS[word]
-                    for word, bound in bounds
-                )
+                tests = ((word, number(self.value(bound, env))) for word, bound in bounds)
+                return all(sign(p - r) in TESTS[word] for word, r in tests)
             case ("D", epsilon, delta, path):
-                return all(
-                    excess_sign(
-                        self.chance(path, s, env),
-                        self.chance(path, t, env),
-                        as_budget(self.value(epsilon, env)),
-                        ZERO if delta is None else number(self.value(delta, env)),
-                    )
-                    <= 0
+                budget, more = self.value(epsilon, env), number(self.value(delta, env))
+                chances = (
+                    (self.chance(path, s, env), self.chance(path, t, env))
                     for s, t in self.both_ways()
                     if point in (s, t)
                 )
-        start = self.model.first_position(point)
-        return self.model.atom(tree, start, {**self.model.env(point), **env})
+                return all(excess_sign(p, q, as_budget(budget), more) <= 0 for p, q in chances)
+        return self.model.holds_at(self.model.first(point))(tree, around)
 
     def value(self, tree: Tree, env: Env) -> Value:
         """Return a number or budget of a claim."""
         return evaluate(tree, env, self.model.scope)
 
     def chance(self, path: Tree, point: Point, env: Env) -> Number:
-        """Return the probability of the runs of a point that satisfy a path formula.
-
-        By equations over positions of a path, and what must hold from each of them on.
-        """
-        model, text = self.model, self.model.text_of(point)
-        key = id(path), text, tuple(env.items())
-        if key in self._known:
-            return self._known[key]
-        f = formula(path, {**model.env(point), **env}, model.scope)
-
-        def parts(node: Any) -> tuple[Law, Law]:  # noqa: ANN401 - a position and a formula
-            position, wanted = node
-            rest = progress(wanted, self.holds_at(position))
-            if isinstance(rest, bool):
-                return {rest: ONE}, {}
-            following = model.after(position)
-            if following.keys() == {position}:
-                return {forever(rest, self.holds_at(position)): ONE}, {}
-            return {}, {(then, rest): p for then, p in following.items()}
-
-        law = Equations(parts, model.runs.work).results((model.first_position(point), f))
-        found = law.get(True, ZERO)
-        if DIVERGED in law:  # what is never decided is false if it waits, true if it fears
-            signs = polarities(f)
-            if len(signs) == 2:
-                raise NotCovered("what happens infinitely often in a cycle")
-            found += law[DIVERGED] if False in signs else 0
+        """Return the probability of the runs of a point that satisfy a path formula."""
+        found, text = self.model.chance(path, point, env), self.model.text_of(point)
         self.chances.pop(text, None)  # the last one stands last
-        self.chances[text] = self._known[key] = found
+        self.chances[text] = found
         return found
-
-    def holds_at(self, position: Any) -> Holds:  # noqa: ANN401 - positions differ by model
-        """Return what decides atoms there."""
-        return lambda tree, env: self.model.atom(tree, position, env)
 
     # --- events ----------------------------------------------------------------------------
 
+    def outcomes(self) -> Iterator[tuple[Outcomes, str]]:
+        """Yield the outcomes of each pair, both ways."""
+        for s, t in self.both_ways():
+            text = f"{self.model.text_of(s)} against {self.model.text_of(t)}"
+            yield self.target.outcomes(s, t), text
+
     def excesses(self, epsilon: Budget) -> Iterator[tuple[Number, Number, str]]:
-        """Yield P(S) and Q(S) of each pair, both ways, for S all sequences with p >= e^ε q."""
-        for s, t in self.both_ways():
-            p_row, q_row = self.model.row(s), self.model.row(t)
-            p = q = ZERO
-            for key, x in p_row.items():
-                y = q_row.get(key, ZERO)
-                if excess_sign(x, y, epsilon) >= 0:
-                    p, q = p + x, q + y
-            yield p, q, f"{self.model.text_of(s)} against {self.model.text_of(t)}"
+        """Yield P(S) and Q(S) of each pair, both ways, for S all that has p >= e^ε q."""
+        for outcomes, pair in self.outcomes():
+            event = [(p, q, n) for p, q, n in outcomes if excess_sign(p, q, epsilon) >= 0]
+            yield sum(n * p for p, _, n in event), sum(n * q for _, q, n in event), pair
 
-    def one_sided(self) -> Iterator[Number]:
-        """Yield how likely it is from one of a pair to show what is impossible from the other."""
-        for s, t in self.both_ways():
-            q_row = self.model.row(t)
-            yield sum(p for key, p in self.model.row(s).items() if key not in q_row)
 
-    def ratios(self) -> Iterator[tuple[Number, Number]]:
-        """Yield p and q of each sequence of each pair, both ways."""
-        for s, t in self.both_ways():
-            q_row = self.model.row(t)
-            for key, p in self.model.row(s).items():
-                yield p, q_row.get(key, ZERO)
+# --- answers -----------------------------------------------------------------------------------
 
 
 def answer(
@@ -272,40 +309,32 @@ def answer(
     Where all inputs are too much work, a sample of them is asked about, those that are `named`
     among them. Raises `NotCovered`, or `WrongProgram` for a mistake in the program.
     """
-    if target not in loaded.models:
-        loaded.models[target] = model_of(loaded, Parser(target).target())
-    model: Model = loaded.models[target]
-    tree = parsed_claim(claim)
+    tree, at = parsed_claim(claim), None if condition is None else parsed_claim(condition)
     if value is not None:
         quantity = tree[2][0] if tree[0] == "compare" else tree
-        tree = ("compare", ["="], [quantity, parsed_claim(value)])
-    at = None if condition is None else parsed_claim(condition)
-    question = Question(model, model.points, [])
+        tree = ("compare", ("=",), (quantity, parsed_claim(value)))
     try:
-        if len(model.points) ** 2 > STEPS:
-            raise TooLong("pairs of inputs are too many")
-        question.choose(at)
+        question = Question(target_of(target, loaded), at)
+        question.pair_all()
         return _answer(question, tree)
     except TooLong:
-        question = Question(model, model.points, [])
         loaded.work.steps = STEPS
-        question.sample(at, named, len(claim))
+        question = Question(target_of(target, loaded), at)
+        question.sample(named, len(claim))
         return _answer(question, tree)
 
 
 def _answer(question: Question, tree: Tree) -> Answer:
     match tree:
-        case ("call", "dp", arguments):
-            values = [question.value(value, {}) for value in by_place(arguments)]
-            delta = number(values[1]) if len(values) > 1 else ZERO
-            return _private(question, as_budget(values[0]), delta)
-        case ("compare", [word], [("name", "epsilon", False), bound]):
+        case ("call", "dp", (epsilon, *delta)):
+            return _private(question, epsilon, delta[0] if delta else ("constant", 0))
+        case ("compare", (word,), (("name", "epsilon"), bound)):
             return _least_epsilon(question, word, bound)
-        case ("compare", [word], [("call", "epsilon", [(None, delta)]), bound]):
+        case ("compare", (word,), (("call", "epsilon", (delta,)), bound)):
             return _least_epsilon_at(question, word, delta, bound)
-        case ("compare", [word], [("call", "delta", [(None, epsilon)]), bound]):
+        case ("compare", (word,), (("call", "delta", (epsilon,)), bound)):
             return _least_delta(question, word, epsilon, bound)
-        case ("compare", [word], [("P=?", path), bound]):
+        case ("compare", (word,), (("P=?", path), bound)):
             (point,) = question.selected
             p, r = question.chance(path, point, {}), number(question.value(bound, {}))
             return Answer(sign(p - r) in TESTS[word], f"P = {number_text(p)}", question.covered)
@@ -324,10 +353,11 @@ def _is_quantity(tree: Tree) -> bool:
     return any(map(QUANTITIES.fullmatch, names)) or any(part[0] == "P=?" for part in parts)
 
 
-def _private(question: Question, epsilon: Budget, delta: Number) -> Answer:
+def _private(question: Question, epsilon: Tree, delta: Tree) -> Answer:
     """Return whether P(S) <= e^ε Q(S) + δ for all pairs and sets S: by the worst S of each."""
-    for p, q, pair in question.excesses(epsilon):
-        if excess_sign(p, q, epsilon, delta) > 0:
+    budget, more = as_budget(question.value(epsilon, {})), number(question.value(delta, {}))
+    for p, q, pair in question.excesses(budget):
+        if excess_sign(p, q, budget, more) > 0:
             why = f"{number_text(p)} against {number_text(q)}, {pair}"
             return Answer(False, why, question.covered)
     return Answer(True, "no event exceeds the budget", question.covered)
@@ -335,15 +365,13 @@ def _private(question: Question, epsilon: Budget, delta: Number) -> Answer:
 
 def _least_epsilon(question: Question, word: str, bound: Tree) -> Answer:
     """Compare the largest p/q with e^bound: each p/q, and at least 1."""
-    ratios = [(ONE, ONE), *question.ratios()]
-    largest = ratios[0]
-    for p, q in ratios:
-        if q == 0 or sign(p * largest[1] - largest[0] * q) > 0:
-            largest = p, q
-            if q == 0:
-                break
+    largest: tuple[Number, Number] = (ONE, ONE)
+    for outcomes, _ in question.outcomes():
+        for p, q, _ in outcomes:
+            if sign(p * largest[1] - largest[0] * q) > 0:
+                largest = p, q
     is_infinite = largest[1] == 0
-    if bound == ("name", "inf", False):
+    if bound == INFINITE:
         order = 0 if is_infinite else -1
     else:
         budget = as_budget(question.value(bound, {}))
@@ -355,9 +383,9 @@ def _least_epsilon(question: Question, word: str, bound: Tree) -> Answer:
 def _least_epsilon_at(question: Question, word: str, at: Tree, bound: Tree) -> Answer:
     """Compare the least ε with δ(ε) <= δ: where δ(bound) = δ, a lower ε has more if Q(S) > 0."""
     delta = number(question.value(at, {}))
-    if bound == ("name", "inf", False):
-        sums = question.one_sided()
-        order = 0 if any(sign(p - delta) > 0 for p in sums) else -1
+    if bound == INFINITE:
+        alone = (sum(n * p for p, q, n in each if q == 0) for each, _ in question.outcomes())
+        order = 0 if any(sign(p - delta) > 0 for p in alone) else -1
         return _compared(question, order, word, WORDS[order].format("epsilon"))
     budget = as_budget(question.value(bound, {}))
     signs = set()
@@ -372,13 +400,12 @@ def _least_epsilon_at(question: Question, word: str, at: Tree, bound: Tree) -> A
 def _least_delta(question: Question, word: str, epsilon: Tree, bound: Tree) -> Answer:
     """Compare the largest P(S) - e^ε Q(S) with the bound."""
     budget, delta = as_budget(question.value(epsilon, {})), number(question.value(bound, {}))
-    found = {excess_sign(p, q, budget, delta) for p, q, _ in question.excesses(budget)}
-    order = max(found, default=-sign(delta))
-    growth = budget.exp()
+    excesses = list(question.excesses(budget))
+    found = {excess_sign(p, q, budget, delta) for p, q, _ in excesses}
+    order, growth = max(found, default=-sign(delta)), budget.exp()
     if growth is None:
         return _compared(question, order, word, WORDS[order].format("delta"))
-    gaps = [p - growth * q for p, q, _ in question.excesses(budget)]
-    largest = max(gaps, default=ZERO)
+    largest = max((p - growth * q for p, q, _ in excesses), default=ZERO)
     return _compared(question, order, word, f"delta = {number_text(largest)}")
 
 

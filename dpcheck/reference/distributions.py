@@ -7,12 +7,11 @@ geometric distribution beyond a bound are geometric series, Σ a^z for z >= k = 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import comb
 
-from dpcheck.reference.expressions import Env, Scope, chosen_from, evaluate, holds
-from dpcheck.reference.numbers import Number, quotient, sign
-from dpcheck.reference.syntax import Tree, by_place
+from dpcheck.reference.expressions import Env, Scope, each, evaluate, holds
+from dpcheck.reference.numbers import ONE, ZERO, Number, quotient, sign
+from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import (
     FALSE,
     TRUE,
@@ -28,66 +27,55 @@ from dpcheck.reference.values import (
 Law = dict[Value, Number]
 
 
+class NoWeight(WrongProgram):
+    """All weights of a distribution that is to be normalized are 0."""
+
+
 def only_possible(weights: Law) -> Law:
     """Return a distribution without impossible values; check that it is one."""
-    if any(sign(p) < 0 for p in weights.values()) or sum(weights.values(), Fraction(0)) != 1:
+    if any(sign(p) < 0 for p in weights.values()) or sum(weights.values(), ZERO) != 1:
         raise WrongProgram("these are no probabilities")
     return {value: p for value, p in weights.items() if sign(p) > 0}
 
 
 def weighted(pairs: list[tuple[Value, Number]], *, is_normalized: bool) -> Law:
     """Return the distribution of (value, weight), weights of equal values added."""
-    total: Number = sum((w for _, w in pairs), Fraction(0))
-    if sign(total) == 0 or any(sign(w) < 0 for _, w in pairs):
-        raise WrongProgram("weights sum to 0, or one is negative")
+    total: Number = sum((w for _, w in pairs), ZERO) if is_normalized else ONE
+    if sign(total) == 0:
+        raise NoWeight("all weights are 0")
     found: Law = {}
     for value, weight in pairs:
-        found[value] = found.get(value, Fraction(0)) + (
-            quotient(weight, total) if is_normalized else weight
-        )
+        found[value] = found.get(value, ZERO) + quotient(weight, total)
     return only_possible(found)
-
-
-def has_no_weight(tree: Tree, env: Env, scope: Scope) -> bool:
-    """Return whether a distribution is to be normalized, and all its weights are 0."""
-    match tree:
-        case ("if", condition, a, b):
-            return has_no_weight(a if holds(condition, env, scope) else b, env, scope)
-        case ("branches", branches, True):
-            weights = [evaluate(weight, env, scope) for _, weight in branches]
-        case ("weights", _, weight, variable, domain, where, True):
-            chosen = chosen_from(env, scope, variable, domain, where)
-            weights = [evaluate(weight, {**env, variable: each}, scope) for each in chosen]
-        case _:
-            return False
-    return all(sign(number(weight)) == 0 for weight in weights)
 
 
 def distribution(tree: Tree, env: Env, scope: Scope) -> Law:
     """Return what a distribution draws."""
 
-    def value(inner: Tree, more: Env | None = None) -> Value:
-        return evaluate(inner, {**env, **more} if more else env, scope)
+    def value(part: Tree) -> Value:
+        return evaluate(part, env, scope)
 
     match tree:
         case ("if", condition, a, b):
             return distribution(a if holds(condition, env, scope) else b, env, scope)
-        case ("branches", branches, is_normalized):
+        case ("branches", branches, normalized):
             pairs = [(value(v), number(value(w))) for v, w in branches]
-            return weighted(pairs, is_normalized=is_normalized)
-        case ("weights", element, weight, variable, domain, where, is_normalized):
-            chosen = [{variable: e} for e in chosen_from(env, scope, variable, domain, where)]
-            pairs = [(value(element, each), number(value(weight, each))) for each in chosen]
-            return weighted(pairs, is_normalized=is_normalized)
-        case ("policy", policy, ("call", name, arguments), (_, low, high)):
-            values = [value(a) for a in by_place(arguments)]
-            return noise(name, values, policy, integer(value(low)), integer(value(high)))
-        case ("policy", *_):
+            return weighted(pairs, is_normalized=bool(normalized))
+        case ("weights", element, weight, *source, normalized):
+            pairs = [
+                (evaluate(element, inner, scope), number(evaluate(weight, inner, scope)))
+                for inner in each(source, env, scope)
+            ]
+            return weighted(pairs, is_normalized=bool(normalized))
+        case ("policy", "unbounded", *_):
             raise NotCovered("noise without bounds")
-        case ("name", name, False):
+        case ("policy", policy, ("call", name, arguments), (_, low, high)):
+            ends = integer(value(low)), integer(value(high))
+            return noise(name, [value(a) for a in arguments], policy, *ends)
+        case ("name", name):
             return declared(name, [], env, scope)
         case ("call", name, arguments):
-            return declared(name, [value(a) for a in by_place(arguments)], env, scope)
+            return declared(name, [value(a) for a in arguments], env, scope)
     raise NotCovered(f"the distribution `{tree[0]}`")
 
 
@@ -101,8 +89,7 @@ def declared(name: str, values: list[Value], env: Env, scope: Scope) -> Law:
         case "bernoulli", [p]:
             return only_possible({TRUE: number(p), FALSE: 1 - number(p)})
         case "uniform", [of]:
-            items = elements(of)
-            return only_possible({item: Fraction(1, len(items)) for item in items})
+            return weighted([(item, ONE) for item in elements(of)], is_normalized=True)
         case "binomial", [n, p]:
             return binomial(integer(n), number(p))
     raise NotCovered(f"the distribution {name}")
@@ -112,11 +99,7 @@ def binomial(n: int, p: Number) -> Law:
     """Return the number of successes in n trials."""
     if n < 0:
         raise WrongProgram(f"{n} trials")
-    powers: list[tuple[Number, Number]] = [(Fraction(1), Fraction(1))]
-    for _ in range(n):
-        powers.append((powers[-1][0] * p, powers[-1][1] * (1 - p)))
-    law = {k: comb(n, k) * powers[k][0] * powers[n - k][1] for k in range(n + 1)}
-    return only_possible(law)
+    return only_possible({k: comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)})
 
 
 def noise(name: str, values: list[Value], policy: str, low: int, high: int) -> Law:
@@ -160,7 +143,7 @@ def one_sided(a: Number, policy: str, low: int, high: int) -> Law:
     """Return Z >= 0, P(Z = z) = (1-a) a^z, under a policy."""
 
     def mass(value: int) -> Number:
-        return (1 - a) * a**value if value >= 0 else Fraction(0)
+        return (1 - a) * a**value if value >= 0 else ZERO
 
     def at_least(value: int) -> Number:
         return a ** max(value, 0)
@@ -185,7 +168,7 @@ def under_policy(
         case "clamped":
             law = {z: mass(z) for z in inside}
             law[low] = 1 - at_least(low + 1)
-            law[high] = at_least(high) if low < high else Fraction(1)
+            law[high] = at_least(high) if low < high else ONE
         case "conditioned":
             return weighted([(z, mass(z)) for z in inside], is_normalized=True)
         case "wrapped":
@@ -196,5 +179,5 @@ def under_policy(
             law = {}
             for z in inside:
                 images = {z % period, (2 * low - z) % period}
-                law[z] = sum((in_class(image, period) for image in images), Fraction(0))
+                law[z] = sum((in_class(image, period) for image in images), ZERO)
     return only_possible(law)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import floor, lcm, prod
+from math import lcm, prod
 
-from dpcheck.reference.numbers import ONE, ZERO, Budget, Exp, Number, quotient, sign
-from dpcheck.reference.syntax import Tree, by_place
+from dpcheck.reference.numbers import (
+    ONE,
+    ZERO,
+    Budget,
+    Number,
+    Ratio,
+    floor_of,
+    quotient,
+    sign,
+)
+from dpcheck.reference.syntax import Block, Tree
 from dpcheck.reference.values import (
     Arr,
     Dist,
@@ -50,24 +59,40 @@ class Scope:
         return self.items.get(kind, {}).get(name)
 
     def constant(self, name: str) -> Value:
-        """Return the value of a constant."""
+        """Return the value of a constant, or of a parameter that was given one."""
         if name not in self.constants:
-            tree = self.definitions.get(name) or self.of("const", name)[3]
+            tree = self.definitions.get(name)
+            if tree is None and self.of("const", name) is None:
+                raise NotCovered(f"the parameter {name}, which has no value")
+            tree = self.of("const", name)[3] if tree is None else tree
             self.constants[name] = evaluate(tree, {}, self)
         return self.constants[name]
 
+    def named(self, name: str) -> Value:
+        """Return what a name stands for that is no variable: without a declaration, a symbol."""
+        if self.of("const", name) is not None or self.of("param", name) is not None:
+            return self.constant(name)
+        return Sym(name) if self.of("dist", name) is None else Dist(name)
+
 
 def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
-    """Return the value of an expression; unknown names are symbols."""
+    """Return the value of an expression in which the names of `env` are variables."""
 
     def value(part: Tree) -> Value:
         return evaluate(part, env, scope)
 
     match tree:
-        case ("number", constant):
+        case ("constant", constant):
             return constant
-        case ("name", name, is_quoted):
-            return named(env, scope, name, is_quoted)
+        case ("name", name) if name in env:
+            return assigned(name, env)
+        case ("name", "integers"):
+            raise NotCovered("all integers")
+        case ("name", name):
+            return scope.named(name)
+        case ("quoted", name):  # only formulas read what is quoted
+            is_read = "output" in env
+            return value(("name", name)) if is_read else Sym(name)
         case ("compare", signs, parts):
             steps = zip(signs, pairwise([value(part) for part in parts]), strict=True)
             return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
@@ -76,19 +101,17 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
         case ("index", base, indices):
             return indexed(value(base), [value(index) for index in indices])
         case ("call", name, arguments):
-            return called(scope, name, [value(a) for a in by_place(arguments)])
+            return called(scope, name, [value(a) for a in arguments])
         case ("if", condition, a, b):
-            return value(a if holds(condition, env, scope) else b)
-        case ("&", parts):
-            return boolean(all(holds(part, env, scope) for part in parts))
-        case ("|", parts):
-            return boolean(any(holds(part, env, scope) for part in parts))
-        case ("!", a):
-            return boolean(not holds(a, env, scope))
+            return value(a if is_true(value(condition)) else b)
+        case ("&", a, b):
+            return boolean(is_true(value(a)) and is_true(value(b)))
+        case ("|", a, b):
+            return boolean(is_true(value(a)) or is_true(value(b)))
         case ("=>", a, b):
-            return boolean(not holds(a, env, scope) or holds(b, env, scope))
-        case ("boolean", truth):
-            return boolean(truth)
+            return boolean(not is_true(value(a)) or is_true(value(b)))
+        case ("!", a):
+            return boolean(not is_true(value(a)))
         case ("negative", a):
             return negative(value(a))
         case ("ln", a):
@@ -99,13 +122,12 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
             return tuple(map(value, parts))
         case ("set", parts):
             return finite_set(map(value, parts))
-        case ("comprehension", element, variable, domain, where):
-            chosen = chosen_from(env, scope, variable, domain, where)
-            return finite_set(evaluate(element, {**env, variable: e}, scope) for e in chosen)
-        case ("binder", name, variable, domain, where, body):
-            chosen = chosen_from(env, scope, variable, domain, where)
-            bodies = (evaluate(body, {**env, variable: e}, scope) for e in chosen)
-            return bound(name, chosen, bodies)
+        case ("comprehension", element, *source):
+            return finite_set(evaluate(element, inner, scope) for inner in each(source, env, scope))
+        case ("binder", name, *source, body):
+            inners = list(each(source, env, scope))
+            bodies = (evaluate(body, inner, scope) for inner in inners)
+            return bound(name, [inner[source[0]] for inner in inners], bodies)
     raise NotCovered(f"the expression `{tree[0]}`")
 
 
@@ -114,49 +136,34 @@ def holds(tree: Tree, env: Env, scope: Scope) -> bool:
     return tree is None or is_true(evaluate(tree, env, scope))
 
 
-def logarithm(of: Fraction) -> Budget:
-    """Return `ln of`."""
-    if of <= 0:
-        raise WrongProgram(f"ln of {of}")
-    return Budget(ZERO, ((of, ONE),))
-
-
-def range_of(low: int, high: int) -> FiniteSet:
-    """Return `low..high`."""
-    if high - low > MOST:
-        raise NotCovered("a very long range")
-    return FiniteSet(tuple(range(low, high + 1)))
-
-
-def bound(name: str, chosen: list[Value], bodies: Iterable[Value]) -> Value:
-    """Return the value of `name(variable in chosen : body)`."""
-    match name:
-        case "forall":
-            return boolean(all(map(is_true, bodies)))
-        case "exists":
-            return boolean(any(map(is_true, bodies)))
-        case "argmax" | "argmin":
-            found = list(bodies)
-            return chosen[found.index(extreme(name[-3:], found))]
-        case "product":
-            return prod(map(number, bodies))
-    return BUILT_IN[name](tuple(bodies))
-
-
-def chosen_from(env: Env, scope: Scope, variable: str, domain: Tree, where: Tree) -> list[Value]:
-    """Return the elements of a set that satisfy a condition."""
-    items = elements(evaluate(domain, env, scope))
-    return [e for e in items if where is None or holds(where, {**env, variable: e}, scope)]
-
-
-def bindings(indices: list[tuple[str, Tree]], where: Tree, env: Env, scope: Scope) -> Iterator[Env]:
-    """Yield the environments of `for i in a, j in b where condition`."""
-    if not indices:
-        yield from [env] if holds(where, env, scope) else []
-        return
-    (name, domain), *inner = indices
+def each(source: Sequence[Tree], env: Env, scope: Scope) -> Iterator[Env]:
+    """Yield the variables of `i in S where c`, for each element."""
+    variable, domain, *where = source
     for element in elements(evaluate(domain, env, scope)):
-        yield from bindings(inner, where, {**env, name: element}, scope)
+        inner = {**env, variable: element}
+        if all(holds(condition, inner, scope) for condition in where):
+            yield inner
+
+
+def unrolled(block: Block, env: Env, scope: Scope) -> Iterator[tuple[Tree, Env]]:
+    """Yield what stands in a block, and in each `for` and `if` of it, with the variables there."""
+    for part in block:
+        match part:
+            case ("for", name, domain, parts):
+                for inner in each((name, domain), env, scope):
+                    yield from unrolled(parts, inner, scope)
+            case ("if", condition, then, otherwise):
+                chosen = then if holds(condition, env, scope) else otherwise
+                yield from unrolled(chosen, env, scope)
+            case _:
+                yield part, env
+
+
+def assigned(name: str, env: Env) -> Value:
+    """Return the value of a variable."""
+    if env[name] is None:
+        raise WrongProgram(f"{name} is unassigned")
+    return env[name]
 
 
 def indexed(base: Value, indices: list[Value]) -> Value:
@@ -171,51 +178,25 @@ def indexed(base: Value, indices: list[Value]) -> Value:
     return base
 
 
-def named(env: Env, scope: Scope, name: str, is_quoted: bool) -> Value:
-    """Return what a name stands for: variables before constants before symbols."""
-    is_read = not is_quoted or "output" in env  # only formulas read what is quoted
-    if name in env and is_read:
-        if env[name] is None:
-            raise WrongProgram(f"{name} is unassigned")
-        return env[name]
-    if scope.of("const", name) is not None and is_read:
-        return scope.constant(name)
-    if scope.of("dist", name) is not None and not is_quoted:
-        return Dist(name)
-    if scope.of("param", name) is not None:
-        if name not in scope.definitions:
-            raise NotCovered(f"the parameter {name}, which has no value")
-        return scope.constant(name)
-    if name == "integers" and not is_quoted:
-        raise NotCovered("all integers")
-    return Sym(name)
+def range_of(low: int, high: int) -> FiniteSet:
+    """Return `low..high`."""
+    if high - low > MOST:
+        raise NotCovered("a very long range")
+    return FiniteSet(tuple(range(low, high + 1)))
 
 
-def negative(a: Value) -> Value:
-    """Return -a, of a number or a budget."""
-    return a * -ONE if isinstance(a, Budget) else -number(a)
-
-
-def as_budget(a: Value) -> Budget:
-    """Return a budget, or a rational number as one.
-
-    Raises `NotCovered` where comparing it would take too long a power of a number or of e.
-    """
-    budget = a if isinstance(a, Budget) else Budget(rational(a))
-    root = lcm(*(m.denominator for _, m in budget.logs))
-    powers = (abs(budget.offset), *(abs(m) + 1 for _, m in budget.logs))
-    if any(power * root > MAX_POWER for power in powers):
-        raise NotCovered(f"a budget with a power or a root above {MAX_POWER:,}")
-    return budget
+# --- numbers and budgets -----------------------------------------------------------------------
 
 
 def arithmetic(sign_: str, a: Value, b: Value) -> Value:
-    """Return `a sign b`."""
+    """Return `a sign b` of numbers or budgets, or the pairs of two sets."""
     if isinstance(a, FiniteSet) and isinstance(b, FiniteSet) and sign_ == "*":
         return FiniteSet(tuple((x, y) for x in a.items for y in b.items))
     if isinstance(a, Budget) or isinstance(b, Budget):
         return budget_arithmetic(sign_, a, b)
     x, y = number(a), number(b)
+    if sign_ in ("/", "div", "mod") and sign(y) == 0:
+        raise WrongProgram("division by zero")
     match sign_:
         case "+":
             return x + y
@@ -223,17 +204,13 @@ def arithmetic(sign_: str, a: Value, b: Value) -> Value:
             return x - y
         case "*":
             return x * y
-        case "^":
-            return power(x, integer(b))
-    if sign(y) == 0:
-        raise WrongProgram("division by zero")
-    match sign_:
         case "/":
             return quotient(x, y)
         case "div":
             return floor_of(quotient(x, y))
-        case _:
+        case "mod":
             return x - y * floor_of(quotient(x, y))
+    return power(x, integer(b))
 
 
 def power(x: Number, n: int) -> Number:
@@ -257,32 +234,35 @@ def budget_arithmetic(sign_: str, a: Value, b: Value) -> Value:
         case "/" if isinstance(b, int | Fraction):
             return a * (1 / Fraction(b))
         case "/":
-            return ("quotient", as_budget(a), as_budget(b))
+            return Ratio(as_budget(a), as_budget(b))
         case "div":
-            return floor_of(("quotient", as_budget(a), as_budget(b)))
+            return floor_of(Ratio(as_budget(a), as_budget(b)))
     raise NotCovered(f"`{sign_}` of budgets")
 
 
-def floor_of(x: Value) -> int:
-    """Return the greatest integer below or at a number or a quotient of budgets."""
-    if isinstance(x, int | Fraction):
-        return floor(x)
+def as_budget(a: Value) -> Budget:
+    """Return a budget, or a rational number as one.
 
-    def is_at_most(k: int) -> bool:
-        if isinstance(x, Exp):
-            return sign(x - k) >= 0
-        _, over, under = x
-        return bool((over - under * Fraction(k)).sign() * under.sign() >= 0)
+    Raises `NotCovered` where comparing it would take too long a power of a number or of e.
+    """
+    budget = a if isinstance(a, Budget) else Budget(rational(a))
+    root = lcm(*(m.denominator for _, m in budget.logs))
+    powers = (abs(budget.offset), *(abs(m) + 1 for _, m in budget.logs))
+    if any(power * root > MAX_POWER for power in powers):
+        raise NotCovered(f"a budget with a power or a root above {MAX_POWER:,}")
+    return budget
 
-    low, high = -1, 1
-    while not is_at_most(low):
-        low *= 2
-    while is_at_most(high):
-        high *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if is_at_most(middle) else (low, middle)
-    return low
+
+def logarithm(of: Fraction) -> Budget:
+    """Return `ln of`."""
+    if of <= 0:
+        raise WrongProgram(f"ln of {of}")
+    return Budget(ZERO, ((of, ONE),))
+
+
+def negative(a: Value) -> Value:
+    """Return -a, of a number, a budget or a quotient of budgets."""
+    return -a if isinstance(a, Budget | Ratio) else -number(a)
 
 
 def order(a: Value, b: Value) -> int:
@@ -298,8 +278,11 @@ def compare(sign_: str, a: Value, b: Value) -> bool:
         return any(is_equal(a, item) for item in elements(b))
     if sign_ in ("=", "!="):
         return is_equal(a, b) == (sign_ == "=")
-    wanted = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}[sign_]
-    return order(a, b) in wanted
+    return order(a, b) in TESTS[sign_]
+
+
+TESTS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+"""The signs of a - b with which `a sign b` is true."""
 
 
 def is_equal(a: Value, b: Value) -> bool:
@@ -308,6 +291,46 @@ def is_equal(a: Value, b: Value) -> bool:
         are_amounts = all(isinstance(x, Budget | int | Fraction) for x in (a, b))
         return are_amounts and order(a, b) == 0
     return bool(a == b)
+
+
+# --- functions and binders ---------------------------------------------------------------------
+
+
+def called(scope: Scope, name: str, values: list[Value]) -> Value:
+    """Return the value of a function of the file, or of one that is built in."""
+    function = scope.of("fun", name)
+    if function is not None:
+        return evaluate(function[3], dict(zip(function[2], values, strict=True)), scope)
+    if name in COLLECTIVE:
+        return COLLECTIVE[name](items_of(*values))
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](*values)
+    raise NotCovered(f"the function {name}")
+
+
+def bound(name: str, chosen: list[Value], bodies: Iterable[Value]) -> Value:
+    """Return the value of `name(variable in chosen : body)`."""
+    match name:
+        case "forall":
+            return boolean(all(map(is_true, bodies)))
+        case "exists":
+            return boolean(any(map(is_true, bodies)))
+        case "argmax" | "argmin":
+            found = tuple(bodies)
+            return chosen[found.index(extreme(name[-3:], found))]
+        case "product":
+            return prod(map(number, bodies))
+    return COLLECTIVE[name](tuple(bodies))
+
+
+def items_of(*values: Value) -> tuple[Value, ...]:
+    """Return what `sum`, `max` and the like range over: one collection, or the arguments."""
+    match values:
+        case (Arr(items=items) | FiniteSet(items=items),):
+            return items
+        case (tuple(items),):
+            return items
+    return values
 
 
 def total(values: Iterable[Value]) -> Value:
@@ -328,38 +351,23 @@ def extreme(name: str, values: Sequence[Value]) -> Value:
     return best
 
 
-def items_of(arguments: list[Value]) -> tuple[Value, ...]:
-    """Return what `sum`, `max` and the like range over: one collection, or the arguments."""
-    match arguments:
-        case [Arr(items=items) | FiniteSet(items=items)]:
-            return items
-        case [tuple(items)]:
-            return items
-    return tuple(arguments)
+def place_of(name: str, a: Value) -> int:
+    """Return the first index with the largest or least item."""
+    items = items_of(a)
+    return (a.lo if isinstance(a, Arr) else 1) + items.index(extreme(name, items))
 
 
-def called(scope: Scope, name: str, values: list[Value]) -> Value:
-    """Return the value of a function of the file, or of one that is built in."""
-    function = scope.of("fun", name)
-    if function is not None:
-        return evaluate(function[3], dict(zip(function[2], values, strict=True)), scope)
-    if name in BUILT_IN:
-        return BUILT_IN[name](items_of(values))
-    if name in FUNCTIONS:
-        return FUNCTIONS[name](*values)
-    raise NotCovered(f"the function {name}")
+def pairs(a: Value, b: Value) -> list[tuple[Value, Value]]:
+    """Return what two sequences of equal length have in the same places."""
+    left, right = items_of(a), items_of(b)
+    if len(left) != len(right):
+        raise WrongProgram("lengths differ")
+    return list(zip(left, right, strict=True))
 
 
-def absolute(a: Value) -> Value:
-    """Return abs(a)."""
-    return negative(a) if order(a, 0) < 0 else a
-
-
-def ceil_of(a: Value) -> int:
-    """Return the least integer above or at a number or a quotient of budgets."""
-    if type(a) is tuple:
-        return -floor_of(("quotient", negative(a[1]), a[2]))
-    return -floor_of(negative(a))
+def distances(a: Value, b: Value) -> list[Number]:
+    """Return by how much two sequences differ, place by place."""
+    return [abs(number(x) - number(y)) for x, y in pairs(a, b)]
 
 
 def exponential(a: Value) -> Number:
@@ -370,37 +378,7 @@ def exponential(a: Value) -> Number:
     return found
 
 
-def clamped(x: Value, low: Value, high: Value) -> Value:
-    """Return the nearest number to x in low..high."""
-    return extreme("max", (low, extreme("min", (high, x))))
-
-
-def place_of(name: str) -> Callable[[Value], Value]:
-    """Return what finds the first index with the largest or least item."""
-
-    def place(a: Value) -> Value:
-        items = items_of([a])
-        return (a.lo if isinstance(a, Arr) else 1) + items.index(extreme(name, items))
-
-    return place
-
-
-def distance(name: str) -> Callable[[Value, Value], Number]:
-    """Return what finds the distance of two sequences of equal length."""
-
-    def found(a: Value, b: Value) -> Number:
-        left, right = items_of([a]), items_of([b])
-        if len(left) != len(right):
-            raise WrongProgram("lengths differ")
-        if name == "hamming":
-            return sum(x != y for x, y in zip(left, right, strict=True))
-        gaps = [abs(number(x) - number(y)) for x, y in zip(left, right, strict=True)]
-        return sum(gaps) if name == "l1" else max(gaps, default=0)
-
-    return found
-
-
-BUILT_IN: dict[str, Callable[[tuple[Value, ...]], Value]] = {
+COLLECTIVE: dict[str, Callable[[tuple[Value, ...]], Value]] = {
     "len": len,
     "sum": total,
     "count": lambda items: sum(map(is_true, items)),
@@ -409,12 +387,14 @@ BUILT_IN: dict[str, Callable[[tuple[Value, ...]], Value]] = {
 }
 """Of one collection, or of the arguments; also binders."""
 FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "abs": absolute,
+    "abs": lambda a: negative(a) if order(a, 0) < 0 else a,
     "floor": floor_of,
-    "ceil": ceil_of,
+    "ceil": lambda a: -floor_of(negative(a)),
     "exp": exponential,
-    "clamp": clamped,
-    "argmax": place_of("max"),
-    "argmin": place_of("min"),
-    **{name: distance(name) for name in ("hamming", "l1", "linf")},
+    "clamp": lambda x, low, high: extreme("max", (low, extreme("min", (high, x)))),
+    "argmax": lambda a: place_of("max", a),
+    "argmin": lambda a: place_of("min", a),
+    "hamming": lambda a, b: sum(x != y for x, y in pairs(a, b)),
+    "l1": lambda a, b: sum(distances(a, b)),
+    "linf": lambda a, b: max(distances(a, b), default=0),
 }

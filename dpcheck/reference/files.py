@@ -20,15 +20,15 @@ STANDARD = Path(__file__).resolve().parent.parent / "std"
 class Loaded:
     """The declarations of a file and its imports; SHA-256 of each file, by its place.
 
-    questions: those of the file itself; work: what may still be done; models: mechanisms and chains
+    questions: those of the file itself; work: what may still be done; targets: those
     that were asked about, with what is known of them.
     """
 
     scope: Scope
     hashes: dict[str, str]
-    questions: list[Tree] = field(default_factory=list)
+    questions: tuple[Tree, ...] = ()
     work: Work = field(default_factory=Work)
-    models: dict[str, Any] = field(default_factory=dict)
+    targets: dict[str, Any] = field(default_factory=dict)
 
 
 def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
@@ -54,7 +54,7 @@ def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
                 items.append(item)
             elif file == place:
                 questions.append(item)
-    return Loaded(Scope(items, dict(map(_definition, definitions))), hashes, questions)
+    return Loaded(Scope(items, dict(map(_definition, definitions))), hashes, tuple(questions))
 
 
 def _imported(item: Tree, importer: Path, root: Path) -> Path:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpcheck.reference.expressions import Env, Scope, chosen_from, evaluate
+from dpcheck.reference.expressions import Env, Scope, each, evaluate
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import NotCovered, integer
+from dpcheck.reference.values import FALSE, TRUE, NotCovered, integer
 
 Formula = Any
 """True, False, ("!", f), ("&" or "|", set), ("X", f), ("U", f, g, bound),
@@ -29,11 +29,11 @@ def formula(tree: Tree, env: Env, scope: Scope) -> Formula:
     match tree:
         case ("!", a):
             return negation(inner(a))
-        case ("&" | "|" as sign, parts):
-            return junction(sign, [inner(part) for part in parts])
+        case ("&" | "|" as sign, a, b):
+            return junction(sign, [inner(a), inner(b)])
         case ("=>", a, b):
             return junction("|", [negation(inner(a)), inner(b)])
-        case ("X", a, _):
+        case ("X", a):
             return ("X", inner(a))
         case ("F", a, bound):
             return ("U", True, inner(a), steps(bound, env, scope))
@@ -46,20 +46,14 @@ def formula(tree: Tree, env: Env, scope: Scope) -> Formula:
             return negation(("U", negation(inner(b)), fails, None))
         case ("R", a, b, _):
             return negation(("U", negation(inner(a)), negation(inner(b)), None))
-        case ("binder", "forall" | "exists" as name, variable, domain, where, body):
-            chosen = chosen_from(env, scope, variable, domain, where)
-            parts = [formula(body, {**env, variable: e}, scope) for e in chosen]
+        case ("binder", "forall" | "exists" as name, *source, body):
+            parts = [formula(body, around, scope) for around in each(source, env, scope)]
             return junction("&" if name == "forall" else "|", parts)
         case ("P" | "D" | "P=?", *_):
             raise NotCovered("P or D inside of a path")
-        case ("boolean", truth):
-            return truth
-    return ("atom", hashable(tree), tuple(env.items()))
-
-
-def hashable(tree: Tree) -> Tree:
-    """Return a tree with tuples for its lists."""
-    return tuple(map(hashable, tree)) if isinstance(tree, list | tuple) else tree
+        case ("constant", truth) if truth in (TRUE, FALSE):
+            return bool(truth == TRUE)
+    return ("atom", tree, tuple(env.items()))
 
 
 def steps(bound: Tree, env: Env, scope: Scope) -> int | None:
@@ -77,15 +71,13 @@ def negation(f: Formula) -> Formula:
 def junction(sign: str, parts: list[Formula]) -> Formula:
     """Return a conjunction or disjunction, without what is true or false."""
     strong = sign == "|"
-    flat = {each for part in parts for each in (part[1] if _is(part, sign) else [part])}
+    flat: set[Formula] = set()
+    for part in parts:
+        flat |= part[1] if isinstance(part, tuple) and part[0] == sign else {part}
     kept = frozenset(part for part in flat if not isinstance(part, bool))
-    if strong in {part for part in flat if isinstance(part, bool)}:
+    if strong in flat - kept:
         return strong
     return (sign, kept) if len(kept) > 1 else next(iter(kept), not strong)
-
-
-def _is(part: Formula, sign: str) -> bool:
-    return isinstance(part, tuple) and part[0] == sign
 
 
 def progress(f: Formula, holds: Holds) -> Formula:

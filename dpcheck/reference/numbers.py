@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, total_ordering
-from math import lcm, prod
+from functools import cache, cached_property, total_ordering
+from math import floor, lcm, prod
 from typing import Any, TypeAlias
 
 Terms = dict[Fraction, Fraction]
@@ -153,10 +153,12 @@ def made(over: Terms, under: Terms) -> Number:
     return Exp(over, under) if over else ZERO
 
 
-def sign(value: Number) -> int:
-    """Return the sign of a number."""
+def sign(value: Number | Budget | Ratio) -> int:
+    """Return the sign of a number, a budget or a quotient of budgets."""
     if isinstance(value, Exp):
         return sign_of_terms(value.over) * sign_of_terms(value.under)
+    if isinstance(value, Budget | Ratio):
+        return value.sign()
     return int(value > 0) - int(value < 0)
 
 
@@ -184,24 +186,47 @@ class Budget:
     def __mul__(self, scale: Fraction) -> Budget:
         return Budget(self.offset * scale, tuple((a, m * scale) for a, m in self.logs))
 
-    def __sub__(self, other: Budget) -> Budget:
-        return self + other * -ONE
+    def __neg__(self) -> Budget:
+        return self * -ONE
 
-    def power(self) -> tuple[int, Fraction, Fraction]:
-        """Return n, c, s such that e^(n budget) = c e^s with rational c and s."""
+    def __sub__(self, other: Budget) -> Budget:
+        return self + -other
+
+    @cached_property
+    def power(self) -> tuple[int, Number]:
+        """n, and e^(n budget), which is c e^s with rational c and s."""
         n = lcm(*(m.denominator for _, m in self.logs))
         c = prod((a ** int(m * n) for a, m in self.logs), start=ONE)
-        return n, c, self.offset * n
+        return n, made({self.offset * n: c}, {ZERO: ONE})
 
     def exp(self) -> Number | None:
         """Return e^budget where it is a number, else None."""
-        n, c, s = self.power()
+        n, power = self.power
+        ((s, c),) = as_exp(power).over.items()
         root = Fraction(_root(c.numerator, n), _root(c.denominator, n))
         return made({s / n: root}, {ZERO: ONE}) if root**n == c else None
 
     def sign(self) -> int:
         """Return the sign."""
-        return excess_sign(ONE, ONE, self * -ONE)
+        return excess_sign(ONE, ONE, -self)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The quotient of two budgets, of which only `floor` and `ceil` are values."""
+
+    over: Budget
+    under: Budget
+
+    def __neg__(self) -> Ratio:
+        return Ratio(-self.over, self.under)
+
+    def __sub__(self, k: int) -> Ratio:
+        return Ratio(self.over - self.under * Fraction(k), self.under)
+
+    def sign(self) -> int:
+        """Return the sign."""
+        return self.over.sign() * self.under.sign()
 
 
 def _root(x: int, n: int) -> int:
@@ -213,6 +238,21 @@ def _root(x: int, n: int) -> int:
     return low
 
 
+def floor_of(x: Number | Ratio) -> int:
+    """Return the greatest integer below or at a number or a quotient of budgets."""
+    if not isinstance(x, Exp | Ratio):
+        return floor(Fraction(x))
+    low, high = -1, 1
+    while sign(x - low) < 0:
+        low *= 2
+    while sign(x - high) >= 0:
+        high *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if sign(x - middle) >= 0 else (low, middle)
+    return low
+
+
 def excess_sign(p: Number, q: Number, epsilon: Budget, delta: Number = ZERO) -> int:
     """Return the sign of p - δ - e^ε q, for q >= 0.
 
@@ -221,5 +261,5 @@ def excess_sign(p: Number, q: Number, epsilon: Budget, delta: Number = ZERO) -> 
     left = p - delta
     if sign(q) == 0 or sign(left) <= 0:
         return sign(left) if sign(q) == 0 else -1
-    n, c, s = epsilon.power()
-    return sign(as_exp(left) ** n - made({s: c}, {ZERO: ONE}) * as_exp(q) ** n)
+    n, power = epsilon.power
+    return sign(left**n - power * q**n)

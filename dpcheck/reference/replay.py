@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dpcheck.reference.chains import Chain
-from dpcheck.reference.claims import Point, Question, is_declared, is_sample, model_of
+from dpcheck.reference.claims import INFINITE, Question, target_of, whole_row
 from dpcheck.reference.expressions import (
     Env,
-    Scope,
     as_budget,
-    bindings,
     compare,
+    each,
     evaluate,
     is_equal,
+    unrolled,
 )
 from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import forever, formula, progress
 from dpcheck.reference.numbers import ZERO, Budget, Number, made, sign
-from dpcheck.reference.programs import INITIAL, OUTPUT
-from dpcheck.reference.runs import DIVERGED, STOPPED, Model, Outputs, Row
-from dpcheck.reference.syntax import Parser, Tree, by_place, parsed_claim
+from dpcheck.reference.runs import DIVERGED, STOPPED, Model, Outputs, Point, Row
+from dpcheck.reference.syntax import Parser, Tree, named, parsed_claim, parsed_target
 from dpcheck.reference.values import NotCovered, number
 
 STEPS = 2_000_000
@@ -57,13 +56,8 @@ class Replay:
         loaded.work.steps = STEPS
         self.tree = parsed_claim(self.claim["text"])
         self.at = parsed_claim(self.claim["at"]) if "at" in self.claim else None
-        self.target = Parser(self.claim["target"]).target()
-        self.distance = 1
-        while self.target[1] == "group" and self.target[0] == "call":
-            (_, target), (_, distance) = self.target[2]
-            self.distance *= int(number(evaluate(distance, {}, loaded.scope)))
-            self.target = target
-        self.sides = [side["input"] for side in fields["sides"]]
+        self.target = target_of(self.claim["target"], loaded)
+        self.sides = tuple(side["input"] for side in fields["sides"])
         self.wanted = [self.written(side["probability"]) for side in fields["sides"]]
 
     def derived(self) -> Derived:
@@ -74,31 +68,59 @@ class Replay:
         self._check_claim()
         if "value" in self.fields:
             self._check_value()
+        question, points = self._question()
+        if self.fields["proof"] not in ("event", "sum"):
+            return Derived(self.sides, self._of_formula(question, points))
+        self._check_budget(question)
         if self.fields["proof"] == "sum":
-            return Derived(tuple(self.sides), self._of_composition())
-        question, points = self._question(self.target)
-        if self.fields["proof"] == "event":
-            self._check_budget(question)
-            chances = tuple(self.chance(question.model, point) for point in points)
-            for side, chance, wanted in zip(self.sides, chances, self.wanted, strict=True):
-                _same(chance, wanted, f"the chance at {side}")
-        else:
-            chances = self._of_formula(question, points)
-        return Derived(tuple(self.sides), chances)
+            self._check_parts(points)
+            return Derived(self.sides, tuple(self.wanted))
+        chances = tuple(self.chance(question.model, point) for point in points)
+        for side, chance, wanted in zip(self.sides, chances, self.wanted, strict=True):
+            _same(chance, wanted, f"the chance at {side}")
+        return Derived(self.sides, chances)
+
+    # --- what is asked ---------------------------------------------------------------------
 
     def _check_claim(self) -> None:
         """Look for the claim in its line of the model; names of a `for` around it have values."""
         line, scope = self.claim["line"], self.loaded.scope
-        asked = Parser(self.claim["for"]).values() if "for" in self.claim else None
-        declared = None if asked is None else scope.of("param", asked[0])
-        written, target = (self.at, self.tree), Parser(self.claim["target"]).target()
-        for question, env in _questions(self.loaded.questions, {}, scope):
-            _, _, asked_target, values, *parts, begins = question
-            is_asked = begins == line and asked in (values, declared and declared[1:])
-            is_claim = is_asked and _is_written(tuple(parts), written, env, scope)
-            if is_claim and _is_target(asked_target, target, env, scope):
+        written = parsed_target(self.claim["target"])
+        part = Parser(self.claim["for"]).values() if "for" in self.claim else None
+        declared = None if part is None else scope.of("param", part[0])
+        for question, env in unrolled(self.loaded.questions, {}, scope):
+            _, _, target, values, at, claim, begins = question
+            is_there = begins == line and part in (values, declared and declared[1:])
+            if (
+                is_there
+                and self._is_target(target, written, env)
+                and self._is_written((at, claim), (self.at, self.tree), env)
+            ):
                 return
         raise Contradicted(f"line {line} of the model has no such claim")
+
+    def _is_written(self, tree: Tree, written: Tree, env: Env) -> bool:
+        """Return whether a witness has a part of a claim, with values for names."""
+        if not isinstance(tree, tuple):
+            return bool(tree == written)
+        if tree[:1] == ("name",) and tree[1] in env:
+            return is_equal(env[tree[1]], evaluate(written, {}, self.loaded.scope))
+        if not isinstance(written, tuple) or len(tree) != len(written):
+            return False
+        return all(self._is_written(a, b, env) for a, b in zip(tree, written, strict=True))
+
+    def _is_target(self, tree: Tree, written: Tree, env: Env) -> bool:
+        """Return whether a witness has a target, in whose arguments values are computed."""
+        (name, value), (other, known) = named(tree), named(written)
+        if value[0] != "call" or known[0] != "call":
+            scope = self.loaded.scope
+            return name == other and is_equal(
+                evaluate(value, env, scope), evaluate(known, {}, scope)
+            )
+        (_, of, parts), (_, also, others) = value, known
+        return (name, of, len(parts)) == (other, also, len(others)) and all(
+            self._is_target(a, b, env) for a, b in zip(parts, others, strict=True)
+        )
 
     def _check_value(self) -> None:
         """Look whether the value of a parameter is one that it may have, and the claim is about."""
@@ -108,42 +130,37 @@ class Replay:
             raise Contradicted(f"the model has no parameter {name}")
         asked, ends = Parser(self.claim["for"]).values()
         value = scope.constant(name)
-        for sign_, end in (*declared[2], *ends):
-            is_finite = end != ("name", "inf", False)
-            if asked != name or (is_finite and not compare(sign_, value, evaluate(end, {}, scope))):
+        for word, end in (*declared[2], *ends):
+            is_finite = end != INFINITE
+            if asked != name or (is_finite and not compare(word, value, evaluate(end, {}, scope))):
                 raise Contradicted(f"{self.fields['value']} is no value that the claim is about")
 
-    def _question(self, target: Tree) -> tuple[Question, list[Point]]:
-        """Return the claim about the pair of the witness alone, its `at` among the points."""
-        model = model_of(self.loaded, target)
-        points = [_point(model, text) for text in self.sides]
-        pairs = [(points[0], points[1])] if len(points) == 2 else []
-        for pair in pairs:
-            self._check_neighbors(model, *pair)
-        question = Question(model, points, pairs)
+    def _question(self) -> tuple[Question, list[Point]]:
+        """Return the claim about the sides of the witness alone, and their points."""
+        question = Question(self.target, None)
+        points = [_point(question.model, text) for text in self.sides]
+        if len(points) == 2:
+            s, t = points
+            if t not in self.target.neighbors(s, [t]):
+                raise Contradicted(f"{self.sides[0]} and {self.sides[1]} are no neighbors")
+            question.pairs = [(s, t)]
         question.selected = question.where(self.at, points)
         if not question.selected:
             raise Contradicted(f"`at {self.claim['at']}` holds at neither input")
         return question, points
 
-    def _check_neighbors(self, model: Model, s: Point, t: Point) -> None:
-        """Look for t at the distance of a `group`, which is 1 without one."""
-        reached = [s]
-        for _ in range(self.distance - 1):
-            reached += [u for v in list(reached) for u in model.neighbors_of(v) if u not in reached]
-        if not any(model.are_neighbors(v, t) for v in reached):
-            raise Contradicted(f"{model.text_of(s)} and {model.text_of(t)} are no neighbors")
-
     def _check_budget(self, question: Question) -> None:
         """Compare ε and δ of the claim with those in the file."""
         if self.tree[:2] != ("call", "dp"):
             raise NotCovered("an event of another claim than dp")
-        epsilon, *delta = (question.value(value, {}) for value in by_place(self.tree[2]))
+        epsilon, *delta = (question.value(value, {}) for value in self.tree[2])
         logs = tuple((Fraction(a), Fraction(m)) for m, a in self.fields["ln"])
         written = Budget(Fraction(self.fields["rational"]), logs)
         if (as_budget(epsilon) - written).sign() != 0:
             raise Contradicted(f"the budget is not that of {self.claim['text']}")
         _same(number(delta[0]) if delta else ZERO, self.written(self.fields["delta"]), "delta")
+
+    # --- chances ---------------------------------------------------------------------------
 
     def _of_formula(self, question: Question, points: list[Point]) -> tuple[Number, ...]:
         """Return the chances of a P or D, or of its part of a conjunction; the claim is false."""
@@ -156,44 +173,33 @@ class Replay:
         raise Contradicted("no formula of the claim has these chances")
 
     def _event(self) -> list[Begun]:
-        return [tuple(each) for each in self.fields["event"]]
+        return [tuple(sequence) for sequence in self.fields["event"]]
 
     def chance(self, model: Model, point: Point) -> Number:
         """Return how likely the event of the witness is at a point, by following its outputs."""
         event = self._event()
-        shown: Any = frozenset(each[:-1] if each[-1:] in ENDS else each for each in event)
-        row = model.row(point, shown)  # a run that has shown one of them is cut where it shows more
-        chances = (p for each in event for key, p in row.items() if _begins(each, *key))
-        return sum(chances, ZERO)
+        shown = {each[:-1] if each[-1:] in ENDS else each for each in event}
+        begun = {outputs[:n] for outputs in shown for n in range(len(outputs) + 1)}
+        row = model.row(model.start(point), lambda outputs: outputs in begun)
+        return sum((p for each in event for key, p in row.items() if _begins(each, *key)), ZERO)
 
-    def _of_composition(self) -> tuple[Number, ...]:
-        """Compare the laws of all parts with those in the file; their sum is `verify`'s."""
-        _, name, arguments = self.target
-        if name != "compose":
-            raise NotCovered(f"the target {self.claim['target']}")
-        parts: list[tuple[Tree, int]] = []
-        for _, tree in arguments:
-            is_part = tree[0] == "name" or is_sample(tree, self.loaded)
-            if is_part or (tree[0] == "call" and is_declared(tree[1], self.loaded)):
-                parts.append((tree, 1))
-            else:
-                times = int(number(evaluate(tree, {}, self.loaded.scope)))
-                parts[-1] = (parts[-1][0], times)
-        for (tree, times), part in zip(parts, self.fields["parts"], strict=True):
-            question, points = self._question(tree)
-            if times != part["times"]:
-                raise Contradicted("a part runs another number of times")
-            for k, point in enumerate(points):
-                self._check_law(question.model.row(point), part["outputs"], k)
-            self._check_budget(question)
-        return tuple(self.wanted)
+    def _check_parts(self, points: list[Point]) -> None:
+        """Compare the laws of the parts of a composition with those in the file."""
+        parts, runs = self.fields["parts"], self.target.runs
+        times = [k for k, part in enumerate(parts) for _ in range(part["times"])]
+        if len(times) != len(runs):
+            raise Contradicted("a part runs another number of times")
+        for model, k in dict.fromkeys(zip(runs, times, strict=True)):
+            for side, point in enumerate(points):
+                self._check_law(whole_row(model, point), parts[k]["outputs"], side)
 
-    def _check_law(self, row: Row, outputs: list[Any], k: int) -> None:
-        total = sum(each[2 + k] for each in outputs)
+    def _check_law(self, row: Row, outputs: list[Any], side: int) -> None:
+        """Compare the law of a part, as far as it is in the file."""
+        total = sum(each[2 + side] for each in outputs)
         for shown, _, *weights in outputs:
             status = STOPPED if shown[-1:] == [None] else DIVERGED
             p = row.get((tuple(shown[:-1]), status), ZERO)
-            _same(p, Fraction(weights[k], total), "the chance of an output of a part")
+            _same(p, Fraction(weights[side], total), "the chance of an output of a part")
 
     def written(self, value: Any) -> Number:  # noqa: ANN401 - JSON
         """Return a number of the file."""
@@ -212,12 +218,12 @@ class Replay:
         """Return in how many of n drawn runs of each side the event happens."""
         if self.fields["proof"] == "sum":
             raise NotCovered("drawing the runs of compositions")
-        question, points = self._question(self.target)
+        question, points = self._question()
         happens = self._happens(question)
         found = []
         for k, point in enumerate(points):
-            generator, start = random.Random(f"{seed} {k}"), question.model.start(point)
-            runs = (question.model.runs.drawn(start, generator) for _ in range(n))
+            generator = random.Random(f"{seed} {k}")
+            runs = (question.model.drawn(point, generator) for _ in range(n))
             found.append(sum(happens(point, *run) for run in runs))
         return found
 
@@ -228,14 +234,15 @@ class Replay:
             return lambda _, *seen: any(_begins(each, *seen) for each in event)
         if self.tree[0] not in ("P", "D"):
             raise NotCovered("drawing for a conjunction")
-        if isinstance(question.model, Chain):
+        model = question.model
+        if isinstance(model, Chain):
             raise NotCovered("drawing the paths of an explicit chain")
 
         def happens(point: Point, outputs: Outputs, status: str) -> bool:
-            rest = formula(self.tree[-1], question.model.env(point), question.model.scope)
-            for seen in ((INITIAL, None), *((OUTPUT, shown) for shown in outputs)):
-                rest = progress(rest, question.holds_at((*seen, None)))
-            return forever(rest, question.holds_at((status, None, None)))
+            rest = formula(self.tree[-1], model.env(point), model.scope)
+            for shown in (None, *outputs):
+                rest = progress(rest, model.holds_at((shown, None)))
+            return forever(rest, model.holds_at(status))
 
         return happens
 
@@ -255,49 +262,17 @@ def _point(model: Model, text: str) -> Point:
     raise Contradicted(f"the model has no input {text}")
 
 
-def _questions(items: Sequence[Tree], env: Env, scope: Scope) -> Iterator[tuple[Tree, Env]]:
-    """Yield all questions of a file, with the values of names that a `for` around them has."""
-    for item in items:
-        if item[0] == "question":
-            yield item, env
-        else:
-            _, indices, where, inner = item
-            for each in bindings(indices, where, env, scope):
-                yield from _questions(inner, each, scope)
-
-
-def _is_written(tree: Tree, written: Tree, env: Env, scope: Scope) -> bool:
-    """Return whether a witness has a part of a claim, with its value for a name that has one."""
-    if not isinstance(tree, list | tuple):
-        return bool(tree == written)
-    if tree[:1] == ("name",) and not tree[2] and tree[1] in env:
-        return is_equal(env[tree[1]], evaluate(written, {}, scope))
-    if not isinstance(written, list | tuple) or len(tree) != len(written):
-        return False
-    return all(_is_written(*parts, env, scope) for parts in zip(tree, written, strict=True))
-
-
-def _is_target(tree: Tree, written: Tree, env: Env, scope: Scope) -> bool:
-    """Return whether a witness has a target, or an argument of it, in which values are computed."""
-    if tree[0] != "call" or written[0] != "call":
-        return is_equal(evaluate(tree, env, scope), evaluate(written, {}, scope))
-    (_, name, arguments), (_, other, others) = tree, written
-    return (name, [key for key, _ in arguments]) == (other, [key for key, _ in others]) and all(
-        _is_target(a, b, env, scope) for (_, a), (_, b) in zip(arguments, others, strict=True)
-    )
-
-
-def _paths(tree: Tree, env: Env, question: Question) -> list[tuple[Tree, Env]]:
-    """Return the path formulas of a claim, with the values of the names that bind them."""
+def _paths(tree: Tree, env: Env, question: Question) -> Iterator[tuple[Tree, Env]]:
+    """Yield the path formulas of a claim, with the values of the names that bind them."""
     match tree:
         case ("P" | "D", *_, path):
-            return [(path, env)]
-        case ("&" | "|", parts):
-            return [found for part in parts for found in _paths(part, env, question)]
-        case ("binder", _, variable, domain, _, body):
-            values = question.value(domain, env).items
-            return [found for e in values for found in _paths(body, {**env, variable: e}, question)]
-    return []
+            yield path, env
+        case ("&" | "|", left, right):
+            yield from _paths(left, env, question)
+            yield from _paths(right, env, question)
+        case ("binder", _, *source, body):
+            for inner in each(source, env, question.model.scope):
+                yield from _paths(body, inner, question)
 
 
 def _same(found: Number, written: Number, what: str) -> None:

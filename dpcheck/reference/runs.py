@@ -1,17 +1,19 @@
-"""What is seen of the runs of a Markov chain: what comes next, whole sequences, or one draw.
+"""Markov chains: what is seen of their runs, and how likely runs satisfy a path formula.
 
-A program and an explicit chain both say, of a state, its transitions: (probability, what is shown
-or None, next state); at the end of a run there are none.
+A mechanism and an explicit chain both say, of a state, its transitions: (probability, what is
+shown or None, next state); at the end of a run there are none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from random import Random
 from typing import Any
 
 from dpcheck.reference.expressions import Env, Scope, evaluate
+from dpcheck.reference.formulas import Holds, forever, formula, polarities, progress
 from dpcheck.reference.numbers import ONE, ZERO, Number, sign
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import FALSE, TRUE, NotCovered, Sym, Work, WrongProgram
@@ -19,19 +21,22 @@ from dpcheck.reference.values import FALSE, TRUE, NotCovered, Sym, Work, WrongPr
 STOPPED, DIVERGED, CUT = "stopped", "diverged", "cut"
 """The end of a run; that it goes on forever in silence; that it shows more than is followed."""
 MOST_OUTPUTS = 40
-"""Bounds a run that is followed, output by output."""
+"""Bounds a run of which everything is asked."""
 MOST_DRAWN = 10_000
 """Bounds the outputs of a run that is drawn."""
 PATIENCE = 1_000
 """After so many silent steps of a drawn run it is seen whether it can ever show anything more."""
 
-State = Hashable
-Transitions = list[tuple[Number, str | None, State]]
+State = Any
+Transition = tuple[Number, str | None, State]
+Transitions = list[Transition]
 Outputs = tuple[str, ...]
-Row = dict[tuple[Outputs, str], Number]
-"""How likely it is to show these outputs and then be stopped, diverged or cut."""
-Rest = int | frozenset[Outputs]
-"""How many more outputs are followed, or which sequences: runs that show others are left out."""
+Row = dict[Any, Number]
+"""How likely it is to show some outputs and then be stopped, diverged or cut: of such pairs."""
+Point = Any
+"""An input of a mechanism, or a state of a chain: hashable."""
+Position = Any
+"""Of a path: what was shown last with the state then, or of a chain a state; or how it ended."""
 Law = dict[Any, Number]
 
 
@@ -96,115 +101,147 @@ class Equations:
         return results, nodes
 
 
-class Runs:
-    """The runs of a program or a chain, how much work may still be done on them, and on what."""
+class Model(ABC):
+    """A mechanism or a chain: its points, which of them are neighbors, and the runs of each.
 
-    def __init__(self, transitions: Callable[[Any], Transitions], work: Work) -> None:
-        self.transitions, self.work = transitions, work
-        self._next_shown = Equations(self._parts, work)
-        self._rows: dict[Any, Row] = {}
-        self._weighted: dict[Any, tuple[Transitions, list[float]]] = {}
+    A path formula is about the positions of a path; one without an end stays at its last one.
+    """
 
-    def _parts(self, node: Any) -> tuple[Law, Law]:  # noqa: ANN401 - a state, what is followed
-        state, followed = node
+    def __init__(self, scope: Scope, work: Work) -> None:
+        self.scope, self.work = scope, work
+        self._next_shown = Equations(self._next, work)
+        self._weighted: dict[State, tuple[Transitions, list[float]]] = {}
+        self._chances: dict[Any, Number] = {}
+
+    @cached_property
+    @abstractmethod
+    def points(self) -> list[Point]:
+        """All inputs, or initial states."""
+
+    @abstractmethod
+    def are_neighbors(self, s: Point, t: Point) -> bool:
+        """Return whether two points are neighbors."""
+
+    @abstractmethod
+    def text_of(self, point: Point) -> str:
+        """Write a point."""
+
+    @abstractmethod
+    def env(self, point: Point) -> Env:
+        """Return the names that a formula may read."""
+
+    @abstractmethod
+    def start(self, point: Point) -> State:
+        """Return the state in which a run begins."""
+
+    @abstractmethod
+    def transitions(self, state: State) -> Transitions:
+        """Return the transitions of a state."""
+
+    @abstractmethod
+    def first(self, point: Point) -> Position:
+        """Return where a path begins."""
+
+    @abstractmethod
+    def after(self, position: Position) -> Law:
+        """Return the law of the next position."""
+
+    @abstractmethod
+    def atom(self, tree: Tree, position: Position, env: Env) -> bool:
+        """Return whether an atom holds at a position."""
+
+    # --- what is seen ----------------------------------------------------------------------
+
+    def _next(self, state: State) -> tuple[Law, Law]:
+        """Return what is shown next, and the states that come next in silence."""
         results: Law = {}
         silent: Law = {}
         following = self.transitions(state)
         for p, shown, then in following:
             if shown is None:
-                add(silent, (then, followed), p)
+                add(silent, then, p)
             else:
-                is_followed = followed is None or shown in followed
-                add(results, (shown, then) if is_followed else CUT, p)
+                add(results, (shown, then), p)
         return (results, silent) if following else ({STOPPED: ONE}, {})
 
-    def ahead(self, state: State, followed: frozenset[str] | None = None) -> Law:
-        """Return what is shown next with the state behind it; or STOPPED, DIVERGED, or CUT.
+    def ahead(self, state: State) -> Law:
+        """Return the law of what is shown next with the state then, or of how it ends."""
+        return self._next_shown.results(state)
 
-        followed: the only outputs that are told apart.
-        """
-        return self._next_shown.results((state, followed))
-
-    def row(self, state: State, rest: Rest) -> Row:
-        """Return all that a run from a state shows, as far as it is followed."""
-        if (state, rest) in self._rows:
-            return self._rows[state, rest]
+    def row(self, start: State, goes_on: Callable[[Outputs], bool]) -> Row:
+        """Return what runs from a state show; they are cut where outputs do not go on."""
         row: Row = {}
-        for seen, p in self.ahead(state, first_of(rest)).items():
-            if seen == CUT and isinstance(rest, frozenset) and () not in rest:
-                continue
-            if isinstance(seen, str):
-                add(row, ((), seen), p)
-                continue
-            shown, then = seen
-            for (outputs, status), q in self.row(then, behind(rest, shown)).items():
-                add(row, ((shown, *outputs), status), p * q)
-        self.work.spend(len(row))
-        self._rows[state, rest] = row
+        shown_by: dict[Outputs, Law] = {(): {start: ONE}}
+        while shown_by:
+            outputs, states = shown_by.popitem()
+            self.work.spend(len(states))
+            for state, p in states.items():
+                for seen, q in self.ahead(state).items():
+                    if isinstance(seen, str):
+                        add(row, (outputs, seen), p * q)
+                    elif goes_on((*outputs, seen[0])):
+                        add(shown_by.setdefault((*outputs, seen[0]), {}), seen[1], p * q)
+                    else:
+                        add(row, (outputs, CUT), p * q)
         return row
 
-    def drawn(self, state: State, generator: Random, most: int = MOST_DRAWN) -> tuple[Outputs, str]:
+    def drawn(self, point: Point, generator: Random, most: int = MOST_DRAWN) -> tuple[Outputs, str]:
         """Draw a run, transition by transition; it is cut behind so many outputs."""
-        outputs, silent = Outputs(), 0
-        while True:
+        state, shown, silent = self.start(point), list[str](), 0
+        while len(shown) < most:
             if state not in self._weighted:
                 following = self.transitions(state)
                 self._weighted[state] = following, [float(p) for p, _, _ in following]
             following, weights = self._weighted[state]
             if not following:
-                return outputs, STOPPED
-            ((_, shown, state),) = generator.choices(following, weights)
-            silent = silent + 1 if shown is None else 0
-            if shown is not None:
-                outputs += (shown,)
-            if len(outputs) >= most:
-                return outputs, CUT
+                return tuple(shown), STOPPED
+            ((_, output, state),) = generator.choices(following, weights)
+            silent = silent + 1 if output is None else 0
+            shown += [] if output is None else [output]
             if silent % PATIENCE == PATIENCE - 1 and self.ahead(state) == {DIVERGED: ONE}:
-                return outputs, DIVERGED
+                return tuple(shown), DIVERGED
+        return tuple(shown), CUT
 
+    # --- path formulas ---------------------------------------------------------------------
 
-def first_of(rest: Rest) -> frozenset[str] | None:
-    """Return the next outputs that are followed; None for all."""
-    if isinstance(rest, int):
-        return None if rest else frozenset()
-    return frozenset(each[0] for each in rest if each)
+    def chance(self, path: Tree, point: Point, env: Env) -> Number:
+        """Return the probability of the runs of a point that satisfy a path formula.
 
+        By equations over positions of a path, and what must hold from each of them on.
+        """
+        key = path, point, tuple(env.items())
+        if key not in self._chances:
+            f = formula(path, {**self.env(point), **env}, self.scope)
+            law = Equations(self._decided, self.work).results((self.first(point), f))
+            found = law.get(True, ZERO)
+            if DIVERGED in law:  # what is never decided is false if it waits, true if it fears
+                signs = polarities(f)
+                if len(signs) == 2:
+                    raise NotCovered("what happens infinitely often in a cycle")
+                found += law[DIVERGED] if False in signs else 0
+            self._chances[key] = found
+        return self._chances[key]
 
-def behind(rest: Rest, shown: str) -> Rest:
-    """Return what is still followed behind an output."""
-    if isinstance(rest, int):
-        return rest - 1
-    return frozenset(each[1:] for each in rest if each[:1] == (shown,))
+    def _decided(self, node: tuple[Position, Any]) -> tuple[Law, Law]:
+        """Return whether a formula holds from a position on, or what must hold from the next."""
+        position, wanted = node
+        rest = progress(wanted, self.holds_at(position))
+        if isinstance(rest, bool):
+            return {rest: ONE}, {}
+        following = self.after(position)
+        if following.keys() == {position}:
+            return {forever(rest, self.holds_at(position)): ONE}, {}
+        return {}, {(then, rest): p for then, p in following.items()}
 
+    def holds_at(self, position: Position) -> Holds:
+        """Return what decides atoms there."""
 
-class Model:
-    """A mechanism or a chain: points, pairs of neighbors, and the runs of each point.
+        def holds(tree: Tree, env: Env) -> bool:
+            if tree in (("name", STOPPED), ("name", DIVERGED)):
+                return bool(position == tree[1])
+            return self.atom(tree, position, env)
 
-    A path formula is about the positions of a path; one without an end stays at its last one.
-    """
-
-    def __init__(self, scope: Scope, runs: Runs) -> None:
-        self.scope, self.runs = scope, runs
-        self._near: dict[str, list[Any]] = {}
-
-    @cached_property
-    def points(self) -> list[Any]:
-        """All inputs, or initial states."""
-        return self.every_point()
-
-    def neighbors_of(self, s: Any) -> list[Any]:  # noqa: ANN401 - points differ by model
-        """Return the neighbors of a point."""
-        text = self.text_of(s)
-        if text not in self._near:
-            self._near[text] = [t for t in self.points if self.are_neighbors(s, t)]
-        return self._near[text]
-
-    def row(self, point: Any, rest: Rest | None = None) -> Row:  # noqa: ANN401 - see above
-        """Return what runs of a point show; without a `rest` all of it, if that has an end."""
-        found = self.runs.row(self.start(point), MOST_OUTPUTS if rest is None else rest)
-        if rest is None and any(status == CUT for _, status in found):
-            raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
-        return found
+        return holds
 
     def is_true(self, tree: Tree, env: Env) -> bool:
         """Return whether an atom is true, or is the symbol that is output; mistakes are not.
@@ -217,16 +254,5 @@ class Model:
             return False
         if found in (TRUE, FALSE):
             return bool(found == TRUE)
-        return tree[0] == "name" and isinstance(found, Sym) and found == env["output"]
-
-    every_point: Callable[[], list[Any]]
-    text_of: Callable[[Any], str]
-    are_neighbors: Callable[[Any, Any], bool]
-    env: Callable[[Any], Env]
-    """The names that a formula may read."""
-    start: Callable[[Any], State]
-    first_position: Callable[[Any], Any]
-    after: Callable[[Any], Law]
-    """The law of the next position."""
-    atom: Callable[[Tree, Any, Env], bool]
-    """Whether an atom holds at a position."""
+        is_name = tree[0] in ("name", "quoted")
+        return is_name and isinstance(found, Sym) and found == env["output"]

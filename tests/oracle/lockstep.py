@@ -27,10 +27,9 @@ def live_names(rest, names, after=frozenset()):
                 live = (live - {name}) | names(value)
             case ("output", value):
                 live |= names(value)
-            case ("if", branches, otherwise):
-                ways = [live_names(block, names, live) for _, block in branches]
-                conditions = names([c for c, _ in branches])
-                live = conditions.union(*ways, live_names(otherwise, names, live))
+            case ("if", condition, then, otherwise):
+                ways = [live_names(block, names, live) for block in (then, otherwise)]
+                live = names(condition).union(*ways)
             case ("stop",):
                 live = set()
             case _:
@@ -43,13 +42,12 @@ def unrolled(block, scope):
     flat = []
     for statement in block:
         match statement:
-            case ("for", [(name, domain)], None, body):
+            case ("loop", (("for", name, domain, body),)):
                 for element in evaluate(domain, {}, scope).items:
                     flat.append(("bind", name, element))
                     flat += unrolled(body, scope)
-            case ("if", branches, otherwise):
-                inner = [(c, unrolled(b, scope)) for c, b in branches]
-                flat.append(("if", inner, unrolled(otherwise, scope)))
+            case ("if", condition, then, otherwise):
+                flat.append(("if", condition, unrolled(then, scope), unrolled(otherwise, scope)))
             case _:
                 flat.append(statement)
     return tuple(flat)
@@ -64,9 +62,8 @@ def step(rest, env, runs):
                 env = {**env, name: value}
             case (":=", place, value):
                 env = runs.assigned(place, evaluate(value, env, runs.scope), env)
-            case ("if", branches, otherwise):
-                ways = (block for c, block in branches if holds(c, env, runs.scope))
-                rest = next(ways, otherwise) + rest
+            case ("if", condition, then, otherwise):
+                rest = (then if holds(condition, env, runs.scope) else otherwise) + rest
             case ("~", place, drawn):
                 law = distribution(drawn, env, runs.scope).items()
                 return "sample", {v: (p, (rest, runs.assigned(place, v, env))) for v, p in law}
@@ -92,7 +89,8 @@ def identity(rest):
 
 def later_neighbors(program, body):
     """Return {state: {state: one (rest, env) of it}} for the later states that are neighbors."""
-    runs, inputs, partners = program.model.program, program.inputs, {}
+    runs, partners = program.model, {}
+    inputs = [runs.env(point) for point in program.inputs]
     pending = [((body, inputs[i]), (body, inputs[j])) for i, j in program.pairs()]
     met = set()
     while pending:
@@ -122,7 +120,7 @@ def first_output_is_private(program, e_epsilon, delta, wanted):
 
     Runs that end without output count as private: † has no neighbor.
     """
-    runs = program.model.program
+    runs = program.model
     body = unrolled(program.model.body, runs.scope)
     partners = later_neighbors(program, body)
     chances = {}
@@ -158,4 +156,4 @@ def first_output_is_private(program, e_epsilon, delta, wanted):
                 return Fraction(is_private(event[1], event[2]))
         return Fraction(1)
 
-    return [probability(body, each) for each in program.inputs]
+    return [probability(body, runs.env(each)) for each in program.inputs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.reference.claims import Question, model_of
+from dpcheck.reference.claims import target_of
 from dpcheck.reference.expressions import Scope
 from dpcheck.reference.files import Loaded
 from dpcheck.reference.syntax import Parser, parsed_claim
@@ -17,7 +17,7 @@ class Program:
     def __init__(self, text, target="m"):
         items = [item for item in Parser(text).file() if item[0] not in ("question", "for")]
         loaded = Loaded(Scope(items, {}), {}, work=Work(STEPS))
-        self.model = model_of(loaded, Parser(target).target())
+        self.model = target_of(target, loaded).model
         self.inputs = self.model.points
 
     @property
@@ -34,12 +34,12 @@ class Program:
 
     def rows(self, most=10**6):
         """Return {(outputs, status): probability} of each input."""
-        return [self.model.row(each, most) for each in self.inputs]
+        starts = map(self.model.start, self.inputs)
+        return [self.model.row(each, lambda outputs: len(outputs) <= most) for each in starts]
 
     def chances(self, path):
         """Return the probability of a path formula from each input."""
-        question = Question(self.model, self.inputs, [])
-        return [question.chance(parsed_claim(path), each, {}) for each in self.inputs]
+        return [self.model.chance(parsed_claim(path), each, {}) for each in self.inputs]
 
 
 def rows_or_none(program, most=10**6):
