@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import product
 
 from dpcheck.reference.distributions import distribution, only_possible
@@ -127,9 +126,8 @@ class Chain(Model):
 
     # --- what claims ask -------------------------------------------------------------------
 
-    @cached_property
-    def points(self) -> list[Point]:
-        """The initial states, or all that have a neighbor."""
+    def every_point(self) -> list[Point]:
+        """Return the initial states, or all that have a neighbor."""
         wanted = self.initial or frozenset().union(*self.pairs)
         return [s for s in self.states if s in wanted]
 

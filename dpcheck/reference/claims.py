@@ -24,7 +24,7 @@ from dpcheck.reference.numbers import (
 from dpcheck.reference.programs import Mechanism
 from dpcheck.reference.runs import CUT, MOST_OUTPUTS, Model, Point, Row
 from dpcheck.reference.syntax import Tree, named, parsed_claim, parsed_target
-from dpcheck.reference.values import NotCovered, TooLong, Value, integer, number
+from dpcheck.reference.values import NotCovered, TooLong, integer, number
 
 STEPS = 50_000
 """Bounds the statements that are run for one answer."""
@@ -63,6 +63,7 @@ class Target:
         """Take models that have the same points and neighbors."""
         self.runs, self.model, self.distance = runs, runs[0], distance
         self._near: dict[Point, list[Point]] = {}
+        self._are_near: dict[frozenset[Point], bool] = {}
         self._rows: dict[tuple[Model, Point], Row] = {}
 
     def neighbors_of(self, s: Point) -> list[Point]:
@@ -77,10 +78,17 @@ class Target:
         for step in range(self.distance):
             here, last = last, []
             for t in others if step == self.distance - 1 else self.model.points:
-                if t not in met and any(self.model.are_neighbors(u, t) for u in here):
+                if t not in met and any(self.are_near(u, t) for u in here):
                     met.add(t)
                     last.append(t)
                     yield t
+
+    def are_near(self, s: Point, t: Point) -> bool:
+        """Return whether two points are neighbors of the model."""
+        pair = frozenset((s, t))
+        if pair not in self._are_near:
+            self._are_near[pair] = self.model.are_neighbors(s, t)
+        return self._are_near[pair]
 
     def row(self, model: Model, point: Point) -> Row:
         """Return what one of the runs shows from a point."""
@@ -255,21 +263,25 @@ class Question:
                 return all(found) if name == "forall" else any(found)
             case ("P", bounds, path):
                 p = self.chance(path, point, env)
-                tests = ((word, number(self.value(bound, env))) for word, bound in bounds)
+                tests = ((word, self.number(bound, env)) for word, bound in bounds)
                 return all(sign(p - r) in TESTS[word] for word, r in tests)
             case ("D", epsilon, delta, path):
-                budget, more = self.value(epsilon, env), number(self.value(delta, env))
+                budget, more = self.budget(epsilon, env), self.number(delta, env)
                 chances = (
                     (self.chance(path, s, env), self.chance(path, t, env))
                     for s, t in self.both_ways()
                     if point in (s, t)
                 )
-                return all(excess_sign(p, q, as_budget(budget), more) <= 0 for p, q in chances)
+                return all(excess_sign(p, q, budget, more) <= 0 for p, q in chances)
         return self.model.holds_at(self.model.first(point))(tree, around)
 
-    def value(self, tree: Tree, env: Env) -> Value:
-        """Return a number or budget of a claim."""
-        return evaluate(tree, env, self.model.scope)
+    def number(self, tree: Tree, env: Env) -> Number:
+        """Return a number of a claim."""
+        return number(evaluate(tree, env, self.model.scope))
+
+    def budget(self, tree: Tree, env: Env) -> Budget:
+        """Return a budget of a claim."""
+        return as_budget(evaluate(tree, env, self.model.scope))
 
     def chance(self, path: Tree, point: Point, env: Env) -> Number:
         """Return the probability of the runs of a point that satisfy a path formula."""
@@ -336,7 +348,7 @@ def _answer(question: Question, tree: Tree) -> Answer:
             return _least_delta(question, word, epsilon, bound)
         case ("compare", (word,), (("P=?", path), bound)):
             (point,) = question.selected
-            p, r = question.chance(path, point, {}), number(question.value(bound, {}))
+            p, r = question.chance(path, point, {}), question.number(bound, {})
             return Answer(sign(p - r) in TESTS[word], f"P = {number_text(p)}", question.covered)
         case ("compare" | "call", *_) if _is_quantity(tree):
             raise NotCovered("this quantity")
@@ -355,7 +367,7 @@ def _is_quantity(tree: Tree) -> bool:
 
 def _private(question: Question, epsilon: Tree, delta: Tree) -> Answer:
     """Return whether P(S) <= e^ε Q(S) + δ for all pairs and sets S: by the worst S of each."""
-    budget, more = as_budget(question.value(epsilon, {})), number(question.value(delta, {}))
+    budget, more = question.budget(epsilon, {}), question.number(delta, {})
     for p, q, pair in question.excesses(budget):
         if excess_sign(p, q, budget, more) > 0:
             why = f"{number_text(p)} against {number_text(q)}, {pair}"
@@ -368,13 +380,13 @@ def _least_epsilon(question: Question, word: str, bound: Tree) -> Answer:
     largest: tuple[Number, Number] = (ONE, ONE)
     for outcomes, _ in question.outcomes():
         for p, q, _ in outcomes:
-            if sign(p * largest[1] - largest[0] * q) > 0:
+            if p * largest[1] > largest[0] * q:
                 largest = p, q
     is_infinite = largest[1] == 0
     if bound == INFINITE:
         order = 0 if is_infinite else -1
     else:
-        budget = as_budget(question.value(bound, {}))
+        budget = question.budget(bound, {})
         order = 1 if is_infinite else excess_sign(*largest, budget)
     why = "inf" if is_infinite else f"ln({number_text(quotient(*largest))})"
     return _compared(question, order, word, f"epsilon = {why}")
@@ -382,12 +394,12 @@ def _least_epsilon(question: Question, word: str, bound: Tree) -> Answer:
 
 def _least_epsilon_at(question: Question, word: str, at: Tree, bound: Tree) -> Answer:
     """Compare the least ε with δ(ε) <= δ: where δ(bound) = δ, a lower ε has more if Q(S) > 0."""
-    delta = number(question.value(at, {}))
+    delta = question.number(at, {})
     if bound == INFINITE:
         alone = (sum(n * p for p, q, n in each if q == 0) for each, _ in question.outcomes())
         order = 0 if any(sign(p - delta) > 0 for p in alone) else -1
         return _compared(question, order, word, WORDS[order].format("epsilon"))
-    budget = as_budget(question.value(bound, {}))
+    budget = question.budget(bound, {})
     signs = set()
     for p, q, _ in question.excesses(budget):
         over = excess_sign(p, q, budget, delta)
@@ -399,7 +411,7 @@ def _least_epsilon_at(question: Question, word: str, at: Tree, bound: Tree) -> A
 
 def _least_delta(question: Question, word: str, epsilon: Tree, bound: Tree) -> Answer:
     """Compare the largest P(S) - e^ε Q(S) with the bound."""
-    budget, delta = as_budget(question.value(epsilon, {})), number(question.value(bound, {}))
+    budget, delta = question.budget(epsilon, {}), question.number(bound, {})
     excesses = list(question.excesses(budget))
     found = {excess_sign(p, q, budget, delta) for p, q, _ in excesses}
     order, growth = max(found, default=-sign(delta)), budget.exp()

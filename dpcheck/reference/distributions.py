@@ -127,16 +127,12 @@ def two_sided(center: int, a: Number, policy: str, low: int, high: int) -> Law:
     def mass(value: int) -> Number:
         return (1 - a) / (1 + a) * a ** abs(value - center)
 
-    def at_least(value: int) -> Number:
-        if value > center:
-            return a ** (value - center) / (1 + a)
-        return 1 - a ** (center - value + 1) / (1 + a)
+    def onward(first: int, step: int) -> Number:
+        before = range(first, center, step)
+        last = before[-1] + step if before else first
+        return sum(map(mass, before), ZERO) + mass(last) / (1 - a ** abs(step))
 
-    def in_class(residue: int, period: int) -> Number:
-        upper = residue + period * -((residue - center) // period)  # the least value >= center
-        return (mass(upper) + mass(upper - period)) / (1 - a**period)
-
-    return under_policy(mass, at_least, in_class, policy, low, high)
+    return under_policy(mass, onward, policy, low, high)
 
 
 def one_sided(a: Number, policy: str, low: int, high: int) -> Law:
@@ -145,39 +141,41 @@ def one_sided(a: Number, policy: str, low: int, high: int) -> Law:
     def mass(value: int) -> Number:
         return (1 - a) * a**value if value >= 0 else ZERO
 
-    def at_least(value: int) -> Number:
-        return a ** max(value, 0)
+    def onward(first: int, step: int) -> Number:
+        if step < 0:
+            return sum(map(mass, range(first, -1, step)), ZERO)
+        return mass(max(first, first % step)) / (1 - a**step)
 
-    def in_class(residue: int, period: int) -> Number:
-        return mass(residue % period) / (1 - a**period)
-
-    return under_policy(mass, at_least, in_class, policy, low, high)
+    return under_policy(mass, onward, policy, low, high)
 
 
 def under_policy(
     mass: Callable[[int], Number],
-    at_least: Callable[[int], Number],
-    in_class: Callable[[int, int], Number],
+    onward: Callable[[int, int], Number],
     policy: str,
     low: int,
     high: int,
 ) -> Law:
-    """Return what becomes of an integer noise outside of low..high."""
+    """Return what becomes of an integer noise outside of low..high.
+
+    onward: the chance of first, first + step, first + 2 step, and so on.
+    """
+
+    def repeated(place: int, period: int) -> Number:
+        return onward(place, period) + onward(place - period, -period)
+
     inside = range(low, high + 1)
     match policy:
         case "clamped":
             law = {z: mass(z) for z in inside}
-            law[low] = 1 - at_least(low + 1)
-            law[high] = at_least(high) if low < high else ONE
+            law |= {low: onward(low, -1), high: onward(high, 1)} if low < high else {low: ONE}
         case "conditioned":
             return weighted([(z, mass(z)) for z in inside], is_normalized=True)
         case "wrapped":
-            law = {z: in_class(z, high - low + 1) for z in inside}
+            law = {z: repeated(z, high - low + 1) for z in inside}
         case _:
             # Reflecting at both ends has period 2 (high - low): z and its mirror 2 low - z meet.
             period = 2 * (high - low)
-            law = {}
-            for z in inside:
-                images = {z % period, (2 * low - z) % period}
-                law[z] = sum((in_class(image, period) for image in images), ZERO)
+            law = {z: repeated(z, period) for z in inside}
+            law |= {z: law[z] + repeated(2 * low - z, period) for z in inside[1:-1]}
     return only_possible(law)

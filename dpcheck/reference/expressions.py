@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm, prod
+from typing import Any
 
 from dpcheck.reference.numbers import (
     ONE,
@@ -13,6 +14,7 @@ from dpcheck.reference.numbers import (
     Budget,
     Number,
     Ratio,
+    budget_of,
     floor_of,
     quotient,
     sign,
@@ -37,6 +39,8 @@ from dpcheck.reference.values import (
 )
 
 Env = dict[str, Value]
+Amount = Any
+"""A number or a budget."""
 MOST = 100_000
 """A range, or a power, with more elements or digits is not covered."""
 MAX_POWER = 1_000_000
@@ -192,9 +196,11 @@ def arithmetic(sign_: str, a: Value, b: Value) -> Value:
     """Return `a sign b` of numbers or budgets, or the pairs of two sets."""
     if isinstance(a, FiniteSet) and isinstance(b, FiniteSet) and sign_ == "*":
         return FiniteSet(tuple((x, y) for x in a.items for y in b.items))
-    if isinstance(a, Budget) or isinstance(b, Budget):
-        return budget_arithmetic(sign_, a, b)
-    x, y = number(a), number(b)
+    if sign_ == "^":
+        return power(number(a), integer(b))
+    x, y = amount(a), amount(b)
+    if sign_ == "*" and isinstance(x, Budget) and isinstance(y, Budget):
+        raise NotCovered("products of budgets")
     if sign_ in ("/", "div", "mod") and sign(y) == 0:
         raise WrongProgram("division by zero")
     match sign_:
@@ -208,9 +214,12 @@ def arithmetic(sign_: str, a: Value, b: Value) -> Value:
             return quotient(x, y)
         case "div":
             return floor_of(quotient(x, y))
-        case "mod":
-            return x - y * floor_of(quotient(x, y))
-    return power(x, integer(b))
+    return x - y * floor_of(quotient(x, y))
+
+
+def amount(a: Value) -> Amount:
+    """Return a number or a budget."""
+    return comparable(a) if isinstance(a, Budget) else number(a)
 
 
 def power(x: Number, n: int) -> Number:
@@ -222,35 +231,18 @@ def power(x: Number, n: int) -> Number:
     return quotient(1, x) ** -n if n < 0 else x**n
 
 
-def budget_arithmetic(sign_: str, a: Value, b: Value) -> Value:
-    """Return a sum, a difference, a multiple or a quotient of budgets and rational numbers."""
-    match sign_:
-        case "+":
-            return as_budget(a) + as_budget(b)
-        case "-":
-            return as_budget(a) - as_budget(b)
-        case "*":
-            return a * rational(b) if isinstance(a, Budget) else b * rational(a)
-        case "/" if isinstance(b, int | Fraction):
-            return a * (1 / Fraction(b))
-        case "/":
-            return Ratio(as_budget(a), as_budget(b))
-        case "div":
-            return floor_of(Ratio(as_budget(a), as_budget(b)))
-    raise NotCovered(f"`{sign_}` of budgets")
-
-
-def as_budget(a: Value) -> Budget:
-    """Return a budget, or a rational number as one.
-
-    Raises `NotCovered` where comparing it would take too long a power of a number or of e.
-    """
-    budget = a if isinstance(a, Budget) else Budget(rational(a))
+def comparable(budget: Budget) -> Budget:
+    """Return a budget unless comparing it takes too long a power of a number or of e."""
     root = lcm(*(m.denominator for _, m in budget.logs))
     powers = (abs(budget.offset), *(abs(m) + 1 for _, m in budget.logs))
     if any(power * root > MAX_POWER for power in powers):
         raise NotCovered(f"a budget with a power or a root above {MAX_POWER:,}")
     return budget
+
+
+def as_budget(a: Value) -> Budget:
+    """Return a budget, or a rational number as one."""
+    return comparable(budget_of(a if isinstance(a, Budget) else rational(a)))
 
 
 def logarithm(of: Fraction) -> Budget:
@@ -262,14 +254,12 @@ def logarithm(of: Fraction) -> Budget:
 
 def negative(a: Value) -> Value:
     """Return -a, of a number, a budget or a quotient of budgets."""
-    return -a if isinstance(a, Budget | Ratio) else -number(a)
+    return -a if isinstance(a, Ratio) else -amount(a)
 
 
 def order(a: Value, b: Value) -> int:
     """Return the sign of a - b, of numbers or budgets."""
-    if isinstance(a, Budget) or isinstance(b, Budget):
-        return (as_budget(a) - as_budget(b)).sign()
-    return sign(number(a) - number(b))
+    return sign(amount(a) - amount(b))
 
 
 def compare(sign_: str, a: Value, b: Value) -> bool:

@@ -48,7 +48,7 @@ def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
             continue
         hashes[shown] = hashlib.sha256(content).hexdigest()
         for item in Parser(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")).file():
-            if item[0] in ("import", "import std"):
+            if item[0] == "import":
                 waiting.append(_imported(item, file, root.resolve()))
             elif item[0] not in ("question", "for"):
                 items.append(item)
@@ -59,13 +59,14 @@ def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
 
 def _imported(item: Tree, importer: Path, root: Path) -> Path:
     """Return the file an import names."""
-    if item[0] == "import std":
-        return STANDARD / f"{item[1]}.dpm"
-    file = Path(importer.parent, item[1]).resolve()
+    _, named = item
+    if isinstance(named, tuple):
+        return STANDARD / f"{named[-1]}.dpm"
+    file = Path(importer.parent, named).resolve()
     bound = STANDARD if importer.parent == STANDARD else root
     is_hidden = any(part.startswith(".") for part in Path(relpath(file, bound)).parts)
     if not file.is_relative_to(bound) or is_hidden:
-        raise WrongProgram(f"the import {item[1]} leads out of the root")
+        raise WrongProgram(f"the import {named} leads out of the root")
     if file.suffix != ".dpm":
         raise NotCovered("tables of probabilities")
     return file

@@ -180,17 +180,29 @@ class Budget:
     offset: Fraction
     logs: tuple[tuple[Fraction, Fraction], ...] = ()
 
-    def __add__(self, other: Budget) -> Budget:
-        return Budget(self.offset + other.offset, (*self.logs, *other.logs))
+    def __add__(self, other: Budget | Fraction | int) -> Budget:
+        b = budget_of(other)
+        return Budget(self.offset + b.offset, (*self.logs, *b.logs))
 
     def __mul__(self, scale: Fraction) -> Budget:
         return Budget(self.offset * scale, tuple((a, m * scale) for a, m in self.logs))
 
+    def __truediv__(self, other: Budget | Fraction | int) -> Budget | Ratio:
+        return Ratio(self, other) if isinstance(other, Budget) else self * (ONE / other)
+
+    def __rtruediv__(self, other: Fraction) -> Ratio:
+        return Ratio(budget_of(other), self)
+
     def __neg__(self) -> Budget:
         return self * -ONE
 
-    def __sub__(self, other: Budget) -> Budget:
+    def __sub__(self, other: Budget | Fraction | int) -> Budget:
         return self + -other
+
+    def __rsub__(self, other: Fraction | int) -> Budget:
+        return -self + other
+
+    __radd__, __rmul__ = __add__, __mul__
 
     @cached_property
     def power(self) -> tuple[int, Number]:
@@ -209,6 +221,11 @@ class Budget:
     def sign(self) -> int:
         """Return the sign."""
         return excess_sign(ONE, ONE, -self)
+
+
+def budget_of(amount: Budget | Fraction | int) -> Budget:
+    """Return a budget, or a rational number as one."""
+    return amount if isinstance(amount, Budget) else Budget(Fraction(amount))
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ the loop around them, or gives a caller its variables back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
 from math import comb, prod
-from typing import Any
 
 from dpcheck.reference.distributions import NoWeight, distribution
 from dpcheck.reference.expressions import Env, Scope, evaluate, holds, is_equal
@@ -71,24 +70,22 @@ class Mechanism(Model):
     ) -> None:
         """Give parameters their defaults; `kept` is the chance of each record to be kept."""
         super().__init__(scope, work)
-        _, self.name, parameters, parts, self.body = tree
+        _, self.name, parameters, self.body = tree
         if asks(self.body):
             raise NotCovered("an analyst who chooses")
         self.kept = kept
         self.parameters = with_defaults(parameters, given, scope)
-        self.inputs = [part for part in parts if part[0] in ("input", "public")]
+        self.inputs = [part for part in self.body if part[0] in ("input", "public")]
         self.names = [name for _, name, *_ in self.inputs]
-        self.adjacency = [part[1] for part in parts if part[0] == "adjacent"]
+        self.adjacency = [part[1] for part in self.body if part[0] == "adjacent"]
         self.priors = [part[1][0][2] for part in self.body if part[0] == "prior"]
         self.seen: dict[str, Value] = {}
-        self._marks: dict[Any, Todo] = {}
-        self._blocks: dict[Any, Todo | None] = {}
+        self._todos: dict[tuple[Tree, int], Todo] = {}
 
     # --- inputs ----------------------------------------------------------------------------
 
-    @cached_property
-    def points(self) -> list[Point]:
-        """Every value of the inputs, the last input changing fastest."""
+    def every_point(self) -> list[Point]:
+        """Return every value of the inputs, the last input changing fastest."""
         found: list[Inputs] = [()]
         for _, _, indices, domain, where in self.inputs:
             found = [
@@ -180,18 +177,15 @@ class Mechanism(Model):
     def todo(self, tree: Tree, then: Todo | None) -> Todo:
         """Return the same object for the same things to do: states are compared often."""
         key = tree, id(then)
-        if key not in self._marks:
-            self._marks[key] = Todo(tree, then)
-        return self._marks[key]
+        if key not in self._todos:
+            self._todos[key] = Todo(tree, then)
+        return self._todos[key]
 
     def before(self, then: Todo | None, block: Block) -> Todo | None:
-        """Return the statements of a block of the text with something behind them."""
-        key = id(block), id(then)
-        if key not in self._blocks:
-            for statement in reversed(block):
-                then = Todo(statement, then)
-            self._blocks[key] = then
-        return self._blocks[key]
+        """Return the statements of a block with something behind them."""
+        for statement in reversed(block):
+            then = self.todo(statement, then)
+        return then
 
     def on(
         self, todo: Todo | None, env: Env, p: Number = ONE, shown: str | None = None
@@ -227,6 +221,8 @@ class Mechanism(Model):
         """Do a statement that neither shows nor draws: return what is to do, and the variables."""
         then = todo.then
         match statement:
+            case ("input" | "public" | "adjacent", *_):
+                return then, env
             case (":=", place, value):
                 return then, self.assigned(place, self.value(value, env), env)
             case ("var", name, indices, domain, value):
@@ -264,7 +260,7 @@ class Mechanism(Model):
             case ("run", target):
                 tree, inner = self.called(target, env)
                 _, _, (_, kept) = self.on(then, env)
-                return self.before(self.todo(("return", kept), then), tree[4]), inner
+                return self.before(self.todo(("return", kept), then), tree[3]), inner
             case ("return", kept):
                 return then, dict(kept)
         raise NotCovered(f"the statement `{statement[0]}`")
@@ -321,7 +317,7 @@ class Mechanism(Model):
     def shown_by(self, target: Tree, env: Env) -> Law:
         """Return what a mechanism that outputs once shows to its caller alone; None if nothing."""
         tree, inner = self.called(target, env)
-        _, _, start = self.on(self.before(None, tree[4]), inner)
+        _, _, start = self.on(self.before(None, tree[3]), inner)
         found: Law = {}
         for (outputs, status), p in self.row(start, lambda shown: len(shown) < 2).items():
             if status == CUT or (status == STOPPED and not outputs):

@@ -1,4 +1,4 @@
-"""A witness derived again from a model: the claim, inputs, neighbors, budget, and chances."""
+"""A witness derived again from a model: the claim, inputs, neighbors, as_budget, and chances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dpcheck.reference.chains import Chain
 from dpcheck.reference.claims import INFINITE, Question, target_of, whole_row
 from dpcheck.reference.expressions import (
     Env,
-    as_budget,
     compare,
     each,
     evaluate,
@@ -23,8 +22,8 @@ from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import forever, formula, progress
 from dpcheck.reference.numbers import ZERO, Budget, Number, made, sign
 from dpcheck.reference.runs import DIVERGED, STOPPED, Model, Outputs, Point, Row
-from dpcheck.reference.syntax import Parser, Tree, named, parsed_claim, parsed_target
-from dpcheck.reference.values import NotCovered, number
+from dpcheck.reference.syntax import Tree, named, parsed_claim, parsed_part, parsed_target
+from dpcheck.reference.values import NotCovered
 
 STEPS = 2_000_000
 """Bounds the statements that are run to derive one violation again."""
@@ -86,7 +85,7 @@ class Replay:
         """Look for the claim in its line of the model; names of a `for` around it have values."""
         line, scope = self.claim["line"], self.loaded.scope
         written = parsed_target(self.claim["target"])
-        part = Parser(self.claim["for"]).values() if "for" in self.claim else None
+        part = parsed_part(self.claim["for"]) if "for" in self.claim else None
         declared = None if part is None else scope.of("param", part[0])
         for question, env in unrolled(self.loaded.questions, {}, scope):
             _, _, target, values, at, claim, begins = question
@@ -128,7 +127,7 @@ class Replay:
         declared = scope.of("param", name)
         if declared is None:
             raise Contradicted(f"the model has no parameter {name}")
-        asked, ends = Parser(self.claim["for"]).values()
+        asked, ends = parsed_part(self.claim["for"])
         value = scope.constant(name)
         for word, end in (*declared[2], *ends):
             is_finite = end != INFINITE
@@ -153,12 +152,16 @@ class Replay:
         """Compare ε and δ of the claim with those in the file."""
         if self.tree[:2] != ("call", "dp"):
             raise NotCovered("an event of another claim than dp")
-        epsilon, *delta = (question.value(value, {}) for value in self.tree[2])
+        epsilon, *delta = self.tree[2]
         logs = tuple((Fraction(a), Fraction(m)) for m, a in self.fields["ln"])
         written = Budget(Fraction(self.fields["rational"]), logs)
-        if (as_budget(epsilon) - written).sign() != 0:
+        if (question.budget(epsilon, {}) - written).sign() != 0:
             raise Contradicted(f"the budget is not that of {self.claim['text']}")
-        _same(number(delta[0]) if delta else ZERO, self.written(self.fields["delta"]), "delta")
+        _same(
+            question.number(delta[0], {}) if delta else ZERO,
+            self.written(self.fields["delta"]),
+            "delta",
+        )
 
     # --- chances ---------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ shown or None, next state); at the end of a run there are none.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from random import Random
@@ -24,8 +23,6 @@ MOST_OUTPUTS = 40
 """Bounds a run of which everything is asked."""
 MOST_DRAWN = 10_000
 """Bounds the outputs of a run that is drawn."""
-PATIENCE = 1_000
-"""After so many silent steps of a drawn run it is seen whether it can ever show anything more."""
 
 State = Any
 Transition = tuple[Number, str | None, State]
@@ -101,54 +98,37 @@ class Equations:
         return results, nodes
 
 
-class Model(ABC):
+class Model:
     """A mechanism or a chain: its points, which of them are neighbors, and the runs of each.
 
     A path formula is about the positions of a path; one without an end stays at its last one.
     """
 
+    every_point: Callable[[], list[Point]]
+    are_neighbors: Callable[[Point, Point], bool]
+    text_of: Callable[[Point], str]
+    env: Callable[[Point], Env]
+    """The names that a formula may read."""
+    start: Callable[[Point], State]
+    """The state in which a run begins."""
+    transitions: Callable[[State], Transitions]
+    first: Callable[[Point], Position]
+    """Where a path begins."""
+    after: Callable[[Position], Law]
+    """The law of the next position."""
+    atom: Callable[[Tree, Position, Env], bool]
+    """Whether an atom holds at a position."""
+
     def __init__(self, scope: Scope, work: Work) -> None:
         self.scope, self.work = scope, work
         self._next_shown = Equations(self._next, work)
-        self._weighted: dict[State, tuple[Transitions, list[float]]] = {}
+        self._weights: dict[State, list[float]] = {}
         self._chances: dict[Any, Number] = {}
 
     @cached_property
-    @abstractmethod
     def points(self) -> list[Point]:
         """All inputs, or initial states."""
-
-    @abstractmethod
-    def are_neighbors(self, s: Point, t: Point) -> bool:
-        """Return whether two points are neighbors."""
-
-    @abstractmethod
-    def text_of(self, point: Point) -> str:
-        """Write a point."""
-
-    @abstractmethod
-    def env(self, point: Point) -> Env:
-        """Return the names that a formula may read."""
-
-    @abstractmethod
-    def start(self, point: Point) -> State:
-        """Return the state in which a run begins."""
-
-    @abstractmethod
-    def transitions(self, state: State) -> Transitions:
-        """Return the transitions of a state."""
-
-    @abstractmethod
-    def first(self, point: Point) -> Position:
-        """Return where a path begins."""
-
-    @abstractmethod
-    def after(self, position: Position) -> Law:
-        """Return the law of the next position."""
-
-    @abstractmethod
-    def atom(self, tree: Tree, position: Position, env: Env) -> bool:
-        """Return whether an atom holds at a position."""
+        return self.every_point()
 
     # --- what is seen ----------------------------------------------------------------------
 
@@ -186,20 +166,17 @@ class Model(ABC):
         return row
 
     def drawn(self, point: Point, generator: Random, most: int = MOST_DRAWN) -> tuple[Outputs, str]:
-        """Draw a run, transition by transition; it is cut behind so many outputs."""
-        state, shown, silent = self.start(point), list[str](), 0
+        """Draw what a run shows, output by output; it is cut behind so many."""
+        state, shown = self.start(point), list[str]()
         while len(shown) < most:
-            if state not in self._weighted:
-                following = self.transitions(state)
-                self._weighted[state] = following, [float(p) for p, _, _ in following]
-            following, weights = self._weighted[state]
-            if not following:
-                return tuple(shown), STOPPED
-            ((_, output, state),) = generator.choices(following, weights)
-            silent = silent + 1 if output is None else 0
-            shown += [] if output is None else [output]
-            if silent % PATIENCE == PATIENCE - 1 and self.ahead(state) == {DIVERGED: ONE}:
-                return tuple(shown), DIVERGED
+            law = self.ahead(state)
+            if state not in self._weights:
+                self._weights[state] = [float(p) for p in law.values()]
+            (seen,) = generator.choices(list(law), self._weights[state])
+            if isinstance(seen, str):
+                return tuple(shown), seen
+            output, state = seen
+            shown.append(output)
         return tuple(shown), CUT
 
     # --- path formulas ---------------------------------------------------------------------

@@ -23,7 +23,36 @@ TOKEN = re.compile(
     |(?P<sign>:=|->|=>|\.\.|!=|<=|>=|[-=<>!&|~+*/^?.,:;()\[\]{}])""",
     re.VERBOSE,
 )
-DECLARATIONS = ("input", "public", "adjacent")
+ITEMS = {
+    "const": "name names = expression",
+    "fun": "name names = expression",
+    "dist": "name names = expression",
+    "param": "name ends",
+    "mechanism": "name parameters mechanism",
+    "chain": "name parameters chain",
+}
+MECHANISM = {
+    "input": "name bracketed in expression where?",
+    "public": "name bracketed in expression where?",
+    "adjacent": "expressions",
+    "prior": "assignments",
+}
+STATEMENTS = {
+    "var": "name bracketed in? :=?",
+    "while": "expression statements",
+    "output": "expression",
+    "stop": "",
+    "run": "target",
+    "query": "index",
+}
+CHAIN = {
+    "state": "label indices labels",
+    "adjacent": "reference ~ reference where?",
+    "init": "references",
+    "observe": "references",
+}
+"""What stands behind the word that a construct begins with: parts, words or signs, and
+expressions with a word before them that may be missing (`where?`)."""
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "in")
 LEVELS = (
     ("clamped", "conditioned", "folded", "wrapped", "unbounded"),
@@ -139,68 +168,62 @@ class Parser:
         """Take all items of a file."""
         return self.until(lambda: self.tokens[self.at][0] == "end", self.item)
 
+    def shaped(self, shapes: dict[str, str]) -> Tree:
+        """Take a construct that begins with one of these words, or return None."""
+        word = self.takes(*shapes)
+        if word is None:
+            return None
+        found = [word]
+        for part in shapes[word].split():
+            if part in PARTS:
+                found.append(PARTS[part](self))
+            elif part.endswith("?"):
+                found.append(self.maybe(part[:-1]))
+            else:
+                self.need(part)
+        return tuple(found)
+
     def item(self) -> Tree:
         """Take a declaration, an import, a question or questions."""
-        word = self.takes("import", "const", "fun", "dist", "mechanism", "chain", "param")
-        match word:
-            case "import" if self.takes("std"):
-                self.need(".")
-                return ("import std", self.name())
-            case "import":
-                return ("import", self.text("quoted"))
-            case "param":
-                return ("param", *self.values())
-            case "const" | "fun" | "dist":
-                name, names = self.name(), self.listed(self.name)
-                self.need("=")
-                return (word, name, names, self.expression())
-            case "mechanism":
-                head, parts = self.head(), self.block(self.mechanism_part)
-                declared = tuple(part for part in parts if part[0] in DECLARATIONS)
-                return (
-                    word,
-                    *head,
-                    declared,
-                    tuple(part for part in parts if part not in declared),
-                )
-            case "chain":
-                return (word, *self.head(), self.block(self.chain_part))
-        return self.question()
-
-    def head(self) -> tuple[str, Block]:
-        """Take a name with parameters."""
-        return self.name(), self.listed(self.parameter)
+        if self.takes("import"):
+            file = self.text("quoted")
+            return ("import", self.separated(self.name, ".") if file is None else file)
+        return self.shaped(ITEMS) or self.question()
 
     def question(self) -> Tree:
         """Take `check target at condition : claim`, or a `for` around questions."""
-        line = self.tokens[self.at][2]
         if self.takes("for"):
             return self.loop(self.question)
+        line = self.tokens[self.at][2]
         kind = self.need("check", "refute", "compute")
         self.text("quoted")
         target, self.in_formula = self.target(), True
-        values = self.values() if self.takes("for") else None
+        values = (self.name(), self.ends()) if self.takes("for") else None
         condition = self.maybe("at")
         self.need(":")
         claim, self.in_formula = self.expression(), False
         return ("question", kind, target, values, condition, claim, line)
 
-    def values(self) -> Tree:
-        """Take a parameter and what its values compare with: `alpha in (0, 1]`, or `eps > 0`."""
-        name = self.name()
+    def ends(self) -> Tree:
+        """Take what the values of a parameter compare with: `in (0, 1]`, or `> 0`."""
         if self.takes(">"):
-            return name, ((">", self.expression(SUM_POWER)),)
+            return ((">", self.expression(SUM_POWER)),)
         self.need("in")
         above = ">" if self.need("(", "[") == "(" else ">="
         low = self.expression(SUM_POWER)
         self.need(",")
         high = self.expression(SUM_POWER)
-        below = "<" if self.need(")", "]") == ")" else "<="
-        return name, ((above, low), (below, high))
+        return (above, low), ("<" if self.need(")", "]") == ")" else "<=", high)
 
     def target(self) -> Tree:
         """Take a mechanism or chain with its arguments."""
         return ("call", self.name(), self.listed(self.expression))
+
+    def index(self) -> tuple[str, Tree]:
+        """Take an index with its set."""
+        name = self.name()
+        self.need("in")
+        return name, self.expression()
 
     def loop(self, part: Part) -> Tree:
         """Take the rest of `for i in S, j in T where c { }`: loops inside of each other."""
@@ -211,16 +234,6 @@ class Parser:
             block = (("for", name, domain, block),)
         return block[0]
 
-    def index(self) -> tuple[str, Tree]:
-        """Take an index with its set."""
-        name = self.name()
-        self.need("in")
-        return name, self.expression()
-
-    def parameter(self) -> tuple[str, Tree]:
-        """Take a parameter with its default."""
-        return self.name(), self.maybe("=")
-
     def conditional(self, part: Part) -> Tree:
         """Take the rest of `if c { } else if d { } else { }`."""
         condition, then, otherwise = self.expression(), self.block(part), Block()
@@ -228,85 +241,43 @@ class Parser:
             otherwise = (self.conditional(part),) if self.takes("if") else self.block(part)
         return ("if", condition, then, otherwise)
 
-    # --- mechanisms ------------------------------------------------------------------------
-
-    def mechanism_part(self) -> Tree:
-        """Take a declaration of a mechanism, or a statement."""
-        kind = self.takes(*DECLARATIONS, "prior")
-        match kind:
-            case "input" | "public":
-                name, indices = self.name(), self.bracketed()
-                self.need("in")
-                return (kind, name, indices, self.expression(), self.maybe("where"))
-            case "adjacent":
-                return (kind, self.separated(self.expression))
-            case "prior":
-                return (kind, (self.statement(),))
-        return self.statement()
-
-    def bracketed(self) -> Tree:
-        """Take `[expression]` if it is there."""
-        return self.many(self.expression, "]")[0] if self.takes("[") else None
+    # --- mechanisms and chains -------------------------------------------------------------
 
     def statement(self) -> Tree:
         """Take a statement."""
         if self.sees("break") and not self.sees(":=", "~", "[", ahead=1):
             return (self.takes("break"),)
-        word = self.takes("var", "if", "for", "while", "repeat", "output", "stop", "run", "query")
-        match word:
-            case "var":
-                return (word, self.name(), self.bracketed(), self.maybe("in"), self.maybe(":="))
-            case "if":
-                return self.conditional(self.statement)
-            case "for":
-                return ("loop", (self.loop(self.statement),))
-            case "while":
-                return ("loop", ((word, self.expression(), self.block(self.statement)),))
-            case "repeat":
-                rounds = ("..", ("constant", 1), self.expression())
-                return ("loop", (("for", word, rounds, self.block(self.statement)),))
-            case "output":
-                return (word, self.expression())
-            case "stop":
-                return (word,)
-            case "run":
-                return (word, self.target())
-            case "query":
-                return (word, *self.index(), self.takes("fixed"))
-        place = self.place()
+        if self.takes("if"):
+            return self.conditional(self.statement)
+        if self.takes("for"):
+            return ("loop", (self.loop(self.statement),))
+        if self.takes("repeat"):
+            rounds = ("..", ("constant", 1), self.expression())
+            return ("loop", (("for", "repeat", rounds, self.block(self.statement)),))
+        found = self.shaped(STATEMENTS) or self.assignment()
+        self.takes("fixed")
+        return ("loop", (found,)) if found[0] == "while" else found
+
+    def assignment(self) -> Tree:
+        """Take `place := e` or `place ~ distribution`: a name, a cell or a pattern."""
+        if self.takes("("):
+            place: Tree = ("pattern", self.many(self.name, ")"))
+        else:
+            name, index = self.name(), self.bracketed()
+            place = ("local", name) if index is None else ("cell", name, index)
         return (self.need(":=", "~"), place, self.expression())
 
-    def place(self) -> Tree:
-        """Take what is assigned to: a name, a cell or a pattern."""
-        if self.takes("("):
-            return ("pattern", self.many(self.name, ")"))
-        name, index = self.name(), self.bracketed()
-        return ("local", name) if index is None else ("cell", name, index)
-
-    def begins_pattern(self) -> bool:
-        """Return whether `(a, b) :=` or `(a, b) ~` comes next: no arguments of what is in front."""
+    def begins_call(self) -> bool:
+        """Return whether arguments come next: not the `(a, b) :=` of another statement."""
         ahead = 1
         while self.tokens[self.at + ahead][0] == "name" and self.sees(",", ahead=ahead + 1):
             ahead += 2
-        return self.sees(")", ahead=ahead + 1) and self.sees(":=", "~", ahead=ahead + 2)
+        is_closed = self.tokens[self.at + ahead][0] == "name" and self.sees(")", ahead=ahead + 1)
+        return self.sees("(") and not (is_closed and self.sees(":=", "~", ahead=ahead + 2))
 
-    # --- explicit chains -------------------------------------------------------------------
-
-    def chain_part(self) -> Tree:
-        """Take a declaration or rows of a chain."""
-        word = self.takes("state", "adjacent", "init", "observe")
-        match word:
-            case "state":
-                label = self.label()
-                indices = self.many(self.index, "]") if self.takes("[") else ()
-                return (word, label, indices, self.separated(self.label) if self.takes(":") else ())
-            case "adjacent":
-                left = self.reference()
-                self.need("~")
-                return (word, left, self.reference(), self.maybe("where"))
-            case "init" | "observe":
-                return (word, self.separated(self.reference))
-        return self.row()
+    def bracketed(self) -> Tree:
+        """Take `[expression]` if it is there."""
+        return self.many(self.expression, "]")[0] if self.takes("[") else None
 
     def row(self) -> Tree:
         """Take a row, or rows in a `for` or an `if`."""
@@ -340,16 +311,18 @@ class Parser:
     def expression(self, least: int = 0) -> Tree:
         """Take an expression whose operators bind at least so tightly."""
         found = self.operand()
-        while self.sees(*POWER):
-            word = self.tokens[self.at][1]
-            is_local = word in ("U", "W", "R") and not self.in_formula
-            if POWER[word] < least or is_local:
-                break
-            self.at += 1
-            found = self.operation(word, found, POWER[word])
+        while self.power() >= least:
+            power, word = self.power(), self.text("name", "sign")
+            found = self.operation(word, found, power)
         return found
 
-    def operation(self, word: str, left: Tree, power: int) -> Tree:
+    def power(self) -> int:
+        """Return how tightly the next token binds, if it is an operator, else -1."""
+        kind, text, _ = self.tokens[self.at]
+        is_name = text in ("U", "W", "R") and not self.in_formula
+        return POWER.get(text, -1) if kind in ("name", "sign") and not is_name else -1
+
+    def operation(self, word: str | None, left: Tree, power: int) -> Tree:
         """Take what stands behind an operator."""
         match word:
             case "[":
@@ -375,41 +348,31 @@ class Parser:
 
     def operand(self) -> Tree:
         """Take what stands between operators, with an operator before it."""
-        number, special = self.text("number"), self.text("quoted", "primed")
-        if number is not None:
-            return ("constant", exact(number))
-        if special is not None and not self.begins_call():
-            is_primed = self.tokens[self.at - 1][0] == "primed"
-            return ("name" if is_primed else "quoted", special)
-        if special is not None:
-            return self.called(special)
+        for kind, word in (("number", "constant"), ("primed", "name"), ("quoted", "quoted")):
+            text = self.text(kind)
+            if text is not None and kind == "quoted" and self.begins_call():
+                return self.called(text)
+            if text is not None:
+                return (word, exact(text) if kind == "number" else text)
         if self.in_formula and self.sees("X", "F", "G", "P", "D", "E", "output"):
             return self.formula()
-        word = self.takes("(", "{", "if", "!", "-", "ln", "true", "false", "forall", "exists")
-        match word:
+        if self.takes("true", "false"):
+            return ("constant", TRUE if self.tokens[self.at - 1][1] == "true" else FALSE)
+        sign = self.takes("(", "{", "if", "!", "-", "ln", "forall", "exists")
+        match sign:
             case "(":
                 parts = self.many(self.expression, ")")
                 return parts[0] if len(parts) == 1 else ("tuple", parts)
             case "{":
                 return self.braces()
             case "if":
-                condition = self.expression()
-                self.need("then")
-                then = self.expression()
-                self.need("else")
-                return (word, condition, then, self.expression())
+                return (sign, self.expression(), self.maybe("then"), self.maybe("else"))
             case "!":
-                return (word, self.expression(FORMULA_POWER))
+                return (sign, self.expression(FORMULA_POWER))
             case "-" | "ln":
-                return ("negative" if word == "-" else word, self.expression(SIGN_POWER))
-            case "true" | "false":
-                return ("constant", TRUE if word == "true" else FALSE)
-        name = self.name() if word is None else word
+                return ("negative" if sign == "-" else sign, self.expression(SIGN_POWER))
+        name = sign or self.name()
         return self.called(name) if self.begins_call() else ("name", name)
-
-    def begins_call(self) -> bool:
-        """Return whether the arguments of a call come next."""
-        return self.sees("(") and not self.begins_pattern()
 
     def called(self, name: str) -> Tree:
         """Take `(a, b)` of a call, or `(i in S where c : e)` of a binder."""
@@ -513,6 +476,12 @@ def parsed_target(text: str) -> Tree:
     return Parser(text).target()
 
 
+def parsed_part(text: str) -> Tree:
+    """Return a parameter and what its values compare with."""
+    parser = Parser(text)
+    return parser.name(), parser.ends()
+
+
 def named(argument: Tree) -> tuple[str | None, Tree]:
     """Return the name and the value of an argument `x = e` of a mechanism; no name of another.
 
@@ -528,3 +497,28 @@ def named(argument: Tree) -> tuple[str | None, Tree]:
             name, value = named(left)
             return (name, (word, value, right)) if name is not None else (None, argument)
     return None, argument
+
+
+PARTS: dict[str, Callable[[Parser], Any]] = {
+    "name": Parser.name,
+    "names": lambda parser: parser.listed(parser.name),
+    "label": Parser.label,
+    "labels": lambda parser: parser.separated(parser.label) if parser.takes(":") else (),
+    "ends": Parser.ends,
+    "target": Parser.target,
+    "index": Parser.index,
+    "indices": lambda parser: parser.many(parser.index, "]") if parser.takes("[") else (),
+    "bracketed": Parser.bracketed,
+    "expression": Parser.expression,
+    "expressions": lambda parser: parser.separated(parser.expression),
+    "reference": Parser.reference,
+    "references": lambda parser: parser.separated(parser.reference),
+    "parameters": lambda parser: parser.listed(lambda: (parser.name(), parser.maybe("="))),
+    "assignments": lambda parser: (parser.assignment(),),
+    "statements": lambda parser: parser.block(parser.statement),
+    "mechanism": lambda parser: parser.block(
+        lambda: parser.shaped(MECHANISM) or parser.statement()
+    ),
+    "chain": lambda parser: parser.block(lambda: parser.shaped(CHAIN) or parser.row()),
+}
+"""How the parts of constructs are taken."""

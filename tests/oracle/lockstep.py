@@ -48,6 +48,8 @@ def unrolled(block, scope):
                     flat += unrolled(body, scope)
             case ("if", condition, then, otherwise):
                 flat.append(("if", condition, unrolled(then, scope), unrolled(otherwise, scope)))
+            case ("input" | "public" | "adjacent", *_):
+                continue
             case _:
                 flat.append(statement)
     return tuple(flat)

@@ -14,6 +14,7 @@ import pytest
 from dpcheck.cli import run
 from dpcheck.reference import Contradicted, NotCovered, Replay, answer, load
 from dpcheck.reference.numbers import Budget, Exp, excess_sign, sign
+from dpcheck.reference.syntax import Parser, named, parsed_claim
 from dpcheck.reference.values import WrongProgram
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.oracle.programs import Writer, program
@@ -63,6 +64,44 @@ def test_answers_are_those_of_the_engine(tmp_path, claim):
         return
     found = answer(load(model, tmp_path), target, None, text)
     assert found.holds == (CLAIMS[claim][0] == "holds"), found
+
+
+@pytest.mark.parametrize(
+    ("target", "claim", "other"),
+    [
+        ("compose(survey, 2)", "delta(0) = 1/2", "delta(0) = 3/8"),
+        ("compose(survey, 3)", "delta(0) = 11/16", "delta(0) = 1/2"),
+        ("compose(survey, survey(truth = 2/3))", "epsilon = ln 6", "epsilon = ln 9"),
+        ("compose(survey, 2, survey(truth = 2/3))", "epsilon = ln 18", "epsilon = ln 12"),
+        ("group(counts, 2)", "epsilon = ln 4", "epsilon = ln 2"),
+        ("group(group(counts, 2), 2)", "epsilon = ln 8", "epsilon = ln 4"),
+        ("group(compose(counts, 2), 2)", "epsilon = ln 16", "epsilon = ln 8"),
+    ],
+)
+def test_compositions_and_groups_have_these_values_and_no_others(tmp_path, target, claim, other):
+    model = tmp_path / "m.dpm"
+    counts = """mechanism counts { input x in 0..3 adjacent abs(x - x') <= 1
+      y ~ geometric(x, 1/2) clamped 0..3 output y }"""
+    model.write_text(MODEL + counts, "utf-8")
+    loaded = load(model, tmp_path)
+    assert answer(loaded, target, None, claim).holds
+    assert not answer(loaded, target, None, other).holds
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1", "-1", "a & b", "a = b", "a < b <= c", "!a = b & c", "a | b & c => d => e",
+     "if a then b else c", "(a = b)", "1..3", "a in {b, c}", "f(x = y)"],
+)  # fmt: skip
+def test_a_named_argument_has_the_whole_expression_behind_its_sign(value):
+    assert named(parsed_claim(f"x = {value}")) == ("x", parsed_claim(value))
+
+
+def test_nested_arguments_that_look_named_are_read_once(monkeypatch):
+    read, operand = [], Parser.operand
+    monkeypatch.setattr(Parser, "operand", lambda parser: read.append(1) or operand(parser))
+    parsed_claim("f(x = " * 60 + "1" + ")" * 60)
+    assert len(read) == 60 * 2 + 1
 
 
 def test_a_false_input_is_not_true_where_false_is_output(tmp_path):

@@ -60,7 +60,7 @@ def replayed(
     except (NotCovered, WrongProgram) as reason:
         return NotReplayed(None, path, str(reason))
     except RecursionError:
-        return NotReplayed(None, path, "runs of so many outputs, or text nested so deeply")
+        return NotReplayed(None, path, "text nested so deeply")
     except (OSError, ValueError) as error:
         return NotReplayed(None, path, f"`{claim['file']}`: {os_reason(error)}")
     except (KeyError, TypeError, IndexError):
