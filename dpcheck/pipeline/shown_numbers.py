@@ -26,6 +26,8 @@ from dpcheck.records import replace
 MAX_MARGIN = 62
 """So many numbers beyond the window are shown at most before a claim is left undecided."""
 
+_OF_ALL_LOSSES = frozenset({"renyi", "zcdp", "profile", "losses", "tradeoff"})
+
 Decide = Callable[[Chain, claims.Claim], Outcome]
 
 
@@ -178,15 +180,14 @@ def _is_pure(claim: claims.Claim) -> bool:
 
 
 def is_widest(explored: Explored, claim: claims.Claim) -> bool:
-    """Return whether no wider window is tried: it would not do where rare losses are rows."""
+    """Return whether no wider window is tried."""
     assert explored.window is not None, "numbers are shown"
-    is_told_in_rows = bool({"loss_tail", "losses"} & set(_words(claim)))
-    return is_told_in_rows or explored.window.margin >= MAX_MARGIN
+    return _may_rise_and_fall(claim) or explored.window.margin >= MAX_MARGIN
 
 
 def least_margin(claim: claims.Claim) -> int:
     """Return the margin of the window after the first: the widest where all losses count."""
-    return MAX_MARGIN if {"renyi", "zcdp", "profile"} & set(_words(claim)) else 0
+    return MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0
 
 
 def _may_rise_and_fall(claim: claims.Claim) -> bool:
