@@ -93,17 +93,16 @@ def test_values_in_place_of_names_are_read_as_those_values(expression, values):
 )
 def test_both_readings_of_a_logarithm_of_a_quotient_are_what_they_say(argument, divisor):
     """DP119 warns of `ln a / b` and advises two texts: the first reading is the one it has."""
-    here = {"operator_span": HERE, "span": HERE}
-    quotient = s.Arithmetic("/", argument, divisor, **here)
+    quotient = s.Arithmetic("/", argument, divisor, span=HERE)
     one = s.Number(1, 1, "1", span=HERE)
-    over = surface_text(s.Arithmetic("/", one, divisor, **here)).removeprefix("1")
+    over = surface_text(s.Arithmetic("/", one, divisor, span=HERE)).removeprefix("1")
     shown = surface_text(s.Logarithm(argument, span=HERE)) + over
     found = parse_model(SourceText("test", f"check m: {shown}"))
     warnings = [m for m in found.mistakes if isinstance(m, LogarithmOfQuotient)]
     for warning in [warning for warning in warnings if warning.written == shown]:
         other, meant = re.fullmatch(r"write `(.*)` or `(.*)`", warning.help).groups()
         left = s.Logarithm(argument, span=HERE)
-        assert claim_tree(meant) == s.Arithmetic("/", left, divisor, **here)
+        assert claim_tree(meant) == s.Arithmetic("/", left, divisor, span=HERE)
         assert claim_tree(other) == s.Logarithm(quotient, span=HERE)
 
 
