@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dpcheck.model import surface
 from dpcheck.model.words import OPERATOR_WORDS
-from dpcheck.records import fields, replace
 
 # How tight each kind of expression binds, as in the grammar: an operand that binds less tight
 # than its place demands stands in parentheses.
@@ -49,8 +48,8 @@ def filled(node: Node, values: Mapping[str, surface.Expression]) -> Node:
     The values are meant to be closed (numbers, symbols): no care is taken that a binder does not
     capture a name inside of one.
     """
-    result: Node = _filled(node, values)
-    return result
+    free = {id(name): values.get(name.name) for name in _free_names(node)}
+    return surface.replaced(node, lambda part: free.get(id(part)))
 
 
 def written_text(
@@ -280,49 +279,19 @@ def _argument(argument: surface.Argument) -> str:
 # --- names filled in -------------------------------------------------------------------------
 
 
-def _filled(node: Any, values: Mapping[str, surface.Expression]) -> Any:  # noqa: ANN401 (any part of a tree)
+def _free_names(node: object) -> Iterator[surface.Name]:
     match node:
-        case tuple():
-            return tuple(_filled(item, values) for item in node)
-        case surface.Name(name, primed=False, quoted=quoted) if (
-            not quoted or name in OPERATOR_WORDS
-        ):
-            return values.get(name, node)
-        case surface.Binder() | surface.WeightedBranches():
-            inner = {name: value for name, value in values.items() if name != node.variable.name}
-            parts = {name: _filled(getattr(node, name), inner) for name in _parts(node)}
-            return replace(node, **parts | {"domain": _filled(node.domain, values)})
-        case _ if hasattr(node, "span"):
-            return replace(node, **{p: _filled(getattr(node, p), values) for p in _parts(node)})
-        case _:
-            return node
-
-
-def _free_names(node: Any) -> Iterator[surface.Name]:  # noqa: ANN401 (any part of a tree)
-    match node:
-        case tuple():
-            for item in node:
-                yield from _free_names(item)
         case surface.Name(name, primed=False, quoted=quoted) if (
             not quoted or name in OPERATOR_WORDS
         ):
             yield node
         case surface.Binder() | surface.WeightedBranches():
-            yield from _free_names(node.domain)
-            for name in _parts(node):
-                if name != "domain":
-                    bound = node.variable.name
-                    found = _free_names(getattr(node, name))
-                    yield from (free for free in found if free.name != bound)
-        case _ if hasattr(node, "span"):
-            for name in _parts(node):
-                yield from _free_names(getattr(node, name))
+            for part in surface.parts(node):
+                bound = None if part is node.domain else node.variable.name
+                yield from (free for free in _free_names(part) if free.name != bound)
         case _:
-            return
-
-
-def _parts(node: Any) -> list[str]:  # noqa: ANN401 (any node)
-    return [field.name for field in fields(node) if field.compare]
+            for part in surface.parts(node):
+                yield from _free_names(part)
 
 
 def _stands_alone(before: str, after: str) -> bool:

@@ -459,10 +459,6 @@ class Builder:
             self._report(syntax.LogarithmOfQuotient(span, *texts))
         return self.arithmetic(span, left, operator, right)
 
-    def tuple_literal(self, span: Span, first: s.Expression, rest: list[s.Expression]) -> s.Tuple:
-        """Return `(a, b, ...)`."""
-        return s.Tuple((first, *rest), span=span)
-
     def positional_argument(self, span: Span, value: s.Expression) -> s.Argument:
         """Return an argument by position."""
         return s.Argument(None, value, span=span)
@@ -514,28 +510,6 @@ class Builder:
     def empty_set(self, span: Span) -> s.SetLiteral:
         """`{}`."""
         return s.SetLiteral((), span=span)
-
-    # --- distributions -----------------------------------------------------------------------
-
-    def weighted_branches(
-        self,
-        span: Span,
-        branch: s.Branch,
-        variable: Token,
-        domain: s.Expression,
-        where: s.Expression | None,
-        normalized: bool,
-    ) -> s.WeightedBranches:
-        """`{value: weight for variable in domain where condition}`, `normalized` or not."""
-        return s.WeightedBranches(
-            branch.value,
-            branch.weight,
-            self._identifier(variable),
-            domain,
-            where,
-            normalized,
-            span=span,
-        )
 
     # --- formulas ----------------------------------------------------------------------------
 

@@ -381,9 +381,8 @@ def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> 
     """Return the edit for a few well-known slips: the first of these that knows one."""
     return (
         _edit_of_word(tokens, i)
-        or _edit_of_operator(tokens, i, opener, accepts)
-        or _edit_of_bound(tokens, i)
-        or _edit_of_statement(tokens, i, accepts)
+        or _edit_of_comma(tokens, i, opener, accepts)
+        or _edit_of_tokens(tokens, i, accepts)
         or _edit_of_path(tokens, i, accepts)
     )
 
@@ -403,75 +402,71 @@ def _edit_of_word(tokens: list[Token], i: int) -> str | None:
     return None
 
 
-def _edit_of_operator(
-    tokens: list[Token], i: int, opener: int | None, accepts: Accepts
-) -> str | None:
-    """Return the edit for an operator that lacks something, or that needs parentheses."""
-    token, before, wants_operand = tokens[i], _before(tokens, i), accepts("NUMBER")
-    opened_after = tokens[opener - 1].type if opener else None
-    match before.type, token.type:
-        case "NUMBER", "DOT":
-            return f"write `{before.text}` or `{before.text}.0`; ranges have two dots"
-        case _, "IF" | "NOT" | "X" | "F" | "G" if wants_operand:
-            return f"put parentheses around what begins with `{token.text}`"
-        case "D", "OPEN_BRACKET":
-            return "give the budget: `D{ln 2} [ ... ]`"
-        case "E", "OPEN_BRACKET":
-            return "give the bound: `E<=3 [ ... ]`, or ask for the value: `E=? [ ... ]`"
-        case "P", "OPEN_BRACKET":
-            return "give the bound: `P>=1/2 [ ... ]`, or ask for the value: `P=? [ ... ]`"
-        case "D", "OPEN":
-            return "write `D{ln 2} [ ... ]`: the budget in braces, the path formula in brackets"
-        case "OPEN_BRACE", "CLOSE_BRACE" if _before(tokens, i, 2).type == "D":
-            return "give the budget: `D{ln 2} [ ... ]`"
-        case _, "COMMA" if opened_after == "D":
-            return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
-        case "OPEN_BRACKET", "CLOSE_BRACKET" if wants_operand:
-            return "put a path formula between the brackets, such as `F top`"
-        case _:
-            return None
+_RELATIONS = "LE LT GE GT"
+_EDITS: tuple[tuple[str, str, str, str, str], ...] = (
+    ("", "NUMBER", "DOT", "", "write `{before}` or `{before}.0`; ranges have two dots"),
+    ("", "", "IF NOT X F G", "NUMBER", "put parentheses around what begins with `{here}`"),
+    ("", "D", "OPEN_BRACKET", "", "give the budget: `D{{ln 2}} [ ... ]`"),
+    ("D", "OPEN_BRACE", "CLOSE_BRACE", "", "give the budget: `D{{ln 2}} [ ... ]`"),
+    *(
+        (
+            "",
+            word,
+            "OPEN_BRACKET",
+            "",
+            f"give the bound: `{bound}`, or ask for the value: `{value}`",
+        )
+        for word, bound, value in (
+            ("E", "E<=3 [ ... ]", "E=? [ ... ]"),
+            ("P", "P>=1/2 [ ... ]", "P=? [ ... ]"),
+        )
+    ),
+    (
+        *("", "D", "OPEN", ""),
+        "write `D{{ln 2}} [ ... ]`: the budget in braces, the path formula in brackets",
+    ),
+    (
+        *("", "OPEN_BRACKET", "CLOSE_BRACKET", "NUMBER"),
+        "put a path formula between the brackets, such as `F top`",
+    ),
+    ("", "X", _RELATIONS, "", "`X` is one step and has no bound; nest it, or use `F<=k`"),
+    ("", "W R", _RELATIONS, "", "`{before}` has no bound; `F<=k`, `G<=k` and `U<=k` have"),
+    ("", "F G U", "LT GE GT", "", "a bound of steps is written `{before}<=k`"),
+    (" ".join(sorted(TEMPORAL)), "LE", "MINUS", "", "a bound of steps is 0, 1, 2, ..."),
+    ("", "", "ARROW", "IMPLIES", "write `=>` for implication"),
+    (
+        *("", "", "COLON", "OPEN_BRACE"),
+        "a block stands in braces: `{{ ... }}` in place of the colon",
+    ),
+    ("", "", "THEN", "OPEN_BRACE", "a statement `if` has a block and no `then`"),
+    ("", "", "EQ", "IN", "write `in`"),
+    ("FOR", "NAME", "COMMA", "", "give each variable its set, as in `for i in S, j in T`"),
+    ("", "", "IF", "WHERE", "write `where`"),
+    ("", "ADJACENT", "OPEN", "", "between states write `adjacent s ~ t`"),
+    ("IMPORT", "NAME", "", "", 'import a file by its path: `import "{before}.dpm"`'),
+)
+"""Types of the token found and of the two before it (all if empty), a type that could stand there
+(if any has to), and the edit."""
 
 
-def _edit_of_bound(tokens: list[Token], i: int) -> str | None:
-    """Return the edit for a bound of steps."""
-    before = _before(tokens, i)
-    match before.type, tokens[i].type:
-        case "X", "LE" | "LT" | "GE" | "GT":
-            return "`X` is one step and has no bound; nest it, or use `F<=k`"
-        case "W" | "R", "LE" | "LT" | "GE" | "GT":
-            return f"`{before.text}` has no bound; `F<=k`, `G<=k` and `U<=k` have"
-        case "F" | "G" | "U", "LT" | "GE" | "GT":
-            return f"a bound of steps is written `{before.text}<=k`"
-        case "LE", "MINUS" if _before(tokens, i, 2).type in TEMPORAL:
-            return "a bound of steps is 0, 1, 2, ..."
-        case _:
-            return None
+def _edit_of_tokens(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
+    """Return the edit that two or three tokens in a row tell."""
+    near = [_before(tokens, i, k) for k in (2, 1, 0)]
+    for *types, accepted, edit in _EDITS:
+        pairs = zip(types, near, strict=True)
+        fits = all(not known or token.type in known.split() for known, token in pairs)
+        if fits and (not accepted or accepts(accepted)):
+            return edit.format(before=near[1].text, here=near[2].text)
+    return None
 
 
-def _edit_of_statement(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
-    """Return the edit for a word or sign of statements and declarations."""
-    before, word_before = _before(tokens, i), _before(tokens, i, 2).type
-    match before.type, tokens[i].type:
-        case _, "ARROW" if accepts("IMPLIES"):
-            return "write `=>` for implication"
-        case _, "COLON" if accepts("OPEN_BRACE"):
-            return "a block stands in braces: `{ ... }` in place of the colon"
-        case _, "THEN" if accepts("OPEN_BRACE"):
-            return "a statement `if` has a block and no `then`"
-        case _, "EQ" if accepts("IN"):
-            return "write `in`"
-        case "NAME", "COMMA" if word_before == "FOR":
-            return "give each variable its set, as in `for i in S, j in T`"
-        case _, "COMMA" if accepts("OPEN_BRACE") and _is_after_where(tokens, i):
-            return "`where` comes after the last set"
-        case _, "IF" if accepts("WHERE"):
-            return "write `where`"
-        case "ADJACENT", "OPEN":
-            return "between states write `adjacent s ~ t`"
-        case "NAME", _ if word_before == "IMPORT":
-            return f'import a file by its path: `import "{before.text}.dpm"`'
-        case _:
-            return None
+def _edit_of_comma(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> str | None:
+    """Return the edit for a comma where the list before it is complete."""
+    if tokens[i].type == "COMMA" and opener and tokens[opener - 1].type == "D":
+        return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
+    if tokens[i].type == "COMMA" and accepts("OPEN_BRACE") and _is_after_where(tokens, i):
+        return "`where` comes after the last set"
+    return None
 
 
 def _edit_of_path(tokens: list[Token], i: int, accepts: Accepts) -> str | None:

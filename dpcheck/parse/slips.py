@@ -208,7 +208,7 @@ class _Reader:
             firsts.append(i if self.is_first[i] else firsts[-1])
         self.line_firsts = firsts
         self.partners = _partners(tokens)
-        self.blocks = _blocks(tokens)
+        self.blocks = _blocks(tokens)  # the innermost `{` open at each token, whatever items begin
         self.part_ends = self._part_ends()
         self.item_starts = [
             token.start
@@ -237,17 +237,8 @@ class _Reader:
     def span(self, first: int, last: int) -> Span:
         return Span(self.source, self.tokens[first].start, self.tokens[last].end)
 
-    def begins_line(self, i: int) -> bool:
-        return self.is_first[i]
-
-    def line(self, i: int) -> int:
-        return self.lines[i]
-
     def column(self, i: int) -> int:
         return self.source.position(self.tokens[i].start)[1]
-
-    def first_of_line(self, i: int) -> int:
-        return self.line_firsts[i]
 
     def is_long_line(self, i: int) -> bool:
         """Return whether the line is longer than anybody writes: rules look along it."""
@@ -259,13 +250,6 @@ class _Reader:
     def begins_element(self, i: int) -> bool:
         """Return whether a statement, declaration or item may begin at token i."""
         return self.is_first[i] or self.type(i - 1) in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON")
-
-    def line_part_end(self, i: int) -> int:
-        return self.part_ends[i]
-
-    def block_of(self, i: int) -> int | None:
-        """Return the innermost `{` open at token i, whatever items begin in between."""
-        return self.blocks[i]
 
     def slip(self, first: int, last: int, *edits: Edit) -> Slip:
         """Return that tokens first to last are written as they are after the edits."""
@@ -323,14 +307,14 @@ def _first_word(r: _Reader, i: int) -> Slip | None:
     word = r.text(i)
     if not r.begins_element(i) or (r.type(i + 1) in AFTER_A_NAME and word != "loop"):
         return None
-    is_inner = r.block_of(i) is not None or r.column(i) > 1
+    is_inner = r.blocks[i] is not None or r.column(i) > 1
     meant = (IN_A_BLOCK if is_inner else AT_TOP_LEVEL).get(word)
     if meant is None:
         return None
-    has_operand = r.type(i + 1) in OPERANDS | {"OPEN_BRACE", "MINUS"} and not r.begins_line(i + 1)
+    has_operand = r.type(i + 1) in OPERANDS | {"OPEN_BRACE", "MINUS"} and not r.is_first[i + 1]
     if meant == "output" and not has_operand:
         meant = "stop"
-    if meant == "fun" and r.text(r.line_part_end(i)) in (":", "{"):
+    if meant == "fun" and r.text(r.part_ends[i]) in (":", "{"):
         meant = "mechanism"
     if meant == "":
         last = i + 1 if has_operand else i
@@ -350,7 +334,7 @@ def _else_if(r: _Reader, i: int) -> Slip | None:
 def _operator_word(r: _Reader, i: int) -> Slip | None:
     """Words: `a and b` is `a & b`; `not a` is `!a`; `x not in S` is `!(x in S)`."""
     word = r.text(i).lower()
-    ends = r.ends_operand(i - 1) and not r.begins_line(i)
+    ends = r.ends_operand(i - 1) and not r.is_first[i]
     ends = ends and r.text(i - 1).lower() not in BETWEEN_OPERANDS
     if word in BETWEEN_OPERANDS and ends and r.type(i + 1) in OPERANDS | PREFIXES:
         return r.slip(i, i, r.put(i, BETWEEN_OPERANDS[word]))
@@ -358,7 +342,7 @@ def _operator_word(r: _Reader, i: int) -> Slip | None:
         word == "not"
         and not ends
         and r.type(i + 1) in OPERANDS | PREFIXES
-        and not r.begins_line(i + 1)
+        and not r.is_first[i + 1]
     ):
         return r.slip(i, i, Edit(r.tokens[i].start, r.tokens[i + 1].start, "!"))
     if word == "not" and ends and r.type(i + 1) == "IN":
@@ -386,7 +370,7 @@ def _idle_word(r: _Reader, i: int) -> Slip | None:
 def _logarithm(r: _Reader, i: int) -> Slip | None:
     """`log 2` is `ln 2`."""
     is_log = r.text(i) == "log" and r.type(i + 1) in ("NUMBER", "NAME")
-    return r.slip(i, i, r.put(i, "ln")) if is_log and not r.begins_line(i + 1) else None
+    return r.slip(i, i, r.put(i, "ln")) if is_log and not r.is_first[i + 1] else None
 
 
 def _typed(r: _Reader, i: int) -> Slip | None:
@@ -394,8 +378,8 @@ def _typed(r: _Reader, i: int) -> Slip | None:
     word = r.text(i)
     if word not in TYPES:
         return None
-    if r.type(i + 1) in NAMES and not r.begins_line(i + 1):
-        is_constant = r.begins_line(i) and r.block_of(i) is None
+    if r.type(i + 1) in NAMES and not r.is_first[i + 1]:
+        is_constant = r.is_first[i] and r.blocks[i] is None
         word = "const " if is_constant else ""
         return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, word))
     if r.type(i - 1) == "COLON" and r.type(i - 2) in NAMES and r.type(i - 3) != "STATE":
@@ -405,7 +389,7 @@ def _typed(r: _Reader, i: int) -> Slip | None:
 
 def _top_level_constant(r: _Reader, i: int) -> Slip | None:
     """`n = 3` outside of everything is `const n = 3`."""
-    is_outer = r.begins_line(i) and r.column(i) == 1 and r.block_of(i) is None
+    is_outer = r.is_first[i] and r.column(i) == 1 and r.blocks[i] is None
     if is_outer and r.type(i + 1) in ("EQ", "ASSIGN"):
         start = r.tokens[i].start
         return r.slip(i, i + 1, Edit(start, start, "const "), r.put(i + 1, "="))
@@ -417,7 +401,7 @@ def _top_level_constant(r: _Reader, i: int) -> Slip | None:
 
 def _product(r: _Reader, i: int) -> Slip | None:
     """`3 ln 2`, `2 eps` and `2(x + 1)` need their `*`."""
-    if not r.ends_operand(i - 1) or r.begins_line(i):
+    if not r.ends_operand(i - 1) or r.is_first[i]:
         return None
     kind = r.type(i)
     if kind != "LN" and r.type(i - 1) != "NUMBER":
@@ -428,7 +412,7 @@ def _product(r: _Reader, i: int) -> Slip | None:
     if r.type(i - 2) in ("LE", "SLASH") and {r.text(i - 3), r.text(i - 5)} & set("FGU"):
         return None  # a bound of steps
     last = r.partners.get(i, i + (kind == "LN"))
-    is_row = any(r.type(k) == "ARROW" for k in range(r.first_of_line(i), i))
+    is_row = any(r.type(k) == "ARROW" for k in range(r.line_firsts[i], i))
     sign = ": " if is_row and kind in NAMES else " * "
     first = i - 3 if is_row and r.type(i - 2) == "SLASH" else i - 1
     return r.slip(first, last, Edit(r.tokens[i - 1].end, r.tokens[i].start, sign))
@@ -468,10 +452,10 @@ def _percent(r: _Reader, i: int) -> Slip | None:
 
 def _bars(r: _Reader, i: int) -> Slip | None:
     """`|x - x'|` is `abs(x - x')`, and `||x - x'||_1` is `l1(x, x')`."""
-    if r.ends_operand(i - 1) and not (r.type(i - 1) in NAMES and r.begins_line(i - 1)):
+    if r.ends_operand(i - 1) and not (r.type(i - 1) in NAMES and r.is_first[i - 1]):
         return None
     bar = r.span(i, i).text
-    end = r.line_part_end(i)
+    end = r.part_ends[i]
     for j in range(i + 1, end + 1):
         if r.span(j, j).text == bar and r.ends_operand(j - 1):
             break
@@ -489,7 +473,7 @@ def _bars(r: _Reader, i: int) -> Slip | None:
 
 def _choice(r: _Reader, i: int) -> Slip | None:
     """`c ? a : b` is `if c then a else b`."""
-    colon = next((k for k in range(i, r.line_part_end(i)) if r.type(k) == "COLON"), None)
+    colon = next((k for k in range(i, r.part_ends[i]) if r.type(k) == "COLON"), None)
     left = _operand_start(r, i)
     if colon is None or left is None or not r.ends_operand(i - 1):
         return None
@@ -499,12 +483,12 @@ def _choice(r: _Reader, i: int) -> Slip | None:
         r.put(i, "then"),
         Edit(r.tokens[colon - 1].end, r.tokens[colon].end, " else"),
     )
-    return r.slip(left, r.line_part_end(i), *edits)
+    return r.slip(left, r.part_ends[i], *edits)
 
 
 def _choice_behind(r: _Reader, i: int) -> Slip | None:
     """Python's `a if c else b` is `if c then a else b`."""
-    end = r.line_part_end(i)
+    end = r.part_ends[i]
     other = next((k for k in range(i, end) if r.type(k) == "ELSE"), None)
     left = _operand_start(r, i)
     if other is None or left is None or left == i or r.begins_element(i):
@@ -523,7 +507,7 @@ def _choice_behind(r: _Reader, i: int) -> Slip | None:
 def _operand_start(r: _Reader, i: int) -> int | None:
     """Return where, on the line, the expression before token i begins."""
     k = i
-    while not r.begins_line(k):
+    while not r.is_first[k]:
         if r.type(k - 1) in OPENERS | {"ASSIGN", "TILDE", "OUTPUT", "COMMA", "COLON"}:
             return k
         k = r.partners.get(k - 1, k - 1) if r.type(k - 1) in CLOSERS else k - 1
@@ -543,7 +527,7 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
         return None
     inner = [k for k in range(i + 1, close) if r.type(k) in ("COMMA", "DOTS")]
     if before in POLICY_TOKENS | {"IN"}:
-        if r.type(r.first_of_line(i)) in QUESTION_WORDS:
+        if r.type(r.line_firsts[i]) in QUESTION_WORDS:
             return None
         is_range = len(inner) == 1 and (before in POLICY_TOKENS or r.type(i + 1) == "NUMBER")
         if is_range and r.type(inner[0]) == "COMMA":
@@ -574,7 +558,7 @@ def _decimal(r: _Reader, i: int) -> Slip | None:
 
 def _modality(r: _Reader, i: int) -> Slip | None:
     """`<> a` is `F a`, `[] a` is `G a`, inside of a claim."""
-    if r.ends_operand(i - 1) or r.type(r.first_of_line(i)) not in QUESTION_WORDS:
+    if r.ends_operand(i - 1) or r.type(r.line_firsts[i]) not in QUESTION_WORDS:
         return None
     box = r.type(i) == "OPEN_BRACKET"
     if not box and r.span(i, i).text != "<>":
@@ -622,7 +606,7 @@ def _policy_call(r: _Reader, i: int) -> Slip | None:
 
 def _indented_block(r: _Reader, i: int) -> Slip | None:
     """`if c:` before an indented block, or before a statement on its line."""
-    head = r.first_of_line(i)
+    head = r.line_firsts[i]
     is_word = r.text(head) in ELSE_IF or AT_TOP_LEVEL.get(r.text(head)) in ("fun", "mechanism")
     if r.type(head) not in BLOCK_HEADS | {"FORALL"} and not is_word:
         return None
@@ -632,17 +616,17 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
     if any(r.type(k) in QUESTION_WORDS for k in before):
         return None
     colon = Edit(r.tokens[i - 1].end, r.tokens[i].end, " {")
-    if not r.begins_line(i + 1):
+    if not r.is_first[i + 1]:
         if r.type(i + 1) not in LINE_WORDS | NAMES | QUESTION_WORDS:
             return None
-        last = r.line_part_end(i)
+        last = r.part_ends[i]
         return r.slip(i - 1, last, colon, r.after(last, " }"))
     after = i + 1
-    while r.type(after) != END and (not r.begins_line(after) or r.column(after) > r.column(head)):
+    while r.type(after) != END and (not r.is_first[after] or r.column(after) > r.column(head)):
         after += 1
     if after == i + 1:
         return None
-    last_line = r.line(after - 1)
+    last_line = r.lines[after - 1]
     mistake = IndentedBlock(r.span(i, i), r.text(head), last_line)
     end = r.tokens[after - 1].end
     return Slip(mistake, (colon, Edit(end, end, "\n}")))
@@ -653,7 +637,7 @@ def _block_without_braces(r: _Reader, i: int) -> Slip | None:
     first = i - 1 if r.type(i - 1) == "ELSE" else i
     if not r.begins_element(first):
         return None
-    end = r.line_part_end(i)
+    end = r.part_ends[i]
     for k in range(i + 1, end + 1):
         if r.type(k) in ("OPEN_BRACE", "COLON"):
             return None
@@ -682,10 +666,10 @@ def _is_statement(r: _Reader, i: int) -> bool:
 
 def _else_alone(r: _Reader, i: int) -> Slip | None:
     """`else` before the `}` of its `if`."""
-    brace = r.block_of(i)
-    if r.type(i - 1) == "CLOSE_BRACE" or brace is None or r.type(r.first_of_line(brace)) != "IF":
+    brace = r.blocks[i]
+    if r.type(i - 1) == "CLOSE_BRACE" or brace is None or r.type(r.line_firsts[brace]) != "IF":
         return None
-    if r.line(brace) == r.line(i) or r.column(r.first_of_line(brace)) != r.column(i):
+    if r.lines[brace] == r.lines[i] or r.column(r.line_firsts[brace]) != r.column(i):
         return None
     place = r.span(brace, brace)
     mistake = UnclosedBracket(r.span(i, i), place, "}", "`if`", "`else`", "} else")
@@ -695,20 +679,22 @@ def _else_alone(r: _Reader, i: int) -> Slip | None:
 
 def _inner_item(r: _Reader, i: int) -> Slip | None:
     """`fun`, `const`, `check` inside of a mechanism: they belong outside."""
-    brace = r.block_of(i)
+    brace = r.blocks[i]
     if brace is None:
         return None
-    head, close = r.first_of_line(brace), r.partners.get(brace, len(r.tokens) - 1)
-    if r.type(head) not in ("MECHANISM", "CHAIN") or not r.begins_line(i):
+    head, close = r.line_firsts[brace], r.partners.get(brace, len(r.tokens) - 1)
+    if r.type(head) not in ("MECHANISM", "CHAIN") or not r.is_first[i]:
         return None
-    if r.column(i) <= r.column(head) or r.block_of(brace) is not None:
+    if r.column(i) <= r.column(head) or r.blocks[brace] is not None:
         return None
     after = i + 1
-    while after < close and (not r.begins_line(after) or r.column(after) > r.column(i)):
+    while after < close and (not r.is_first[after] or r.column(after) > r.column(i)):
         after += 1
     start, end = r.tokens[i].start, r.tokens[after - 1].end
     home = f"at the top level of the file, outside of the {r.text(head)}"
-    mistake = Misplaced(r.span(i, i), r.text(i), home, (r.line(i), r.line(after - 1), r.line(head)))
+    mistake = Misplaced(
+        r.span(i, i), r.text(i), home, (r.lines[i], r.lines[after - 1], r.lines[head])
+    )
     text, target = r.source.text[start:end], r.tokens[head].start
     # The line break keeps the item on lines of its own; it comes from nowhere.
     moved = Edit(target, target, text, start), Edit(target, target, "\n")
@@ -731,7 +717,7 @@ def _constant_without_sign(r: _Reader, i: int) -> Slip | None:
 
 def _for_all(r: _Reader, i: int) -> Slip | None:
     """`forall k in S: check ...` is `for k in S { check ... }`."""
-    return r.slip(i, i, r.put(i, "for")) if r.begins_line(i) and r.type(i + 2) == "IN" else None
+    return r.slip(i, i, r.put(i, "for")) if r.is_first[i] and r.type(i + 2) == "IN" else None
 
 
 def _loop_of_c(r: _Reader, i: int) -> Slip | None:
@@ -755,9 +741,9 @@ def _loop_of_c(r: _Reader, i: int) -> Slip | None:
 
 def _several_outputs(r: _Reader, i: int) -> Slip | None:
     """`output x, y` is `output (x, y)`."""
-    if r.block_of(i) is None or not r.begins_element(i):
+    if r.blocks[i] is None or not r.begins_element(i):
         return None
-    end = r.line_part_end(i)
+    end = r.part_ends[i]
     depth = 0
     for k in range(i + 1, end + 1):
         depth += (r.type(k) in OPENERS) - (r.type(k) in CLOSERS)
@@ -786,7 +772,7 @@ def _question(r: _Reader, i: int) -> Slip | None:
         end = r.partners.get(end + 1, end)
     after = end + 1
     kind = r.type(after)
-    if r.begins_line(after) or kind in ("COLON", "AT", END) or r.text(after) == "at":
+    if r.is_first[after] or kind in ("COLON", "AT", END) or r.text(after) == "at":
         return None
     if kind == "COMMA" and r.type(after + 1) in NAMES and r.type(after + 2) != "COLON":
         return r.slip(end, after, Edit(r.tokens[end].end, r.tokens[after].end, " at"))
@@ -801,7 +787,7 @@ def _question(r: _Reader, i: int) -> Slip | None:
 
 def _reversed_question(r: _Reader, start: int) -> Slip | None:
     """`check epsilon = 1 : m` is `check m: epsilon = 1`."""
-    end = r.line_part_end(start)
+    end = r.part_ends[start]
     if r.text(start) not in CLAIM_WORDS or r.type(end) not in NAMES or r.type(end - 1) != "COLON":
         return None
     if r.type(start + 1) == "COLON":
@@ -853,7 +839,7 @@ def _path_in_parentheses(r: _Reader, i: int) -> Slip | None:
 def _claim_about_state(r: _Reader, i: int) -> Slip | None:
     """`check m: s |= c` is `check m at s: c`."""
     is_entailed = r.type(i + 1) == "EQ" and r.type(i - 1) in NAMES and r.type(i - 2) == "COLON"
-    if not is_entailed or r.type(r.first_of_line(i)) not in QUESTION_WORDS:
+    if not is_entailed or r.type(r.line_firsts[i]) not in QUESTION_WORDS:
         return None
     return r.slip(i - 3, i + 1, r.put(i - 2, f" at {r.text(i - 1)}:", i + 1))
 
@@ -912,8 +898,8 @@ def _several_states(r: _Reader, i: int) -> Slip | None:
 
 def _bare_neighbors(r: _Reader, i: int) -> Slip | None:
     """`s ~ t` in a chain is `adjacent s ~ t`."""
-    block = r.block_of(i)
-    if block is None or r.type(r.first_of_line(block)) != "CHAIN" or not r.begins_line(i - 1):
+    block = r.blocks[i]
+    if block is None or r.type(r.line_firsts[block]) != "CHAIN" or not r.is_first[i - 1]:
         return None
     start = r.tokens[i - 1].start
     return r.slip(i - 1, i + 1, Edit(start, start, "adjacent "))
@@ -921,7 +907,7 @@ def _bare_neighbors(r: _Reader, i: int) -> Slip | None:
 
 def _dash_comment(r: _Reader, i: int) -> Slip | None:
     """`-- a comment`, and `% a comment` at the start of a line."""
-    is_percent = r.span(i, i).text == "%" and r.begins_line(i)
+    is_percent = r.span(i, i).text == "%" and r.is_first[i]
     is_dashes = r.type(i + 1) == "MINUS" and r.tokens[i].end == r.tokens[i + 1].start
     start = r.tokens[i].start
     spaced = (
@@ -929,7 +915,7 @@ def _dash_comment(r: _Reader, i: int) -> Slip | None:
     )
     if not is_percent and not (is_dashes and spaced):
         return None
-    line_end = start + len(r.source.line(r.line(i))) - r.column(i) + 1
+    line_end = start + len(r.source.line(r.lines[i])) - r.column(i) + 1
     sign = "%" if is_percent else "--"
     span = Span(r.source, start, start + len(sign))
     return Slip(SlashComment(span, sign), (Edit(start, line_end, ""),))

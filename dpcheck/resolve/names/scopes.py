@@ -7,7 +7,7 @@ model file with its imports: the files, the collected mistakes, and what was res
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeVar, assert_never
+from typing import Final, Literal, Protocol, TypeVar
 
 from dpcheck.diagnostics.mistakes import Mistake, similar
 from dpcheck.model import surface
@@ -243,17 +243,15 @@ class Scope:
         yield from self.file.symbols
 
 
+_KINDS: Final[Mapping[type[Declaration], str]] = {
+    surface.Constant: "a constant",
+    surface.Function: "a function",
+    surface.DistributionFunction: "a distribution",
+    surface.Mechanism: "a mechanism",
+    surface.Chain: "a chain",
+}
+
+
 def what_is(declaration: Declaration) -> str:
     """Return what kind of thing was declared, with its article."""
-    match declaration:
-        case surface.Constant():
-            return "a constant"
-        case surface.Function():
-            return "a function"
-        case surface.DistributionFunction():
-            return "a distribution"
-        case surface.Mechanism():
-            return "a mechanism"
-        case surface.Chain():
-            return "a chain"
-    assert_never(declaration)
+    return _KINDS[type(declaration)]
