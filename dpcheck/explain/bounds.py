@@ -106,20 +106,32 @@ def _inputs(known: Mapping[int, Value], lost: set[int], name: Mapping[int, str])
 
 def _bound(word: str, relations: Sequence[Relation], values: Sequence[Value]) -> Phrase:
     """Return the bounds within which all values are."""
+    kept = kept_by(relations, values)
+    if not kept:
+        return Phrase.of(f"no bound would do: {word} is infinite")
+    match [comparison for comparison, _ in relations]:
+        case [">=" | ">"]:
+            return Phrase.of(f"holds up to {word}", *kept)
+        case ["<=" | "<"]:
+            return Phrase.of(f"holds from {word}", *kept, " on")
+        case _:
+            return Phrase.of(f"holds as {word}", *kept)
+
+
+def kept_by(relations: Sequence[Relation], values: Sequence[Value]) -> list[str | Amount]:
+    """Return what all values keep in place of some comparisons, as `>=1/3`; empty for nothing."""
     least, most = extremes(values)
     match [comparison for comparison, _ in relations]:
         case [">=" | ">"]:
-            return Phrase.of(f"holds up to {word}>=", _short(least))
-        case ["<=" | "<"] if most is None:
-            return Phrase.of(f"no bound would do: {word} is infinite")
+            return [">=", _short(least)]
         case ["<=" | "<"]:
-            return Phrase.of(f"holds from {word}<=", _short(most), " on")
+            return [] if most is None else ["<=", _short(most)]
         case _ if least is None:
-            return Phrase.of(f"no interval would do: {word} is infinite")
+            return []
         case _ if most is None:
-            return Phrase.of(f"holds as {word}>=", _short(least))
+            return [">=", _short(least)]
         case _:
-            return Phrase.of(f"holds as {word} in [", _short(least), ", ", _short(most), "]")
+            return [" in [", _short(least), ", ", _short(most), "]"]
 
 
 def extremes(values: Sequence[Value]) -> tuple[Value, Value]:

@@ -70,6 +70,25 @@ class Class:
         return all(len(each.outputs) == 1 and each.ending == "stopped" for each in self.outputs)
 
 
+@dataclass(frozen=True)
+class Kind:
+    """Runs whose outputs fall into the same classes: which of all runs they are, and how many."""
+
+    places: tuple[str, ...]
+    times: int
+    classes: list[Class]
+
+    @property
+    def outputs(self) -> str:
+        """What the runs show: one output each, or several."""
+        return "outputs" if all(each.has_one_output for each in self.classes) else "runs' outputs"
+
+    @property
+    def runs(self) -> str:
+        """Which of all runs they are: `run 1`, `runs 2..4 and 6`."""
+        return f"run{'s' * (self.times > 1)} {' and '.join(self.places)}"
+
+
 def _sequence_text(shown: OutputSequence) -> str:
     """Return a sequence in one piece, quoted where it would read as several."""
     steps = [*shown.outputs, *(["diverged"] if shown.ending == "diverged" else [])]
@@ -96,17 +115,17 @@ def explain_composition(
     found = as_found(example, growth_amount(epsilon), number_amount(delta))
     n_runs = sum(times for _, _, times in subject.parts)
     note = f"{'both' if n_runs == 2 else f'all {n_runs}'} runs on the same input"
-    classes = [_classes(subject, chain, example.states) for chain, _, _ in subject.parts]
+    kinds = _kinds(subject, example.states)
     remarks: list[Remark] = []
     text = str(example.event) if isinstance(example.event, Phrase) else ""
     is_exact = p.enclosure is None and q.enclosure is None  # else its event has rounded losses
-    if subject.detail == "full" and is_exact and all(classes):
+    if subject.detail == "full" and is_exact and all(kind.classes for kind in kinds):
         has_largest_loss = delta == 0 and not (
             isinstance(claim, QuantityClaim) and isinstance(claim.quantity, TightDelta)
         )
         at = None if has_largest_loss else epsilon
-        text = _in_words(subject, at, classes) or text
-        remarks = [*_likeliest(subject, at, classes), *_remarks(subject, classes)]
+        text = _in_words(at, kinds) or text
+        remarks = [*_likeliest(at, kinds), *_remarks(kinds)]
     return Explanation(
         neighbors=Neighbors(*example.states, note=note),
         inequality=found.inequality,
@@ -116,6 +135,20 @@ def explain_composition(
         if isinstance(claim, QuantityClaim)
         else subject.part("tight", lambda: asked_tight(subject, epsilon, delta)),
     )
+
+
+def _kinds(subject: Subject, names: tuple[str, ...]) -> list[Kind]:
+    """Return the kinds of runs for the pair with these names: parts with equal classes are one."""
+    found: list[Kind] = []
+    first = 1
+    for chain, _, times in subject.parts:
+        last = first + times - 1
+        place = str(first) if times == 1 else f"{first}..{last}"
+        classes, first = _classes(subject, chain, names), last + 1
+        k = next((k for k, kind in enumerate(found) if kind.classes == classes), len(found))
+        known = found[k] if k < len(found) else Kind((), 0, classes)
+        found[k : k + 1] = [Kind((*known.places, place), known.times + times, classes)]
+    return found
 
 
 def _classes(subject: Subject, chain: Chain, names: tuple[str, ...]) -> list[Class]:
@@ -135,46 +168,28 @@ def _classes(subject: Subject, chain: Chain, names: tuple[str, ...]) -> list[Cla
     return classes if len(classes) <= _MAX_CLASSES else []
 
 
-def _in_words(subject: Subject, epsilon: Budget | None, classes: Sequence[list[Class]]) -> str:
+def _in_words(epsilon: Budget | None, kinds: Sequence[Kind]) -> str:
     """Return the optimal event at ε (None: of the largest loss): a count, or a sum of scores."""
-    n_runs = sum(times for _, _, times in subject.parts)
-    first = classes[0]
-    if len(classes) == 1 and len(first) == 2 and all(each.ratio for each in first):
-        high, low = first
-        those = f"{_outputs(first)} are {high.text}"
+    first, *others = kinds
+    if not others and len(first.classes) == 2 and all(each.ratio for each in first.classes):
+        high, low = first.classes
+        those = f"{first.outputs} are {high.text}"
         if not high.is_short:
-            those = f"{_outputs(first)} have factor {exact_text(high.ratio or 1)}"
-        if epsilon is None:
-            return f"{'both' if n_runs == 2 else f'all {n_runs}'} {those}"
-        count = _least_count(high.ratio or 1, low.ratio or 1, n_runs, epsilon)
-        return f"at least {count} of the {n_runs} {those}" if count is not None else ""
-    if epsilon is None or not all(each.is_short for part in classes for each in part):
+            those = f"{first.outputs} have factor {exact_text(high.ratio or 1)}"
+        count: int | None = first.times
+        if epsilon is not None:
+            count = _least_count(high.ratio or 1, low.ratio or 1, first.times, epsilon)
+        if count == first.times:
+            return f"{'both' if count == 2 else f'all {count}'} {those}"
+        return "" if count is None else f"at least {count} of the {first.times} {those}"
+    if epsilon is None or not all(each.is_short for kind in kinds for each in kind.classes):
         return ""
-    scores = [
-        ", ".join(f"{_score(each.ratio)} for {each.text}" for each in part if each.ratio != 0)
-        for part in classes
-    ]
-    if len(scores) > 1:
-        scores = [
-            f"in run {place} {text}" for place, text in zip(_places(subject), scores, strict=True)
-        ]
-    lead = f"the scores of the {_outputs(first)} add up to more than {exact_text(epsilon)}"
+    scores = []
+    for kind in kinds:
+        own = [f"{_score(each.ratio)} for {each.text}" for each in kind.classes if each.ratio != 0]
+        scores.append(f"in {kind.runs} " * bool(others) + ", ".join(own))
+    lead = f"the scores of the {first.outputs} add up to more than {exact_text(epsilon)}"
     return f"{lead}: {'; '.join(scores)}"
-
-
-def _outputs(classes: Sequence[Class]) -> str:
-    """Return what runs show: one output each, or several."""
-    return "outputs" if all(each.has_one_output for each in classes) else "runs' outputs"
-
-
-def _places(subject: Subject) -> list[str]:
-    """Return which of all runs are those of each part: 1, or 2..4."""
-    found, first = [], 1
-    for _, _, times in subject.parts:
-        last = first + times - 1
-        found.append(str(first) if last == first else f"{first}..{last}")
-        first = last + 1
-    return found
 
 
 def _score(ratio: Number | None) -> str:
@@ -202,34 +217,32 @@ def _least_count(high: Number, low: Number, n_runs: int, epsilon: Budget) -> int
     return low_end
 
 
-def _remarks(subject: Subject, classes: Sequence[list[Class]]) -> list[Remark]:
-    """Return what one output of each part contributes."""
+def _remarks(kinds: Sequence[Kind]) -> list[Remark]:
+    """Return what one output of each kind of runs contributes."""
     remarks: list[Remark] = []
-    places = _places(subject)
-    for k, ((_, _, times), part) in enumerate(zip(subject.parts, classes, strict=True)):
+    for k, kind in enumerate(kinds):
         factors = [
             f"{each.text} has factor {'inf' if each.ratio is None else exact_text(each.ratio)}"
-            for each in part
+            for each in kind.classes
         ]
-        often = "once" if times == 1 else f"{times} times"
-        often = often if len(classes) == 1 else f"run {places[k]}"
+        often = "once" if kind.times == 1 else f"{kind.times} times"
+        often = often if len(kinds) == 1 else kind.runs
         text = Phrase.of(f"{often}: {', '.join(factors)}")
         remarks.append(Remark("by part" if k == 0 else "", text))
     return remarks
 
 
-def _likeliest(
-    subject: Subject, epsilon: Budget | None, classes: Sequence[list[Class]]
-) -> list[Remark]:
+def _likeliest(epsilon: Budget | None, kinds: Sequence[Kind]) -> list[Remark]:
     """Return the likeliest outputs of the event at ε (None: of the largest loss).
 
-    Runs of one part with one or two losses are needed: which sequence of more is the likeliest is
+    Runs of one kind with one or two losses are needed: which sequence of more is the likeliest is
     not looked for.
     """
-    (_, _, times), *others = subject.parts
-    if others or times > _MAX_TIMES or not all(each.has_one_output for each in classes[0]):
+    first, *others = kinds
+    times = first.times
+    if others or times > _MAX_TIMES or not all(each.has_one_output for each in first.classes):
         return []
-    high, *low = classes[0]
+    high, *low = first.classes
     counts = [times]
     if epsilon is not None:
         if len(low) != 1 or not high.ratio or not low[0].ratio:
@@ -239,7 +252,7 @@ def _likeliest(
             return []
         is_rarer = compare(high.likeliest[1], low[0].likeliest[1]) < 0
         counts = [least, times - least] if is_rarer else [times]
-    return [Remark("output", _product([each.likeliest for each in classes[0]], counts))]
+    return [Remark("output", _product([each.likeliest for each in first.classes], counts))]
 
 
 def _product(outputs: Sequence[Weighed], counts: Sequence[int]) -> Phrase:

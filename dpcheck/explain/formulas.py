@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cmp_to_key
 from typing import Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from dpcheck.exact import (
     exact_text,
     excess,
 )
-from dpcheck.explain.bounds import Outside, extremes, outside, relations_of
+from dpcheck.explain.bounds import Outside, kept_by, outside, relations_of
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import (
     Explanation,
@@ -46,6 +47,8 @@ from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import ExpectationClaim, FormulaClaim, Relation
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
+    And,
+    Comparison,
     Not,
     Or,
     PathFormula,
@@ -57,6 +60,8 @@ from dpcheck.logic.formulas import (
 from dpcheck.model.program import Mechanism
 from dpcheck.records import dataclass, replace
 
+_NEGATED: dict[Comparison, Comparison] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
+
 
 def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     """Return why a state formula is false at some selected state."""
@@ -64,13 +69,13 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     assert isinstance(claim, FormulaClaim), "others are explained elsewhere"
     selected = subject.selected
     failing = selected[~subject.truths.at(claim.formula, selected)]
-    (formula, failing), *more = false_parts(claim.formula, failing, subject.truths)
+    (formula, failing), *more = false_parts(_positive(claim.formula), failing, subject.truths)
     match formula:
         case Private():
             made = _private(subject, formula, failing)
         case ProbabilityIs() | ProbabilityIn():
             made = _probability(subject, formula, selected)
-        case Or() if all(isinstance(each, Private | ProbabilityIs) for each in formula.arguments):
+        case Or():
             made = _disjunction(subject, formula, failing)
         case Not(argument=Private() as private):
             made = _negated(subject, private, failing, example)
@@ -83,12 +88,27 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     return made
 
 
+def _positive(formula: StateFormula, *, is_true: bool = True) -> StateFormula:
+    """Return a formula, or what is so where it is false, with `!` before atoms, D and P= only."""
+    match formula:
+        case Not(argument=argument):
+            return _positive(argument, is_true=not is_true)
+        case And(arguments=arguments) | Or(arguments=arguments):
+            made = And if isinstance(formula, And) == is_true else Or
+            parts = (_positive(each, is_true=is_true) for each in arguments)
+            return made(tuple(parts), formula.span)
+        case ProbabilityIs(comparison=">=" | ">" | "<=" | "<" as comparison) if not is_true:
+            return replace(formula, comparison=_NEGATED[comparison])
+        case _:
+            return formula if is_true else Not(formula, formula.span)
+
+
 def _all_of(subject: Subject, formulas: Sequence[StateFormula]) -> Phrase:
     """Return weaker formulas in place of those that are false, as far as there are any."""
     parts: list[str | Amount] = ["all of these: "]
     for k, each in enumerate(formulas):
-        weaker = _weaker(subject, each) if isinstance(each, Private | ProbabilityIs) else None
-        parts += ["; " * (k > 0), weaker or f"{formula_text(each)} is false, too"]
+        weaker = _weaker(subject, each, subject.selected)
+        parts += ["; " * (k > 0), *(weaker or [f"{formula_text(each)} is false, too"])]
     return Phrase.of(*parts)
 
 
@@ -159,15 +179,21 @@ def _event(gap: Gap) -> EventGap:
 
 def _tight(formula: Private, gaps: Sequence[Gap]) -> Tight:
     """Return the least ε at the formula's δ, and the least δ at its ε, for pairs that violate."""
-    factor, worst = ExpFactor.of(formula.epsilon), gaps[0]
-    for gap in gaps:
-        if _event(gap).exceeds(_event(worst), factor):
-            worst = gap
+    worst = _worst(gaps, formula)
     epsilon = epsilon_amount(least_budget(_chances(gaps), formula.delta))
     delta = number_amount(excess(worst.p, worst.q, formula.epsilon))
     first = () if epsilon.exact == "inf" else ("epsilon = ", epsilon, " or ")
     text = Phrase.of(*first, "delta = ", delta, " would do")
     return Tight(text, epsilon, delta)
+
+
+def _worst(gaps: Sequence[Gap], formula: Private) -> Gap:
+    """Return the gap with the largest excess over the budget of a formula D."""
+    factor, worst = ExpFactor.of(formula.epsilon), gaps[0]
+    for gap in gaps:
+        if _event(gap).exceeds(_event(worst), factor):
+            worst = gap
+    return worst
 
 
 def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:
@@ -214,25 +240,27 @@ def _negated(
     subject: Subject, formula: Private, failing: IntArray, example: Counterexample
 ) -> Explanation:
     """Return why a formula D holds that should not, at the states failing [n_failing]."""
-    truths = subject.truths
     if len(example.states) != 2 or len(example.probabilities) != 2:
         return as_found(example)
-    least = [
-        least_budget(
-            _chances(_gaps(truths, formula.path, truths.pairs_at(np.array(each)))), formula.delta
-        )
-        for each in dict.fromkeys(truths.initial_alike(state) for state in failing.tolist())
-    ]
-    found = [epsilon for epsilon in least if epsilon is not None]
-    assert len(found) == len(least), "where the ratio is infinite, D is false"
-    smallest = found[0]
-    for epsilon in found[1:]:
-        smallest = epsilon if compare_epsilon(epsilon, smallest) < 0 else smallest
-    amount = epsilon_amount(smallest)
+    amount = _least_true(subject, formula, failing)
+    assert amount is not None, "where the ratio is infinite, D is false"
     text = Phrase.of("D is false for every epsilon below ", amount)
     if amount.exact == "0":
         text = Phrase.of("D is true for every epsilon")
     return replace(as_found(example), tight=Tight(text, amount))
+
+
+def _least_true(subject: Subject, formula: Private, states: IntArray) -> Amount | None:
+    """Return the least ε with which a formula D is true at one of states [n], None without any."""
+    truths = subject.truths
+    least = [
+        least_budget(
+            _chances(_gaps(truths, formula.path, truths.pairs_at(np.array(each)))), formula.delta
+        )
+        for each in dict.fromkeys(truths.initial_alike(state) for state in states.tolist())
+    ]
+    found = [epsilon for epsilon in least if epsilon is not None]
+    return epsilon_amount(min(found, key=cmp_to_key(compare_epsilon))) if found else None
 
 
 # --- P and E -------------------------------------------------------------------------------
@@ -292,49 +320,78 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
     all_parts = "both parts" if n_parts == 2 else f"all {n_parts} parts"
     at_state = f"{subject.chain.state_text(state)}: {all_parts} are false"
     remarks = [Remark("from", Phrase.of(at_state))]
-    wider: list[str] = []
+    wider: list[list[str | Amount]] = []
     for k, part in enumerate(formula.arguments, 1):
-        assert isinstance(part, Private | ProbabilityIs), "others are explained as they were found"
         remarks.append(Remark(f"part {k}", _why_false(subject, part, state)))
-        weaker = _weaker(subject, part)
+        where = subject.selected
+        for other in formula.arguments:
+            where = where if other is part else where[~subject.truths.at(other, where)]
+        weaker = _weaker(subject, part, where)
         wider += [weaker] if weaker else []
-    tight = Tight(Phrase.of("one of these would do: ", "; ".join(wider))) if wider else None
+    lead = "one of these would do: " if len(wider) > 1 else "this would do: "
+    texts = [each for k, weaker in enumerate(wider) for each in ("; " * (k > 0), *weaker)]
+    tight = Tight(Phrase.of(lead, *texts)) if wider else None
     return Explanation(remarks=tuple(remarks), tight=tight)
 
 
-def _why_false(subject: Subject, part: Private | ProbabilityIs, state: int) -> Phrase:
+def _why_false(subject: Subject, part: StateFormula, state: int) -> Phrase:
     """Return why a part is false at a state, or for other queries at it that were fixed."""
     truths, text, name = subject.truths, formula_text(part), subject.chain.state_text
     alike = np.array(truths.initial_alike(state), np.int64)
     states = alike[~truths.at(part, alike)][:1]
-    if isinstance(part, ProbabilityIs):
-        (p_here,) = truths.probabilities(part.path, states)
-        from_here = f" from {name(int(states[0]))}" if states[0] != state else ""
-        return Phrase.of(f"{text}: ", number_amount(p_here), from_here)
-    gap = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
-    from_left = f" from {name(gap.left)}" if gap.left != state else ""
-    from_right = f" from {name(gap.right)}" if gap.right != state else ""
-    p, q, ratio = bare(gap.p), bare(gap.q), ratio_amount(_event(gap))
-    parts: list[str | Amount] = [f"{text}: ", p, f"{from_left} against ", q, from_right]
+    match part:
+        case ProbabilityIs() | ProbabilityIn():
+            (p_here,) = truths.probabilities(part.path, states)
+            from_here = f" from {name(int(states[0]))}" if states[0] != state else ""
+            return Phrase.of(f"{text}: ", number_amount(p_here), from_here)
+        case Private():
+            pairs = truths.violating(part, truths.pairs_at(states))
+            return Phrase.of(
+                f"{text}: ", *_against(subject, _gaps(truths, part.path, pairs)[0], part, state)
+            )
+        case Not(argument=Private() as private) if len(pairs := truths.pairs_at(states)):
+            worst = _worst(_gaps(truths, private.path, pairs), private)
+            told = _against(subject, worst, private, state)
+            return Phrase.of(f"{text}: ", *told, ", so D is true")
+        case _:
+            return Phrase.of(f"{text} is false")
+
+
+def _against(subject: Subject, gap: Gap, formula: Private, state: int) -> list[str | Amount]:
+    """Return both probabilities of a pair, the one state known, and what D allows."""
+    from_left, from_right = (
+        "" if end == state else f" from {subject.chain.state_text(end)}"
+        for end in (gap.left, gap.right)
+    )
+    parts: list[str | Amount] = [bare(gap.p), f"{from_left} against ", bare(gap.q), from_right]
+    ratio = ratio_amount(_event(gap))
     if ratio is not None and ratio.exact != "inf":
         parts += [", ratio ", ratio]
-    parts += [", allowed ", growth_amount(part.epsilon)]
-    parts += [" and ", number_amount(part.delta), " more"] if part.delta != 0 else []
-    return Phrase.of(*parts)
+    parts += [", allowed ", growth_amount(formula.epsilon)]
+    if formula.delta != 0:
+        parts += [" and ", number_amount(formula.delta), " more"]
+    return parts
 
 
-def _weaker(subject: Subject, part: Private | ProbabilityIs) -> str | None:
-    """Return a weaker formula that is true where it is asked; None where no ε is enough."""
-    truths, text, selected = subject.truths, formula_text(part), subject.selected
-    if isinstance(part, ProbabilityIs):
-        least, most = extremes(truths.probabilities(part.path, selected))
-        is_low = part.comparison in (">=", ">")
-        bound = least if is_low else most
-        assert bound is not None, "chances are finite"
-        return f"P{'>=' if is_low else '<='}{exact_text(bound)}{text[text.index(' [') :]}"
-    gaps = _gaps(truths, part.path, truths.pairs_at(selected))
-    epsilon = least_budget(_chances(gaps), part.delta)
-    if epsilon is None:
-        return None
-    more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
-    return f"D{{{exact_text(epsilon)}{more}{text[text.index('} ') :]}"
+def _weaker(subject: Subject, part: StateFormula, states: IntArray) -> list[str | Amount]:
+    """Return a formula like a part that is true at states [n]; empty where there is none."""
+    truths, text = subject.truths, formula_text(part)
+    match part:
+        case ProbabilityIs() | ProbabilityIn():
+            kept = kept_by(relations_of(part), truths.probabilities(part.path, states))
+            return ["P", *kept, text[text.index(" [ ") :]]
+        case Private():
+            gaps = _gaps(truths, part.path, truths.pairs_at(states))
+            epsilon = least_budget(_chances(gaps), part.delta)
+            if epsilon is None:
+                return []
+            more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
+            return [f"D{{{exact_text(epsilon)}{more}{text[text.index('} ') :]}"]
+        case Not(argument=Private() as private):
+            smallest = _least_true(subject, private, states)
+            if smallest is None or smallest.exact == "0":
+                return []
+            text = formula_text(private.path)
+            return [f"!D [ {text} ] for every epsilon below ", smallest]
+        case _:
+            return []

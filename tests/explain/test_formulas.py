@@ -90,3 +90,47 @@ def test_a_run_that_is_all_of_the_output_has_the_ratio_as_its_product(tmp_path):
     for step in (*found.run.steps, *found.run.same):
         product *= 1 if step.factor is None else exact(step.factor) ** step.times
     assert product == exact(found.inequality.ratio)
+
+
+THREE = """
+mechanism m {
+  input x in {a, b, c}
+  adjacent (a, b), (b, c)
+  z ~ if x = a then {Y: 2/3, N: 1/3} else if x = b then {Y: 1/3, N: 2/3} else {Y: 1/2, N: 1/2}
+  output z
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "parts", "tight"),
+    [
+        (
+            "!(P>1/2 [ X Y ] & D{ln 2} [ X Y ])",
+            ["P<=1/2 [ X Y ]: 2/3", "ratio 2, allowed 2, so D is true"],
+            ["P<=2/3 [ X Y ]", "!D [ X Y ] for every epsilon below ln(2)"],
+        ),
+        ("x = b | P>=3/4 [ X Y ]", ["x = b is false", "P>=3/4 [ X Y ]: 2/3"], ["P>=1/2 [ X Y ]"]),
+        ("x = a => P>=3/4 [ X Y ]", ["!(x = a) is false", "2/3"], ["P>=2/3 [ X Y ]"]),
+        (
+            "P=1 [ X Y ] | D{0} [ X Y ]",
+            ["P=1 [ X Y ]: 2/3", "ratio 2, allowed 1"],
+            ["P in [1/3, 2/3] [ X Y ]", "D{ln(2)} [ X Y ]"],
+        ),
+    ],
+)
+def test_of_any_disjunction_each_part_says_why_it_is_false_and_what_would_do(
+    claim, parts, tight, tmp_path
+):
+    (found,) = explained(f"{THREE} check m: {claim}", tmp_path)
+    told = [str(each.text) for each in found.remarks if each.label.startswith("part")]
+    assert len(told) == len(parts)
+    assert all(part in text for part, text in zip(parts, told, strict=True))
+    lead = "one of these would do: " if len(tight) > 1 else "this would do: "
+    assert str(found.tight.text) == lead + "; ".join(tight)
+    for each in tight:
+        wider = claim.replace("P>1/2", "P>2/3") if each.startswith("P<=2/3") else None
+        wider = wider or claim.replace("x = b | P>=3/4 [ X Y ]", f"x = b | {each}")
+        wider = wider.replace("=> P>=3/4 [ X Y ]", f"=> {each}")
+        wider = wider.replace("D{0} [ X Y ]", each).replace("D{ln 2}", "D{ln(2) - 1/1000}")
+        assert answers(f"{THREE} check m: {wider}", tmp_path)[0].is_ok

@@ -248,6 +248,19 @@ def test_scores_of_different_parts_are_told_apart(tmp_path):
     )
 
 
+def test_runs_of_one_kind_are_told_of_together(tmp_path):
+    found = compose("compose(m0, 2, m1, 1, m0, 1)", "dp(ln 2, 1/10)", tmp_path)
+    assert "in runs 1..2 and 4 +ln(3) for Y" in found.rule.text
+    assert [str(each.text) for each in found.remarks] == [
+        "runs 1..2 and 4: Y has factor 3, N has factor 1/3",
+        "run 3: Y has factor 2, N has factor 1/2",
+    ]
+    found = compose("compose(m0, 2, m0, 1)", "dp(ln 2, 1/10)", tmp_path)
+    assert found.rule.text == "at least 2 of the 3 outputs are Y"
+    found = compose("compose(m0, 2, m0, 2)", "dp(ln 10, 1/10)", tmp_path)
+    assert found.rule.text == "all 4 outputs are Y"
+
+
 def test_the_output_of_a_composition_is_the_likeliest_of_its_event(tmp_path):
     found = compose("compose(m2, 3)", "dp(ln 2, 1/100)", tmp_path)
     assert found.rule.text == "at least 1 of the 3 outputs are Y"
