@@ -26,7 +26,6 @@ from dpcheck.exact import (
     Number,
     Rational,
     compare,
-    compare_epsilon,
     decimal,
     divide,
     excess_sign,
@@ -35,11 +34,11 @@ from dpcheck.exact import (
 )
 from dpcheck.logic.claims import LossQuantity, LossTable
 from dpcheck.privacy.concentrated import zcdp
-from dpcheck.privacy.enclosed import Enclosed, Measure
+from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of, total_variation
 from dpcheck.privacy.posterior import posterior
 from dpcheck.privacy.profile import Piece, profile
-from dpcheck.privacy.renyi import Divergence, renyi
+from dpcheck.privacy.renyi import renyi
 from dpcheck.privacy.tradeoff import curve, type_two_error
 from dpcheck.records import dataclass
 
@@ -150,26 +149,28 @@ def sides_of(pairs: Sequence[NumberedLosses]) -> Iterator[Side]:
 # --- values --------------------------------------------------------------------------------
 
 
+def _greatest(
+    sides: Sequence[Side], value_of: Callable[[LossDistribution], Measure], start: Measure
+) -> Measured:
+    """Return the first value that none is surely greater than, and its side; without any, start."""
+    best, found = start, None
+    for side in sides:
+        value = value_of(side.losses)
+        if compare_measures(value, best) == 1:
+            best, found = value, side
+        if best is None:
+            break
+    return Measured(best, found)
+
+
 @computes("total_variation")
 def _total_variation(sides: Sequence[Side]) -> Measured:
-    return _largest_number(sides, total_variation)
+    return _greatest(sides, total_variation, 0)
 
 
 @computes("loss_tail")
 def _loss_tail(sides: Sequence[Side], epsilon: Budget) -> Measured:
-    return _largest_number(sides, lambda losses: loss_tail(losses, epsilon))
-
-
-def _largest_number(
-    sides: Sequence[Side], value_of: Callable[[LossDistribution], Number]
-) -> Measured:
-    best: Number = 0
-    found: Side | None = None
-    for side in sides:
-        value = value_of(side.losses)
-        if compare(value, best) > 0:
-            best, found = value, side
-    return Measured(best, found)
+    return _greatest(sides, lambda losses: loss_tail(losses, epsilon), 0)
 
 
 def loss_tail(losses: LossDistribution, epsilon: Budget) -> Number:
@@ -204,37 +205,14 @@ def _least_posterior(sides: Sequence[Side], prior: Number) -> Measured:
 
 def _largest_ratio(sides: Sequence[Side]) -> tuple[Number | None, Side | None]:
     """Return the largest likelihood ratio, None for infinity, and the side that has it."""
-    ratio: Number | None = 1
-    found: Side | None = None
-    for side in sides:
-        largest = side.losses.largest_ratio
-        if largest is None or (ratio is not None and compare(largest, ratio) > 0):
-            ratio, found = largest, side
-        if ratio is None:
-            break
-    return ratio, found
+    found = _greatest(sides, lambda losses: losses.largest_ratio, 1)
+    assert found.value is None or isinstance(found.value, Number), "a ratio is a number"
+    return found.value, found.side
 
 
 @computes("renyi")
 def _largest_divergence(sides: Sequence[Side], order: int | Rational) -> Measured:
-    best: Divergence = Budget.of(0)
-    found: Side | None = None
-    for side in sides:
-        value = renyi(side.losses, order)
-        if value is None:
-            return Measured(None, side)
-        if _compare_divergences(value, best) > 0:
-            best, found = value, side
-    return Measured(best, found)
-
-
-def _compare_divergences(left: Divergence, right: Divergence) -> int:
-    """Return the sign of a difference; 0 where no enclosure tells them apart."""
-    if isinstance(left, Enclosed):
-        return left.compare(right) or 0
-    if isinstance(right, Enclosed):
-        return -(right.compare(left) or 0)
-    return compare_epsilon(left, right)
+    return _greatest(sides, lambda losses: renyi(losses, order), Budget.of(0))
 
 
 @computes("zcdp")
