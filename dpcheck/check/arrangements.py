@@ -30,7 +30,13 @@ from dpcheck.check.quantities.decide_quantity import (
 from dpcheck.check.quantities.grid_bounds import Composition, enclosed_sum, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
-from dpcheck.check.quantities.privacy import Setting, decide_event_claim, tight_epsilon
+from dpcheck.check.quantities.privacy import (
+    EventClaim,
+    Setting,
+    decide_event_claim,
+    quantity_of,
+    tight_epsilon,
+)
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
@@ -293,21 +299,9 @@ def _promises(
     claim: claims.Claim, parts: Sequence[ComposedEvidence], times: Sequence[int]
 ) -> tuple[Beside, ...]:
     """Return what the sum of the budgets, or basic composition, promises for a claim."""
-    match claim:
-        case claims.PrivacyClaim(delta=0):
-            return (Beside("the budgets of the parts sum to", _sum_of_budgets(parts, times)),)
-        case claims.PrivacyClaim(epsilon=epsilon):
-            return (_basic_composition(epsilon, parts, times),)
-        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            return _quantity_promises(quantity, parts, times)
-        case _:
-            return ()
-
-
-def _quantity_promises(
-    quantity: claims.Quantity, parts: Sequence[ComposedEvidence], times: Sequence[int]
-) -> tuple[Beside, ...]:
-    match quantity:
+    if not isinstance(claim, EventClaim):
+        return ()
+    match quantity_of(claim):
         case claims.TightEpsilon(delta=0):
             return (Beside("the budgets of the parts sum to", _sum_of_budgets(parts, times)),)
         case claims.TightDelta(epsilon=epsilon):

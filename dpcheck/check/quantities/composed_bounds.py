@@ -42,7 +42,7 @@ from dpcheck.check.quantities.grid_bounds import (
     total,
 )
 from dpcheck.check.quantities.loss_values import Measured
-from dpcheck.check.quantities.privacy import false_comparison, quantity_text
+from dpcheck.check.quantities.privacy import as_comparison, false_comparison, quantity_text
 from dpcheck.check.values.amounts import (
     INFINITE_EPSILON,
     bounds_amount,
@@ -95,13 +95,12 @@ def decide_by_bounds(claim: Claim, runs: Composition, limits: Limits) -> Outcome
     match claim:
         case QuantityComparison():
             return decide_comparison(claim, lambda side: decide_by_bounds(side, runs, limits))
-        case PrivacyClaim(epsilon=epsilon, delta=0, span=span):
-            asked = QuantityClaim(TightEpsilon(0, span), "<=", epsilon, span)
-            return Outcome(_pure_privacy(asked, runs), coverage)
-        case PrivacyClaim(epsilon=epsilon, delta=delta, span=span):
-            quantity = TightDelta(epsilon, span)
-            asked = QuantityClaim(quantity, "<=", delta, span)
-            verdict, _ = _compared(asked, quantity, runs, limits, of_quantity=False)
+        case PrivacyClaim():
+            asked = as_comparison(claim)
+            assert isinstance(asked, QuantityClaim), "dp(ε, δ) is one"
+            if not isinstance(asked.quantity, TightDelta):
+                return Outcome(_pure_privacy(asked, runs), coverage)
+            verdict, _ = _compared(asked, asked.quantity, runs, limits, of_quantity=False)
             return Outcome(verdict, coverage)
         case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
             return _decide_quantity(claim, quantity, runs, coverage, limits)

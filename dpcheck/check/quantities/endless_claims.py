@@ -28,8 +28,8 @@ from dpcheck.check.quantities.privacy import (
     decide_infinite,
     greatest,
     quantity_of,
+    tight_quantity,
     undecided_sequences,
-    upper_value,
 )
 from dpcheck.check.quantities.questions import Question, decision_on
 from dpcheck.check.quantities.seen_pairs import (
@@ -242,7 +242,8 @@ def _decide_by_prefixes(question: Question, n_initial: int) -> Outcome:
             shown_by = _shown_by(question, *_fewest_outputs(question, depth, evidence, last))
         graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=True)
         if graph is not None:
-            high = upper_value(question.claim, merged_evidence(seen, graph))
+            above = merged_evidence(seen, graph)
+            high = tight_quantity(quantity_of(question.claim), above).value
         if outcome := between(ENCLOSED_DIGITS):
             return outcome
     if outcome := between(_FEWEST_DIGITS):

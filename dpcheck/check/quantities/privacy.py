@@ -179,7 +179,8 @@ def _decide_privacy(claim: claims.PrivacyClaim, setting: Setting) -> Decision:
     if gap is None or excess_sign(gap.p, gap.q, claim.epsilon, claim.delta) <= 0:
         if setting.is_complete:
             return Decision(Holds(), closest=Found(None, gap, factor))
-        return _decided_below(claim, evidence)
+        found = tight_quantity(quantity_of(claim), evidence)
+        return Decision(None, None, quantity_amount(found.value), found)
     example = _counterexample(gap, factor, claim.epsilon, claim.delta, setting)
     certify_violation(gap.p, gap.q, claim.epsilon, claim.delta)
     return Decision(Violated(example), shown=Found(None, gap, factor))
@@ -210,26 +211,25 @@ def closest_text(
     return Phrase.of(f"{lead}delta ", needed, " of ", number_amount(claim.delta), *at)
 
 
-def _decided_below(claim: claims.PrivacyClaim, evidence: Evidence) -> Decision:
-    """Return that a claim is undecided, with the ε or δ that the evidence shows."""
-    found = tight_quantity(quantity_of(claim), evidence)
-    return Decision(None, None, quantity_amount(found.value), found)
+def as_comparison(claim: EventClaim) -> claims.QuantityClaim | claims.QuantityValue:
+    """Return what a claim says of ε or δ: dp(ε) is `epsilon <= ε`, dp(ε, δ) `delta(ε) <= δ`."""
+    if not isinstance(claim, claims.PrivacyClaim):
+        return claim
+    if claim.delta == 0:
+        quantity = claims.TightEpsilon(0, claim.span)
+        return claims.QuantityClaim(quantity, "<=", claim.epsilon, claim.span)
+    tight = claims.TightDelta(claim.epsilon, claim.span)
+    return claims.QuantityClaim(tight, "<=", claim.delta, claim.span)
 
 
 def quantity_of(claim: EventClaim) -> claims.Quantity:
     """Return the quantity that a claim bounds: of dp(ε) it is ε, of dp(ε, δ) with δ > 0 it is δ."""
-    if not isinstance(claim, claims.PrivacyClaim):
-        return claim.quantity
-    if claim.delta == 0:
-        return claims.TightEpsilon(0, claim.span)
-    return claims.TightDelta(claim.epsilon, claim.span)
+    return as_comparison(claim).quantity
 
 
 def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
     """Return ε and δ of the dp(ε, δ) that a claim asks for; None where it asks for the contrary."""
-    match claim:
-        case claims.PrivacyClaim(epsilon=epsilon, delta=delta):
-            return epsilon, delta
+    match as_comparison(claim):
         case claims.QuantityClaim(comparison=">=" | ">" | "!=") | claims.QuantityClaim(bound=None):
             return None
         case claims.QuantityClaim(quantity=claims.TightEpsilon(delta=delta), bound=bound):
@@ -408,8 +408,9 @@ def _quantity_counterexample(
     if found.gap is None:
         return plain
     over: Number | Excess | None = None
-    if _compared(found.value, claim.bound) > 0:
-        over = _excess_over(claim, found.gap)
+    budget = budget_of(claim)
+    if budget is not None and _compared(found.value, claim.bound) > 0:
+        over = excess(subtract(found.gap.p, budget[1]), found.gap.q, budget[0])
     said = plain.requirement
     return _example(
         found.gap, found.factor, setting, requirement=said, over=over, sides=plain.sides
@@ -432,51 +433,24 @@ def false_comparison(
     return Counterexample(states, (), (), Phrase.of(*said), Sides(value, claim.comparison, bound))
 
 
-def _excess_over(claim: claims.QuantityClaim, gap: EventGap) -> Number | Excess | None:
-    """Return by how much the event exceeds the budget that the claim states."""
-    match claim.quantity:
-        case claims.TightDelta(epsilon=epsilon):
-            return excess(subtract(gap.p, as_number(claim.bound)), gap.q, epsilon)
-        case claims.TightEpsilon(delta=delta):
-            return excess(subtract(gap.p, delta), gap.q, as_budget(claim.bound))
-        case _:
-            raise AssertionError("other quantities are decided elsewhere")
-
-
 INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an unbounded loop)"
 
 
 def asked_bound(claim: EventClaim) -> Budget | Number | None:
     """Return what a claim compares a quantity with; None for infinity, and for no comparison."""
-    match claim:
-        case claims.PrivacyClaim(epsilon=epsilon, delta=delta):
-            return epsilon if delta == 0 else delta
-        case claims.QuantityClaim(bound=bound):
-            return bound
-        case _:
-            return None
+    asked = as_comparison(claim)
+    return asked.bound if isinstance(asked, claims.QuantityClaim) else None
 
 
 def decide_infinite(claim: EventClaim, states: tuple[str, ...], event: ShownEvent) -> Decision:
     """Decide a claim about an ε that is infinite because ratios grow, as an event shows."""
-    match claim:
-        case claims.QuantityValue():
-            return Decision(Value(INFINITE_EPSILON, None), INFINITE_EPSILON)
-        case claims.PrivacyClaim(epsilon=epsilon, span=span):
-            compared = claims.QuantityClaim(claims.TightEpsilon(0, span), "<=", epsilon, span)
-        case claims.QuantityClaim():
-            compared = claim
-        case _:
-            assert_never(claim)
-    if holds(compared.comparison, _compared(None, compared.bound)):
+    asked = as_comparison(claim)
+    if isinstance(asked, claims.QuantityValue):
+        return Decision(Value(INFINITE_EPSILON, None), INFINITE_EPSILON)
+    if holds(asked.comparison, _compared(None, asked.bound)):
         return Decision(Holds())
-    example = false_comparison(quantity_text(compared.quantity), compared, INFINITE_EPSILON)
+    example = false_comparison(quantity_text(asked.quantity), asked, INFINITE_EPSILON)
     return Decision(Violated(replace(example, states=states, event=event)))
-
-
-def upper_value(claim: EventClaim, above: Evidence) -> Epsilon | Number | Excess | None:
-    """Return a claim's quantity of evidence that bounds it from above."""
-    return tight_quantity(quantity_of(claim), above).value
 
 
 def greatest(claim: EventClaim) -> Epsilon | Number | Excess | None:
@@ -492,20 +466,13 @@ def decide_between(
     What is computed has a value if both agree in so many digits.
     """
     assert low.shown is not None, "a lower bound was found"
-    least = low.shown.value
-    match claim:
-        case claims.QuantityValue():
-            return _value_between(least, high, n_digits)
-        case claims.PrivacyClaim(epsilon=epsilon):
-            comparison: Comparison = "<="
-            if epsilon.sign() < 0:
-                return low
-        case claims.QuantityClaim(comparison=comparison):
-            pass
-        case _:
-            assert_never(claim)
-    bound = asked_bound(claim)
-    truth = truth_between(comparison, _compared(least, bound), _compared(high, bound))
+    least, asked = low.shown.value, as_comparison(claim)
+    if isinstance(asked, claims.QuantityValue):
+        return _value_between(least, high, n_digits)
+    if isinstance(claim, claims.PrivacyClaim) and claim.epsilon.sign() < 0:
+        return low
+    signs = _compared(least, asked.bound), _compared(high, asked.bound)
+    truth = truth_between(asked.comparison, *signs)
     if truth is True:
         return Decision(Holds())
     if truth is False and isinstance(claim, claims.QuantityClaim):
@@ -572,9 +539,7 @@ def _budget_text(claim: EventClaim) -> str:
     """Return the budget of a claim as D takes it; 1 where the claim names none."""
     epsilon: Budget | Number | None = None
     delta: Budget | Number | None = 0
-    match claim:
-        case claims.PrivacyClaim():
-            epsilon, delta = claim.epsilon, claim.delta
+    match as_comparison(claim):
         case claims.QuantityClaim(quantity=claims.TightDelta(epsilon=given), bound=bound):
             epsilon, delta = given, bound
         case claims.QuantityValue(quantity=claims.TightDelta(epsilon=given)):
