@@ -11,9 +11,11 @@ from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
 from random import Random
+from unittest.mock import patch
 
 import pytest
 
+from dpcheck.explore import open_queries
 from tests.checking import check_text, error_codes, verdicts
 
 QUERIES = (0, 1)
@@ -497,11 +499,108 @@ mechanism m {
         ("epsilon = inf", "holds"),
         ("dp(5)", "violated"),
         ("E<=3/2 [ outputs ]", "violated"),
-        ("E<=2 [ outputs ]", "undecided"),
+        ("E<=2 [ outputs ]", "holds"),
+        ("E<19/10 [ outputs ]", "violated"),
+        ("E>=3/5 [ if output = x then 1 else 0 ]", "holds"),
+        ("E<=17/20 [ if output = x then 1 else 0 ]", "violated"),
+        ("E in [3/5, 9/10] [ if output = x then 1 else 0 ]", "holds"),
+        ("delta(ln 9) >= 1/10", "holds"),
+        ("delta(ln 9) <= 1/5", "violated"),
+        ("dp(ln 9, 9/20)", "holds"),
     ],
 )
 def test_claims_about_histories_of_any_length(claim, verdict):
     assert verdicts(check_text(f"{OPEN}check m: {claim}\n")) == [verdict]
+
+
+@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("outputs", len),
+        ("{2}", lambda outputs: outputs[1]),
+        ("{}", lambda outputs: outputs[-1]),
+        ("{} - 3 * outputs", lambda outputs: outputs[-1] - 3 * len(outputs)),
+    ],
+)
+def test_means_lie_between_those_of_analysts_who_see_everything(seed, text, value):
+    """Every analyst counts as too many; all strategies are tried, history by history."""
+    rounds = Rounds(Random(seed), 2, asks_twice=seed % 3 == 1, says_more=seed % 3 == 2)
+    for index, name in (("{2}", "output(2)"), ("{}", "output")):
+        number = f"(if {name} = more then 5 else {name})" if rounds.says_more else name
+        text = text.replace(index, number)
+
+    def best(pick, *seen):
+        i, *_, is_told = seen[-1]
+        if i == rounds.n_rounds and is_told:
+            return Fraction(value([5 if s[3] == "more" else s[3] for s in seen[1:]]))
+        length, options = seen[-1][4], []
+        for asked in range(2 ** len(rounds.names)):
+            words = {(name, length + k): asked >> k & 1 for k, name in enumerate(rounds.names)}
+            options.append(
+                sum(p * best(pick, *seen, each) for each, p in rounds.after(seen[-1], words))
+            )
+        return pick(options)
+
+    start = (0, 1, 0, None, 0, True)
+    with patch.object(open_queries, "MOST_ANALYSTS", 0):
+        claim = f"compute m at x = 1 : E=? [ {text} ]\n"
+        (result,) = check_text(rounds.text(is_loop=True) + claim, "--jobs", "1")["results"]
+    low, high = best(min, start), best(max, start)
+    if result["verdict"] == "value":
+        assert low == high == Fraction(result["value"]["exact"])
+    else:
+        assert bounds_told(result) == [low, high]
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("at x = 1 : E=? [ if output = 1 then 1 else 0 ] <= 3/4", "undecided"),  # 9/10 if high
+        ("at x = 1 : E=? [ if output = 1 then 1 else 0 ] <= 9/10", "holds"),
+        ("at x = 1 : E=? [ if output = 1 then 1 else 0 ] >= 19/20", "violated"),
+        ("at x = 1 : E=? [ outputs ] = 2", "holds"),
+        ("at x = 1 : P=? [ X output = 0 ] <= 2/5", "holds"),
+        ("at x = 1 : P=? [ X output = 0 ] >= 1/2", "violated"),
+        ("at x = 1 & c[1] = low : P=? [ X output = 0 ] = 2/5", "holds"),
+    ],
+)
+def test_a_number_at_one_state_is_compared_by_its_bounds(claim, verdict):
+    assert verdicts(check_text(f"{OPEN}check m {claim}\n")) == [verdict]
+
+
+def test_groups_are_about_all_analysts_too():
+    text = OPEN.replace("x in 0..1", "x in 0..2").replace(
+        "adjacent all", "adjacent abs(x - x') <= 1"
+    )
+    text = text.replace("if b then x else 1 - x", "if b & x > 0 then 1 else if x = 2 then 2 else 0")
+    claims = ["dp(9)", "epsilon = inf", "delta(0) >= 9/10", "delta(0) <= 1", "delta(0) <= 2/3"]
+    found = check_text(text + "".join(f"check group(m, 2): {claim}\n" for claim in claims))
+    assert verdicts(found) == ["violated", "holds", "holds", "holds", "violated"]
+
+
+def test_both_bounds_are_told_where_they_do_not_meet():
+    """What is shown next is known better if low was asked before an answer 0, and high before 1."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  going := true  last := 0
+  while going {
+    query c in {low, high} fixed
+    b ~ bernoulli(if (c = low) = (last = 0) then 1/2 else if x = 1 then 9/10 else 1/10)
+    last := if b then 1 else 0
+    output last
+    going ~ bernoulli(1/2)
+  }
+}
+compute m: delta(1)
+check m: delta(1) <= 73/100
+"""
+    for result in check_text(text)["results"]:
+        assert result["verdict"] == "undecided"
+        low, high = (float(result["bounds"][end]["decimal"]) for end in ("low", "high"))
+        assert 0.7 < low < high < 0.8
 
 
 def test_max_over_min_is_told_where_it_does_not_decide():

@@ -3,17 +3,20 @@
 They cannot be tried one by one. An analyst who makes one choice again and again from some query on
 is an ordinary public input, and what such a one violates is violated. What not even an analyst who
 sees the outputs violates holds: for δ = 0 that is the same question, since the ratio of what was
-seen contains no strategy. P and D hold where the least and the greatest probabilities that any
-analyst reaches satisfy them (`check.formulas.over_analysts`). What lies between is undecided.
+seen contains no strategy. For δ > 0 the greatest δ or ε lies between both. P, D and E hold where
+the least and the greatest values that any analyst reaches satisfy them (`solve.choices`). What lies
+between is undecided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from functools import partial
 from typing import Final
 
 from dpcheck.chain.chain import IntArray
-from dpcheck.check.decide import selected_states
+from dpcheck.check.decide import ClaimRejected, selected_states
 from dpcheck.check.formulas.over_analysts import (
     BETWEEN,
     OVER_ALL,
@@ -21,11 +24,18 @@ from dpcheck.check.formulas.over_analysts import (
     hull,
     told_bounds,
 )
+from dpcheck.check.quantities.between import between_outcomes
+from dpcheck.check.quantities.endless_claims import FEWEST_DIGITS
+from dpcheck.check.quantities.expectations import Rejected, extreme_means
+from dpcheck.check.quantities.privacy import EventClaim, quantity_of, quantity_text
 from dpcheck.check.values.amounts import between_amount, number_amount
+from dpcheck.check.values.comparisons import as_number, truth_between
+from dpcheck.check.values.measures import EndValue
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
     Bounds,
+    Comparison,
     Counterexample,
     Coverage,
     Holds,
@@ -35,7 +45,10 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
-from dpcheck.explore import explore, labelled
+from dpcheck.diagnostics.claims import SeveralStates
+from dpcheck.exact import Number, compare
+from dpcheck.explore import Explored, explore, labelled
+from dpcheck.explore.explored import at_end
 from dpcheck.explore.open_queries import (
     UNBOUNDED,
     check_named,
@@ -46,6 +59,7 @@ from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
 from dpcheck.logic.claims import (
     Claim,
+    Expectation,
     ExpectationClaim,
     FormulaClaim,
     PathProbability,
@@ -56,6 +70,7 @@ from dpcheck.logic.claims import (
     TightEpsilon,
 )
 from dpcheck.logic.formula_text import formula_text
+from dpcheck.model.atoms import AtEnd, AtomMeaning
 from dpcheck.model.fixed_queries import (
     MOST_LENGTHS,
     adaptive,
@@ -63,8 +78,9 @@ from dpcheck.model.fixed_queries import (
     with_choices,
 )
 from dpcheck.model.program import Mechanism
+from dpcheck.model.values import Value as Chosen
 from dpcheck.records import replace
-from dpcheck.resolve import ResolvedCheck
+from dpcheck.resolve import Resolved, ResolvedCheck
 
 MOST_TRIED: Final = 64
 """So many analysts are tried who at last make one choice again and again, as many queries as that
@@ -72,6 +88,8 @@ leaves different."""
 
 AGAIN: Final = "from there on the last query is made again and again"
 SEEN: Final = "even by an analyst who sees the outputs"
+ATTAINED: Final = ", for one who always asks the same,"
+FOR_ONE_WHO_SEES: Final = ", for one who sees the outputs"
 
 
 def over_all_analysts(
@@ -82,28 +100,33 @@ def over_all_analysts(
     `decide` decides claims about ordinary mechanisms. Raises `LimitReached` where a claim is of a
     kind that these bounds say nothing of.
     """
-    if check.parts or check.for_all is not None or check.leaves_out is not None:
+    if check.leaves_out is not None or any(one.target is not check.target for one in check.parts):
         raise LimitReached(UNBOUNDED)
     given = _given(check, limits)
     for one in _steady(check, limits) if _is_refuted_by_one(check.claim) else ():
         outcome = decide(one)
         if isinstance(outcome.verdict, Violated):
             return replace(outcome, beside=(*outcome.beside, Beside(AGAIN))), one
+    if check.for_all is not None:
+        raise LimitReached(UNBOUNDED)
+    is_one_run = sum(part.times for part in check.parts) <= 1
     match check.claim:
+        case (
+            PrivacyClaim()
+            | QuantityClaim(quantity=TightEpsilon() | TightDelta())
+            | QuantityValue(quantity=TightEpsilon() | TightDelta())
+        ) as claim if is_one_run:
+            return _of_events(check, claim, given, decide, limits), None
+        case _ if check.parts:
+            raise LimitReached(UNBOUNDED)
         case FormulaClaim(formula=formula):
             return _of_formula(check, formula, given, limits), None
         case (
-            QuantityValue(quantity=PathProbability(path=path))
-            | QuantityClaim(quantity=PathProbability(path=path))
+            QuantityValue(quantity=PathProbability() | Expectation() as quantity)
+            | QuantityClaim(quantity=PathProbability() | Expectation() as quantity)
+            | ExpectationClaim(quantity=quantity)
         ):
-            truths, selected = _bounded(check, given, limits)
-            low, high = hull(truths.bounds(path, selected))
-            bounds = Bounds("P=?", number_amount(low), number_amount(high))
-            told = Phrase.of("it is ", between_amount(low, high), OVER_ALL)
-            unknown = Undecided(BETWEEN, told, bounds)
-            return Outcome(unknown, _coverage(truths, selected)), None
-        case PrivacyClaim() | QuantityClaim() | QuantityValue():
-            return _for_one_who_sees(check, given, decide), None
+            return _between(check, quantity, given, limits), None
     raise LimitReached(UNBOUNDED)
 
 
@@ -118,7 +141,28 @@ def _steady(check: ResolvedCheck, limits: Limits) -> Iterator[ResolvedCheck]:
         first = {node: sorted(each)[:n] for node, each in lengths.items()}
         if n > max(1, named) and n_analysts(check.target, first) > MOST_TRIED:
             break
-        yield replace(check, target=with_choices(check.target, first, "again"))
+        yield _about(check, partial(_again, n_first=n, limits=limits))
+
+
+def _again(target: Mechanism, *, n_first: int, limits: Limits) -> Mechanism:
+    """Return the target where the first choices are fixed, and the last of them made for ever."""
+    lengths = explored_lengths(target, limits)
+    first = {node: sorted(each)[:n_first] for node, each in lengths.items()}
+    return with_choices(target, first, "again")
+
+
+def _about(check: ResolvedCheck, change: Callable[[Mechanism], Mechanism]) -> ResolvedCheck:
+    """Return the claim about a target that is changed, for every value of a parameter."""
+    assert isinstance(check.target, Mechanism), "it has queries"
+    target, choose = change(check.target), check.chosen
+
+    def chosen(value: Chosen) -> Resolved:
+        assert choose is not None, "a parameter can be chosen"
+        found = choose(value)
+        return replace(found, checks=tuple(_about(one, change) for one in found.checks))
+
+    parts = tuple(replace(part, target=target) for part in check.parts)
+    return replace(check, target=target, parts=parts, chosen=choose and chosen)
 
 
 def _given(check: ResolvedCheck, limits: Limits) -> Mechanism:
@@ -154,42 +198,133 @@ def _is_refuted_by_one(claim: Claim) -> bool:
 # --- no analyst violates it ----------------------------------------------------------------
 
 
-def _for_one_who_sees(
-    check: ResolvedCheck, given: Mechanism, decide: Callable[[ResolvedCheck], Outcome]
+def _of_events(
+    check: ResolvedCheck,
+    claim: EventClaim,
+    given: Mechanism,
+    decide: Callable[[ResolvedCheck], Outcome],
+    limits: Limits,
 ) -> Outcome:
     """Return the outcome of a claim about ε or δ, by an analyst who sees the outputs."""
-    outcome = decide(replace(check, target=given))
-    match check.claim:
-        case (
-            PrivacyClaim(delta=0)
-            | QuantityClaim(quantity=TightEpsilon(delta=0))
-            | QuantityValue(quantity=TightEpsilon(delta=0))
-        ):
-            return outcome
-        case PrivacyClaim() | QuantityClaim(comparison="<=" | "<") if isinstance(
-            outcome.verdict, Holds
-        ):
-            return replace(outcome, value=None, beside=(*outcome.beside, Beside(SEEN)))
-    if isinstance(outcome.verdict, Undecided):
+    seeing = _about(check, lambda _: given)
+    outcome, quantity = decide(seeing), quantity_of(claim)
+    if quantity == TightEpsilon(0, quantity.span):
         return outcome
-    known = outcome.verdict.amount if isinstance(outcome.verdict, Value) else outcome.value
-    told = (
-        () if known is None else ("it is at most ", _upper(known), ", for one who sees the outputs")
+    is_above = isinstance(claim, PrivacyClaim) or (
+        isinstance(claim, QuantityClaim) and claim.comparison in ("<=", "<")
     )
-    return Outcome(Undecided(BETWEEN, Phrase.of(*told)), outcome.coverage)
+    if is_above and isinstance(outcome.verdict, Holds):
+        return replace(outcome, value=None, beside=(*outcome.beside, Beside(SEEN)))
+    steady = next(_steady(check, limits))
+    if not is_above:  # both are asked the same
+        attained = decide(steady)
+        low, high = _ends(attained)[0], _ends(outcome)[1]
+        if low == high and low is not None and isinstance(claim, QuantityValue):
+            return outcome
+        found = between_outcomes(claim, attained, outcome, may_be_wide=_are_close(low, high))
+        if found is not None:
+            return found
+    if not isinstance(claim, QuantityValue):
+        asked = (
+            replace(one, claim=QuantityValue(quantity, claim.span)) for one in (steady, seeing)
+        )
+        low, high = (_ends(decide(one))[k] for k, one in enumerate(asked))
+    if low is None or high is None:
+        return Outcome(Undecided(BETWEEN), outcome.coverage)
+    words = "it is at least ", low, ATTAINED, " and at most ", high, FOR_ONE_WHO_SEES
+    bounds = Bounds(quantity_text(quantity), low, high)
+    return Outcome(Undecided(BETWEEN, Phrase.of(*words), bounds), outcome.coverage)
 
 
-def _upper(amount: Amount) -> Amount:
-    """Return the amount that another one is at most."""
-    above = amount.enclosure and amount.enclosure[1]
-    return amount if above is None else Amount(above, above)
+def _are_close(low: Amount | None, high: Amount | None) -> bool:
+    """Return whether bounds agree in as many digits as a value is told for."""
+    if low is None or high is None or "inf" in (low.decimal, high.decimal):
+        return False
+    below, above = Decimal(low.decimal), Decimal(high.decimal)
+    return above - below <= above.scaleb(-FEWEST_DIGITS)
+
+
+def _ends(outcome: Outcome) -> tuple[Amount, Amount] | tuple[None, None]:
+    """Return what a value is at least and at most, as far as it is known."""
+    match outcome.verdict:
+        case Value(amount=Amount(enclosure=(below, above))):
+            return Amount(below, below), Amount(above, above)
+        case Value(amount=amount):
+            return amount, amount
+        case Undecided(bounds=Bounds(low=low, high=high)):
+            return low, high
+    return None, None
+
+
+def _between(
+    check: ResolvedCheck, quantity: PathProbability | Expectation, given: Mechanism, limits: Limits
+) -> Outcome:
+    """Return the outcome of a claim about a probability or a mean, by bounds over all analysts."""
+    explored, truths, selected = _bounded(check, given, limits)
+    name, is_one = truths.chain.state_text, isinstance(check.claim, QuantityValue | QuantityClaim)
+    if is_one and len(selected) > len(truths.initial_alike(int(selected[0]))):
+        names = tuple(map(name, selected.tolist()))
+        word = "P=?" if isinstance(quantity, PathProbability) else "E=?"
+        raise ClaimRejected(SeveralStates(quantity.span, names, word))
+    if isinstance(quantity, PathProbability):
+        found = truths.bounds(quantity.path, selected)
+    else:
+        found = _means(quantity, check.atoms[quantity.key], explored, selected, truths)
+    low, high = hull(found)
+    text, told = quantity_text(quantity), Phrase.of("it is ", between_amount(low, high), OVER_ALL)
+    coverage = _coverage(truths, selected)
+    if isinstance(check.claim, QuantityValue) and low == high:
+        amount = number_amount(low)
+        return Outcome(Value(amount, low), coverage, value=amount)
+    relations = _relations(check.claim)
+    verdicts = [[_truth(each, *ends, r) for each, r in relations] for ends in found]
+    for state, (least, most), each in zip(selected.tolist(), found, verdicts, strict=True):
+        if False in each:
+            known = Phrase.of("it is ", between_amount(least, most), OVER_ALL)
+            example = Counterexample((name(state),), Phrase.of(text), (), known)
+            return Outcome(Violated(example), coverage)
+    if relations and all(all(each) for each in verdicts):
+        return Outcome(Holds(), coverage)
+    bounds = Bounds(text, number_amount(low), number_amount(high))
+    return Outcome(Undecided(BETWEEN, told, bounds), coverage)
+
+
+def _means(
+    quantity: Expectation,
+    meaning: AtomMeaning,
+    explored: Explored,
+    selected: IntArray,
+    truths: TruthsOverAnalysts,
+) -> list[tuple[Number, Number]]:
+    """Return bounds of a mean from selected[n_selected]."""
+    assert isinstance(meaning, AtEnd), "the end of a run determines it"
+    known = meaning.positions, meaning.reads_last, meaning.degree
+    end = EndValue(*known, at_end(explored, meaning))
+    try:
+        return extreme_means(truths.chain, end, selected, quantity.span, truths.limits)
+    except Rejected as rejected:
+        raise ClaimRejected(rejected.mistake) from None
+
+
+def _relations(claim: Claim) -> Sequence[tuple[Comparison, Number]]:
+    """Return what a claim compares a number with."""
+    match claim:
+        case QuantityClaim(comparison=comparison, bound=bound):
+            return ((comparison, as_number(bound)),)
+        case ExpectationClaim(relations=relations):
+            return relations
+    return ()
+
+
+def _truth(comparison: Comparison, low: Number, high: Number, bound: Number) -> bool | None:
+    return truth_between(comparison, compare(low, bound), compare(high, bound))
 
 
 def _of_formula(
     check: ResolvedCheck, formula: f.StateFormula, given: Mechanism, limits: Limits
 ) -> Outcome:
     """Return the outcome of a state formula, by bounds of probabilities."""
-    truths, selected = _bounded(check, given, limits)
+    _, truths, selected = _bounded(check, given, limits)
     coverage = _coverage(truths, selected)
     try:
         failing = selected[~truths.at(formula, selected)]
@@ -207,8 +342,8 @@ def _of_formula(
 
 def _bounded(
     check: ResolvedCheck, given: Mechanism, limits: Limits
-) -> tuple[TruthsOverAnalysts, IntArray]:
-    """Return bounds over all analysts, and the states of the claim, [n_selected]."""
+) -> tuple[Explored, TruthsOverAnalysts, IntArray]:
+    """Return the chain with bounds over all analysts, and the states of the claim, [n_selected]."""
     explored = explore(
         given,
         kept_inputs=frozenset(check.kept_inputs),
@@ -216,7 +351,7 @@ def _bounded(
         limits=limits,
     )
     truths = TruthsOverAnalysts(labelled(explored, check.atoms), limits)
-    return truths, selected_states(truths, check.at)
+    return explored, truths, selected_states(truths, check.at)
 
 
 def _coverage(truths: TruthsOverAnalysts, selected: IntArray) -> Coverage:

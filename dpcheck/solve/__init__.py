@@ -1,6 +1,6 @@
 """Chains and path formulas come in; exact probabilities, or certified bounds, go out."""
 
-from dpcheck.solve.choices import path_extremes
+from dpcheck.solve.choices import Game, game_of, path_extremes
 from dpcheck.solve.paths import (
     path_bounds,
     path_estimates,
@@ -10,6 +10,8 @@ from dpcheck.solve.paths import (
 from dpcheck.solve.reachability.reach import reach_probabilities
 
 __all__ = [
+    "Game",
+    "game_of",
     "path_bounds",
     "path_estimates",
     "path_extremes",

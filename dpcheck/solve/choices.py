@@ -18,6 +18,8 @@ without unbounded U and F fails exactly if it has come false. Of others both are
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
@@ -51,15 +53,28 @@ def path_extremes(
     truth = literals.truth(term, chain.n_states)
     if truth is not None:
         return [(int(holds), int(holds)) for holds in truth[states].tolist()]
-    game = _game(chain, literals, term, states, limits)
+    found = _progressions(chain, literals, term, states, limits)
+    game, denominators, is_choice = _with_offers(found, chain)
     kinds = [literals.terms[each] for each in literals.terms.subterms(term)]
-    is_endless = game.may_ask_for_ever()
+    is_endless = bool(game.staying(is_choice)[0].any())  # asking without end, nothing more is shown
     comes_true = not is_endless and not _has_unbounded(WeakUntil, kinds)
     comes_false = not is_endless and not _has_unbounded(StrongUntil, kinds)
-    true, false = game.product.true, game.product.false
-    low = game.least(true, limits) if not comes_false else _complements(game.most(false, limits))
-    high = game.most(true, limits) if comes_true else _complements(game.least(false, limits))
-    return [(low[s], high[s]) for s in game.product.starts.tolist()]
+
+    def extreme(target: int, sign: int) -> list[Number]:
+        every = np.arange(game.graph.n_states)
+
+        def values(played: Graph, kept: BoolArray) -> list[Number]:
+            weights = game.numerators[kept], denominators
+            everywhere = np.ones(len(every), np.bool_)
+            return reach_probabilities(played, weights, every == target, everywhere, every, limits)
+
+        options = game.first_options() if sign > 0 else game.options_in(every != target)
+        return game.best(sign, options, values, limits)
+
+    true, false = found.true, found.false
+    low = _complements(extreme(false, 1)) if comes_false else extreme(true, -1)
+    high = extreme(true, 1) if comes_true else _complements(extreme(false, -1))
+    return [(low[s], high[s]) for s in found.starts.tolist()]
 
 
 def _has_unbounded(kind: type[WeakUntil | StrongUntil], terms: list[Term]) -> bool:
@@ -88,8 +103,10 @@ class _Steps:
         return formula if is_choice else self._of_states.settled(formula, state_class)
 
 
-def _game(chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits) -> _Game:
-    """Return the product of the chain and a term from states[n], with what is chosen among."""
+def _progressions(
+    chain: Chain, literals: Literals, term: int, states: IntArray, limits: Limits
+) -> Product:
+    """Return the product of the chain and a term from states[n]."""
     graph, nowhere = graph_of(chain), np.zeros(chain.n_states, np.bool_)
     progression, classes = progression_of_runs(
         graph, literals.terms, literals.arrays, term, nowhere
@@ -99,58 +116,42 @@ def _game(chain: Chain, literals: Literals, term: int, states: IntArray, limits:
     classes = np.where(is_choice, choice, classes)
     formulas = np.full(len(states), progression.root(), np.int64)
     steps = _Steps(progression, choice)
-    return _with_offers(product(graph, classes, steps, states, formulas, limits), chain)
+    return product(graph, classes, steps, states, formulas, limits)
 
 
 @dataclass(frozen=True, eq=False)
-class _Game:
-    """A product in which the analyst chooses among some edges.
+class Game:
+    """A graph in which the analyst chooses among some edges.
 
-    numerators [n_edges], denominators [n_states]; of an edge to a choice the numerator is that
-    where it is the one made. option: [n_edges] which choice an edge belongs to, -1 for none;
-    offer: [n_options] of which offer it is, made at `place` [n_offers], a product state. Options of
-    an offer are next to each other. is_choice: [n_states], without true and false.
+    numerators [n_edges]; of an edge to a choice it is that where it is the one made. option:
+    [n_edges] which choice an edge belongs to, -1 for none; offer: [n_options] of which offer it is,
+    made at the state `place` [n_offers]. Options of an offer are next to each other.
     """
 
-    product: Product
+    graph: Graph
     numerators: WeightArray
-    denominators: WeightArray
     option: IntArray
     offer: IntArray
     place: IntArray
-    is_choice: BoolArray
 
-    def most(self, target: int, limits: Limits) -> list[Number]:
-        """Return the greatest probability of reaching a state, [n_states]."""
-        return self._best(target, 1, self._first_options(), limits)
-
-    def least(self, target: int, limits: Limits) -> list[Number]:
-        """Return the least probability of reaching a state, [n_states]."""
-        return self._best(target, -1, self._avoiding(target), limits)
-
-    def may_ask_for_ever(self) -> bool:
-        """Return whether the analyst can ask without end, and nothing more is shown."""
-        staying, _ = self._staying(np.append(self.is_choice, [False, False]))
-        return bool(staying.any())
-
-    def _first_options(self) -> IntArray:
+    def first_options(self) -> IntArray:
         """Return an option of each offer, [n_offers]."""
         return np.searchsorted(self.offer, np.arange(len(self.place)))
 
-    def _avoiding(self, target: int) -> IntArray:
-        """Return an option of each offer, [n_offers]: one that avoids a state for good, if any."""
-        _, is_good = self._staying(np.arange(self.product.graph.n_states) != target)
-        first = self._first_options()
+    def options_in(self, safe: BoolArray) -> IntArray:
+        """Return an option of each offer, [n_offers]: one that stays in safe states, if any."""
+        _, is_good = self.staying(safe)
+        first = self.first_options()
         good = np.flatnonzero(is_good)[::-1]
         first[self.offer[good]] = good
         return first
 
-    def _staying(self, safe: BoolArray) -> tuple[BoolArray, BoolArray]:
+    def staying(self, safe: BoolArray) -> tuple[BoolArray, BoolArray]:
         """Return from which safe states [n_states] the analyst can stay among them for good.
 
         And the options [n_options] that lead to these alone.
         """
-        graph, chosen = self.product.graph, self.option >= 0
+        graph, chosen = self.graph, self.option >= 0
         while True:
             leaves = ~safe[graph.targets]
             is_bad = np.bincount(self.option[chosen & leaves], minlength=len(self.offer)) > 0
@@ -162,11 +163,23 @@ class _Game:
                 return safe, ~is_bad
             safe = safe & ~unsafe
 
-    def _best(self, target: int, sign: int, options: IntArray, limits: Limits) -> list[Number]:
-        """Return the values [n_states] of a policy that no change of options[n_offers] improves."""
+    def best(
+        self,
+        sign: int,
+        options: IntArray,
+        values_of: Callable[[Graph, BoolArray], list[Number]],
+        limits: Limits,
+    ) -> list[Number]:
+        """Return the values [n_states] of a policy that no change of options[n_offers] improves.
+
+        Those are the greatest with sign 1, the least with -1. `values_of` gives the values of a
+        policy, from the graph of the edges that are kept, and which these are, [n_edges].
+        """
         while True:
             limits.check_time("policies of the analyst compared")
-            values = self._values(target, options, limits)
+            kept = (self.option < 0) | np.isin(self.option, options)
+            rows = np.bincount(self.graph.sources[kept], minlength=self.graph.n_states)
+            values = values_of(Graph(indptr_of(rows), self.graph.targets[kept]), kept)
             gains = self._gains(values)
             is_improved = False
             for option, place in enumerate(self.offer.tolist()):
@@ -179,50 +192,37 @@ class _Game:
         """Return what follows from each option, [n_options], times the denominator of its place."""
         gains: list[Number] = [0] * len(self.offer)
         chosen = self.option >= 0
-        edges = (self.option, self.numerators, self.product.graph.targets)
+        edges = (self.option, self.numerators, self.graph.targets)
         for option, weight, after in zip(*(each[chosen].tolist() for each in edges), strict=True):
             gains[option] = add(gains[option], multiply(number(weight, 1), values[after]))
         return gains
 
-    def _values(self, target: int, options: IntArray, limits: Limits) -> list[Number]:
-        """Return the probability of reaching a state by a policy, [n_states]."""
-        graph = self.product.graph
-        kept = (self.option < 0) | np.isin(self.option, options)
-        rows = np.bincount(graph.sources[kept], minlength=graph.n_states)
-        played = Graph(indptr_of(rows), graph.targets[kept])
-        every = np.arange(graph.n_states)
-        return reach_probabilities(
-            played,
-            (self.numerators[kept], self.denominators),
-            every == target,
-            np.ones(graph.n_states, np.bool_),
-            every,
-            limits,
-        )
 
-
-def _with_offers(found: Product, chain: Chain) -> _Game:
-    """Return a product with what its edges to choices are chosen among."""
+def game_of(graph: Graph, numerators: WeightArray, shown: IntArray, chain: Chain) -> Game:
+    """Return a graph with what is chosen, by what the target of each edge shows, [n_edges]."""
     different_offers = dict.fromkeys(offer for offer, _ in chain.offers.values())
     offers = {offer: k for k, offer in enumerate(different_offers)}
-    shown = chain.observation[chain.targets[found.edges]]
     edges = np.flatnonzero(np.isin(shown, list(chain.offers)))
     labels = shown[edges].tolist()
     offered = np.array([offers[chain.offers[label][0]] for label in labels], np.int64)
-    made = found.graph.sources[edges] * len(offers) + offered
+    made = graph.sources[edges] * len(offers) + offered
     different, offer_of = np.unique(made, return_inverse=True)
     n_shown = int(shown.max(initial=0)) + 1
     options, option_of = np.unique(offer_of * n_shown + shown[edges], return_inverse=True)
     option = np.full(len(shown), -1, np.int64)
     option[edges] = option_of
-    numerators = chain.numerators[found.edges]
+    numerators = numerators.copy()
     numerators[edges] *= np.array([chain.offers[label][1] for label in labels], numerators.dtype)
-    return _Game(
-        found,
-        numerators,
-        np.append(chain.denominators[found.states], [1, 1]),
-        option,
-        options // n_shown,
-        different // max(1, len(offers)),
-        np.isin(chain.observation[found.states], list(chain.offers)),
-    )
+    return Game(graph, numerators, option, options // n_shown, different // max(1, len(offers)))
+
+
+def _with_offers(found: Product, chain: Chain) -> tuple[Game, IntArray, BoolArray]:
+    """Return a product with what its edges to choices are chosen among, and its denominators.
+
+    Last which of its states are choices. [n_states] both, true and false at the end.
+    """
+    shown = chain.observation[chain.targets[found.edges]]
+    game = game_of(found.graph, chain.numerators[found.edges], shown, chain)
+    is_choice = np.isin(chain.observation[found.states], list(chain.offers))
+    denominators = np.append(chain.denominators[found.states], [1, 1])
+    return game, denominators, np.append(is_choice, [False, False])

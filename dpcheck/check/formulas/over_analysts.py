@@ -28,7 +28,7 @@ BETWEEN: Final = Limit(
     advice="a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
 )
 
-OVER_ALL: Final = ", by the least and the greatest probabilities over all analysts"
+OVER_ALL: Final = ", by the least and the greatest over all analysts"
 """What is added to bounds in words."""
 
 

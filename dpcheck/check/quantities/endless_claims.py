@@ -74,7 +74,7 @@ _MAX_DEPTH_TOLD = 16
 """So many outputs a run are cut down to the fewest that show a bound: more are not read anyway."""
 _ASKED_OUTPUTS = 2
 """Outputs of the path formula that advice suggests."""
-_FEWEST_DIGITS = 3
+FEWEST_DIGITS = 3
 """In so many digits the bounds of a value agree: else it is undecided, and the bounds are told."""
 _MAX_CERTIFIED = 1024
 """Outputs of a sequence that is followed once more, in a tenth of a second."""
@@ -246,7 +246,7 @@ def _decide_by_prefixes(question: Question, n_initial: int) -> Outcome:
             high = tight_quantity(quantity_of(question.claim), above).value
         if outcome := between(ENCLOSED_DIGITS):
             return outcome
-    if outcome := between(_FEWEST_DIGITS):
+    if outcome := between(FEWEST_DIGITS):
         return outcome
     path = _path_of_outputs(question)
     undecided = undecided_sequences(question.claim, last.at_least, high, depth, path, shown_by)

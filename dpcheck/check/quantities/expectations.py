@@ -10,6 +10,10 @@ B_j(s) = Σ_u P(s, u) (B_j(u) + B_(j-1)(u)), the sum over the successors that sh
 polynomial in N is Σ_j c_j C(N, j), where c_j is the j-th difference of its values at 0, 1, 2, ...
 (Newton). A number that is no polynomial in N takes states apart by the number of outputs so far.
 
+What an analyst asks is no output: there B_(j-1) is not added. The least and the greatest mean over
+all analysts are those of policies which none improves (Puterman, Markov Decision Processes, 1994,
+§7.2), where runs end whatever is asked and the number grows by the same with each output.
+
 Runs that show outputs for ever have no last output; where the number grows with their number the
 mean is infinite, else what the first outputs determine counts.
 """
@@ -20,8 +24,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
 from math import comb
 
-from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.chain.graph import graph_from, strong_components
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, Chain, IntArray
+from dpcheck.chain.graph import Graph, graph_from, strong_components
+from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.check.evidence.sequences import has_output_cycle
 from dpcheck.check.values.measures import EndValue
 from dpcheck.diagnostics.quantities import NoExpectedValue
@@ -38,10 +45,15 @@ from dpcheck.exact import (
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.privacy.losses import sum_of
 from dpcheck.records import dataclass, field
+from dpcheck.solve import Game, game_of
 from dpcheck.source import Span
 
-Known = tuple[int, ...]
-"""The states after the outputs that are asked for, as far as there were any."""
+Node = tuple[int, int, int, tuple[int, ...]]
+"""A state, that of the last output (~s where there was none since an initial state s), how many
+there were, and the states after the outputs that are asked for, as far as there were any."""
+
+ENDS: list[tuple[int | None, Whole]] = [(None, 1)]
+"""What is left to do after a node where the number is settled."""
 
 Moments = dict[tuple[int, int], Number]
 """E[C(N, i) c_j] by (i, j), where N is the number of outputs still to come."""
@@ -50,6 +62,12 @@ ENDLESSLY_MANY = Limit(
     "size",
     unit="there is no greatest number of `outputs` (they stand inside an unbounded loop)",
     advice="use `outputs` in sums, products and powers only, or ask for a probability",
+)
+
+UNEVEN = Limit(
+    "size",
+    unit="some analyst may ask for ever, or the number is no sum over outputs",
+    advice="a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
 )
 
 STATES_BETWEEN_LOOKS = 1 << 12
@@ -81,9 +99,43 @@ def expectations(
     return [means[runs.numbers[start]] for start in map(runs.start, selected.tolist())]
 
 
+def extreme_means(
+    chain: Chain, end: EndValue, selected: IntArray, span: Span, limits: Limits
+) -> list[tuple[Number, Number]]:
+    """Return the least and the greatest mean from selected[n_selected], whatever is asked.
+
+    The chain has choices among offers. Raises `Rejected` where a run of some analyst has no value,
+    and `LimitReached` where runs need not end, or the number does not grow evenly with outputs.
+    """
+    if end.degree not in (0, 1):
+        raise LimitReached(UNEVEN)
+    runs = _Runs(chain.with_one_end or chain, end, span, limits)
+    runs.explore(selected.tolist())
+    rows, game = runs.successors, runs.game()
+    growth = {tuple(runs.differences(place)[1:]) for place in runs.ending()}
+    can_stay, _ = game.staying(np.arange(game.graph.n_states) < len(rows))
+    if len(growth) > 1 or can_stay.any():
+        raise LimitReached(UNEVEN)
+
+    def values(_: Graph, kept: BoolArray) -> list[Number]:
+        edges = iter(zip(kept.tolist(), game.numerators.tolist(), strict=True))
+        played = [[(t, *next(edges)) for t, _ in row or ENDS] for row in rows]
+        runs.successors = [
+            [(t, weight) for t, is_kept, weight in row if is_kept] if rows[place] else []
+            for place, row in enumerate(played)
+        ]
+        means = [mean for mean in runs.means() if mean is not None]
+        assert len(means) == len(rows), "runs end whatever is asked"
+        return [*means, 0]
+
+    low, high = (game.best(sign, game.first_options(), values, limits) for sign in (-1, 1))
+    places = [runs.numbers[runs.start(state)] for state in selected.tolist()]
+    return [(low[place], high[place]) for place in places]
+
+
 @dataclass(eq=False)
 class _Runs:
-    """States taken apart by what a number asks for: (state, outputs so far, known states).
+    """States taken apart by what a number asks for, as nodes.
 
     successors: per node its (node, numerator), where None is the end of the run; a node after which
     no output changes the number has none.
@@ -93,8 +145,8 @@ class _Runs:
     end: EndValue
     span: Span
     limits: Limits
-    nodes: list[tuple[int, int, Known]] = field(default_factory=list)
-    numbers: dict[tuple[int, int, Known], int] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    numbers: dict[Node, int] = field(default_factory=dict)
     parents: list[int] = field(default_factory=list)
     successors: list[list[tuple[int | None, Whole]]] = field(default_factory=list)
 
@@ -104,9 +156,9 @@ class _Runs:
         last = max(self.end.positions, default=0)
         return last + 1 if last and self.end.reads_last else last
 
-    def start(self, state: int) -> tuple[int, int, Known]:
+    def start(self, state: int) -> Node:
         """Return the node of a run that begins."""
-        return state, 0, ()
+        return state, ~state, 0, ()
 
     def explore(self, states: Sequence[int]) -> None:
         """Collect all nodes that runs from the given states visit."""
@@ -120,26 +172,26 @@ class _Runs:
             self.successors.append(self._row(done))
             done += 1
 
-    def _number(self, node: tuple[int, int, Known], parent: int) -> int:
+    def _number(self, node: Node, parent: int) -> int:
         found = self.numbers.setdefault(node, len(self.nodes))
         if found == len(self.nodes):
             self.nodes.append(node)
             self.parents.append(parent)
         return found
 
-    def _is_settled(self, node: tuple[int, int, Known]) -> bool:
+    def _is_settled(self, node: Node) -> bool:
         """Return whether no later output changes the number."""
         return (
             not self.end.reads_last
             and self.end.degree == 0
-            and len(node[2]) == len(self.end.positions)
+            and len(node[3]) == len(self.end.positions)
         )
 
     def _row(self, place: int) -> list[tuple[int | None, Whole]]:
         node = self.nodes[place]
         if self._is_settled(node):
             return []
-        state, count, known = node
+        state, last, count, known = node
         chain = self.chain
         edges = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
         row: list[tuple[int | None, Whole]] = []
@@ -149,12 +201,38 @@ class _Runs:
             if target in (chain.stopped, chain.diverged):
                 row.append((None, weight))
                 continue
+            if self._is_choice(target):
+                row.append((self._number((target, last, count, known), place), weight))
+                continue
             later = count + 1
             shown = (*known, target) if later in self.end.positions else known
             if self.end.degree is not None:
                 later = min(later, self.counted)
-            row.append((self._number((target, later, shown), place), weight))
+            row.append((self._number((target, target, later, shown), place), weight))
         return row
+
+    def _is_choice(self, state: int) -> bool:
+        """Return whether a state is what an analyst chose, and no output."""
+        return bool(self.chain.offers) and int(self.chain.observation[state]) in self.chain.offers
+
+    def ending(self) -> list[int]:
+        """Return the nodes after which a run may end, or nothing changes the number."""
+        return [
+            place
+            for place, row in enumerate(self.successors)
+            if not row or any(target is None for target, _ in row)
+        ]
+
+    def game(self) -> Game:
+        """Return the nodes with what is chosen among, and the end of the run as the last state."""
+        end, rows = len(self.nodes), [row or ENDS for row in self.successors]
+        edges = [edge for row in rows for edge in row]
+        targets = np.array([end if t is None else t for t, _ in edges], np.int64)
+        lengths = np.array([*map(len, rows), 0], np.int64)
+        states = np.array([node[0] for node in self.nodes] + [self.chain.stopped], np.int64)
+        shown = np.where(targets == end, -1, self.chain.observation[states[targets]])
+        weights = np.array([weight for _, weight in edges], object)
+        return game_of(Graph(indptr_of(lengths), targets), weights, shown, self.chain)
 
     def means(self) -> list[Number | None]:
         """Return the mean from every node, None for an infinite one."""
@@ -179,7 +257,7 @@ class _Runs:
         if not outside and all(t is not None for row in rows.values() for t, _ in row):
             return dict.fromkeys(inside, self._without_end(inside[0]))
         ending = [place for place, row in rows.items() if any(t is None for t, _ in row)]
-        differences = {place: self._differences(place) for place in ending}
+        differences = {place: self.differences(place) for place in ending}
         if any(known[t] is None for t in outside):
             return dict.fromkeys(inside)
         found: dict[int, Moments] = {place: {} for place in inside}
@@ -195,7 +273,8 @@ class _Runs:
                     else:
                         later = found[target] if target in rows else known[target]
                         assert later is not None, "infinite means were looked for"
-                        share = later.get((i - 1, j), 0)
+                        is_shown = not self._is_choice(self.nodes[target][0])
+                        share = later.get((i - 1, j), 0) if is_shown else 0
                         share = share if target in rows else add(share, later.get((i, j), 0))
                     total = add(total, multiply(share, self._chance(place, weight)))
                 constants[place] = total
@@ -232,17 +311,17 @@ class _Runs:
         )
         return [row.get(0, 0) for row in solved]
 
-    def _differences(self, place: int) -> list[Number]:
+    def differences(self, place: int) -> list[Number]:
         """Return c_0, c_1, ... where a run ends after a node: the value is Σ_j c_j C(N, j)."""
-        state, count, known = self.nodes[place]
+        _, last, count, known = self.nodes[place]
         if len(known) < len(self.end.positions):
             at = self.end.positions[len(known)]
             raise self._rejected(place, f"there is no output({at})")
-        if self.end.reads_last and count == 0 and self.parents[place] < 0:
+        if self.end.reads_last and last < 0:
             raise self._rejected(place, "nothing is output")
         shown = dict(zip(self.end.positions, known, strict=True))
         counts = [count] if self.end.degree is None else range(self.end.degree + 1)
-        values = [self.end.value(state, count, shown, n) for n in counts]
+        values = [self.end.value(max(last, ~last), count, shown, n) for n in counts]
         numbers = [value for value in values if value is not None]
         if len(numbers) < len(values):
             raise self._rejected(place, "the value is no number")
@@ -255,7 +334,7 @@ class _Runs:
         """Return the moments of runs that show outputs for ever, or that nothing changes."""
         if self.end.reads_last:
             raise self._rejected(place, "outputs go on for ever, so there is no last one")
-        first, *others = self._differences(place)
+        first, *others = self.differences(place)
         leading = next((c for c in reversed(others) if c != 0), 0)
         if compare(leading, 0) < 0:
             raise self._rejected(place, "the value falls for ever: ask for its negative")
