@@ -133,14 +133,18 @@ def decided_for_all(
     """Return the outcome of a claim about all values of a parameter; None if it is not known.
 
     At each value what is claimed lies between what it is where more, and where less, is told. A
-    `dp` that fails where less is told fails, perhaps for more values.
+    `dp` that fails where less is told fails, perhaps for more values. That it is far is told to
+    nobody: it does for an ε that comes out alike (see `_of_an_end`), not for what fails.
     """
+    assert explored.window is not None, "numbers are shown"
     if not explored.has_sure_kinds:
         return None
     outcome, is_dp = decide(chain), isinstance(claim, claims.PrivacyClaim)
-    if is_dp and isinstance(outcome.verdict, Holds):
+    are_ends = _is_pure(claim) and len(explored.window.ratios) == 2
+    if are_ends or (is_dp and isinstance(outcome.verdict, Holds)):
         return outcome
-    less = decide(with_less_told(explored, chain, keeps_far=_is_pure(claim)))
+    is_limit = _is_pure(claim) and isinstance(claim, claims.QuantityValue)
+    less = decide(with_less_told(explored, chain, keeps_far=is_limit))
     if _are_alike(outcome, less) and outcome.all_values == less.all_values:
         return None if _is_unequal(claim, less) else less
     if not is_dp or not isinstance(less.verdict, Violated) or less.all_values is None:
