@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 from dpcheck.align.drawing import Drawing
@@ -29,7 +30,7 @@ from dpcheck.model.values import SetValue
 from dpcheck.records import dataclass, field, replace
 
 MAX_STATES = 50_000
-"""Above-threshold has 15, noisy argmax of eight queries 19,690, in twelve seconds."""
+"""Above-threshold has 15; noisy argmax of eight queries, told apart, 19,690 in twelve seconds."""
 
 
 class Option(NamedTuple):
@@ -61,22 +62,49 @@ class Arena:
     starts: list[int] = field(default_factory=list)
 
 
-def arena(mechanism: Mechanism, cases: Sequence[Differences], limits: Limits) -> Arena:
-    """Return all states and moves of a mechanism; raises `Unreadable` or `LimitReached`."""
+def arena(
+    mechanism: Mechanism, cases: Sequence[Differences], limits: Limits, *, is_settled: bool = True
+) -> Arena:
+    """Return all states and moves of a mechanism; raises `Unreadable` or `LimitReached`.
+
+    Without `is_settled` differences of inputs are left open where they can be.
+    """
     found = Arena(mechanism, Drawing(limits))
     for case in cases:
-        _Game(mechanism, case, found, limits).explore()
+        unsettled = frozenset() if is_settled else _alone(mechanism, case)
+        _Game(mechanism, case, found, limits, unsettled).explore()
     return found
+
+
+def n_combinations(mechanism: Mechanism, cases: Sequence[Differences]) -> int:
+    """Return in how many ways inputs may differ together that can be left open, in some case."""
+    counts = []
+    for case in cases:
+        alone = _alone(mechanism, case)
+        counts.append(prod(high - low + 1 for cell, low, high in case.ranges if cell in alone))
+    return max(counts, default=1)
+
+
+def _alone(mechanism: Mechanism, case: Differences) -> frozenset[str]:
+    """Return the cells whose differences depend on no others, but those of streams."""
+    within = dict(case.within)
+    cells = (cell for one in mechanism.inputs if not one.is_stream for cell in one.cells)
+    return frozenset(cell for cell in cells if cell in within and not within[cell])
 
 
 class _Game:
     """The states of one case of differences."""
 
     def __init__(
-        self, mechanism: Mechanism, case: Differences, found: Arena, limits: Limits
+        self,
+        mechanism: Mechanism,
+        case: Differences,
+        found: Arena,
+        limits: Limits,
+        unsettled: frozenset[str],
     ) -> None:
         self.mechanism, self.case, self.found, self.limits = mechanism, case, found, limits
-        self.ways = Ways(mechanism, case, found.ratios, found.drawing)
+        self.ways = Ways(mechanism, case, found.ratios, found.drawing, unsettled)
         self.numbers: dict[Hashable, int] = {}
         self.settled: dict[Hashable, tuple[Draw, ...]] = {}
         self.waiting: list[tuple[int, State]] = []
@@ -132,7 +160,9 @@ class _Game:
         if not (isinstance(node, Branch) and node.is_round and way.state.draws):
             return way
         before = way.state.draws
-        alike = replace(way.state, draws=tuple(draw._replace(change=0) for draw in before))
+        alike = replace(
+            way.state, draws=tuple(draw._replace(change=0, spread=0) for draw in before)
+        )
         if alike.key not in self.settled:  # what rounds need is the same around all centers
             last, after = way.state, self._after_a_round(way.state)
             while after is not None:

@@ -4,11 +4,19 @@ A *state* is a program point with what is known there: values that both runs hav
 all other numbers are moved. The neighbors' differences, the outcomes of comparisons and all draws
 but noise are a *move*; its answers are the shifts of the noise that was looked at. A shift is
 chosen as late as can be (`answers`), and by then the path tells it.
+
+Law (differences left open). A shift may depend on what the neighbors differ by, and need not. Where
+noise is centered at an input that differs by low..high and no more is known, a shift of s costs
+r^-max(s - low, high - s) at most, and so pays for every difference; the same input read again may
+differ by anything once more. So the differences of many inputs are `unsettled`, in place of a state
+for each of their combinations. What is proved so may be dearer than by shifts that know them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import product
 from typing import NamedTuple, assert_never, cast
 
 from dpcheck.align.answers import answers
@@ -39,6 +47,7 @@ from dpcheck.model.program import (
     Forget,
     LetDistribution,
     Mechanism,
+    Node,
     Output,
     Parametric,
     Sample,
@@ -49,6 +58,9 @@ from dpcheck.model.program import (
 from dpcheck.model.values import INTEGERS, Value, value_key, value_text
 from dpcheck.records import dataclass, field
 from dpcheck.source import Span
+
+MOST_OPEN = 8
+"""So many inputs in a center may have differences that are left open: there are 2^n ends."""
 
 Cost = tuple[tuple[int, int], ...]
 """Pairs (number of a ratio r, n): such noise is moved by n in all, at the price of r^-n."""
@@ -146,16 +158,24 @@ class Ways:
     """The moves and answers of a mechanism, for one case of differences."""
 
     def __init__(
-        self, mechanism: Mechanism, case: Differences, ratios: Ratios, drawing: Drawing
+        self,
+        mechanism: Mechanism,
+        case: Differences,
+        ratios: Ratios,
+        drawing: Drawing,
+        unsettled: AbstractSet[str] = frozenset(),
     ) -> None:
-        """With `is_still` no noise that is drawn from now on is moved."""
+        """With `is_still` no noise that is drawn from now on is moved.
+
+        Differences of the `unsettled` cells are left open where noise is centered at them.
+        """
         self.mechanism, self.ratios = mechanism, ratios
         self.flow: Flow = flow_of(mechanism, frozenset())
         self.ranges = {cell: (low, high) for cell, low, high in case.ranges}
         self.within = dict(case.within)
         self.streams = {c for one in mechanism.inputs if one.is_stream for c in one.cells}
         self.span = max([1, *(max(-low, high) for low, high in self.ranges.values())])
-        self.drawing = drawing
+        self.drawing, self.unsettled = drawing, unsettled
         self.is_still = False
 
     def entered(
@@ -179,11 +199,15 @@ class Ways:
     def moves(self, state: State) -> Iterator[list[Way]]:
         """Yield the answers to each move: how the run goes on, and what is paid for it."""
         node, known = self.mechanism.nodes[state.node], dict(state.known)
+        read = Reader(known)
         for cell in node_reads(node):
             if cell in self.ranges and cell not in known:
-                yield from self._differences(state, cell)
+                draw = self._open_draw(node, read)
+                if isinstance(node, Sample) and draw is not None:
+                    yield self._with_noise(state, node, draw, ())
+                else:
+                    yield from self._differences(state, cell)
                 return
-        read = Reader(known)
         match node:
             case Stop():
                 pass
@@ -260,13 +284,7 @@ class Ways:
                     *center, r = values
                     check_declared(Moved(), node.within, target, read)
                     draw = self._noise(center, r, word, target, distribution.span)
-                    noise = Moved(((len(state.draws), 1),), 0, True)
-                    draws = (*state.draws, draw)
-                    if self.is_still:
-                        noise, draws = Moved((), draw.change, True), state.draws
-                    after = {**state.known, target: noise}
-                    state_with = State(state.node, state.known, draws, state.left)
-                    yield self._goes_on(state_with, node.next, after, (*needs, *more), node.span)
+                    yield self._with_noise(state, node, draw, (*needs, *more))
             case LetDistribution(name=name, value=value, body=body):
                 for bound, more in read.cases(value):
                     inner = read.where(name, bound)
@@ -280,6 +298,43 @@ class Ways:
                     check_declared(result, node.within, target, read)
                     after = {**state.known, target: result}
                     yield self._goes_on(state, node.next, after, needs, node.span)
+
+    def _with_noise(
+        self, state: State, node: Sample, draw: Draw, needs: Sequence[Need]
+    ) -> list[Way]:
+        """Return the ways on after noise was drawn."""
+        noise = Moved(((len(state.draws), 1),), 0, True)
+        draws = (*state.draws, draw)
+        if self.is_still:
+            noise, draws = Moved((), draw.change, True), state.draws
+        state_with = State(state.node, state.known, draws, state.left)
+        after = {**state.known, node.target: noise}
+        return self._goes_on(state_with, node.next, after, needs, node.span)
+
+    def _open_draw(self, node: Node, read: Reader) -> Draw | None:
+        """Return noise around inputs whose differences stay open; None where that is not so.
+
+        A sum of inputs differs by least and most where each of them is at one of its ends.
+        """
+        match node:
+            case Sample(distribution=Parametric(policy=Unbounded()) as noise):
+                pass
+            case _:
+                return None
+        missing = [c for c in node_reads(node) if c in self.ranges and c not in read.environment]
+        if self.is_still or not self.unsettled >= set(missing) or len(missing) > MOST_OPEN:
+            return None
+        check_declared(Moved(), node.within, node.target, read)
+        draws = []
+        for ends in product(*(self.ranges[cell] for cell in missing)):
+            differing = (Moved((), by) for by in ends)
+            inner = Reader({**read.environment, **dict(zip(missing, differing, strict=True))})
+            ((values, needs), *others) = inner.each(noise.arguments)
+            if others or needs:
+                return None
+            draws.append(self._noise(values[:-1], values[-1], noise.word, node.target, noise.span))
+        low, high = min(draw.change for draw in draws), max(draw.change for draw in draws)
+        return draws[0]._replace(change=low, spread=high - low, low=max(draw.low for draw in draws))
 
     def _noise(
         self, center: Sequence[Mixed], ratio: Mixed, word: str, target: str, span: Span

@@ -14,7 +14,8 @@ OPEN = 1 << 40
 class Draw(NamedTuple):
     """Noise, and the shifts low..high that are left for it; one is left if it is fixed.
 
-    `change` is the difference of the centers, `ratio` the number of its ratio; `name` is drawn.
+    The centers differ by `change`, or by as much as `spread` more if that is not known; `ratio` is
+    the number of its ratio, and `name` is drawn.
     """
 
     change: int
@@ -22,6 +23,7 @@ class Draw(NamedTuple):
     name: str
     low: int = -OPEN
     high: int = OPEN
+    spread: int = 0
 
     @property
     def is_fixed(self) -> bool:
@@ -30,8 +32,12 @@ class Draw(NamedTuple):
 
     @property
     def moved(self) -> int:
-        """How far the noise is moved at least, beyond what its center is; negative: down."""
-        return min(max(self.change, self.low), self.high) - self.change
+        """How far the noise is moved at least, beyond what its center is; negative: down.
+
+        For whichever difference of the centers that is the farthest.
+        """
+        up, down = self.low - self.change, self.change + self.spread - self.high
+        return max(up, 0) if up >= down else -max(down, 0)
 
     def at(self, shift: int) -> Draw:
         """Return the draw with its shift fixed."""
@@ -44,11 +50,11 @@ class Draw(NamedTuple):
 
     def within(self, far: int) -> Draw:
         """Return the draw without shifts beyond `far`, where there are others: none is cheaper."""
-        far = max(far, abs(self.change))
+        far = max(far, abs(self.change), abs(self.change + self.spread))
         low, high = max(self.low, -far), min(self.high, far)
-        return (
-            self._replace(low=low, high=high) if low <= high else self.at(self.change + self.moved)
-        )
+        if low <= high:
+            return self._replace(low=low, high=high)
+        return self.at(self.low if self.low > far else self.high)
 
 
 @dataclass(frozen=True)

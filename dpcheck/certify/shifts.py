@@ -124,7 +124,7 @@ class _After(NamedTuple):
     draw: Draw | None = None
 
 
-class _MissingError(Exception):
+class _MissingError(NotKeptError):
     """The difference of an input is not chosen yet."""
 
 
@@ -138,13 +138,18 @@ class _Step:
         self.script: list[int] = []
         self.counts: list[int] = []
         self.needs: list[tuple[Moved, int]] = []
+        self.is_open = False  # whether centers may have differences that are not chosen
 
     def check(self, answers: Sequence[Answer], places: Mapping[int, Place]) -> None:
         """Raise `NotKeptError` unless every way to go on has an answer."""
         try:
             ways = list(self._ways())
         except _MissingError:
-            ways = [(after, ()) for after in self._differences(answers, places)]
+            self.is_open = not self._chosen(answers, places)
+            if self.is_open:
+                ways = list(self._ways())
+            else:
+                ways = [(after, ()) for after in self._differences(answers, places)]
         for after, needs in ways:
             if not any(self._is_kept(after, needs, one, places[one.target]) for one in answers):
                 raise NotKeptError
@@ -177,8 +182,7 @@ class _Step:
         self, answers: Sequence[Answer], places: Mapping[int, Place]
     ) -> Iterator[_After]:
         """Yield all differences of the cell that the answers choose one for."""
-        known = self.place.known
-        cells = {n for one in answers for n in places[one.target].known if n not in known}
+        known, cells = self.place.known, self._chosen(answers, places)
         if len(cells) != 1:
             raise NotKeptError
         (cell,) = cells
@@ -187,6 +191,13 @@ class _Step:
         for by in range(low, high + 1):
             if abs(by) <= room or not groups:
                 yield _After(self.place.node, {**known, cell: Moved((), by)})
+
+    def _chosen(self, answers: Sequence[Answer], places: Mapping[int, Place]) -> set[str]:
+        """Return the cells of inputs whose differences the answers choose."""
+        known, cells = self.place.known, self.place.ranges.keys()
+        return {
+            n for one in answers for n in places[one.target].known.keys() & cells - known.keys()
+        }
 
     # --- one answer ------------------------------------------------------------------------
 
@@ -270,18 +281,37 @@ class _Step:
             case ChooseDistribution(condition=condition, then=then, orelse=orelse):
                 return self._drawn(then if self._truth(condition, known) else orelse, known)
             case Parametric(policy=Unbounded(), word=word, arguments=arguments):
-                *centers, ratio = (self._value(each, known) for each in arguments)
-                forms = [_form(center) for center in centers]
-                if any(form.draws for form in forms):
-                    raise NotKeptError
-                change = sum(form.by for form in forms)
+                ratio = self._value(arguments[-1], known)
+                low, high = self._center(arguments[:-1], known)
                 number = next((i for i, r in enumerate(self.ratios) if _same(ratio, r)), None)
                 if number is None:
                     raise NotKeptError
-                return Draw(change, number, "", change if word == "geometric_positive" else -OPEN)
+                least = high if word == "geometric_positive" else -OPEN
+                return Draw(low, number, "", least, spread=high - low)
             case _:
                 values = self.drawn(distribution, known)
                 return values[self._choice(len(values))]
+
+    def _center(self, centers: Sequence[Expr], known: Mapping[str, Mixed]) -> tuple[int, int]:
+        """Return by how much a center is moved, at least and at most.
+
+        Sums are least and greatest where each difference that is open is at one of its ends.
+        """
+        names = {name for each in centers for name in reads(each)}
+        ranges = self.place.ranges if self.is_open else {}
+        missing = sorted((names & ranges.keys()) - known.keys())
+        n_choices = len(self.counts)
+        changes = []
+        for ends in product(*(ranges[name][:2] for name in missing)):
+            differing = (Moved((), by) for by in ends)
+            inner = {**known, **dict(zip(missing, differing, strict=True))}
+            forms = [_form(self._value(center, inner)) for center in centers]
+            if any(form.draws for form in forms):
+                raise NotKeptError
+            changes.append(sum(form.by for form in forms))
+        if missing and len(self.counts) > n_choices:
+            raise NotKeptError
+        return min(changes), max(changes)
 
     # --- expressions -----------------------------------------------------------------------
 
@@ -479,7 +509,7 @@ def _renamed(value: Mixed, one: Answer) -> Mixed:
 
 def _is_within(left: Draw, before: Draw) -> bool:
     """Return whether some shifts are left, no others than before, of the same draw."""
-    is_same = (left.change, left.ratio) == (before.change, before.ratio)
+    is_same = left._replace(low=before.low, high=before.high, name=before.name) == before
     return is_same and before.low <= left.low <= left.high <= before.high
 
 
@@ -510,4 +540,4 @@ def _pays(one: Answer, before: Sequence[Draw]) -> bool:
 
 def _least(draw: Draw) -> int:
     """Return how far noise is moved at least, beyond what its center is."""
-    return max(draw.low - draw.change, draw.change - draw.high, 0)
+    return max(draw.low - draw.change, draw.change + draw.spread - draw.high, 0)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from operator import and_
 from typing import NamedTuple
 
-from dpcheck.align.arena import arena
+from dpcheck.align.arena import arena, n_combinations
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
@@ -63,8 +63,11 @@ from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import ResolvedCheck
 
-MAX_INPUTS = 250
-"""So many inputs windows have that have all of them: four rounds on -1..1, seven on 0..1."""
+MAX_INPUTS = 750
+"""Windows have at most so many inputs: above-threshold with 729 takes a second."""
+
+MAX_INPUTS_OF_STREAMS = 250
+"""The same for windows of streams that have all inputs, four rounds on -1..1, seven on 0..1."""
 
 MAX_INPUTS_FOR_ALL = 30
 """The same with a parameter, where a window costs ten times as much."""
@@ -77,6 +80,9 @@ MAX_ROUNDS = 20
 
 MAX_SEQUENCES = 128
 """Windows with more sequences of outputs are not made longer: these would take five seconds."""
+
+MAX_COMBINATIONS = 3**6
+"""In so many ways inputs differ together where each is told apart: 3^8 take ten seconds."""
 
 FEW_STATES = 2_000
 """So many states a window may have that is looked at for mistakes only: the claim is proved."""
@@ -269,12 +275,13 @@ class _Search:
     def bounds(self, claim: claims.Claim) -> Iterator[Size]:
         """Yield windows when their ε is known, as long as there is time.
 
-        What is known after some of them is told: the bounds are certain, wherever the search ends.
+        What is known by then is told: the bounds are certain, wherever the search ends.
         """
         asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
-        is_known = False
+        is_known = self.most is not None
         try:
-            for seen in self.windows(asked, MAX_INPUTS):
+            most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
+            for seen in self.windows(asked, most):
                 self.note(seen)
                 is_known = True
                 yield seen.size
@@ -303,7 +310,7 @@ class _Search:
     @property
     def below(self) -> Beside:
         """What a window shows."""
-        return Beside(f"{self.shown} at least", epsilon_amount(self.low))
+        return Beside(f"{self.shown} at least".lstrip(), epsilon_amount(self.low))
 
     def proved(self, verdict: Holds | Violated | Value, *beside: Beside) -> Outcome:
         """Return an outcome with the alignment beside it."""
@@ -313,7 +320,7 @@ class _Search:
     def undecided(self) -> Outcome:
         """Return that the claim lies between both bounds, with these."""
         parts: list[str | Amount] = []
-        if self.for_all is None:
+        if self.shown:
             parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
         elif self.tried:
             parts += [f"no violation was found {self.tried}; "]
@@ -324,7 +331,10 @@ class _Search:
                 parts += [f"it is at most {param_text(most)}"]
             case most:
                 parts += ["at most ", epsilon_amount(most)]
-        why, first = "finite windows show less, alignments prove more", "claim what is proved"
+        why, first = (
+            "epsilon lies between what windows show and what is proved",
+            "claim what is proved",
+        )
         if self.most is None:
             why = "no alignment bounds it, and finite windows show less"
             first = "compare once, `above := z > t`, count no further than `n := min(n + 1, 5)`"
@@ -336,12 +346,17 @@ class _Search:
 def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Budget | None, tuple[Beside, ...], str]:
     """Return the bound of the cheapest alignment, what it moves, and why there is no bound."""
     cases = differences(mechanism)
-    try:
-        alignment = aligned(arena(mechanism, cases, limits), limits)
-    except LimitReached as limit:
-        return None, (), f"no bound was found: {limit.limit.text}"
-    bound = bound_of(alignment, rates_of(alignment.arena.ratios))
-    if bound is None:
+    are_many = n_combinations(mechanism, cases) > MAX_COMBINATIONS
+    for is_settled in (False, True) if are_many else (True,):
+        try:
+            found = arena(mechanism, cases, limits, is_settled=is_settled)
+            alignment = aligned(found, limits)
+        except LimitReached as limit:
+            return None, (), f"no bound was found: {limit.limit.text}"
+        bound = bound_of(alignment, rates_of(alignment.arena.ratios))
+        if bound is not None:
+            break
+    else:
         return None, (), "no way to move the noise bounds it"
     if isinstance(bound, ParamBudget):
         most = Beside(f"at most {param_text(bound)}")
@@ -351,17 +366,20 @@ def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Budget | None, tuple[
 
 
 def _shifts(alignment: Alignment) -> Iterator[str]:
-    """Yield for each noisy variable by how much its noise is moved, and where that depends."""
+    """Yield by how much the noise of variables is moved, and where that depends."""
     found: dict[str, dict[str, list[int]]] = {}
     for step in alignment.steps():
         found.setdefault(step.name, {}).setdefault(_where(step), []).append(step.moved)
-    for name, places in sorted(found.items()):
+    alike: dict[str, list[str]] = {}
+    for name, places in found.items():
         texts = []
         for place, moved in sorted(places.items(), key=lambda pair: max(map(abs, pair[1]))):
             low, high = min(moved), max(moved)
             by = f"{high:+d}" if low == high else f"{low:+d} to {high:+d}"
             texts.append(f"{by}{place}")
-        yield f"noise of {spoken(name)} {', '.join(texts)}"
+        alike.setdefault(", ".join(texts), []).append(spoken(name))
+    for text, names in sorted(alike.items(), key=lambda pair: pair[1]):
+        yield f"noise of {', '.join(names)} {text}"
 
 
 def _where(step: Step) -> str:

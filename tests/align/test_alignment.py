@@ -36,12 +36,13 @@ from tests.checking import check_text, error_codes, verdicts
 LIMITS = Limits(max_states=100_000)
 
 
-def alignment_of(target):
-    return aligned(arena(target, differences(target), LIMITS), LIMITS)
+def alignment_of(target, *, is_settled=True):
+    found = arena(target, differences(target), LIMITS, is_settled=is_settled)
+    return aligned(found, LIMITS)
 
 
-def bound(target):
-    found = alignment_of(target)
+def bound(target, *, is_settled=True):
+    found = alignment_of(target, is_settled=is_settled)
     return bound_of(found, rates_of(found.arena.ratios))
 
 
@@ -208,12 +209,54 @@ mechanism m {{
     assert compare_epsilon(window_epsilon(target, Size(1, -1, 1)), found) <= 0
 
 
+@pytest.mark.parametrize("n", [3, 9, 40])
+@pytest.mark.parametrize(
+    ("answer", "cost"),
+    [
+        ("argmax(v)", 2),  # the best moved up by 1, from a center that went down
+        ("v[1] - v[2] > 0", 2),
+        ("v[2] > 0", 1),
+        ("(v[1], v[3] >= v[2])", 3),
+    ],
+)
+def test_differences_of_many_inputs_are_left_open(answer, cost, n):
+    target = mechanism(f"""
+mechanism m {{
+  input q[1..{n}] in integers
+  adjacent linf(q, q') <= 1
+  var v[1..{n}] := 0
+  for i in 1..{n} {{ v[i] ~ geometric(q[i], 1/2) unbounded }}
+  output {answer}
+}}""")
+    assert bound(target, is_settled=False) == Budget.ln(2) * cost
+    if n < 5:
+        assert bound(target) == Budget.ln(2) * cost
+
+
+@pytest.mark.parametrize(
+    ("center", "cost"),
+    [("q[1] + q[2]", 2), ("q[1] - q[1]", 0), ("-q[2] + 3", 1), ("q[1] + q[1] - q[2]", 3)],
+)
+def test_a_center_differs_by_what_its_inputs_do_together(center, cost):
+    target = mechanism(f"""
+mechanism m {{
+  input q[1..2] in integers
+  adjacent linf(q, q') <= 1
+  z ~ geometric({center}, 1/2) unbounded
+  output z
+}}""")
+    assert bound(target, is_settled=False) == bound(target) == Budget.ln(2) * cost
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
 @pytest.mark.parametrize("seed", range(80))
-def test_no_window_of_a_random_program_loses_more_than_is_proved(seed):
+def test_no_window_of_a_random_program_loses_more_than_is_proved(seed, is_settled):
     program = RandomProgram(seed)
     target = mechanism(program.text)
+    if not is_settled and program.is_stream:
+        return  # a stream has no other inputs
     try:
-        most = bound(target)
+        most = bound(target, is_settled=is_settled)
     except Unreadable:
         return
     if most is None:
@@ -707,6 +750,10 @@ compute m: epsilon
     assert 1 < low <= 1.0987 < high
     with pytest.raises(LimitReached):  # nothing is known before the first window
         decided_everywhere(asked, decide_one, LIMITS)
+    parsed = parse_model(SourceText("main.dpm", text.replace("if z >= t { stop }", "stop")))
+    (bounded,) = resolve_model(parsed.model).checks
+    amount = decided_everywhere(bounded, decide_one, LIMITS).verdict.amount
+    assert [round(float(end), 4) for end in amount.enclosure] == [0, 0.694]
 
 
 @pytest.mark.parametrize(

@@ -172,3 +172,49 @@ def test_alignments_of_random_programs_keep_paths(seed):
     except Unreadable:
         return
     assert alignment.cost is None or keeps_paths(alignment)
+
+
+MANY = """
+mechanism m {
+  input q[1..3] in integers
+  adjacent linf(q, q') <= 1
+  var v[1..3] := 0
+  for i in 1..3 { v[i] ~ geometric(q[i], 1/2) unbounded }
+  output argmax(v)
+}"""
+
+
+def left_open():
+    target = mechanism(MANY)
+    cases = differences(target)
+    return aligned(arena(target, cases, LIMITS, is_settled=False), LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("of", "other"),
+    [
+        ("q[i]", "q[i] + q[1]"),
+        ("q[i]", "-q[i] - q[2]"),
+        ("q[i], 1/2", "q[i], 1/3"),
+        ("q[i]", "if q[i] - q[i] > 0 then 0 else q[i]"),
+        ("argmax(v)", "argmax(v[1], v[2], v[3] + q[3])"),
+        ("output", "if q[1] > 0 { stop } output"),
+    ],
+)
+def test_differences_that_are_open_are_so_where_noise_is_centered_at_them(of, other):
+    assert keeps_paths(left_open())
+    assert not keeps_paths(on(left_open(), MANY.replace(of, other)))
+
+
+@pytest.mark.parametrize("what", [{"spread": 1}, {"spread": 0, "change": 1}, {"spread": 3}])
+def test_noise_pays_for_all_differences_that_are_open(what):
+    alignment = left_open()
+    n_edited = 0
+    for state, k, option in answers_of(alignment):
+        for i, _ in enumerate(option.left):
+            left = list(option.left)
+            left[i] = left[i]._replace(**what)
+            wrong = option._replace(left=tuple(left))
+            n_edited += 1
+            assert not keeps_paths(edited(alignment, state, k, wrong))
+    assert n_edited
