@@ -219,11 +219,6 @@ class ComposedEvidence:
 
     pairs: tuple[tuple[int, LossDistribution], ...]
 
-    @property
-    def n_sequences(self) -> None:
-        """Sequences were not listed."""
-        return None
-
     @cached_property
     def different(self) -> list[tuple[int, LossDistribution]]:
         """The pairs with different rows; of equal losses the first."""
@@ -273,10 +268,6 @@ class ComposedEvidence:
         if gap.q == 0:
             return EventText(Phrase.of("the outputs that are possible on one side only"), ())
         return EventText(Phrase.of("the outputs with the largest loss"), ())
-
-    def has_certain_rows(self) -> bool:
-        """Return false: this is not known of arrangements."""
-        return False
 
 
 def _is_within(factor: ExpFactor, loss: Loss) -> bool:

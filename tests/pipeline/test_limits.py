@@ -50,7 +50,7 @@ def test_every_phase_looks_at_the_clock(path, monkeypatch):
     )
     assert verdicts(path) == ["Holds"]
     phases = {"check_time", "acyclic", "peeling_levels", "_eliminated", "backward_rows"}
-    assert seen >= phases | {"_neighbors", "complete_evidence", "_made_blocks"}
+    assert seen >= phases | {"_neighbors", "complete_evidence", "blocks_of"}
 
 
 def test_a_deadline_at_any_look_leaves_the_claim_undecided(path, monkeypatch):

@@ -445,30 +445,26 @@ class MergedEvidence:
     output_text: Callable[[int], str]
     limits: Limits = field(default_factory=Limits)
 
-    @property
-    def n_sequences(self) -> None:
-        """Sequences were not listed."""
-        return None
-
-    def has_certain_rows(self) -> bool:
-        """There are many sequences, so none is certain."""
-        return False
-
     def worst_ratio(self) -> EventGap | None:
         """Return the event of all sequences with the largest ratio, in a pair that has some.
 
         Of few pairs it is the one where the event is likeliest. None where every ratio is 1.
         """
+        worst = self._worst_loss()
+        if worst == (1, 1):
+            return None
+        if len(self.graph.roots) > _FEW_ROOTS:
+            return self._first(lambda p, q: (p, q) == worst)
+        return self._best(lambda p, q: (p, q) == worst, likelier)
+
+    def _worst_loss(self) -> tuple[Whole, Whole]:
+        """Return the sides of the largest ratio of a leaf, in lowest terms; from 1 : 1 on."""
         worst: tuple[Whole, Whole] = 1, 1
         for _, first, second in self.graph.leaf_nodes:
             for p, q in ((first, second), (second, first)):
                 if p * worst[1] > worst[0] * q:
                     worst = p, q
-        if worst == (1, 1):
-            return None
-        if len(self.graph.roots) > _FEW_ROOTS:
-            return self._first(lambda p, q: (p, q) == worst)
-        return self._best(lambda p, q: (p, q) == worst, lambda a, b: compare(a.p, b.p) > 0)
+        return worst
 
     def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return p - E q, the largest over all events, pairs and directions."""
@@ -476,14 +472,7 @@ class MergedEvidence:
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words, and sequences that carry much of it."""
-        if factor is not None:
-            wanted = exceeding(factor)
-        elif gap.q == 0:
-            wanted = without_counterpart
-        else:
-            ratio = divide(gap.p, gap.q)
-            wanted = lambda p, q: q != 0 and number(p, q) == ratio  # noqa: E731
-        event = self._event(wanted, is_forward=gap.is_forward)
+        event = self._event(wanted_of(gap, factor), is_forward=gap.is_forward)
         runs = self._heavy_runs(self.graph.roots[gap.pair], event, is_forward=gap.is_forward)
         return EventText(many_sequences(None, gap, factor), runs)
 
@@ -597,6 +586,21 @@ def best_gap(sides: Mapping[bool, Masses], is_better: Better) -> EventGap | None
 def exceeding(factor: ExpFactor) -> Wanted:
     """Return whether p > E q."""
     return lambda p, q: excess_sign(_number(p), _number(q), factor.epsilon) > 0
+
+
+def wanted_of(gap: EventGap, factor: ExpFactor | None) -> Wanted:
+    """Return which leaves belong to the event of a gap; without a factor, of the gap's ratio."""
+    if factor is not None:
+        return exceeding(factor)
+    if gap.q == 0:
+        return without_counterpart
+    ratio = divide(gap.p, gap.q)
+    return lambda p, q: q != 0 and number(p, q) == ratio
+
+
+def likelier(left: EventGap, right: EventGap) -> bool:
+    """Return whether the event of the left gap is likelier on the side of p."""
+    return compare(left.p, right.p) > 0
 
 
 def without_counterpart(p: Whole, q: Whole) -> bool:

@@ -93,12 +93,8 @@ class PairedRows:
     def blocks(self, limits: Limits) -> Iterator[Block]:
         """Pairs of rows side by side, both directions; kept where all of them are not many."""
         if self._n_compared > _KEPT:
-            return self._made_blocks(self._class_pairs, limits)
+            return self.blocks_of(self._class_pairs, limits)
         return iter(self._kept_blocks)
-
-    def blocks_of(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
-        """Pairs side by side, both directions; chosen [n_chosen] are rows of `pairs`."""
-        return self._made_blocks(chosen, limits)
 
     def representatives(self) -> tuple[IntArray, BoolArray]:
         """Return which pair stands for each one in `blocks`, and which are turned, both [n_pairs].
@@ -245,7 +241,7 @@ class PairedRows:
     @cached_property
     def _kept_blocks(self) -> list[Block]:
         """All blocks."""
-        return list(self._made_blocks(self._class_pairs, Limits()))
+        return list(self.blocks_of(self._class_pairs, Limits()))
 
     @property
     def _n_compared(self) -> int:
@@ -259,8 +255,8 @@ class PairedRows:
             return np.full(len(chosen), 2 * widths[0])
         return np.asarray(widths[self.pairs[chosen]].sum(axis=1), np.int64)
 
-    def _made_blocks(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
-        """Make the pairs chosen[n] side by side, both directions, in blocks of bounded size."""
+    def blocks_of(self, chosen: IntArray, limits: Limits) -> Iterator[Block]:
+        """Yield chosen pairs [n], rows of `pairs`, both directions, in blocks of bounded size."""
         sizes = self._sizes(chosen)
         chunk = np.cumsum(sizes) // _BLOCK
         bounds = np.flatnonzero(np.diff(chunk, prepend=-1))

@@ -36,12 +36,14 @@ from dpcheck.check.evidence.merged_prefixes import (
     Wanted,
     best_gap,
     exceeding,
+    likelier,
+    wanted_of,
     without_counterpart,
 )
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Situation, Strategy, Switch
-from dpcheck.exact import Number, Whole, add, compare, divide, multiply, number
+from dpcheck.exact import Number, Whole, add, compare, multiply, number
 from dpcheck.privacy.profile import NOTHING, Line, Piece, profile_of_maximum
 from dpcheck.records import dataclass, field, replace
 
@@ -71,14 +73,10 @@ class StrategyEvidence(MergedEvidence):
 
     def worst_ratio(self) -> EventGap | None:
         """Return the event of the likeliest word with the largest ratio; None if all are 1."""
-        worst: tuple[Whole, Whole] = 1, 1
-        for _, first, second in self.graph.leaf_nodes:
-            for p, q in ((first, second), (second, first)):
-                if p * worst[1] > worst[0] * q:
-                    worst = p, q
+        worst = self._worst_loss()
         if worst == (1, 1):
             return None
-        gap = self._best(lambda p, q: (p, q) == worst, _likelier)
+        gap = self._best(lambda p, q: (p, q) == worst, likelier)
         return None if gap is None else self._as_shown(gap, None)
 
     def worst_gap(self, factor: ExpFactor) -> EventGap | None:
@@ -117,10 +115,10 @@ class StrategyEvidence(MergedEvidence):
             return line(found, is_better)
 
         last = {
-            side: self._best_choices(without_counterpart, _likelier, is_forward=side)[1]
+            side: self._best_choices(without_counterpart, likelier, is_forward=side)[1]
             for side in sides
         }
-        return profile_of_maximum(line_at, line(last, _likelier))
+        return profile_of_maximum(line_at, line(last, likelier))
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words: choices stand among the outputs of its sequences."""
@@ -402,19 +400,13 @@ def _exceeding_more(factor: ExpFactor) -> Better:
     return lambda left, right: left.exceeds(right, factor)
 
 
-def _likelier(left: EventGap, right: EventGap) -> bool:
-    return compare(left.p, right.p) > 0
-
-
 def _line(gap: EventGap | None) -> Line:
     return NOTHING if gap is None else Line(gap.p, gap.q, gap.pair, gap.is_forward)
 
 
 def _asked(gap: EventGap, factor: ExpFactor | None) -> tuple[Wanted, Better]:
     """Return which leaves belong to the event of a gap, and what its strategy maximizes."""
-    if factor is not None:
-        return exceeding(factor), _exceeding_more(factor)
-    if gap.q == 0:
-        return without_counterpart, _likelier
-    ratio = divide(gap.p, gap.q)
-    return lambda p, q: q != 0 and number(p, q) == ratio, _likelier
+    wanted = wanted_of(gap, factor)
+    if factor is None:
+        return wanted, likelier
+    return wanted, _exceeding_more(factor)

@@ -30,11 +30,6 @@ class TableEvidence:
     output_text: Callable[[int], str]
     limits: Limits = field(default_factory=Limits)
 
-    @property
-    def n_sequences(self) -> int:
-        """The number of different sequences."""
-        return self.rows.table.n_sequences
-
     def worst_ratio(self) -> EventGap | None:
         """Return (p, q) of an event with the largest p/q over all pairs and directions.
 
@@ -135,6 +130,11 @@ class TableEvidence:
         sequences = table.sequences[table.indptr[pairs]]
         found &= sequences[:, 0] == sequences[:, 1]
         return found
+
+
+def n_listed(evidence: object) -> int | None:
+    """Return the number of different sequences where evidence lists them."""
+    return evidence.rows.table.n_sequences if isinstance(evidence, TableEvidence) else None
 
 
 def _is_worse(gap: EventGap, best: EventGap, factor: ExpFactor) -> bool:

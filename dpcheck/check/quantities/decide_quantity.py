@@ -14,6 +14,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.strategies import StrategyEvidence
+from dpcheck.check.evidence.table_evidence import n_listed
 from dpcheck.check.quantities.loss_values import (
     KnownLosses,
     measured,
@@ -148,9 +149,7 @@ def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosse
         return None
     rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
     found = pair_losses(rows, limits)
-    return KnownLosses(
-        found, len(seen.pairs), evidence.n_sequences, seen.names, evidence.event_text
-    )
+    return KnownLosses(found, len(seen.pairs), n_listed(evidence), seen.names, evidence.event_text)
 
 
 def decide_on_losses(

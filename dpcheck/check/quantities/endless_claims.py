@@ -141,7 +141,6 @@ class WordEvidence:
 
     gap: EventGap
     event: EventText
-    n_sequences: int | None = None
 
     @staticmethod
     def beyond(epsilon: Budget, growth: GrowingRatio, seen: SeenPairs) -> WordEvidence:
@@ -171,10 +170,6 @@ class WordEvidence:
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:  # noqa: ARG002
         """Return the sequence."""
         return self.event
-
-    def has_certain_rows(self) -> bool:
-        """There are other sequences."""
-        return False
 
 
 def _decide_growing(question: Question, growth: GrowingRatio, n_initial: int) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.evidence.table_evidence import TableEvidence, n_listed
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.privacy import (
     Decision,
@@ -55,7 +55,7 @@ def decide_on_sequences(
     assert decision.verdict is not None, "complete evidence decides"
     return Outcome(
         decision.verdict,
-        Coverage(len(selected), len(question.seen.pairs), evidence.n_sequences),
+        Coverage(len(selected), len(question.seen.pairs), n_listed(evidence)),
         _vacuity(evidence, len(question.seen.pairs)),
         decision.value,
         (
@@ -135,4 +135,4 @@ def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[Vacuity, ...]:
     """Return why an event-level claim says little."""
     if n_pairs == 0:
         return (NO_NEIGHBORS,)
-    return (SURE,) if evidence.has_certain_rows() else ()
+    return (SURE,) if isinstance(evidence, TableEvidence) and evidence.has_certain_rows() else ()

@@ -98,10 +98,6 @@ _TOLD_AS_FACTOR = Budget.of(100)
 class Evidence(Protocol):
     """What is known of the output sequences of some pairs of neighbors."""
 
-    @property
-    def n_sequences(self) -> int | None:
-        """The number of different sequences where they were listed."""
-
     def worst_ratio(self) -> EventGap | None:
         """Return an event with the largest ratio; None where all pairs have equal rows."""
 
@@ -110,9 +106,6 @@ class Evidence(Protocol):
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return the event of a gap in words; it came from `worst_ratio` if there is no factor."""
-
-    def has_certain_rows(self) -> bool:
-        """Return whether every pair shows one and the same sequence with certainty."""
 
 
 @dataclass(frozen=True)
