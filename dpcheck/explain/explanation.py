@@ -136,6 +136,9 @@ class RunStep:
     right_value: str = ""
 
 
+RunKind = Literal["output", "event", "inside", "outside"]
+
+
 @dataclass(frozen=True)
 class TracedRun:
     """The most probable run from the left with the outputs shown, priced on the right.
@@ -145,8 +148,8 @@ class TracedRun:
     `elsewhere` are the draws of the right's own most probable run. `cut` is the range at whose end
     a draw is, where the outputs are impossible on the right.
 
-    Of an explicit chain it may be a run that satisfies a path formula: `event` of two neighbors, of
-    one state `inside`, or `outside` if it does not.
+    It may be a run that satisfies a path formula: `event` of two neighbors, of one state `inside`,
+    or `outside` if it does not. `shown` are its outputs where the event does not say them first.
     """
 
     share: Amount
@@ -154,7 +157,8 @@ class TracedRun:
     same: tuple[RunStep, ...] = ()
     elsewhere: tuple[RunStep, ...] = ()
     cut: str = ""
-    of: Literal["output", "event", "inside", "outside"] = "output"
+    of: RunKind = "output"
+    shown: OutputSequence | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cmp_to_key
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -42,7 +42,9 @@ from dpcheck.explain.explanation import (
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
+from dpcheck.explain.pairs import Sought
 from dpcheck.explain.runs.passed_states import satisfying_run
+from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import ExpectationClaim, FormulaClaim, Relation
 from dpcheck.logic.formula_text import formula_text
@@ -56,9 +58,13 @@ from dpcheck.logic.formulas import (
     ProbabilityIn,
     ProbabilityIs,
     StateFormula,
+    is_nested,
 )
 from dpcheck.model.program import Mechanism
 from dpcheck.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from dpcheck.check.formulas.heaviest_runs import HeavyRun
 
 _NEGATED: dict[Comparison, Comparison] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
@@ -148,11 +154,13 @@ def _private(subject: Subject, formula: Private, failing: IntArray) -> Explanati
     )
     inner = subject.part("inner", lambda: inner_of(subject, formula.path))
     n_pairs = len(truths.pairs_at(subject.selected))
+    pair = shown.left, shown.right
+    heavy = _heavy(subject, formula.path, pair)
     return replace(
         made,
         inner=None if inner is None else inner.shown,
-        runs=_weighted(subject, formula.path, shown.left, shown.right),
-        run=_passed(subject, formula.path, (shown.left, shown.right), "event"),
+        runs=_weighted(heavy),
+        run=_likeliest(subject, formula.path, pair, heavy, "event"),
         others=Others(len(gaps), n_pairs, True) if n_pairs > 1 else None,
     )
 
@@ -200,9 +208,9 @@ def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:
     return [(gap.p, gap.q) for gap in gaps]
 
 
-def _weighted(
-    subject: Subject, path: PathFormula, *states: int, is_inside: bool = True
-) -> tuple[WeightedRun, ...]:
+def _heavy(
+    subject: Subject, path: PathFormula, states: tuple[int, ...], *, is_inside: bool = True
+) -> list[HeavyRun]:
     """Return the heaviest runs from a state that satisfy a path formula, or do not.
 
     Of two neighbors they carry most of the difference, and have both probabilities.
@@ -218,22 +226,39 @@ def _weighted(
             is_satisfying=is_inside,
         ),
     )
+    return found or []
+
+
+def _weighted(heavy: Sequence[HeavyRun], *, is_inside: bool = True) -> tuple[WeightedRun, ...]:
     return tuple(
         WeightedRun(shown, number_amount(p), is_inside, *map(number_amount, more))
-        for shown, (p, *more) in found or ()
+        for shown, (p, *more) in heavy
     )
 
 
-def _passed(
+def _likeliest(
     subject: Subject,
     path: PathFormula,
     states: tuple[int, ...],
+    heavy: Sequence[HeavyRun],
     of: Literal["event", "inside", "outside"],
 ) -> TracedRun | None:
-    """Return the most probable run of an explicit chain that decides a formula, row by row."""
-    if isinstance(subject.target, Mechanism):
+    """Return the most probable run that decides a formula, row by row or line by line.
+
+    Of a program it is one with the outputs of the heaviest runs; where a formula reads more than
+    outputs, these do not decide it.
+    """
+    target = subject.target
+    if not isinstance(target, Mechanism):
+        return subject.part("run", lambda: satisfying_run(subject, path, states, of))
+    if is_nested(path) or not heavy:
         return None
-    return subject.part("run", lambda: satisfying_run(subject, path, states, of))
+    shown, chances = heavy[0]
+    left, right, *_ = *states, None
+    sought = Sought(shown, left, right, chances[0], chances[-1])
+    cells = input_cells(subject.explored)
+    run = subject.part("run", lambda: traced_run(sought, cells, target, subject.limits))
+    return None if run is None else replace(run, of=of, shown=shown)
 
 
 def _negated(
@@ -275,17 +300,19 @@ def _probability(
     """
     chances = subject.truths.probabilities(formula.path, selected)
     found = _outside(subject, "P", relations_of(formula), chances)
-    runs = [
-        *_weighted(subject, formula.path, found.state),
-        *_weighted(subject, formula.path, found.state, is_inside=False)[: int(found.wants_more)],
-    ]
     side: Literal["inside", "outside"] = "outside" if found.wants_more else "inside"
+    state = (found.state,)
+    heavy = _heavy(subject, formula.path, state)
+    runs = _weighted(heavy)
+    if found.wants_more:
+        heavy = _heavy(subject, formula.path, state, is_inside=False)
+        runs += _weighted(heavy[:1], is_inside=False)
     inner = subject.part("inner", lambda: inner_of(subject, formula.path))
     least = None if inner is None else inner.least
     return Explanation(
         remarks=found.remarks,
-        runs=tuple(runs),
-        run=_passed(subject, formula.path, (found.state,), side),
+        runs=runs,
+        run=_likeliest(subject, formula.path, state, heavy, side),
         inner=None if inner is None else inner.shown,
         tight=found.tight if least is None else Tight(least),
     )

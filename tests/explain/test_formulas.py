@@ -134,3 +134,47 @@ def test_of_any_disjunction_each_part_says_why_it_is_false_and_what_would_do(
         wider = wider.replace("=> P>=3/4 [ X Y ]", f"=> {each}")
         wider = wider.replace("D{0} [ X Y ]", each).replace("D{ln 2}", "D{ln(2) - 1/1000}")
         assert answers(f"{THREE} check m: {wider}", tmp_path)[0].is_ok
+
+
+@pytest.mark.parametrize(
+    ("claim", "shown", "of"),
+    [
+        ("D{1/10} [ X (output = 1 & X output = 2) ]", "1, 2", "event"),
+        ("P>=9/10 [ X output = 0 ]", "1, ...", "outside"),
+        ("P<=1/10 [ X output = 1 ]", "1, ...", "inside"),
+        ("P=1/10 [ X X output = 2 ]", "1, 2", "inside"),
+    ],
+)
+def test_the_run_of_a_path_formula_has_the_chance_of_its_draws(claim, shown, of, tmp_path):
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      a ~ bernoulli(1/3 + x/10)
+      b ~ bernoulli(1/4)
+      y := if a | b then 1 else 0
+      output y
+      z ~ {{1: 1/4, 2: 3/4}}
+      output z
+    }}
+    check m: {claim}"""
+    (found,) = explained(text, tmp_path)
+    run = found.run
+    assert (str(run.shown), run.of) == (shown, of)
+    heaviest = next(each for each in found.runs if each.shown == run.shown)
+    product = Fraction(1)
+    for step in (*run.steps, *run.same):
+        product *= 1 if step.left is None else exact(step.left)
+    assert product == exact(run.share) * exact(heaviest.probability)
+
+
+def test_a_run_is_not_told_by_outputs_that_do_not_decide_a_formula(tmp_path):
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      y ~ bernoulli(1/3 + x/10)
+      output y
+    }
+    check m: D{0} [ X (output = true | x = 0) ]"""
+    (found,) = explained(text, tmp_path)
+    assert found.runs[0].right.exact == "0"
+    assert found.run is None

@@ -13,12 +13,11 @@ from contextlib import suppress
 from itertools import groupby
 
 from dpcheck.check.values.amounts import number_amount
-from dpcheck.check.values.event_text import DIVERGED, GOES_ON
 from dpcheck.exact import Number, divide
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import InputCells
-from dpcheck.explain.pairs import ShownPair
-from dpcheck.explain.runs.attribution import factor_amount, probability_in
+from dpcheck.explain.pairs import Sought
+from dpcheck.explain.runs.attribution import factor_amount
 from dpcheck.explain.runs.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault, evaluate
@@ -29,32 +28,32 @@ from dpcheck.records import replace
 
 
 def traced_run(
-    shown: ShownPair, cells: InputCells, mechanism: Mechanism, limits: Limits
+    sought: Sought, cells: InputCells, mechanism: Mechanism, limits: Limits
 ) -> TracedRun | None:
-    """Return the most probable run from the left with the event's first sequence, or None."""
+    """Return the most probable run from the left that shows some outputs, or None."""
     if any(map(_draws_without_bounds, mechanism.nodes)):
         return None  # whose draws are intervals, known by what the program asks of them
-    table = shown.found.evidence.rows.table
-    sequence = shown.event.sequences[0]
-    end = int(table.end[sequence])
-    if end == DIVERGED:
+    outputs, ends = sought.shown.outputs, sought.shown.ending == "stopped"
+    if sought.shown.ending == "diverged":
         return None
-    outputs = [shown.seen.chain.observation_text(code) for code in table.outputs(sequence)]
-    ends = end != GOES_ON
     runs = ProgramRuns(mechanism, limits)
-    left, right = (cells.environment(state) for state in (shown.left, shown.right))
+    left = cells.environment(sought.left)
+    right = None if sought.right is None else cells.environment(sought.right)
     found = runs.best(left, outputs, ends=ends)
-    if found is None:
+    if found is None or not found.steps:
         return None
-    p, q = (probability_in(shown, state, sequence) for state in (shown.left, shown.right))
-    steps, is_same = _priced(runs, found, (runs.begin(left), runs.begin(right)), ends=ends)
-    elsewhere = None if is_same or q == 0 else runs.best(right, outputs, ends=ends)
-    cut = ""
-    if q == 0:
+    if right is not None and sought.q == 0 and runs.best(right, outputs, ends=ends) is not None:
+        return None  # a formula reads more than outputs, which are possible on the right
+    begin = runs.begin(left), None if right is None else runs.begin(right)
+    steps, is_same = _priced(runs, found, begin, ends=ends)
+    elsewhere, cut = None, ""
+    if right is not None and sought.q == 0:
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), outputs, ends=ends)
+    elif right is not None and not is_same:
+        elsewhere = runs.best(right, outputs, ends=ends)
     return TracedRun(
-        number_amount(divide(found.probability, p)),
+        number_amount(divide(found.probability, sought.p)),
         _folded([step for step in steps if not _is_equal(step)]),
         _folded([step for step in steps if _is_equal(step)]),
         () if elsewhere is None else _folded([_plain(runs, step) for step in elsewhere.steps]),

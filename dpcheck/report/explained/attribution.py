@@ -17,6 +17,11 @@ _CAPS = range(60, 5, -2)
 
 _GAP = "  "
 
+_MOST_REPEATED = 8
+"""Rows that are looked for again as a whole: the steps of one turn of a loop."""
+_LEAST_TIMES = 4
+"""Fewer turns stand there one by one."""
+
 _MOST_LINES = 8
 """A cell is folded into so many lines at most."""
 
@@ -149,9 +154,12 @@ _SHARES = {
 def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]:
     """Yield the rows of a run, and whether each is one of a table, which is not folded."""
     side, whole = _SHARES.get(run.of, (run.of, "that chance"))
+    if run.shown is not None:
+        side, whole = side.replace(run.of, "").strip(), "these outputs"
     if run.share.exact != "1":
-        yield f"the most probable one {side}, {readable(run.share)} of {whole}", False
-    elif run.of not in _SHARES:
+        lead = " ".join(["the most probable one", *([side] if side else [])])
+        yield f"{lead}, {readable(run.share)} of {whole}", False
+    elif run.of not in _SHARES and run.shown is None:
         yield f"the only one {side}", False
     is_chain = any(step.kind == "passing" for step in run.steps)
     first = "left" if run.of in _SHARES else "chance"
@@ -159,7 +167,8 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
     steps = (*run.steps, *run.same, *run.elsewhere)
     home, heading = _home([step.line for step in steps], file)
     yield from ((text, False) for text in heading)
-    rows += [_step_cells(step, home, is_possible=bool(run.elsewhere)) for step in run.steps]
+    possible = bool(run.elsewhere)
+    rows += _repeated([_step_cells(step, home, is_possible=possible) for step in run.steps])
     for row in chain.from_iterable(table_rows(rows, room)):
         yield row, True
     if run.same:
@@ -174,9 +183,40 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
         yield f"from the right other draws give this output, most probably {told}", False
 
 
-def _step_cells(
-    step: RunStep, file: str, *, is_possible: bool
-) -> tuple[str, str, str, str, str, str]:
+Cells = tuple[str, str, str, str, str, str]
+
+
+def _repeated(rows: Sequence[Cells]) -> list[Cells]:
+    """Return rows in which a few that stand there four times or more in turn stand once.
+
+    >>> head, end = ("", "go", "", "", "", ""), ("", "end", "", "", "", "")
+    >>> [row[1] for row in _repeated([head, end] * 4 + [end])]
+    ['go', 'end', '(2 rows 3 more times)', 'end']
+    """
+    made: list[Cells] = []
+    k = 0
+    while k < len(rows):
+        found = [(_n_equal(rows[k:], size), size) for size in range(2, _MOST_REPEATED + 1)]
+        times, size = max(found, key=lambda each: (each[0], -each[1]))
+        if times < _LEAST_TIMES:
+            made.append(rows[k])
+            k += 1
+            continue
+        made += rows[k : k + size]
+        made.append(("", f"({size} rows {times - 1} more times)", "", "", "", ""))
+        k += size * times
+    return made
+
+
+def _n_equal(rows: Sequence[Cells], size: int) -> int:
+    """Return how many times the first rows, so many, stand there in turn."""
+    found = 1
+    while rows[found * size : (found + 1) * size] == rows[:size] and len(rows) >= size:
+        found += 1
+    return found
+
+
+def _step_cells(step: RunStep, file: str, *, is_possible: bool) -> Cells:
     """Return the cells of a step; the outputs may be possible on the right though it is not."""
     line = "" if step.line is None else line_text(step.line, file)
     match step.kind:

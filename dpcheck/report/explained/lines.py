@@ -212,6 +212,7 @@ def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
 
 def _run(run: TracedRun, file: str, first: Sequence[str]) -> Iterator[Row]:
     label = "the run" if run.share.exact == "1" else "a run"
+    first = first if run.shown is None else [sequence_text(run.shown)]
     rows = [*((f"for {text}", False) for text in first), *run_rows(run, file, _ROOM)]
     for k, (text, is_fixed) in enumerate(rows):
         yield Row("" if k else label, text, is_fixed=is_fixed)

@@ -119,22 +119,26 @@ def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
 
 
 def _code_flow(run: TracedRun, pair: Neighbors | None, place: Place) -> dict[str, Any]:
-    """Return the draws and outputs of the most probable runs from either neighbor."""
-    right = _own_steps(run.elsewhere) if run.elsewhere else _followed(run.steps)
-    sides = (("left", _own_steps(run.steps)), ("right", right))
+    """Return the steps of the most probable run, and from either of two neighbors."""
+    sides: list[tuple[str, str, list[tuple[RunStep, Amount | None]]]]
+    sides, both = [(run.of, "", _own_steps(run.steps))], ""
+    if pair is not None:
+        right = _own_steps(run.elsewhere) if run.elsewhere else _followed(run.steps)
+        sides = [("left", pair.left, _own_steps(run.steps)), ("right", pair.right, right)]
+        both = ", from both neighbors"
     return {
-        "message": {"text": "The most probable run with these outputs, from both neighbors"},
+        "message": {"text": f"The most probable run with these outputs{both}"},
         "threadFlows": [
             {
                 "id": name,
-                "initialState": {"input": {"text": _of_side(pair, is_left=name == "left")}},
+                **({"initialState": {"input": {"text": visible(state)}}} if state else {}),
                 "locations": [
-                    _flow_step(step, amount, order, place, is_left=name == "left")
+                    _flow_step(step, amount, order, place, is_left=name != "right")
                     for order, (step, amount) in enumerate(steps[:_STEPS], start=1)
                     if step.line is not None
                 ],
             }
-            for name, steps in sides
+            for name, state, steps in sides
         ],
     }
 
@@ -154,10 +158,6 @@ def _followed(steps: Sequence[RunStep]) -> list[tuple[RunStep, Amount | None]]:
             break
         found.append((step, step.right))
     return found
-
-
-def _of_side(pair: Neighbors | None, *, is_left: bool) -> str:
-    return "" if pair is None else visible(pair.left if is_left else pair.right)
 
 
 def _flow_step(
