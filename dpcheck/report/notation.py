@@ -26,6 +26,8 @@ from dpcheck.report.characters import visible
 
 _LONGEST = 60
 """Characters of the longest number that is shown exactly."""
+_LONGEST_EQUATION = 300
+"""Three lines of a terminal; nobody reads more of a polynomial."""
 LONGEST_IN_TABLE = 9
 """Characters of exact numbers that stand in tables."""
 _DIGITS_SHOWN = 7
@@ -115,6 +117,21 @@ def shortened(text: str) -> str:
     'x in 0..≈ 1e+80 (81 digits)'
     """
     return _LONG_NUMBER.sub(_shorten, text)
+
+
+def equation_text(equation: str) -> str:
+    """Return a polynomial whose root is told; of a long one how it begins.
+
+    >>> equation_text("alpha^3 - alpha - 1")
+    'alpha^3 - alpha - 1'
+    >>> equation_text(" + ".join(f"exp({k}*eps)" for k in range(200, 0, -1)))[30:]
+    'exp(198*eps) + ... (200 terms; the JSON answer has all)'
+    """
+    if len(equation) <= _LONGEST_EQUATION:
+        return equation
+    first = re.match(r"(?:\S+ [+-] ){3}", equation)
+    n_terms = equation.count(" + ") + equation.count(" - ") + 1
+    return f"{first[0] if first else ''}... ({n_terms} terms; the JSON answer has all)"
 
 
 def phrase_text(phrase: Phrase, written: Callable[[Amount], str] = amount_text) -> str:

@@ -32,6 +32,7 @@ from dpcheck.report.answers import OPTIONS, Answer, Asked, Change, Crash, Summar
 from dpcheck.report.characters import visible, width
 from dpcheck.report.notation import (
     amount_text,
+    equation_text,
     event_text,
     phrase_text,
     requirement_text,
@@ -242,7 +243,10 @@ def _value_rows(answer: Answer) -> list[Row]:
         for end in (interval.low, interval.high)
         if end.equation is not None
     }
-    rows += [Row("where", f"{text} is a root of {root}", "faint") for text, root in roots.items()]
+    rows += [
+        Row("where", f"{text} is a root of {equation_text(root)}", "faint")
+        for text, root in roots.items()
+    ]
     if known.sample is not None:
         rows.append(Row("shown at", f"{known.param} = {known.sample}"))
     return rows
