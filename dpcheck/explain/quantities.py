@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.paired_rows import Block
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
@@ -31,18 +32,23 @@ from dpcheck.exact import (
     subtract,
     whole,
 )
-from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight
-from dpcheck.explain.runs.attribution import step_probability
+from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight, TracedRun
+from dpcheck.explain.inputs import input_cells, named_states
+from dpcheck.explain.pairs import Sought
+from dpcheck.explain.runs.attribution import Vector, mass, reached
 from dpcheck.explain.runs.likeliest import ways
+from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import LeastError, LossQuantity
+from dpcheck.model.program import Mechanism
+from dpcheck.records import replace
 
 Shown = TypeVar("Shown")
 
 Part = str | Amount | OutputSequence
-Reached = tuple[int, int, bool]
-"""How many outputs there were, the state after them, and whether the last was too far off."""
+Reached = tuple[int, Vector, bool]
+"""How many outputs there were, the states after them, and whether the last was too far off."""
 
 _LISTED = 4
 """Outputs that a sentence lists."""
@@ -89,8 +95,25 @@ def explain_losses(
     found = named_block(subject.chain, subject.selected, names, limits) if len(names) == 2 else None
     if found is None:
         return None
-    remark = _remark(quantity, weighed(*found), found[1], found[0], names)
-    return Explanation(Neighbors(names[0], names[1]), remarks=() if remark is None else (remark,))
+    outputs = weighed(*found)
+    remark = _remark(quantity, outputs, found[1], found[0], names)
+    pair = Neighbors(names[0], names[1])
+    if remark is None:
+        return Explanation(pair)
+    first = next(part for part in remark.text.parts if isinstance(part, OutputSequence))
+    carried = next(each for each in outputs if each.shown == first)
+    return Explanation(pair, remarks=(remark,), run=_run(subject, carried, pair))
+
+
+def _run(subject: Subject, carried: Weighed, pair: Neighbors) -> TracedRun | None:
+    """Return the most probable run of a program with some outputs that its left side shows."""
+    target, ends = subject.target, named_states(subject.chain, (pair.left, pair.right))
+    if not isinstance(target, Mechanism) or carried.p == 0 or min(ends) < 0:
+        return None
+    sought = Sought(carried.shown, *ends, carried.p, carried.q)
+    cells = input_cells(subject.explored)
+    found = subject.part("run", lambda: traced_run(sought, cells, target, subject.limits))
+    return None if found is None else replace(found, shown=carried.shown)
 
 
 def _remark(
@@ -233,15 +256,15 @@ def explain_error(
     if compare(chances[state], quantity.failure) <= 0:
         return None
     p, allowed = number_amount(chances[state]), number_amount(quantity.failure)
-    told = f"{name(state)}: further off than {exact_text(bound)} with "
+    told = f"{name(state)}: further off than {exact_text(bound)} with probability "
     remarks = (
         Remark("from", Phrase.of(told, p, ", allowed ", allowed)),
         _far_outputs(subject, errors, bound, state),
     )
-    enough: list[str | Amount] = ["the probability of failure ", number_amount(most)]
+    enough: list[str | Amount] = ["with the probability of failure ", number_amount(most)]
     if subject.value is not None and subject.value.exact != "inf":
-        enough = ["the bound ", subject.value, ", or ", *enough]
-    return Explanation(remarks=remarks, tight=Tight(Phrase.of(*enough)))
+        enough = ["with the bound ", subject.value, ", or ", *enough]
+    return Explanation(remarks=remarks, tight=Tight(Phrase.of("holds ", *enough)))
 
 
 def _further(law: Mapping[Number, Number], bound: Number) -> Number:
@@ -258,19 +281,24 @@ def _far_outputs(
     """Return the likeliest outputs with an error above a bound, each with it and its line."""
     chain = subject.chain
 
-    def following(at: Reached) -> Iterator[tuple[int, Number, Reached]]:
+    def following(at: Reached) -> Iterator[tuple[Vector, Number, Reached]]:
         place, before, _ = at
-        for j in range(int(chain.indptr[before]), int(chain.indptr[before + 1])):
-            after = int(chain.targets[j])
-            error = errors[place + 1][after] if place + 1 in errors else 0
+        edges = [j for s in before for j in range(int(chain.indptr[s]), int(chain.indptr[s + 1]))]
+        for code in distinct(chain.observation[chain.targets[edges]]).tolist():
+            after = reached(chain, before, code, None)
+            error = errors[place + 1][next(iter(after))] if place + 1 in errors else 0
             is_far = error is None or compare(error, bound) > 0
             if is_far or place + 1 < max(errors):
-                yield after, step_probability(chain, before, j), (place + 1, after, is_far)
+                yield after, divide(mass(after), mass(before)), (place + 1, after, is_far)
 
-    start, limits = (0, state, False), subject.limits
-    found = [*islice(ways(start, following, lambda at: at, lambda at: at[2], limits), _LISTED)]
+    def key(at: Reached) -> tuple[int, frozenset[tuple[int, Number]]]:
+        return at[0], frozenset(at[1].items())
+
+    start, limits = (0, {state: number(1)}, False), subject.limits
+    found = [*islice(ways(start, following, key, lambda at: at[2], limits), _LISTED)]
     shown: list[tuple[OutputSequence, Number | None, str, Number]] = []
-    for steps, p in found:
+    for vectors, p in found:
+        steps = [next(iter(vector)) for vector in vectors]
         codes = chain.observation[steps].tolist()
         outputs = tuple(chain.observation_text(code) for code in codes if code >= 0)
         sequence = OutputSequence(outputs, "stopped" if len(steps) == max(errors) else "goes on")

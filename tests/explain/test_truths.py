@@ -433,7 +433,7 @@ def test_an_error_is_told_with_its_outputs_and_what_would_do(n_rounds, tmp_path)
     start, outputs = found.remarks
     # From 2, both 0 and 4 have 1/12 · 2: all rounds stay within 1 with (2/3)^n.
     chances = {"x = 2": 1 - Fraction(2, 3) ** n_rounds, "x = 0": 1 - Fraction(5, 6) ** n_rounds}
-    name, _, said = str(start.text).partition(": further off than 1 with ")
+    name, _, said = str(start.text).partition(": further off than 1 with probability ")
     assert said == f"{chances[name]}, allowed 1/20"
     assert "off by " in str(outputs.text)
     assert "(line 4)" in str(outputs.text)
@@ -471,3 +471,29 @@ def test_no_smaller_parameters_are_told_with_which_the_claim_is_another(claim, t
     told, elsewhere = (answer.explanation.also for answer in answers(text, tmp_path))
     assert [(each.name, each.value) for each in told] == [("n", 0)]
     assert [(each.name, each.value) for each in elsewhere] == [("n", 0)]
+
+
+MAXIMUM = """mechanism m {
+  input q[1..3] in 0..2
+  adjacent l1(q, q') <= 1
+  var a[1..3] := 0
+  for i in 1..3 { a[i] ~ geometric(q[i], 1/2) clamped 0..2 }
+  output max(a[1], a[2], a[3])
+  output argmax(i in 1..3 : a[i])
+}
+"""
+
+
+def test_an_output_that_is_too_far_off_is_told_once_with_all_of_its_probability(tmp_path):
+    text = f"{MAXIMUM} check m: accuracy(max(q[1], q[2], q[3]), 1/10) <= 1"
+    (found,) = explained(text, tmp_path)
+    (_, outputs) = found.remarks
+    p = 1 - Fraction(5, 6) ** 3  # some of three are 2, from 0
+    assert str(outputs.text) == f"2, off by 2 (line 6): {p}"
+
+
+def test_what_carries_a_divergence_most_has_its_run(tmp_path):
+    (found,) = explained(f"{MAXIMUM} check m: renyi(2) <= 1/100", tmp_path)
+    run = found.run
+    assert str(run.shown) in str(found.remarks[0].text)
+    assert {step.line.number for step in run.steps} == {5, 6, 7}

@@ -53,8 +53,8 @@ def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[Outp
     for place, code in enumerate([*codes, None] if end != GOES_ON else codes, 1):
         limits.check_time(f"{place - 1} outputs attributed")
         sink = chain.stopped if end == STOPPED else chain.diverged
-        vectors = tuple(_after(chain, vector, code, sink) for vector in vectors)
-        masses = tuple(_mass(vector) for vector in vectors)
+        vectors = tuple(reached(chain, vector, code, sink) for vector in vectors)
+        masses = tuple(mass(vector) for vector in vectors)
         left, right = (divide(m, b) for m, b in zip(masses, before, strict=True))
         text = None if code is None else chain.observation_text(code)
         lines = () if code is None else _lines(vectors[0], cells)
@@ -67,8 +67,8 @@ def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[Outp
     return tuple(steps)
 
 
-def _after(chain: Chain, vector: Vector, code: int | None, sink: int | None) -> Vector:
-    """Return the weights after one more transition, which shows a code, or ends the run."""
+def reached(chain: Chain, vector: Vector, code: int | None, sink: int | None) -> Vector:
+    """Return the weights after one more transition, which shows a code (None: goes to the sink)."""
     found: Vector = {}
     for state, weight in vector.items():
         low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
@@ -87,8 +87,8 @@ def is_over(chain: Chain, source: int, outputs: Sequence[str]) -> bool:
     codes = {chain.observation_text(code): code for code in shown}
     vector: Vector = {source: 1}
     for text in outputs:
-        vector = _after(chain, vector, codes[text], None) if text in codes else {}
-    return bool(vector) and _mass(_after(chain, vector, None, chain.stopped)) == _mass(vector)
+        vector = reached(chain, vector, codes[text], None) if text in codes else {}
+    return bool(vector) and mass(reached(chain, vector, None, chain.stopped)) == mass(vector)
 
 
 def step_probability(chain: Chain, state: int, transition: int) -> Number:
@@ -96,7 +96,8 @@ def step_probability(chain: Chain, state: int, transition: int) -> Number:
     return number(whole(chain.numerators[transition]), whole(chain.denominators[state]))
 
 
-def _mass(vector: Vector) -> Number:
+def mass(vector: Vector) -> Number:
+    """Return the sum of all weights."""
     total: Number = 0
     for weight in vector.values():
         total = add(total, weight)
