@@ -76,8 +76,9 @@ def _are_secrets(target: Target) -> bool:
 
 def _explained(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim is violated, by what its target is."""
-    if subject.explored.window is not None:
-        # Beyond the window numbers stand for all others of their kind, in more than one way.
+    if subject.explored.window is not None and not isinstance(subject.claim, FormulaClaim):
+        # Beyond the window numbers stand for all others of their kind, in more than one way;
+        # formulas tell none of them apart.
         return found_against(subject.claim, example)
     if subject.parts:
         return _explain_arranged(subject, example)

@@ -497,3 +497,27 @@ def test_what_carries_a_divergence_most_has_its_run(tmp_path):
     run = found.run
     assert str(run.shown) in str(found.remarks[0].text)
     assert {step.line.number for step in run.steps} == {5, 6, 7}
+
+
+@pytest.mark.parametrize(
+    ("claim", "tight", "n_violating"),
+    [
+        ("D{1/2} [ X output >= 2 ]", "ln(2)", 2),
+        ("D{1/5} [ X output >= 2 ]", "ln(2)", 3),
+        ("P>=3/4 [ X abs(output - x) <= 1 ]", "holds up to P>=2/3", None),
+        ("!D{4} [ X output >= 2 ]", "D is false for every epsilon below ln(5/4)", None),
+    ],
+)
+def test_formulas_about_noise_without_bounds_have_all_rows(claim, tight, n_violating, tmp_path):
+    """P(output >= 2) from 0, 1, 2, 3 is 1/6, 1/3, 2/3, 5/6."""
+    text = f"""mechanism m {{
+      input x in 0..3
+      adjacent abs(x - x') <= 1
+      y ~ geometric(x, 1/2) unbounded
+      output y
+    }}
+    check m: {claim}"""
+    (found,) = explained(text, tmp_path)
+    assert tight in str(found.tight.text)
+    assert n_violating is None or found.others.n_violating == n_violating
+    assert found.runs
