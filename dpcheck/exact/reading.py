@@ -65,11 +65,13 @@ def as_budget(text: str) -> Budget | None:
 
     >>> as_budget("2*ln(3) - ln 9") == Budget.of(0), as_budget("exp(1)")
     (True, None)
+    >>> as_budget("exp(2*ln(3))/3")
+    Budget(3)
     >>> as_budget("ln((1/2)^2) - 3^-1") == Budget.ln(fmpq(1, 4)) - fmpq(1, 3)
     True
     """
     try:
-        value = _read(text, _number, Budget.ln, _no_budget)
+        value = _read(text, _number, Budget.ln, _rational_power)
         return value if isinstance(value, Budget) else Budget.of(value)
     except (ArithmeticError, TypeError, ValueError):
         return None
@@ -79,8 +81,11 @@ def _number(digits: str) -> fmpq:
     return fmpq(fmpz(digits))
 
 
-def _no_budget(_exponent: object) -> Any:  # noqa: ANN401
-    raise ValueError("a power of e is no budget")
+def _rational_power(exponent: Budget | fmpq) -> fmpq:
+    value = (Budget.of(0) + exponent).exp()
+    if not isinstance(value, int | fmpq):
+        raise ValueError("a power of e is no budget")
+    return fmpq(value)
 
 
 def ball_of_text(text: str, bits: int) -> arb:

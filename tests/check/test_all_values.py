@@ -236,6 +236,22 @@ def test_single_values_belong_to_the_pieces_beside_them_that_have_them(asked, pi
     assert {each["in"]: each["exact"] for each in result["pieces"]} == pieces
 
 
+@pytest.mark.parametrize(
+    ("asked", "pieces"),
+    [
+        ("rr: delta(0)", {"[0, inf)": "(exp(eps) - 1)/(exp(eps) + 1)"}),
+        ("rr: delta(eps/2)", {"[0, inf)": "(exp(eps) - exp(eps/2))/(exp(eps) + 1)"}),
+        ("rr: delta(ln 2)", {"[0, ln(2)]": "0", "(ln(2), inf)": "(exp(eps) - 2)/(exp(eps) + 1)"}),
+        ("rr at x = true: P=? [ X output = true ]", {"[0, inf)": "exp(eps)/(exp(eps) + 1)"}),
+    ],
+)
+def test_the_end_of_an_exponent_belongs_to_the_piece_that_has_its_value(asked, pieces):
+    text = RESPONSE.replace("p in [0, 1]", "eps in [0, inf)")
+    text = text.replace("truth = p", "truth = exp(eps)/(1 + exp(eps))")
+    (result,) = check_text(f"{text}compute {asked}")["results"]
+    assert {each["in"]: each["exact"] for each in result["pieces"]} == pieces
+
+
 def test_a_quantity_that_is_one_number_for_all_values_has_it_as_value():
     text = RESPONSE.replace("bernoulli(truth)", "bernoulli(1/3) c ~ bernoulli(truth)")
     results = check_text(f"{text}compute rr: epsilon compute rr: delta(0)")["results"]
