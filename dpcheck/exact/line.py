@@ -298,8 +298,7 @@ class Line:
 
     def end_at(self, value: Chosen) -> ParamEnd:
         """Return a value as an end that belongs to its interval."""
-        exact = value if isinstance(value, Budget) else fmpq(value)
-        return ParamEnd(exact_text(exact), None, decimal(exact), is_open=False)
+        return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
 
     def _single(self, root: Root) -> Chosen | None:
         x = root.rational
@@ -316,9 +315,8 @@ class Line:
             low = self._exponent(first, bits)
             high = None if last is None else self._exponent(last, bits)
             top = None if high is None else high.upper().fmpq()
-            bottom = fmpq(0) if first.rational == 1 else low.lower().fmpq()
-            x = rational_between(bottom, top)
-            if (first.rational == 1 or low < x) and (high is None or x < high):
+            x = rational_between(low.lower().fmpq(), top)
+            if low < x and (high is None or x < high):
                 return x
         raise AssertionError("precisions are unbounded")
 
@@ -376,8 +374,7 @@ def _padded(
     step: fmpq,
 ) -> fmpz_poly:
     """Return D^degree p(start + step x) for all polynomials of a degree up to that alike."""
-    own = max(polynomial.degree(), 0)
-    missing = int((start.q * step.q) ** (degree - own))
+    missing = int((start.q * step.q) ** (degree - polynomial.degree()))
     return transform(polynomial, start, step) * missing
 
 

@@ -21,7 +21,7 @@ from functools import cmp_to_key
 from itertools import pairwise
 from operator import and_, or_
 
-from flint import fmpq, fmpz, fmpz_poly
+from flint import fmpq, fmpz_poly
 
 from dpcheck.records import dataclass
 
@@ -59,11 +59,9 @@ def scaled(polynomial: fmpz_poly, start: fmpq, step: fmpq) -> fmpz_poly:
     line = fmpz_poly([start.p * step.q, step.p * start.q])
     if common == 1:
         return polynomial(line)
-    value, power = fmpz_poly([0]), fmpz(1)
-    for coefficient in reversed(polynomial.coeffs()):
-        value = value * line + coefficient * power
-        power *= common
-    return value
+    degree = polynomial.degree()
+    terms = [c * common ** (degree - k) for k, c in enumerate(polynomial.coeffs())]
+    return fmpz_poly(terms)(line)
 
 
 def reversed_coefficients(polynomial: fmpz_poly, degree: int) -> fmpz_poly:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
 from math import exp, isclose, log
@@ -303,6 +304,22 @@ def test_sets_of_exponents_have_logarithms_as_ends(coefficients, signs):
     assert HALVES.t_of(chosen) is not None
 
 
+def test_the_simplest_value_lies_beyond_an_end_that_is_known_roughly():
+    line = plain(Param("a", 0, None))
+    square = multiply(line.param.stand_in, line.param.stand_in)
+    assert line.simplest(line.where(add(square, -2), (1,))) == 2
+    assert line.simplest(line.where(add(square, -2), (-1,))) == 1
+    assert line.simplest(line.where(add(square, fmpq(-1, 2)), (-1,))) == fmpq(1, 2)
+
+
+@pytest.mark.parametrize(("step", "sign", "value"), [(1, 1, 2), (0, -1, fmpq(1, 2))])
+def test_the_simplest_exponent_is_not_taken_for_a_logarithm_next_to_it(step, sign, value):
+    exact = Context(prec=60)
+    near = fmpq(int(exact.scaleb(exact.exp(Decimal("0.5")), 40)) + step, 10**40)
+    region = HALVES.where(add(exponential(fmpq(1, 2)), -near), (sign,))
+    assert HALVES.simplest(region) == value
+
+
 def test_values_of_exponents_go_to_the_line_and_back():
     assert HALVES.t_of(Budget.ln(9)) == 3
     assert HALVES.t_of(0) == 1
@@ -347,6 +364,7 @@ def test_the_unit_of_a_line_divides_those_of_its_numbers():
 
 def test_among_values_a_rational_one_with_the_least_denominator_is_simplest():
     assert simplest([Budget.ln(2), fmpq(1, 2), fmpq(-3), fmpq(2)]) == 2
+    assert isinstance(simplest([fmpq(2)]), int)
     assert simplest([fmpq(3, 2), fmpq(1, 2)]) == fmpq(1, 2)
     assert simplest([Budget.ln(2)]) == Budget.ln(2)
     assert simplest([]) is None

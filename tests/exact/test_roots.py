@@ -1,6 +1,7 @@
 """Real roots and sets of numbers against sympy, and against signs at many rational numbers."""
 
 import random
+from operator import and_, or_
 
 import pytest
 import sympy
@@ -9,6 +10,7 @@ from flint import fmpq, fmpz_poly
 from dpcheck.exact.roots import (
     Root,
     complement,
+    everywhere,
     joined,
     rational_between,
     roots_between,
@@ -94,6 +96,22 @@ def test_unions_and_complements_are_those_of_every_number():
         for x in [*ends, *(fmpq(draw.randint(101, 900), 100) for _ in range(20))]:
             assert contains(union, x) == any(contains(part, x) for part in parts)
             assert contains(rest, x) != contains(union, x)
+
+
+def test_sets_have_no_ends_at_which_nothing_changes():
+    for f in some_polynomials(10, seed=8):
+        region = where_sign(f, (-1,), fmpq(1), None)
+        assert joined(or_, [region, complement(region)]).ends == ()
+        assert joined(and_, [region, complement(region)]).is_empty
+        whole, nothing = everywhere(True, fmpq(1), None), everywhere(False, fmpq(1), None)
+        assert (whole.low, whole.high, whole.truths, nothing.truths) == (1, None, (True,), (False,))
+        assert joined(and_, [region, whole]).truths == region.truths
+        assert joined(or_, [region, nothing]).ends == region.ends
+
+
+def test_a_rational_root_is_told_from_the_interval_that_begins_there():
+    f = fmpz_poly([-1, 2]) * fmpz_poly([-1, 0, 2])  # 1/2 and 0.707
+    assert where_sign(f, (-1,), fmpq(0), fmpq(1)).truths == (False, False, True, False, False)
 
 
 def test_equal_roots_of_different_polynomials_are_equal():
