@@ -235,6 +235,33 @@ def test_a_set_of_irrational_values_shows_digits():
     assert above - below < 3 * fraction(NEAR)
 
 
+def test_ends_are_closed_open_or_infinite():
+    line = plain(Param("a", 0, None))
+    square = add(multiply(line.param.stand_in, line.param.stand_in), -2)
+    texts = {
+        signs: [each.text for each in line.intervals(line.where(square, signs))]
+        for signs in ((-1,), (1,), (-1, 0), (0, 1))
+    }
+    assert texts == {
+        (-1,): ["(0, 1.41421)"],
+        (1,): ["(1.41421, inf)"],
+        (-1, 0): ["(0, 1.41421]"],
+        (0, 1): ["[1.41421, inf)"],
+    }
+    below = plain(PARAMS[-1])
+    assert [each.text for each in below.intervals(below.where(1, (1,)))] == ["(-inf, -1/2)"]
+
+
+def test_exponents_around_an_irrational_one_are_logarithms():
+    region = HALVES.where(at([-1, -1, 1], exponential(fmpq(1, 2))), (-1, 1))
+    (root,) = region.ends
+    below, above = HALVES.around(root, region)
+    golden = (1 + 5**0.5) / 2
+    assert [text[:2] for text in (below, above)] == ["ln", "ln"]
+    low, high = (eval(text, {"ln": log}) for text in (below, above))
+    assert low < 2 * log(golden) < high < low + 0.05
+
+
 @pytest.mark.parametrize(
     ("param", "square"),
     [
@@ -352,7 +379,7 @@ def test_the_ends_of_a_parameter_go_to_those_of_the_line():
 def test_the_unit_of_a_line_divides_those_of_its_numbers():
     numbers = [exponential(fmpq(1, 2)), exponential(fmpq(2, 3)), 5]
     line = line_of(EPS, numbers, is_exponential=True)
-    assert line.unit == fmpq(1, 6)
+    assert (line.unit, line.is_exponential) == (fmpq(1, 6), True)
     for number in numbers:
         above, below = line.polynomials(number)
         assert isclose(

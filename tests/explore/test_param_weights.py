@@ -54,6 +54,7 @@ def test_a_weight_that_is_none_for_some_value_says_which(value, how, wrong, plac
     mistake = refused(value, **how)
     assert isinstance(mistake, WeightOutsideUnit)
     assert (mistake.wrong, mistake.place, mistake.span) == (wrong, place, PLACE)
+    assert mistake.run == ()
 
 
 def test_weights_that_vanish_are_kept_where_they_change_the_runs():
@@ -63,6 +64,12 @@ def test_weights_that_vanish_are_kept_where_they_change_the_runs():
     weight_value(combined("-", 1, square), PLACE, table)
     weight_value(p, PLACE, table)
     assert list(table.weights.vanishing) == [square, combined("-", 1, square)]
+    powers = ValueTable()
+    half = exponential_of(combined("*", fmpq(-1, 2), eps))
+    weight_value(half, PLACE, powers)
+    twice = combined("-", combined("*", 2, half), 1)
+    weight_value(combined("*", twice, twice), PLACE, powers)
+    assert list(powers.weights.vanishing) == [combined("*", twice, twice)]
     relative = ValueTable()
     weight_value(combined("-", 1, square), PLACE, relative, has_top=False)
     weight_value(combined("+", 1, p), PLACE, relative, has_top=False)
@@ -87,6 +94,7 @@ def test_one_parameter_stands_alone_in_the_weights_of_a_target():
         mistake = refused(second, table)
         assert isinstance(mistake, ParamAsValue)
         assert why in mistake.why
+        assert (mistake.span, mistake.run) == (PLACE, ())
     table = ValueTable()
     weight_value(exponential(-1), PLACE, table)
     assert weight_value(exponential(-2), PLACE, table) == exponential(-2)
@@ -105,6 +113,10 @@ def test_numbers_are_positive_where_they_are_for_all_values():
     weight_value(p, PLACE, table)
     assert list(are_positive(numbers, table)) == [True, False, False, False, True, True]
     assert list(are_positive([0, -1], ValueTable())) == [False, False]
+    powers, decay = ValueTable(), exponential_of(combined("*", fmpq(-1, 3), eps))
+    weight_value(decay, PLACE, powers)
+    numbers = [decay.value, combined("-", combined("*", 2, decay), 1).value]
+    assert list(are_positive(numbers, powers)) == [True, False]
 
 
 def test_a_sum_of_weights_that_is_not_1_says_for_which_value():
@@ -117,3 +129,4 @@ def test_a_sum_of_weights_that_is_not_1_says_for_which_value():
     ):
         mistake = sum_for_some_values(total.value, PLACE, table)
         assert mistake.title == f"the sum of these weights, {text}, is not 1 {place}"
+        assert (mistake.span, mistake.run) == (PLACE, ())

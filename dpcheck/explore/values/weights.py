@@ -34,7 +34,7 @@ def weight_value(
         if weights.param not in (None, (value.param, value.is_exponential)):
             raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
         weights.param = value.param, value.is_exponential
-        if not is_strict and value not in weights.vanishing and _vanishes(value, has_top=has_top):
+        if _vanishes(value, has_top=has_top):
             weights.vanishing[value] = None
         value = value.value
     if weights.param is not None and weights.has_exp:
