@@ -19,6 +19,7 @@ from dpcheck.limits import LimitReached, Limits
 from tests.exact.test_roots import contains
 
 PARAM = Param("a", 0, 1)
+T = fmpz_poly([0, 1])
 LINE = line_of(PARAM, [], is_exponential=False)
 a = PARAM.stand_in
 GROWTHS = [
@@ -28,6 +29,7 @@ GROWTHS = [
     (2, 1),
     (1, 1),
     (divide(add(a, 1), a), 1),
+    (divide(2, add(a, 1)), 1),
     (divide(1, a), 2),
     (4, 3),
     (divide(add(a, 1), a), 2),
@@ -58,7 +60,9 @@ def some_rows(draw, n_sequences=4, n_sources=4, size=9):
         found = [ZERO]
         common = some_polynomial(draw, 3) if draw.random() < 0.3 else ONE
         for source in range(n_sources):
-            p = draw.choice(found) if draw.random() < 0.2 else common * some_polynomial(draw, size)
+            p = common * some_polynomial(draw, size)
+            if draw.random() < 0.6:  # ratios near those of budgets
+                p = draw.choice(found) * draw.choice([ONE, T, T, 2 * ONE, T + 1])
             if p not in found:
                 found.append(p)
             index[s, source] = found.index(p)
