@@ -280,14 +280,14 @@ def samples(roots: Sequence[Root], low: fmpq, high: Bound) -> list[fmpq]:
     """Return a rational number of every gap that increasing roots leave in (low, high)."""
     found, start = [], low
     for k, root in enumerate(roots):
-        while root.low <= start and root.rational is None:
+        while root.low <= start:
             root.narrow()
         found.append(rational_between(start, root.low))
         if k + 1 < len(roots):
             _separate(root, roots[k + 1])
         start = root.high
     if high is not None and roots:
-        while roots[-1].high >= high and roots[-1].rational is None:
+        while roots[-1].high >= high:
             roots[-1].narrow()
         start = roots[-1].high
     found.append(rational_between(start, high))

@@ -115,6 +115,28 @@ def positive_members(rows, pairs, t):
                 yield p(t), p
 
 
+@pytest.mark.parametrize(
+    ("growth", "p", "q"),
+    [
+        ((divide(1, a), 2), T, ONE),  # t > t^(1/2), though t <= t
+        ((divide(1, multiply(2, a)), 1), T, ONE),  # t > t/2, though t <= t
+        ((2, 1), 3 * ONE, ONE),  # though 3 <= 2 + 1
+        ((subtract(add(divide(1, multiply(a, a)), 1), divide(1, a)), 1), T * T, ONE),
+        ((divide(2, add(a, 1)), 1), 2 * T, ONE),
+        ((1, 1), 2**61 * (1 + T + T**2 + T**3), 2**61 * (T + T**2 + T**3)),  # beyond 64 bits
+        ((1, 1), 2**80 * (2 * T - 1), 2**80 * T),
+        ((divide(1, a), 1), T + 1, ONE),
+    ],
+)
+def test_no_sieve_lets_a_sequence_pass_that_exceeds_the_budget(growth, p, q):
+    rows = PolynomialRows(LINE, fmpz_poly([9, 9, 9]), ((ZERO, p, q),), np.array([[1, 2]]))
+    exceeded = where_exceeded(rows, np.array([[0, 1]]), growth, Limits())
+    assert exceeded.is_everything
+    assert (exceeded.low, exceeded.high) == (LINE.low, LINE.high)
+    swapped = where_exceeded(rows, np.array([[1, 0]]), growth, Limits())
+    assert swapped.is_everything
+
+
 def test_equal_rows_reach_a_budget_of_0_and_exceed_none():
     p = fmpz_poly([2, 1])
     rows = PolynomialRows(LINE, fmpz_poly([5, 1]), ((ZERO, p),), np.array([[1, 1]]))

@@ -109,6 +109,17 @@ def test_sets_have_no_ends_at_which_nothing_changes():
         assert joined(or_, [region, nothing]).ends == region.ends
 
 
+def test_roots_of_one_polynomial_are_told_apart_where_their_intervals_overlap():
+    f = fmpz_poly([-2, 0, 1])
+    for order in (-1, 1):
+        ends = [Root(f, fmpq(-2), fmpq(1)), Root(f, fmpq(0), fmpq(2))][::-order]
+        assert ends[0].compare(ends[1]) == order
+    assert Root(f, fmpq(1), fmpq(2)).compare(Root(f, fmpq(0), fmpq(3))) == 0
+    half = where_sign(f, (-1,), fmpq(0), fmpq(2))
+    assert not half.is_empty
+    assert not half.is_everything
+
+
 def test_a_rational_root_is_told_from_the_interval_that_begins_there():
     f = fmpz_poly([-1, 2]) * fmpz_poly([-1, 0, 2])  # 1/2 and 0.707
     assert where_sign(f, (-1,), fmpq(0), fmpq(1)).truths == (False, False, True, False, False)

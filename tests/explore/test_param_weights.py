@@ -93,7 +93,7 @@ def test_one_parameter_stands_alone_in_the_weights_of_a_target():
         weight_value(first, PLACE, table)
         mistake = refused(second, table)
         assert isinstance(mistake, ParamAsValue)
-        assert why in mistake.why
+        assert why in mistake.title
         assert (mistake.span, mistake.run) == (PLACE, ())
     table = ValueTable()
     weight_value(exponential(-1), PLACE, table)

@@ -175,4 +175,4 @@ def _coefficients(polynomials: Sequence[fmpz_poly], degree: int) -> Rows:
 def _moved(polynomial: fmpz_poly, line: Line) -> fmpz_poly:
     """Return a polynomial as one of y > 0."""
     assert line.high is None, "all are shifted by the same map"
-    return on_half_line(polynomial, line.low, None) if polynomial else polynomial
+    return on_half_line(polynomial, line.low, None)
