@@ -137,6 +137,16 @@ def test_no_sieve_lets_a_sequence_pass_that_exceeds_the_budget(growth, p, q):
     assert swapped.is_everything
 
 
+def test_only_roots_at_1_are_left_out():
+    for other in (T, T - 2, T - 3):
+        members = (ZERO, other**2 * T, 2 * other**2, other**2 * (T - 1))
+        rows = PolynomialRows(LINE, fmpz_poly([9, 9, 9, 9]), (members,), np.array([[1, 2, 3]]))
+        more = where_exceeded(rows, np.array([[0, 1], [2, 1]]), (2, 1), Limits())
+        for t in (fmpq(3, 2), fmpq(9, 2), fmpq(6)):
+            p, q, r = (each(t) for each in members[1:])
+            assert contains(more, t) == (p > 2 * q or q > 2 * p or r > 2 * q or q > 2 * r)
+
+
 def test_equal_rows_reach_a_budget_of_0_and_exceed_none():
     p = fmpz_poly([2, 1])
     rows = PolynomialRows(LINE, fmpz_poly([5, 1]), ((ZERO, p),), np.array([[1, 1]]))
@@ -186,11 +196,12 @@ def test_deltas_are_those_of_the_worst_events_and_have_pieces(growth):
     draw = random.Random(2)
     on_line = growth_on(LINE, growth)
     bounds = [fmpq(1, 3), divide(a, 2), subtract(1, a), 0, fmpq(5)]
-    for _ in range(6 if growth[1] == 1 else 2):
+    for _ in range(6):
         rows = some_rows(draw, n_sequences=3)
         pairs = np.array([[0, 1], [2, 3]])
         sets = worst_sets(rows, pairs, growth, Limits())
         regions = [(b, sets.where_above(b), sets.where_above(b, or_equal=True)) for b in bounds]
+        assert {(more.low, more.high) for _, more, _ in regions} == {(LINE.low, LINE.high)}
         pieces = envelope(sets.functions(), on_line, LINE, Limits())
         for t in TIMES:
             wanted = delta_at(rows, pairs, growth, t)
@@ -208,6 +219,13 @@ def test_deltas_are_those_of_the_worst_events_and_have_pieces(growth):
             assert (p - e * q) / d == pytest.approx(
                 float(as_float(wanted)) if growth[1] == 1 else wanted, rel=1e-9, abs=1e-9
             )
+
+
+def test_three_functions_may_meet_in_one_value():
+    functions = [(p, ZERO, ONE) for p in (2 - T, T - 2, (T - 2) ** 3)]
+    pieces = envelope(functions, (ONE, ONE, 1), LINE, Limits())
+    assert [function[0] for _, function in pieces] == [2 - T, T - 2, (T - 2) ** 3]
+    assert [end.rational for end in pieces[0][0].ends] == [2, 3]
 
 
 def test_pieces_cover_the_line_and_their_functions_are_all_needed():

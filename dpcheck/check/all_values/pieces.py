@@ -92,7 +92,7 @@ class _Search:
 
     def _is_below(self, low: Function, high: Function) -> bool:
         """Return whether a function is nowhere above another."""
-        return low is high or self._where_above(low, high).is_empty
+        return self._where_above(low, high).is_empty
 
 
 def _somewhere(region: Region) -> fmpq:

@@ -164,7 +164,7 @@ def _of_one_width(left: Rows, right: Rows) -> tuple[Rows, Rows]:
 def _coefficients(polynomials: Sequence[fmpz_poly], degree: int) -> Rows:
     """Return the coefficients, lowest first, [n_polynomials, degree + 1]; int64 where all fit."""
     width = max(degree, 0) + 1
-    n_bits = max((abs(p.height_bits()) for p in polynomials), default=0) + width.bit_length()
+    n_bits = max((p.height_bits() for p in polynomials), default=0) + width.bit_length()
     made: Rows = np.zeros((len(polynomials), width), np.int64 if n_bits < INT64_BITS else object)
     for k, polynomial in enumerate(polynomials):
         row = list(map(int, polynomial.coeffs()))
