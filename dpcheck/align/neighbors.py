@@ -132,22 +132,12 @@ def _narrow(ends: dict[str, Ends], cell: str, own: Ends) -> None:
 
 def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str], int] | None:
     """Return (linf or l1, cells, c) for a distance that is at most c; None if it is none."""
-    op: str
     match part:
         case Apply(op="=", args=(ArrayVar() as one, ArrayVar() as other)):
             return _of_arrays("linf", (one, other), 0, private)
-        case Apply(
-            op=("<" | "<=" | "=") as op,
-            args=(Apply() as left, Const(value=int() | Rational() as bound)),
-        ):
-            pass
-        case Apply(
-            op=(">" | ">=" | "=") as way,
-            args=(Const(value=int() | Rational() as bound), Apply() as left),
-        ):
-            op = OPPOSITE[way]
-        case _:
-            return None
+    op, left, bound = _compared(part)
+    if op not in ("<", "<=", "="):
+        return None
     most = ceil(bound) - 1 if op == "<" else floor(bound)
     match left:
         case Apply(op=("linf" | "l1") as word, args=(ArrayVar() as one, ArrayVar() as other)):
@@ -164,6 +154,19 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
             return None
 
 
+def _compared(part: Expr) -> tuple[str, Expr, int | Rational]:
+    """Return (op, x, c) for a comparison of x with a number, on whichever side; else op is ""."""
+    match part:
+        case Apply(op="=", args=(Var() as one, Var() as other)):
+            return "=", Apply("-", (one, other), part.span), 0
+        case Apply(op=op, args=(whole, Const(value=int() | Rational() as bound))):
+            return op if op in OPPOSITE else "", whole, bound
+        case Apply(op=op, args=(Const(value=int() | Rational() as bound), whole)):
+            return OPPOSITE.get(op, ""), whole, bound
+        case _:
+            return "", part, 0
+
+
 def _of_arrays(
     word: str, arrays: tuple[ArrayVar, ArrayVar], most: int, private: dict[str, Input]
 ) -> tuple[str, Iterable[str], int] | None:
@@ -177,17 +180,7 @@ def _of_arrays(
 def _of_cell(part: Expr, private: dict[str, Input]) -> tuple[str, Ends]:
     """Return what one comparison lets the neighbor's value of a cell differ by."""
     outside = Unreadable(RelationOutside(part.span, _word(part)))
-    bound: int | Rational
-    op: str
-    match part:
-        case Apply(op="=", args=(Var() as one, Var() as other)):
-            op, whole, bound = "=", Apply("-", (one, other), part.span), 0
-        case Apply(op=way, args=(whole, Const(value=int() | Rational() as bound))):
-            op = way if way in OPPOSITE else ""
-        case Apply(op=way, args=(Const(value=int() | Rational() as bound), whole)):
-            op = OPPOSITE.get(way, "")
-        case _:
-            raise outside
+    op, whole, bound = _compared(part)
     found = _difference(whole, private)
     if found is None or not op:
         raise outside

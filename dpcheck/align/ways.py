@@ -30,7 +30,7 @@ from dpcheck.align.moves import (
     outside,
 )
 from dpcheck.align.neighbors import Differences
-from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved
+from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, mapped
 from dpcheck.diagnostics.runs import OutsideDeclaredSet
 from dpcheck.exact import Number, ParamNumber, log
 from dpcheck.explore.runs.liveness import Flow, flow_of, node_reads
@@ -191,7 +191,10 @@ class Ways:
         kept = {name: known[name] for name in sorted(known) if name in live}
         reading = {d for v in kept.values() for number in numbers_in(v) for d, _ in number.draws}
         order = {draw: i for i, draw in enumerate(sorted(reading))}
-        renumbered = {name: _renumbered(value, order) for name, value in kept.items()}
+        renumbered = {
+            name: mapped(value, lambda number: _renumbered(number, order))
+            for name, value in kept.items()
+        }
         return State(node, renumbered, tuple(draws[draw] for draw in order), left), tuple(order)
 
     # --- moves -----------------------------------------------------------------------------
@@ -386,7 +389,10 @@ class Ways:
         fixed = {i: draw.low for i, draw in enumerate(state.draws) if draw.is_fixed}
         if self.is_still:
             fixed = {}  # draws keep their places
-        known = {name: _shifted(value, fixed) for name, value in state.known.items()}
+        known = {
+            name: mapped(value, lambda number: _shifted(number, fixed))
+            for name, value in state.known.items()
+        }
         changed = [pair for pair in zip(state.draws, before, strict=True) if pair[0] != pair[1]]
         cost = _cost((d.ratio, abs(d.moved) - abs(old.moved)) for d, old in changed)
         steps = tuple(Step(draw.name, span, outcome, draw.moved) for draw, _ in changed)
@@ -394,33 +400,17 @@ class Ways:
         return Way(cost, after, steps, tuple(state.draws), kept)
 
 
-def _renumbered(value: Mixed, order: Mapping[int, int]) -> Mixed:
-    """Return a value with its draws numbered anew."""
-    match value:
-        case Moved():
-            draws = tuple(sorted((order[draw], n) for draw, n in value.draws))
-            return Moved(draws, value.by, value.is_noisy)
-        case tuple() if is_mixed(value):
-            return tuple(_renumbered(item, order) for item in value)
-        case Items(lo=lo, items=items):
-            return Items(lo, tuple(_renumbered(item, order) for item in items))
-        case _:
-            return value
+def _renumbered(number: Moved, order: Mapping[int, int]) -> Moved:
+    """Return a number with its draws numbered anew."""
+    draws = tuple(sorted((order[draw], n) for draw, n in number.draws))
+    return Moved(draws, number.by, number.is_noisy)
 
 
-def _shifted(value: Mixed, shifts: Mapping[int, int]) -> Mixed:
-    """Return a value where the shifts of some draws are known."""
-    match value:
-        case Moved():
-            by = value.by + sum(n * shifts[draw] for draw, n in value.draws if draw in shifts)
-            draws = tuple(pair for pair in value.draws if pair[0] not in shifts)
-            return Moved(draws, by, value.is_noisy)
-        case tuple() if is_mixed(value):
-            return tuple(_shifted(item, shifts) for item in value)
-        case Items(lo=lo, items=items):
-            return Items(lo, tuple(_shifted(item, shifts) for item in items))
-        case _:
-            return value
+def _shifted(number: Moved, shifts: Mapping[int, int]) -> Moved:
+    """Return a number where the shifts of some draws are known."""
+    by = number.by + sum(n * shifts[draw] for draw, n in number.draws if draw in shifts)
+    draws = tuple(pair for pair in number.draws if pair[0] not in shifts)
+    return Moved(draws, by, number.is_noisy)
 
 
 def _cost(parts: Iterable[tuple[int, int]]) -> Cost:

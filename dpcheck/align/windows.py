@@ -27,17 +27,19 @@ from dpcheck.model.expressions import (
     Var,
     primed_name,
 )
+from dpcheck.model.postorder import postorder
 from dpcheck.model.program import (
     Adjacency,
     AdjacentWhere,
     Assign,
     Branch,
-    Fail,
     Input,
     Mechanism,
     Node,
     Output,
     Stop,
+    led_to,
+    numbered,
     successors,
 )
 from dpcheck.model.values import SetValue, Value
@@ -91,7 +93,7 @@ def window(mechanism: Mechanism, size: Size) -> Mechanism:
     if _may_be_silent(mechanism, head):
         raise Unreadable(SilentRound(mechanism.nodes[head].span))
     cells = {f"{one.name}[i]": one.cells for one in streams.values()}
-    written_out = _only_reached(_rounds(finite, head, cells, size.n_rounds))
+    written_out = _rounds(finite, head, cells, size.n_rounds)
     return _first_outputs(written_out, size.n_rounds)
 
 
@@ -182,15 +184,12 @@ def _may_be_silent(mechanism: Mechanism, head: int) -> bool:
     """Return whether a run may get from the head of the loop back to it without an output."""
     first = mechanism.nodes[head]
     assert isinstance(first, Branch), "a loop has a test"
-    seen, waiting = {first.then}, [first.then]
-    while waiting:
-        node = mechanism.nodes[waiting.pop()]
-        following = () if isinstance(node, Output) and node.query is None else successors(node)
-        if head in following:
-            return True
-        waiting.extend(set(following) - seen)
-        seen.update(following)
-    return head in seen
+
+    def silently_after(i: int) -> tuple[int, ...]:
+        node = mechanism.nodes[i]
+        return () if isinstance(node, Output) and node.query is None else successors(node)
+
+    return head in postorder([first.then], silently_after)
 
 
 def _rounds(
@@ -202,51 +201,23 @@ def _rounds(
     """
     test = mechanism.nodes[head]
     assert isinstance(test, Branch), "a loop has a test"
-    inside = sorted(_reached(mechanism, test.then) - {head})
+    in_rounds = postorder([test.then], lambda i: successors(mechanism.nodes[i]))
+    inside = sorted({*in_rounds} - {head})
     copies: list[Node] = [Stop(test.span)]
     following = len(mechanism.nodes)
     for i in reversed(range(n_rounds)):
         first = len(mechanism.nodes) + len(copies)
         numbers = {old: first + k for k, old in enumerate(inside)}
         numbers[head] = following
-        copies += [_led_to(mechanism.nodes[old], numbers) for old in inside]
+        copies += [led_to(mechanism.nodes[old], numbers) for old in inside]
         following = numbers[test.then]
         for cell, every in cells.items():
             copies.append(Assign(cell, Var(every[i], test.span), None, following, test.span))
             following = len(mechanism.nodes) + len(copies) - 1
     numbers = {k: k for k in range(len(mechanism.nodes))} | {head: following}
-    nodes = (*(_led_to(node, numbers) for node in mechanism.nodes), *copies)
-    return replace(mechanism, nodes=nodes, entry=numbers[mechanism.entry])
-
-
-def _only_reached(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism without nodes that no run gets to: the loop that was written out."""
-    kept = sorted(_reached(mechanism, mechanism.entry))
-    numbers = {old: new for new, old in enumerate(kept)}
-    nodes = tuple(_led_to(mechanism.nodes[old], numbers) for old in kept)
-    return replace(mechanism, nodes=nodes, entry=numbers[mechanism.entry])
-
-
-def _reached(mechanism: Mechanism, start: int) -> set[int]:
-    """Return the nodes that runs from a node may get to."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        for node in successors(mechanism.nodes[waiting.pop()]):
-            if node not in seen:
-                seen.add(node)
-                waiting.append(node)
-    return seen
-
-
-def _led_to(node: Node, numbers: Mapping[int, int]) -> Node:
-    """Return a node that leads to other numbers."""
-    match node:
-        case Stop() | Fail():
-            return node
-        case Branch(then=then, orelse=orelse):
-            return replace(node, then=numbers[then], orelse=numbers[orelse], is_round=False)
-        case _:
-            return replace(node, next=numbers[node.next])
+    nodes = (*(led_to(node, numbers) for node in mechanism.nodes), *copies)
+    nodes, entry = numbered(nodes, numbers[mechanism.entry])
+    return replace(mechanism, nodes=nodes, entry=entry)
 
 
 def _first_outputs(mechanism: Mechanism, most: int) -> Mechanism:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from dpcheck.model.values import Value
@@ -89,3 +90,16 @@ class Items:
 
 Mixed = Value | Moved | Items | tuple["Mixed", ...]
 """A value that both runs have, a number that is moved, or a collection with such numbers."""
+
+
+def mapped(value: Mixed, change: Callable[[Moved], Moved]) -> Mixed:
+    """Return a value with all numbers in it that differ changed."""
+    match value:
+        case Moved():
+            return change(value)
+        case Items(lo=lo, items=items):
+            return Items(lo, tuple(mapped(item, change) for item in items))
+        case tuple():
+            return tuple(mapped(item, change) for item in value)
+        case _:
+            return value

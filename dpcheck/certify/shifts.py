@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple, cast
 
-from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved
+from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, mapped
 from dpcheck.model.evaluation import Fault, apply, elements_of, evaluate
 from dpcheck.model.expressions import (
     Apply,
@@ -215,7 +215,8 @@ class _Step:
             and [one.left[draw] for draw in one.kept] == list(target.draws)
             and self._are_sums_right(after, target)
             and all(
-                name in after.known and _same(_renamed(after.known[name], one), value)
+                name in after.known
+                and _same(mapped(after.known[name], lambda n: _renamed(n, one)), value)
                 for name, value in target.known.items()
             )
         )
@@ -484,24 +485,17 @@ def _same(left: Mixed, right: Mixed) -> bool:
             return same_value(cast("Value", left), cast("Value", right))
 
 
-def _renamed(value: Mixed, one: Answer) -> Mixed:
-    """Return a value with the numbers that its draws have after an answer; others are fixed."""
-    match value:
-        case Moved(draws=draws, by=by):
-            for draw, n in draws:
-                if draw not in one.kept:
-                    shift = one.left[draw]
-                    if shift.low != shift.high:
-                        raise NotKeptError
-                    by += n * shift.low
-            pairs = ((one.kept.index(draw), n) for draw, n in draws if draw in one.kept)
-            return Moved(tuple(sorted(pairs)), by)
-        case Items(lo=lo, items=items):
-            return Items(lo, tuple(_renamed(item, one) for item in items))
-        case tuple():
-            return tuple(_renamed(item, one) for item in value)
-        case _:
-            return value
+def _renamed(number: Moved, one: Answer) -> Moved:
+    """Return a number with those of its draws after an answer; draws not kept are fixed."""
+    by = number.by
+    for draw, n in number.draws:
+        if draw not in one.kept:
+            shift = one.left[draw]
+            if shift.low != shift.high:
+                raise NotKeptError
+            by += n * shift.low
+    pairs = ((one.kept.index(draw), n) for draw, n in number.draws if draw in one.kept)
+    return Moved(tuple(sorted(pairs)), by)
 
 
 # --- shifts --------------------------------------------------------------------------------
@@ -516,14 +510,8 @@ def _is_within(left: Draw, before: Draw) -> bool:
 def _is_met(number: Moved, sign: int, left: Sequence[Draw]) -> bool:
     """Return whether a number is moved by at least 0 (1), at most 0 (-1) or 0 (0) for certain."""
     ends = [sorted((n * left[draw].low, n * left[draw].high)) for draw, n in number.draws]
-    least, most = (
-        (number.by + sum(each) for each in zip(*ends, strict=True))
-        if ends
-        else (
-            number.by,
-            number.by,
-        )
-    )
+    least = number.by + sum(low for low, _ in ends)
+    most = number.by + sum(high for _, high in ends)
     return (least >= 0 or sign < 0) and (most <= 0 or sign > 0)
 
 

@@ -7,13 +7,15 @@ that is small. `explore` turns them into a `Chain`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import Const, Expr
+from dpcheck.model.postorder import postorder
 from dpcheck.model.values import INTEGERS, Value
-from dpcheck.records import Frozen
+from dpcheck.records import Frozen, replace
 from dpcheck.source import Span
 
 # --- distributions -------------------------------------------------------------------------
@@ -220,6 +222,27 @@ def successors(node: Node) -> tuple[int, ...]:
             return (then, orelse)
         case _:
             return (node.next,)
+
+
+def numbered(nodes: Sequence[Node], entry: int) -> tuple[tuple[Node, ...], int]:
+    """Return the reachable nodes in reverse postorder; the entry becomes node 0."""
+    order = postorder([entry], lambda node: successors(nodes[node]))[::-1]
+    numbers = {old: new for new, old in enumerate(order)}
+    return tuple(led_to(nodes[old], numbers) for old in order), 0
+
+
+def led_to(node: Node, numbers: Mapping[int, int]) -> Node:
+    """Return a node that leads to the nodes with other numbers."""
+    match node:
+        case Stop() | Fail():
+            return node
+        case Branch(then=then, orelse=orelse):
+            # A way that is never taken need not exist; it may lead anywhere.
+            first = numbers.get(then, numbers.get(orelse, 0))
+            second = numbers.get(orelse, first)
+            return replace(node, then=first, orelse=second)
+        case _:
+            return replace(node, next=numbers[node.next])
 
 
 class Input(Frozen):

@@ -16,9 +16,8 @@ from typing import Final, NamedTuple
 
 from dpcheck.model import program
 from dpcheck.model.expressions import Apply, Const, Expr, Var
-from dpcheck.model.postorder import postorder
-from dpcheck.model.program import Node, successors
-from dpcheck.records import dataclass, replace
+from dpcheck.model.program import Node
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 INFINITE: Final = 1 << 30
@@ -82,7 +81,7 @@ def control_flow_graph(body: Sequence[Step], span: Span) -> tuple[tuple[Node, ..
     builder = Builder()
     end = builder.add(program.Stop(span))
     entry = builder.sequence(body, end, Exits(end, end))
-    return _numbered(builder.nodes, entry)
+    return program.numbered(builder.nodes, entry)
 
 
 # --- steps ---------------------------------------------------------------------------------
@@ -260,26 +259,3 @@ def _either(left: Counts, right: Counts) -> Counts:
     if left is None or right is None:
         return left or right
     return min(left[0], right[0]), max(left[1], right[1])
-
-
-# --- numbers of nodes ----------------------------------------------------------------------
-
-
-def _numbered(nodes: Sequence[Node], entry: int) -> tuple[tuple[Node, ...], int]:
-    """Return the reachable nodes in reverse postorder; the entry becomes node 0."""
-    order = postorder([entry], lambda node: successors(nodes[node]))[::-1]
-    numbers = {old: new for new, old in enumerate(order)}
-    return tuple(_renumbered(nodes[old], numbers) for old in order), 0
-
-
-def _renumbered(node: Node, numbers: dict[int, int]) -> Node:
-    match node:
-        case program.Stop() | program.Fail():
-            return node
-        case program.Branch(then=then, orelse=orelse):
-            # A way that is never taken need not exist; it may lead anywhere.
-            first = numbers.get(then, numbers.get(orelse, 0))
-            second = numbers.get(orelse, first)
-            return replace(node, then=first, orelse=second)
-        case _:
-            return replace(node, next=numbers[node.next])
