@@ -11,25 +11,22 @@ of a shorter one that lose most, with one of their rounds twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.diagnostics.align import SilentRound
+from dpcheck.explore.inputs.adjacency_patterns import substituted
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
-    Binder,
     Const,
     Expr,
-    If,
-    Let,
     Logic,
     Var,
     primed_name,
 )
 from dpcheck.model.postorder import postorder
 from dpcheck.model.program import (
-    Adjacency,
     AdjacentWhere,
     Assign,
     Branch,
@@ -86,7 +83,13 @@ def window(mechanism: Mechanism, size: Size) -> Mechanism:
     head = round_of(mechanism)
     inputs = _restricted([_input(one, size) for one in mechanism.inputs], size.only)
     streams = {one.name: one for one in inputs if one.is_stream}
-    adjacency = tuple(_clause(clause, streams) for clause in mechanism.adjacency)
+    written = {name: array for one in streams.values() for name, array in _arrays(one)}
+    adjacency = tuple(
+        replace(clause, condition=substituted(clause.condition, written))
+        if isinstance(clause, AdjacentWhere)
+        else clause
+        for clause in mechanism.adjacency
+    )
     finite = replace(mechanism, inputs=inputs, adjacency=adjacency)
     if head is None:
         return finite
@@ -127,6 +130,15 @@ def _is(cell: str, value: Value, span: Span) -> Expr:
     return Apply("=", (Var(cell, span), Const(value, span)), span)
 
 
+def _arrays(one: Input) -> Iterator[tuple[str, Expr]]:
+    """Yield the array that a stream is in a window, and that of the neighbor, by their names."""
+    for name, cells in (
+        (one.name, one.cells),
+        (primed_name(one.name), tuple(map(primed_name, one.cells))),
+    ):
+        yield name, ArrayVar(name, 1, cells, one.span)
+
+
 def longer(mechanism: Mechanism, size: Size, pair: Sequence[Row]) -> Size:
     """Return a window with one round more: its inputs are those of a pair with a round twice.
 
@@ -156,28 +168,6 @@ def _with_copy(row: Row, names: Sequence[str], copied: int, n_rounds: int) -> Ro
         for i in range(copied, n_rounds + 1)
     }
     return tuple({**values, **after}.items())
-
-
-def _clause(clause: Adjacency, streams: Mapping[str, Input]) -> Adjacency:
-    """Return a clause about all rounds of the window."""
-    if not isinstance(clause, AdjacentWhere):
-        return clause
-    return replace(clause, condition=_about_rounds(clause.condition, streams))
-
-
-def _about_rounds(expr: Expr, streams: Mapping[str, Input]) -> Expr:
-    match expr:
-        case ArrayVar(name=name) if name.removesuffix("'") in streams:
-            cells = streams[name.removesuffix("'")].cells
-            primed = tuple(map(primed_name, cells))
-            return replace(expr, cells=primed if name.endswith("'") else cells)
-        case Apply(args=args) | Logic(args=args):
-            return replace(expr, args=tuple(_about_rounds(arg, streams) for arg in args))
-        case Let(value=value, body=body):
-            inner = _about_rounds(value, streams), _about_rounds(body, streams)
-            return replace(expr, value=inner[0], body=inner[1])
-        case Const() | Var() | ArrayVar() | If() | Binder():
-            return expr
 
 
 def _may_be_silent(mechanism: Mechanism, head: int) -> bool:

@@ -200,7 +200,7 @@ class _Search:
         if value is None:
             return self.undecided()
         tried = f"{self.tried}, and at {param.name} = {exact_text(value)} "
-        for seen in self.windows(claim, MAX_INPUTS_FOR_ALL, value):
+        for seen in self.in_time(self.windows(claim, MAX_INPUTS_FOR_ALL, value)):
             if isinstance(seen.outcome.verdict, Violated):
                 return self.around(value, seen, claim, param)
             self.tried = tried + _size_text(seen.size, self.mechanism)
@@ -273,18 +273,23 @@ class _Search:
         return self.is_stream and n_rounds < MAX_ROUNDS and is_small
 
     def bounds(self, claim: claims.Claim) -> Iterator[Size]:
-        """Yield windows when their ε is known, as long as there is time.
+        """Yield windows when their ε is known."""
+        asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
+        most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
+        for seen in self.in_time(self.windows(asked, most)):
+            self.note(seen)
+            yield seen.size
+
+    def in_time(self, windows: Iterator[Seen]) -> Iterator[Seen]:
+        """Yield what windows say as long as there is time.
 
         What is known by then is told: the bounds are certain, wherever the search ends.
         """
-        asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
         is_known = self.most is not None
         try:
-            most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
-            for seen in self.windows(asked, most):
-                self.note(seen)
+            for seen in windows:
                 is_known = True
-                yield seen.size
+                yield seen
         except LimitReached as limit:
             if not is_known or limit.limit.kind not in ("time", "run time"):
                 raise

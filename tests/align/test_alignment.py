@@ -363,7 +363,21 @@ def test_where_a_window_is_too_large_for_all_values_one_is_a_sample(monkeypatch)
     assert found["values"]["at_least"] is True
 
 
+def test_what_is_proved_for_all_values_is_told_when_the_time_is_over_at_one(monkeypatch):
+    monkeypatch.setattr("dpcheck.pipeline.everywhere._Search.decided", _in_time_for_all)
+    text = ANSWERS_THAT_GO_ON.replace("noisy_t\n", "noisy_t stop\n")
+    [found] = check_text(f"{text}check m for eps in (0, ln 2): dp(6/25 * eps)")["results"]
+    assert found["verdict"] == "undecided"
+    assert "it is at most 1/4*eps" in found["reason"]["progress"]
+
+
 DECIDED = _Search.decided
+
+
+def _in_time_for_all(self, size, claim, value=None):
+    if value is not None:
+        raise LimitReached(Limit("time", 1))
+    return DECIDED(self, size, claim, value)
 
 
 def _only_at_values(self, size, claim, value=None):

@@ -78,9 +78,9 @@ def simplified(expr: Expr) -> Expr:
 
 
 def substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
-    """Replace variables bound by `Let` to names, arrays and constants; unroll `forall`."""
+    """Replace variables by names, also those bound by `Let` to one; unroll `forall`."""
     match expr:
-        case Var(name=name) if name in names:
+        case Var(name=name) | ArrayVar(name=name) if name in names:
             return names[name]
         case Const() | Var() | ArrayVar():
             return expr
