@@ -21,7 +21,7 @@ parsed and resolved like any other, so both give the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from importlib.util import find_spec
@@ -207,9 +207,8 @@ class Model:
 
         Raises `ModelError` when a claim runs into a mistake.
         """
-        checks = [check for check in self._resolved[0] if is_selected(check, select)]
-        explorations = Explorations(checks)
-        return tuple(answer_to(check, explorations, max_states, timeout) for check in checks)
+        checks = [check for check in self.claims if is_selected(check, select)]
+        return _answers(checks, max_states, timeout)
 
     def ask(
         self, text: str, *, max_states: int = MAX_STATES, timeout: float | None = None
@@ -223,9 +222,7 @@ class Model:
         >>> answer.outcome.verdict.amount.exact
         '3/8'
         """
-        checks = self.resolved_questions(text)
-        explorations = Explorations(checks)
-        return tuple(answer_to(check, explorations, max_states, timeout) for check in checks)
+        return _answers(self.resolved_questions(text), max_states, timeout)
 
     def resolved_question(self, text: str) -> ResolvedCheck:
         """Return a claim as if the file ended with it; raises `ModelError`, also for several."""
@@ -297,6 +294,13 @@ def parameter_text(value: Parameter) -> str:
     ('1/4', 'true', 'ln 3')
     """
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _answers(
+    checks: Sequence[ResolvedCheck], max_states: int, timeout: float | None
+) -> tuple[Answer, ...]:
+    explorations = Explorations(checks)
+    return tuple(answer_to(check, explorations, max_states, timeout) for check in checks)
 
 
 def answer_to(

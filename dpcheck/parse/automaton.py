@@ -27,6 +27,7 @@ from dpcheck.parse.tokens import (
     MECHANISM_WORDS,
     STATEMENT_WORDS,
     Token,
+    begins_line,
 )
 from dpcheck.source import SourceText, Span
 
@@ -203,7 +204,7 @@ class Machine:
                 self.tokens[self.position] = token._replace(type=found.substitute)
                 return True
             skipped = isinstance(found.mistake, Misplaced)
-            if found.is_before and self._begins_line(self.position):
+            if found.is_before and begins_line(self.tokens, self.position, self.source):
                 resumed = self._resume(self.position, self._lists())
         resumed = resumed or self._cut_back(self.position + skipped)
         if resumed:  # the element that goes on here is not spoiled, what holds the mistake is
@@ -218,7 +219,7 @@ class Machine:
         before = self.tokens[self.position - 1].type if self.position else BAD
         if before == "SEMICOLON" or self._in_list():
             return False
-        if before != "CLOSE_BRACE" and not self._begins_line(self.position):
+        if before != "CLOSE_BRACE" and not begins_line(self.tokens, self.position, self.source):
             return False
         return _shifts(tuple(self.states), "SEMICOLON", self.end_state)
 
@@ -298,7 +299,7 @@ class Machine:
         kind = self.tokens[i].type
         if kind == "SEMICOLON" or (kind == "CLOSE_BRACE" and inherited == 0):
             return True
-        if not self._begins_line(i):
+        if not begins_line(self.tokens, i, self.source):
             return False
         if kind in ELEMENT_STARTS:
             return True
@@ -308,14 +309,10 @@ class Machine:
         """Return whether token i begins a top-level item, and so ends whatever was open."""
         if self.tokens[i].type not in ITEM_WORDS:
             return False
-        return self._begins_line(i) or self.tokens[i - 1].type in ("SEMICOLON", "CLOSE_BRACE")
-
-    def _begins_line(self, i: int) -> bool:
-        if i == 0:
-            return True
-        before, here = self.tokens[i - 1].end, self.tokens[i].start
-        between = self.source.text[before:here]
-        return "\n" in between or "\r" in between
+        return begins_line(self.tokens, i, self.source) or self.tokens[i - 1].type in (
+            "SEMICOLON",
+            "CLOSE_BRACE",
+        )
 
 
 @lru_cache(maxsize=4096)

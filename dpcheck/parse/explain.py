@@ -28,6 +28,7 @@ from dpcheck.parse.tokens import (
     POLICY_TOKENS,
     STATEMENT_WORDS,
     Token,
+    begins_line,
 )
 from dpcheck.source import SourceText, Span
 
@@ -146,7 +147,7 @@ def mistake_at(
     if bracket is not None:
         return Explained(bracket)
     edit = _edit(tokens, i, opener, accepts)
-    if _wants_path(accepts) and _begins_line(tokens, i, source):
+    if _wants_path(accepts) and begins_line(tokens, i, source):
         place = Span(source, tokens[i - 1].end, tokens[i - 1].end)
         return Explained(Unexpected(place, ("`[`",), "the end of the line", edit), is_before=True)
     expected = tuple(_expected(accepts)) or ("the end of the text",)
@@ -218,7 +219,7 @@ def _name(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explaine
     is_operator_word = token.type in OPERATOR_MEANINGS
     if wants_expression and not is_operator_word:
         return None
-    if not is_operator_word and _begins_line(tokens, i, span.source):
+    if not is_operator_word and begins_line(tokens, i, span.source):
         return None
     meaning = OPERATOR_MEANINGS.get(token.type, "a word of the language")
     is_bound = tokens[i - 1].type == "OPEN" and tokens[i + 1].type == "IN"
@@ -232,7 +233,7 @@ def _declaration_inside(
 ) -> Explained | None:
     """Explain a declaration among the statements on a line, where one may begin."""
     is_declaration = tokens[i].type in ("CONST", "FUN", "DIST") and tokens[i + 1].type == "NAME"
-    if not is_declaration or _begins_line(tokens, i, span.source) or not accepts("SEMICOLON"):
+    if not is_declaration or begins_line(tokens, i, span.source) or not accepts("SEMICOLON"):
         return None
     return Explained(Misplaced(span, tokens[i].text, "at the top level of the file"))
 
@@ -255,9 +256,9 @@ def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Expl
 def _two_statements(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
     """Explain a name left over at the end of a line: the fault is there, not on the next one."""
     before = tokens[i - 1] if i else None
-    if before is None or before.type != "NAME" or _begins_line(tokens, i - 1, span.source):
+    if before is None or before.type != "NAME" or begins_line(tokens, i - 1, span.source):
         return None
-    ends = tokens[i].type in (END, "CLOSE_BRACE") or _begins_line(tokens, i, span.source)
+    ends = tokens[i].type in (END, "CLOSE_BRACE") or begins_line(tokens, i, span.source)
     if not ends or not (accepts("ASSIGN") and accepts("TILDE")):
         return None
     if tokens[i - 2].type in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON", "VAR"):
@@ -319,7 +320,7 @@ def _left_open(
     stack: list[int] = []
     column = 0
     for k in range(opener, i):
-        if _begins_line(tokens, k, source) or k == opener:
+        if begins_line(tokens, k, source) or k == opener:
             column = source.position(tokens[k].start)[1]
         if k == opener:
             line = source.position(tokens[k].start)[0]
@@ -329,7 +330,7 @@ def _left_open(
             columns[k] = column
         elif tokens[k].type == "CLOSE_BRACE" and stack:
             inner = stack.pop()
-            if not _begins_line(tokens, k, source) or column >= columns[inner]:
+            if not begins_line(tokens, k, source) or column >= columns[inner]:
                 continue
             for outer in stack:
                 if columns[outer] == column:
@@ -356,13 +357,6 @@ def _block(tokens: list[Token], opener: int) -> str:
             if kind in ("OPEN_BRACE", "SEMICOLON", "ASSIGN"):
                 break
     return "`{`"
-
-
-def _begins_line(tokens: list[Token], i: int, source: SourceText) -> bool:
-    if i == 0:
-        return True
-    between = source.text[tokens[i - 1].end : tokens[i].start]
-    return "\n" in between or "\r" in between
 
 
 def _shown(token: Token) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dpcheck.diagnostics import syntax
@@ -28,6 +28,12 @@ class Token(NamedTuple):
     text: str
     start: int
     end: int
+
+
+def begins_line(tokens: Sequence[Token], i: int, source: SourceText) -> bool:
+    """Return whether token i is the first of its line."""
+    between = source.text[tokens[i - 1].end : tokens[i].start] if i else "\n"
+    return "\n" in between or "\r" in between
 
 
 BAD = "BAD"

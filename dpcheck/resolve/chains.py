@@ -236,7 +236,9 @@ def _member(
         return None
     if not (whole and not indices) and not _fits(family, len(indices), tree, scope):
         return None
-    _check_known_member(family, indices, tree, scope)
+    values = [index.value for index in indices if isinstance(index, Const)]
+    if values and len(values) == len(indices) and scope.certain:
+        _known_label(family, values, tree.span, scope)
     return program.StateReference(tree.name.name, indices, tree.span)
 
 
@@ -249,18 +251,6 @@ def _fits(family: program.Family, given: int, tree: surface.StateReference, scop
     else:
         scope.report(WrongNumberOfIndices(tree.span, family.name, needed, given))
     return False
-
-
-def _check_known_member(
-    family: program.Family, indices: Sequence[Expr], tree: surface.StateReference, scope: Scope
-) -> None:
-    """Report a member that is known before any row is built and does not exist."""
-    values = [index.value for index in indices if isinstance(index, Const)]
-    if len(values) != len(indices) or not indices or not scope.certain:
-        return
-    if not is_member(family, values):
-        reference = Label(family.name, tuple(values))
-        scope.report(OutsideFamily(tree.span, (), reference.text))
 
 
 def is_member(family: program.Family, indices: Sequence[Value]) -> bool:
@@ -367,16 +357,19 @@ def known_member(
     family = states.family(name, scope)
     if family is None:
         return None
-    if len(indices) != len(family.indices):
-        given = len(indices)
-        scope.report(WrongNumberOfIndices(span, family.name, len(family.indices), given))
+    needed, given = len(family.indices), len(indices)
+    if needed != given:
+        scope.report(WrongNumberOfIndices(span, family.name, needed, given))
         return None
-    values: list[Value] = []
-    for index in indices:
-        value = constant(index, scope, f"an index of `{name.name}`")
-        if value is None:
-            return None
-        values.append(value)
+    purpose = f"an index of `{name.name}`"
+    values: tuple[Value, ...] | None = sound([constant(i, scope, purpose) for i in indices])
+    return None if values is None else _known_label(family, values, span, scope)
+
+
+def _known_label(
+    family: program.Family, values: Sequence[Value], span: Span, scope: Scope
+) -> Label | None:
+    """Return the label of the member with these indices; else report that there is none."""
     member = Label(family.name, tuple(values))
     if not is_member(family, values):
         scope.report(OutsideFamily(span, (), member.text))

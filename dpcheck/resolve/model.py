@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import ChoicesWithoutNumbers, InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.names import UnknownTarget, UnusedLocal
+from dpcheck.diagnostics.names import UnusedLocal
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.quantities import ArrangementUsage
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
@@ -62,8 +62,8 @@ from dpcheck.resolve.names.scopes import (
     Known,
     Scope,
     Session,
+    report_no_target,
     sound,
-    what_is,
 )
 from dpcheck.resolve.names.syntax import called_names, descendants
 from dpcheck.resolve.programs.distributions import distribution
@@ -403,56 +403,73 @@ class _Expansion:
         """Add one check, unless a part of it has a mistake."""
         tree = None if _is_reversed(question, scope) else arranged(question.target, scope)
         parts = None if tree is None else _resolved_parts(tree, scope)
-        if tree is None or parts is None:
-            return
-        file, declaration, given, target = parts[0][0]
-        scope.session.asked.clear()
-        reader = _reader(target, declaration, file, given, scope, loop_values)
-        leaves_out = left_out(question.part, scope)
-        read = _claimed(question, reader, is_left_out=leaves_out is not None)
-        if read is None:
-            return
-        asked, at = read
-        if _reads_open_array(reader, question, scope):
-            return
-        if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
-            reader.collected.keep_choices(target)
-        arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
-        if not is_askable(asked, arrangement, reader, question):
-            return
-        if is_about_outputs(asked):
-            target, arrangement = _outputs_of_all(target, arrangement, scope)
-        if scope.session.has_params:
-            report_misuse(list(reader.collected.atoms.values()), scope)
-        targets = [part.target for part, _, _ in parts]
-        names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
-        values = quantified(question, asked, at, targets, arrangement, reader.scope)
-        if not values.is_sound:
-            return
-        known = {parameter.name.name for parameter in declaration.parameters} - {*loop_values}
-        numbers = {name: value for name, value in reader.filled_in.items() if type(value) is int}
-        at_text, claim_text = _texts(question, reader)
-        self.checks.append(
-            ResolvedCheck(
-                kind=question.kind,
-                name=question.title,
-                target_text=arranged_text(tree, names),
-                target=target,
-                parts=arrangement,
-                claim=asked,
-                claim_text=claim_text,
-                at=at,
-                at_text=at_text,
-                atoms=dict(reader.collected.atoms),
-                kept_inputs=tuple(reader.collected.kept_inputs),
-                needs_later_neighbors=reader.collected.needs_later_neighbors,
-                span=question.span,
-                for_all=values.for_all,
-                loop_values=loop_values,
-                leaves_out=leaves_out,
-                parameters={} if arrangement else {k: v for k, v in numbers.items() if k in known},
-            )
-        )
+        if tree is not None and parts is not None:
+            check = _resolved_check(question, tree, parts, scope, loop_values)
+            if check is not None:
+                self.checks.append(check)
+
+
+def _resolved_check(
+    question: surface.Question,
+    tree: Arranged,
+    parts: list[tuple[_Resolved, int, int]],
+    scope: Scope,
+    loop_values: Mapping[str, Value],
+) -> ResolvedCheck | None:
+    """Return a question about known targets; None, with a mistake, if it makes no sense."""
+    file, declaration, given, target = parts[0][0]
+    scope.session.asked.clear()
+    reader = _reader(target, declaration, file, given, scope, loop_values)
+    leaves_out = left_out(question.part, scope)
+    read = _claimed(question, reader, is_left_out=leaves_out is not None)
+    if read is None:
+        return None
+    asked, at = read
+    if _reads_open_array(reader, question, scope):
+        return None
+    if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
+        reader.collected.keep_choices(target)
+    arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
+    if not is_askable(asked, arrangement, reader, question):
+        return None
+    if is_about_outputs(asked):
+        target, arrangement = _outputs_of_all(target, arrangement, scope)
+    if scope.session.has_params:
+        report_misuse(list(reader.collected.atoms.values()), scope)
+    targets = [part.target for part, _, _ in parts]
+    names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
+    values = quantified(question, asked, at, targets, arrangement, reader.scope)
+    if not values.is_sound:
+        return None
+    at_text, claim_text = _texts(question, reader)
+    return ResolvedCheck(
+        kind=question.kind,
+        name=question.title,
+        target_text=arranged_text(tree, names),
+        target=target,
+        parts=arrangement,
+        claim=asked,
+        claim_text=claim_text,
+        at=at,
+        at_text=at_text,
+        atoms=dict(reader.collected.atoms),
+        kept_inputs=tuple(reader.collected.kept_inputs),
+        needs_later_neighbors=reader.collected.needs_later_neighbors,
+        span=question.span,
+        for_all=values.for_all,
+        loop_values=loop_values,
+        leaves_out=leaves_out,
+        parameters={} if arrangement else _integers(declaration, reader, loop_values),
+    )
+
+
+def _integers(
+    declaration: TargetItem, reader: Reader, loop_values: Mapping[str, Value]
+) -> dict[str, int]:
+    """Return the parameters of a target that are integers, but for variables of loops."""
+    names = {parameter.name.name for parameter in declaration.parameters} - {*loop_values}
+    known = reader.filled_in.items()
+    return {name: value for name, value in known if name in names and type(value) is int}
 
 
 def _claimed(
@@ -544,12 +561,8 @@ def _target_of(
     """Return the declaration a question is about, and the parameters it gives."""
     name = asked.name
     file, declaration = scope.file.visible.get(name.name, (None, None))
-    if declaration is None and name.name in scope.session.lost_words:
-        return None
     if file is None or not isinstance(declaration, TargetItem):
-        what = None if declaration is None else what_is(declaration)
-        candidate = scope.session.suggestion(name.name, _target_names(scope.file))
-        scope.report(UnknownTarget(name.span, name.name, what, candidate))
+        report_no_target(name, TargetItem, scope)
         return None
     declared = declaration.inputs if isinstance(declaration, surface.Mechanism) else ()
     inputs = {each.name.name for each in declared}

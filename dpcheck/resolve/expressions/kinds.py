@@ -337,9 +337,7 @@ class KindChecker:
         else:
             found = self.unlike_operands(expr)
         match op:
-            case "index" | "component":
-                return Kinds(found[0].items)
-            case "element":
+            case "index" | "component" | "element":
                 return Kinds(found[0].items)
             case "*":
                 return _product_kinds(found)
@@ -351,8 +349,6 @@ class KindChecker:
                 for kinds in found:
                     items |= kinds.possible
                 return Kinds(_YIELDS[op], items)
-            case "array":
-                return Kinds(_YIELDS[op])
             case "range":
                 return Kinds(SET, NUMBER)
             case _:
@@ -390,8 +386,7 @@ class KindChecker:
             needed = SET
         elif kinds[0].possible and kinds[0].possible.isdisjoint(SET):
             needed = QUANTITY
-        silent = KindChecker(self.scope, self.environment)
-        return [silent.needs(left, QUANTITY | SET, right), silent.needs(right, needed, left)]
+        return [self.needs(left, QUANTITY | SET, right), self.needs(right, needed, left)]
 
     def collected(self, expr: expressions.Apply) -> list[Kinds]:
         """Check the operands of a function over one collection or over several values."""

@@ -7,9 +7,11 @@ model file with its imports: the files, the collected mistakes, and what was res
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import UnionType
 from typing import Final, Literal, Protocol, TypeVar
 
 from dpcheck.diagnostics.mistakes import Mistake, similar
+from dpcheck.diagnostics.names import UnknownTarget
 from dpcheck.model import surface
 from dpcheck.model.expressions import ArrayVar, Expr, Var
 from dpcheck.model.program import Target
@@ -241,6 +243,19 @@ class Scope:
             if isinstance(declaration, surface.Constant):
                 yield name
         yield from self.file.symbols
+
+
+def report_no_target(
+    name: surface.Identifier, kinds: type[Declaration] | UnionType, scope: Scope
+) -> None:
+    """Report a name that is none of these kinds of declarations, unless a syntax error hid it."""
+    _, declaration = scope.file.visible.get(name.name, (None, None))
+    if declaration is None and name.name in scope.session.lost_words:
+        return
+    what = None if declaration is None else what_is(declaration)
+    known = [each for each, (_, found) in scope.file.visible.items() if isinstance(found, kinds)]
+    candidate = scope.session.suggestion(name.name, known)
+    scope.report(UnknownTarget(name.span, name.name, what, candidate))
 
 
 _KINDS: Final[Mapping[type[Declaration], str]] = {

@@ -25,7 +25,7 @@ from dpcheck.diagnostics.composition import (
     QueryReadsPrivate,
 )
 from dpcheck.diagnostics.kinds import NotAnArray
-from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned, UnknownTarget
+from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned
 from dpcheck.diagnostics.structure import (
     ArrayWithoutValue,
     BadRepeat,
@@ -61,6 +61,7 @@ from dpcheck.resolve.names.scopes import (
     Known,
     Local,
     Scope,
+    report_no_target,
     what_is,
 )
 from dpcheck.resolve.names.syntax import place_names
@@ -947,20 +948,11 @@ def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | 
 
 
 def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
-    if name.name in scope.session.lost_words:
-        return
     _, declaration = scope.file.visible.get(name.name, (None, None))
     if isinstance(declaration, surface.Chain):
         scope.report(ChainInProgram(name.span, name.name))
-        return
-    what = None if declaration is None else what_is(declaration)
-    mechanisms = [
-        known
-        for known, (_, found) in scope.file.visible.items()
-        if isinstance(found, surface.Mechanism)
-    ]
-    candidate = scope.session.suggestion(name.name, mechanisms)
-    scope.report(UnknownTarget(name.span, name.name, what, candidate))
+    else:
+        report_no_target(name, surface.Mechanism, scope)
 
 
 def _is_array(value: Expr) -> bool:
