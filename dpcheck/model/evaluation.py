@@ -63,7 +63,7 @@ LONG = 60
 
 Quantity = int | Rational | ExpNumber | ParamNumber | Budget | FarNumber
 
-OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum", "product"})
+OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum"})
 """Operators that apply to what depends on a `param`."""
 
 
@@ -388,19 +388,19 @@ def simplest(budget: Budget) -> Value:
     return budget if number is None else number
 
 
-def _divide(symbol: str, left: Value, right: Value) -> Value:
+def _divide(left: Value, right: Value) -> Value:
     """Return the exact quotient; a budget is divided by rational numbers only."""
-    a, b = _quantity(left, symbol), _quantity(right, symbol)
+    a, b = _quantity(left, "/"), _quantity(right, "/")
     if isinstance(b, int) and b == 0:
         title = f"division by zero: {value_text(a)} / 0"
         raise Fault("division by zero", title, (left, right))
     if isinstance(a, FarNumber) or isinstance(b, FarNumber):
-        return far_numbers.combined("*", a, exact.divide(1, _number(b, symbol)))
+        return far_numbers.combined("*", a, exact.divide(1, _number(b, "/")))
     if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
         return parametric.combined("/", a, b)
-    b = _number(right, symbol)
+    b = _number(right, "/")
     if isinstance(a, Budget):
-        return simplest(a / _rational(b, symbol))
+        return simplest(a / _rational(b, "/"))
     return exact.divide(a, b)
 
 
@@ -673,12 +673,6 @@ def _index(base: Value, index: Value) -> Value:
     return items[i - lo]
 
 
-def _component(base: Value, index: Value) -> Value:
-    if not isinstance(base, tuple):
-        raise _wrong("a component", "a tuple", base)
-    return _index(base, index)
-
-
 def _element(domain: Value, position: Value) -> Value:
     """Return an element of a set by its position from 0 (loops over sets use it)."""
     return elements_of(domain).items[_integer(position, "element")]
@@ -735,7 +729,7 @@ _OPERATIONS: Mapping[expressions.Operator, Callable[[Sequence[Value]], Value]] =
     "+": lambda args: _arithmetic("+", args[0], args[1]),
     "-": lambda args: _arithmetic("-", args[0], args[1]),
     "*": lambda args: _product(args[0], args[1]),
-    "/": lambda args: _divide("/", args[0], args[1]),
+    "/": lambda args: _divide(args[0], args[1]),
     "div": lambda args: _floored("div", args[0], args[1]),
     "mod": lambda args: _floored("mod", args[0], args[1]),
     "^": lambda args: _power(args[0], args[1]),
@@ -765,9 +759,7 @@ _OPERATIONS: Mapping[expressions.Operator, Callable[[Sequence[Value]], Value]] =
     "array": _array,
     "set": set_of,
     "range": lambda args: _range(args[0], args[1]),
-    "product": lambda args: _product(args[0], args[1]),
     "index": lambda args: _index(args[0], args[1]),
-    "component": lambda args: _component(args[0], args[1]),
     "hamming": lambda args: _hamming(args[0], args[1]),
     "l1": lambda args: _sum(_distances("l1", args[0], args[1])),
     "linf": lambda args: _linf(args[0], args[1]),

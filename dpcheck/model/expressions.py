@@ -27,7 +27,7 @@ Operator = Literal[
     # Booleans
     "not",
     # structure
-    "tuple", "array", "set", "range", "product", "index", "component",
+    "tuple", "array", "set", "range", "index",
     # distances of arrays or tuples of equal length
     "hamming", "l1", "linf",
     # the i-th element of a set in its order, from 0 (loops over sets use it)
@@ -69,9 +69,9 @@ class ArrayVar(Frozen):
 class Apply(Frozen):
     """A strict operator or built-in function.
 
-    Shapes: `index` (array or tuple of arrays, integer), `component` (tuple, integer from 1),
-    `array` (lo, items...), `sum/min/max/count/argmax/argmin` over one array, set or tuple, or
-    over several arguments; comparisons are binary (chains are conjunctions by now).
+    Shapes: `index` (array, or tuple counted from 1, integer), `array` (lo, items...),
+    `sum/min/max/count/argmax/argmin` over one array, set or tuple, or over several arguments;
+    comparisons are binary (chains are conjunctions by now).
     """
 
     op: Operator

@@ -24,7 +24,7 @@ SMALL = [0, 1, 2, -3, 5]
 UNARY = ["neg", "abs", "floor", "ceil", "not", "len", "sum", "max", "count"]
 BINARY = [
     "+", "-", "*", "/", "div", "mod", "=", "!=", "<", "<=", ">", ">=", "min", "max", "sum", "^",
-    "tuple", "range", "argmax", "element", "component", "set",
+    "tuple", "range", "argmax", "element", "set",
 ]  # fmt: skip
 
 

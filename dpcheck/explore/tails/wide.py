@@ -364,9 +364,6 @@ class _Uses:
                     self._guard(low)
                     self._guard(high)
                 return NONE
-            case "component", (whole, index):
-                self.narrow(index, "an index")
-                return self.holds(whole)
             case "index", (array, index):
                 self.narrow(index, "an index")
                 return NONE.union(*[self.holds(item) for item in _items((array,))])

@@ -312,7 +312,7 @@ def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
     if not all(_is_plain(column) for column in columns):
         return None
     match op, columns:
-        case ("+" | "-" | "*" | "product" | "div" | "mod" | "/", [left, right]):
+        case ("+" | "-" | "*" | "div" | "mod" | "/", [left, right]):
             return _arithmetic(op, left, right)
         case ("neg", [operand]):
             return -operand
@@ -346,7 +346,7 @@ def _arithmetic(op: Operator, left: IntArray, right: IntArray) -> IntArray | Non
         # |left|, |right| < 2^61, so int64 holds the result and only its size is in question.
         result = left + right if op == "+" else left - right
         return result if _is_small(result) else None
-    if op in ("*", "product"):
+    if op == "*":
         largest = max(-int(left.min()), int(left.max())) * max(-int(right.min()), int(right.max()))
         return left * right if largest < PLAIN else None
     if (right == 0).any():

@@ -99,9 +99,7 @@ def _interval(expr: Expr, known: _Known) -> _Interval | None:
             if left is None or right is None:
                 return None
             return _checked(left.low - right.high, left.high - right.low)
-        case Apply(op="*" | "product", args=(Const(value=int(factor)), part)) if (
-            0 <= factor < 2**20
-        ):
+        case Apply(op="*", args=(Const(value=int(factor)), part)) if 0 <= factor < 2**20:
             inner = _interval(part, known)
             if inner is None:
                 return None

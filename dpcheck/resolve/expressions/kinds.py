@@ -184,7 +184,6 @@ _NEEDS: Final[Mapping[expressions.Operator, frozenset[Kind]]] = {
     **dict.fromkeys(("div", "floor", "ceil"), QUANTITY),
     **dict.fromkeys(("mod", "^", "ln", "range"), NUMBER),
     "not": BOOLEAN,
-    "product": SET,
     **dict.fromkeys(("hamming", "l1", "linf"), INDEXED),
 }
 """What every operand of an operator must be; operators with unlike operands are in `_check`."""
@@ -199,7 +198,7 @@ _YIELDS: Final[Mapping[expressions.Operator, frozenset[Kind]]] = {
     **dict.fromkeys(("argmax", "argmin"), NUMBER),
     "tuple": frozenset({"tuple"}),
     "array": frozenset({"array"}),
-    **dict.fromkeys(("set", "range", "product"), SET),
+    **dict.fromkeys(("set", "range"), SET),
 }
 
 
@@ -337,7 +336,7 @@ class KindChecker:
         else:
             found = self.unlike_operands(expr)
         match op:
-            case "index" | "component" | "element":
+            case "index" | "element":
                 return Kinds(found[0].items)
             case "*":
                 return _product_kinds(found)
@@ -369,8 +368,6 @@ class KindChecker:
                 return [self.kinds(args[0]), self.needs(args[1], SET)]
             case "index":
                 return [self.needs(args[0], INDEXED), self.needs(args[1], NUMBER)]
-            case "component":
-                return [self.needs(args[0], frozenset({"tuple"})), self.needs(args[1], NUMBER)]
             case "len":
                 return [self.needs(args[0], COLLECTION)]
             case "sum" | "min" | "max" | "argmax" | "argmin" | "count":
