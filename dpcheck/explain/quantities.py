@@ -100,9 +100,9 @@ def explain_losses(
     pair = Neighbors(names[0], names[1])
     if remark is None:
         return Explanation(pair)
-    first = next(part for part in remark.text.parts if isinstance(part, OutputSequence))
-    carried = next(each for each in outputs if each.shown == first)
-    return Explanation(pair, remarks=(remark,), run=_run(subject, carried, pair))
+    named = [part for part in remark.text.parts if isinstance(part, OutputSequence)]
+    runs = [_run(subject, each, pair) for each in outputs if each.shown in named[:1]]
+    return Explanation(pair, remarks=(remark,), run=runs[0] if runs else None)
 
 
 def _run(subject: Subject, carried: Weighed, pair: Neighbors) -> TracedRun | None:

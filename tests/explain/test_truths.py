@@ -521,3 +521,15 @@ def test_formulas_about_noise_without_bounds_have_all_rows(claim, tight, n_viola
     assert tight in str(found.tight.text)
     assert n_violating is None or found.others.n_violating == n_violating
     assert found.runs
+
+
+def test_what_nothing_carries_has_no_run(tmp_path):
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      y ~ bernoulli(1/3 + x/10)
+      output y
+    }
+    check m: loss_tail(20) >= 1/10
+    check m: loss_tail(1) = 1/10"""
+    assert [found.run for found in explained(text, tmp_path)] == [None, None]
