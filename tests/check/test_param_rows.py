@@ -221,6 +221,15 @@ def test_deltas_are_those_of_the_worst_events_and_have_pieces(growth):
             )
 
 
+def test_all_tangents_of_a_parabola_are_pieces_in_any_order():
+    draw = random.Random(6)
+    tangents = [(2 * c * T - c**2, ZERO, ONE) for c in range(1, 12)]
+    for _ in range(6):
+        functions = draw.sample(tangents, len(tangents))
+        pieces = envelope(functions, (ONE, ONE, 1), LINE, Limits())
+        assert [function for _, function in pieces] == tangents
+
+
 def test_three_functions_may_meet_in_one_value():
     functions = [(p, ZERO, ONE) for p in (2 - T, T - 2, (T - 2) ** 3)]
     pieces = envelope(functions, (ONE, ONE, 1), LINE, Limits())
