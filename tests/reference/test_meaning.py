@@ -1,0 +1,300 @@
+"""What the reference interpreter says of small texts, against values worked out by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpcheck.reference import answer, load
+from dpcheck.reference.distributions import one_sided
+from dpcheck.reference.expressions import Scope, evaluate
+from dpcheck.reference.numbers import Budget, Exp, excess_sign, sign
+from dpcheck.reference.runs import DIVERGED, STOPPED
+from dpcheck.reference.syntax import parsed_claim
+from dpcheck.reference.values import WrongProgram, as_text
+from tests.oracle.reference import Program
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "1 - 2 - 3 = -4",
+        "2 * 3 + 4 * 5 = 26",
+        "-2 ^ 2 = -4",
+        "2 ^ 3 ^ 2 = 512",
+        "2 ^ -1 * 4 = 2",
+        "-7 mod 3 = 2",
+        "7 mod -3 = -2",
+        "-7 div 2 = -4",
+        "false => false => false",
+        "!1 = 2 & true | false",
+        "!(false | true & false) & 0 <= 1 < 2 & !(2 < 1 < 3)",
+        "2 in 1..3 & !(4 in 1..3)",
+        "(5, 6)[1] = 5",
+        "argmax(i in 4..6 : 0) = 4",
+        "argmin(i in 4..6 : abs(i - 5)) = 5",
+        "argmax((1, 3, 3)) = 2",
+        "max(1, 3, 2) + min(1, 3, 2) = 4",
+        "{i for i in 1..5 where i mod 2 = 1} = {1, 3, 5}",
+        "{1, 2} * {3} = {(1, 3), (2, 3)}",
+        "sum(i in 1..3 : i) + product(i in 1..3 : i) + count(i in 1..3 : i > 1) = 14",
+        "forall(i in 1..3 where i > 1 : i >= 2) & exists(i in 1..3 : i = 3)",
+        "hamming((1, 2, 3), (1, 5, 9)) = 2",
+        "l1((1, 2, 3), (1, 5, 9)) = 9",
+        "linf((1, 2, 3), (1, 5, 9)) = 6",
+        "clamp(7, 0, 5) = 5 & clamp(-1, 0, 5) = 0",
+        "floor(7/2) = 3 & ceil(7/2) = 4 & floor(-7/2) = -4",
+        "floor(exp(1)) = 2 & ceil(exp(1)) = 3 & floor(-exp(1)) = -3",
+        "floor(ln 8 / ln 2) = 3 & ceil(ln 8 / ln 2) = 3 & ln 9 div ln 2 = 3",
+        "exp(2 * ln 3 - ln 3) = 3 & exp(1/2 * ln 4) = 2",
+        "exp(1/2) * exp(1/2) = exp(1) & exp(1) / exp(1) = 1",
+        "2.718281828 < exp(1) < 2.718281829",
+        "0.281718171 < 3 - exp(1) < 0.281718172",
+        "exp(1) - exp(2) < -4.67 & exp(1) - exp(2) > -4.671",
+        "ln 2 + 1/2 > 1.1931 & ln 2 + 1/2 < 1.1932 & ln 4 = 2 * ln 2",
+        "(if 1 = true then 2 else 3) = 3",
+        "len({1, 1, 2}) = 2",
+    ],
+)
+def test_equations_of_expressions_are_true(equation):
+    assert evaluate(parsed_claim(equation), {}, Scope([], {})) == "true"
+
+
+@pytest.mark.parametrize(("text", "written"), [("3/6", "1/2"), ('"a b"', '"a b"'), ("{2}", "{2}")])
+def test_values_are_written_as_outputs_are(text, written):
+    assert as_text(evaluate(parsed_claim(text), {}, Scope([], {}))) == written
+
+
+def test_signs_are_decided_at_the_edges():
+    e = Exp({Fraction(1): Fraction(1)}, {Fraction(0): Fraction(1)})
+    assert sign(e - e) == 0
+    assert sign(e - Fraction(271828182845904523536028747, 10**26)) == 1
+    assert sign(e - Fraction(271828182845904523536028748, 10**26)) == -1
+    for near, expected in (("747", -1), ("748", 1)):
+        ratio = Fraction(f"2.71828182845904523536028{near}")
+        assert [sign(ratio * e - e * e), sign(e * e - ratio * e)] == [expected, -expected]
+    half_log = Budget(Fraction(0), ((Fraction(4), HALF),))  # ln 2
+    assert excess_sign(Fraction(2, 3), THIRD, half_log) == 0
+    assert excess_sign(Fraction(2, 3) + Fraction(1, 10**9), THIRD, half_log) == 1
+    assert excess_sign(Fraction(0), THIRD, half_log) == -1
+    assert excess_sign(HALF, Fraction(0), half_log, HALF) == 0
+    assert excess_sign(HALF, Fraction(0), half_log, THIRD) == 1
+
+
+@pytest.mark.parametrize("policy", ["clamped", "conditioned", "folded", "wrapped"])
+@pytest.mark.parametrize(("low", "high"), [(0, 2), (-3, 1), (2, 5)])
+def test_one_sided_noise_is_brought_into_its_bounds(policy, low, high):
+    period = 2 * (high - low)
+    into = {
+        "clamped": lambda z: min(max(z, low), high),
+        "conditioned": lambda z: z if low <= z <= high else None,
+        "wrapped": lambda z: low + (z - low) % (high - low + 1),
+        "folded": lambda z: low + min((z - low) % period, -(z - low) % period),
+    }[policy]
+    near = dict.fromkeys([None, *range(low, high + 1)], Fraction(0))
+    for z in range(200):
+        near[into(z)] += HALF ** (z + 1)
+    kept = 1 - near.pop(None)
+    found = one_sided(HALF, policy, low, high)
+    for z, p in near.items():
+        assert abs(found.get(z, 0) - p / kept) < Fraction(1, 10**30)
+
+
+def rows(body, declared=""):
+    text = f"{declared} mechanism m {{ input x in 0..1 adjacent all\n {body} }}"
+    return Program(text).rows()
+
+
+@pytest.mark.parametrize(
+    ("body", "outputs"),
+    [
+        ("i := 7 for i in 1..2 { j := i } output i", "7"),
+        ("i := 7 for i in 1..3 { for i in 4..5 { break } output i break } output i", "1 7"),
+        ("for i in 1..2, j in 1..2 where i != j { output (i, j) }", "(1, 2) (2, 1)"),
+        ("for i in 1..2, j in 1..2 { break } output 5", "5"),
+        ("n := 0 while n < 3 { n := n + 1 if n = 2 { break } } output n", "2"),
+        ("repeat 2 { output 1 } stop output 2", "1 1"),
+        ("run other(z = 3) output 4", "3 4"),
+        ("z := 1 run other(z = 3) output z", "3 1"),
+        ("y ~ other(z = 3) output y + 1", "4"),
+        ("var a[1..2] := 5 a[2] := 6 output a", "[5, 6]"),
+        ("(a, b) := (1, 2) output a - b", "-1"),
+        ("var y in 0..1 := 1 var y := 1 y := 5 output y", "5"),
+        ("if x > 5 { output 1 } else if x >= 0 { output 2 } else { output 3 }", "2"),
+    ],
+)
+def test_statements_output_these(body, outputs):
+    other = "mechanism other { input z in 0..9 adjacent all output z stop output 9 }"
+    expected = [{(tuple(outputs.replace(", ", ",").split()), STOPPED): 1}] * 2
+    found = rows(body, other)
+    assert [
+        {(tuple(each.replace(", ", ",") for each in shown), status): p}
+        for row in found
+        for (shown, status), p in row.items()
+    ] == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "var a[1..2] := 0 output a[x - 1]",
+        "var y in 0..3 := 0 y := 4 output y",
+        "var y in 0..3 := 4 output y",
+        "output 1/0",
+        "y ~ {1: 1/2} output y",
+        "y ~ {1: -1, 2: 2} output y",
+        "y ~ {1: 0} normalized output y",
+        "output max({i for i in 1..2 where i > 2})",
+    ],
+)
+def test_mistakes_of_a_run_are_mistakes(body):
+    with pytest.raises(WrongProgram):
+        rows(body)
+
+
+def test_a_run_without_end_diverges_with_what_is_left():
+    row, _ = rows("y ~ bernoulli(1/3) output 0 while y { y := y } output 1")
+    assert row == {(("0",), DIVERGED): THIRD, (("0", "1"), STOPPED): 2 * THIRD}
+
+
+def test_a_sample_keeps_each_record_by_itself():
+    text = "mechanism m { input x in 0..2 adjacent abs(x - x') <= 1 output x }"
+    row = Program(text, "subsample(m, 1/3)").rows()[2]
+    assert [row[(n,), STOPPED] for n in "012"] == [Fraction(k, 9) for k in (4, 4, 1)]
+
+
+def test_a_secret_without_weight_is_no_input():
+    text = """mechanism m { input x in 0..2 adjacent all
+      prior y ~ {z: if z = x then z else 0 for z in 0..2} normalized  output y }"""
+    assert Program(text).texts == ["x = 1", "x = 2"]
+
+
+@pytest.mark.parametrize(
+    ("path", "chance"),
+    [
+        ("X a", HALF),
+        ("X (a & X b)", HALF * HALF),
+        ("F b", 3 * HALF**2),
+        ("F<=1 b", HALF),
+        ("F<=2 b", 3 * HALF**2),
+        ("G !b", HALF**2),
+        ("G<=1 !b", HALF),
+        ("X (a U b)", 3 * HALF**2),
+        ("X (a U<=0 b)", HALF),
+        ("X (b W a)", 3 * HALF**2),
+        ("X (b R a)", 0),
+        ("X (a W stopped)", HALF**2),
+        ("X (stopped R (a | b | stopped))", 1),
+        ("X X X stopped", 1),
+        ("F diverged", 0),
+        ("!(X a) => X b", 1),
+        ("F (output = b & X (output = b))", HALF**2),
+    ],
+)
+def test_paths_have_these_chances(path, chance):
+    text = """mechanism m { input x in 0..1 adjacent all
+      repeat 2 { y ~ uniform({a, b}) output y } }"""
+    assert Program(text).chances(path) == [chance] * 2
+
+
+def test_a_path_that_waits_forever_is_false_and_one_that_fears_true():
+    text = """mechanism m { input x in 0..1 adjacent all
+      y ~ bernoulli(1/3) while true { output y output 7 } }"""
+    program = Program(text)
+    assert program.chances("F output = 5") == [0, 0]
+    assert program.chances("F false") == [0, 0]
+    assert program.chances("G !(output = 5)") == [1, 1]
+    assert program.chances("F output = true") == [THIRD] * 2
+
+
+CHAIN = """
+chain c(n = 3) {
+  state s[i in 0..n] : start
+  state t[i in 0..n] : low
+  state u
+  for i in 0..n { s[i] -> 1/2: t[i] + j ~ uniform(0..1): t[j] }
+  for i in 0..n { if i > 0 { t[i] -> 1: t[i] } else { t[i] -> 1: u } }
+  adjacent s[i] ~ s[j] where abs(i - j) = 1
+  observe t, u
+}
+"""
+
+
+def test_a_chain_shows_members_of_families_until_it_stays():
+    program = Program(CHAIN.replace("1/2: t[i] + j ~ uniform(0..1): t[j]", "1: t[i]"), "c")
+    assert program.texts == ["s[0]", "s[1]", "s[2]", "s[3]"]
+    assert program.pairs() == [(0, 1), (1, 2), (2, 3)]
+    assert program.rows()[:2] == [
+        {(("t[0]", "u"), STOPPED): 1},
+        {(("t[1]",), STOPPED): 1},
+    ]
+    assert program.chances("X low") == [1] * 4
+    assert program.chances("X t[1]") == [0, 1, 0, 0]
+    assert program.chances("F stopped") == [1, 0, 0, 0]
+
+
+def test_equal_names_in_neighbors_are_equal_indices():
+    text = CHAIN.replace("1/2: t[i] + j ~ uniform(0..1): t[j]", "j ~ uniform(0..1): t[j]")
+    text = text.replace("adjacent s[i] ~ s[j] where abs(i - j) = 1", "adjacent s[i] ~ t[i]")
+    assert Program(text, "c(n = 1)").pairs() == [(0, 2), (1, 3)]
+    label = text.replace("observe t, u", "observe low, u")
+    assert Program(label, "c(n = 1)").rows()[1] == {
+        (("low", "u"), STOPPED): HALF,
+        (("low",), STOPPED): HALF,
+    }
+
+
+MODEL = """
+mechanism one(p = 1/4) { input x in 0..1 adjacent all
+  y ~ {a: if x = 1 then 0 else p, b: 1 - (if x = 1 then 0 else p)} output y }
+mechanism two { input x in 0..2 public y in 0..1 adjacent x' = x + 1
+  z ~ bernoulli(1/2^(x + 1)) output z }
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_true"),
+    [
+        ("one: epsilon = inf", True),
+        ("one: epsilon > 100", True),
+        ("one: delta(0) = 1/4", True),
+        ("one: delta(1) = 1/4", True),
+        ("one: delta(0) < 1/4", False),
+        ("one: epsilon(1/4) = 0", True),
+        ("one: epsilon(1/5) = inf", True),
+        ("one: epsilon(1/4) = inf", False),
+        ("one: dp(5, 1/4)", True),
+        ("one: dp(5, 1/4 - 1/10^9)", False),
+        ("one: dp(ln(4/3), 1/4)", True),
+        ("two: epsilon = ln 2", True),
+        ("two: epsilon <= ln 2 - 1/10^9", False),
+        ("two: epsilon(1/8) = ln(3/2)", True),
+        ("two: epsilon(1/4) = 0", True),
+        ("two: epsilon(1/4) >= 1/100", False),
+        ("two: dp(ln 2)", True),
+        ("two: D{ln 2} [ X output = true ]", True),
+        ("two: D{0, 1/4} [ X output = true ]", True),
+        ("two: D{0, 1/5} [ X output = true ]", False),
+        ("two: P>=1/8 [ X output = true ]", True),
+        ("two: P>1/8 [ X output = true ]", False),
+        ("two: x = 2 => P=1/8 [ X output = true ]", True),
+        ("two: forall(v in 0..2 : x = v => P=(1/2^(v + 1)) [ X output = true ])", True),
+        ("two: exists(v in 0..1 : x = v)", False),
+    ],
+)
+def test_claims_have_these_answers(tmp_path, claim, is_true):
+    (tmp_path / "m.dpm").write_text(MODEL, "utf-8")
+    target, text = claim.split(": ", 1)
+    assert answer(load(tmp_path / "m.dpm", tmp_path), target, None, text).holds == is_true
+
+
+def test_an_import_stays_below_the_root(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "m.dpm").write_text(MODEL, "utf-8")
+    (tmp_path / "a" / "m.dpm").write_text('import "../m.dpm"', "utf-8")
+    with pytest.raises(WrongProgram, match="out of the root"):
+        load(tmp_path / "a" / "m.dpm", tmp_path / "a")
+    assert load(tmp_path / "a" / "m.dpm", tmp_path).scope.of("mechanism", "one") is not None
