@@ -37,6 +37,7 @@ QUANTITIES = re.compile(
     "posterior_min|bayes_vulnerability|min_entropy_leakage|profile|losses"
 )
 WORDS = {-1: "{} is less", 0: "{} is equal", 1: "{} is larger"}
+OPPOSITE = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 INFINITE = ("name", "inf")
 
 
@@ -338,6 +339,8 @@ def answer(
 
 def _answer(question: Question, tree: Tree) -> Answer:
     match tree:
+        case ("compare", _, (("call", name, _), *_)) if question.model.scope.of("fun", name):
+            pass
         case ("call", "dp", (epsilon, *delta)):
             return _private(question, epsilon, delta[0] if delta else ("constant", 0))
         case ("compare", (word,), (("name", "epsilon"), bound)):
@@ -346,6 +349,14 @@ def _answer(question: Question, tree: Tree) -> Answer:
             return _least_epsilon_at(question, word, delta, bound)
         case ("compare", (word,), (("call", "delta", (epsilon,)), bound)):
             return _least_delta(question, word, epsilon, bound)
+        case ("compare", (word,), (("call", "loss_tail", (epsilon,)), bound)):
+            return _loss_tail(question, word, epsilon, question.number(bound, {}))
+        case ("compare", (word,), (("call", "posterior_max", (prior,)), bound)):
+            values = question.number(prior, {}), question.number(bound, {})
+            return _largest_belief(question, word, *values)
+        case ("compare", (word,), (("call", "posterior_min", (prior,)), bound)):
+            values = 1 - question.number(prior, {}), 1 - question.number(bound, {})
+            return _largest_belief(question, OPPOSITE[word], *values)
         case ("compare", (word,), (("P=?", path), bound)):
             (point,) = question.selected
             p, r = question.chance(path, point, {}), question.number(bound, {})
@@ -413,12 +424,39 @@ def _least_delta(question: Question, word: str, epsilon: Tree, bound: Tree) -> A
     """Compare the largest P(S) - e^ε Q(S) with the bound."""
     budget, delta = question.budget(epsilon, {}), question.number(bound, {})
     excesses = list(question.excesses(budget))
-    found = {excess_sign(p, q, budget, delta) for p, q, _ in excesses}
-    order, growth = max(found, default=-sign(delta)), budget.exp()
-    if growth is None:
-        return _compared(question, order, word, WORDS[order].format("delta"))
-    largest = max((p - growth * q for p, q, _ in excesses), default=ZERO)
-    return _compared(question, order, word, f"delta = {number_text(largest)}")
+    growth = budget.exp()
+    if growth is not None:
+        return _largest(question, word, delta, (p - growth * q for p, q, _ in excesses), "delta")
+    order = max((excess_sign(p, q, budget, delta) for p, q, _ in excesses), default=-sign(delta))
+    return _compared(question, order, word, WORDS[order].format("delta"))
+
+
+def _loss_tail(question: Question, word: str, epsilon: Tree, bound: Number) -> Answer:
+    """Compare the largest P(S) with the bound, for S all outcomes that have p > e^ε q."""
+    budget = question.budget(epsilon, {})
+    tails = (
+        sum(n * p for p, q, n in outcomes if excess_sign(p, q, budget) > 0)
+        for outcomes, _ in question.outcomes()
+    )
+    return _largest(question, word, bound, tails, "loss_tail")
+
+
+def _largest_belief(question: Question, word: str, prior: Number, bound: Number) -> Answer:
+    """Compare the largest belief r p / (r p + (1 - r) q) in one of a pair with the bound."""
+    beliefs = (
+        quotient(prior * p, prior * p + (1 - prior) * q)
+        for outcomes, _ in question.outcomes()
+        for p, q, _ in outcomes
+    )
+    return _largest(question, word, bound, beliefs, "belief")
+
+
+def _largest(
+    question: Question, word: str, bound: Number, values: Iterable[Number], name: str
+) -> Answer:
+    """Compare the largest of some values, at least 0, with the bound."""
+    largest = max(values, default=ZERO)
+    return _compared(question, sign(largest - bound), word, f"{name} = {number_text(largest)}")
 
 
 def _compared(question: Question, order: int, word: str, why: str) -> Answer:
