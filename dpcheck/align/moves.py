@@ -214,7 +214,7 @@ class Reader:
                 return [(Items(lo, tuple(items)), ())]
             case "index", (Items(lo=lo, items=cells), int(i)) if 0 <= i - lo < len(cells):
                 return [(cells[i - lo], ())]
-            case (("index" | "component"), (tuple() as whole, int(i))) if 1 <= i <= len(whole):
+            case "index", (tuple() as whole, int(i)) if 1 <= i <= len(whole):
                 return [(whole[i - 1], ())]
             case "len", (Items(items=cells),):
                 return [(len(cells), ())]
