@@ -603,6 +603,14 @@ check m: delta(1) <= 73/100
         assert 0.7 < low < high < 0.8
 
 
+def test_a_query_that_no_run_makes_has_no_choices():
+    text = OPEN.replace("going ~", "if x > 5 { query d in 0..1 fixed } going ~")
+    claims = "check m: P<=4/5 [ X output = x ]\ncheck m at d[1] = 0 : dp(9)\n"
+    report = check_text(text + claims)
+    assert verdicts(report) == ["violated"]
+    assert error_codes(report) == ["DP644"]
+
+
 def test_max_over_min_is_told_where_it_does_not_decide():
     """Asked low, the neighbors answer with 3/5 and 2/5, asked high with 1/5 and 1/10."""
     answers = "(if x = 0 then 3/5 else 2/5) else (if x = 0 then 1/5 else 1/10)"

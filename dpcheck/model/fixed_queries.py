@@ -164,7 +164,7 @@ def with_choices(mechanism: Mechanism, lengths: Lengths, beyond: Beyond = "never
     """
     queries, nodes = open_queries(mechanism.nodes), list(mechanism.nodes)
     inputs, cells = _inputs(mechanism, lengths)
-    last = {max(of_name) for of_name in cells.values()} if beyond == "again" else set()
+    last = {max(of_name) for of_name in cells.values() if of_name} if beyond == "again" else set()
     past = sorted((n, cell) for of_name in cells.values() for n, cell in of_name.items())
 
     def added(node: Node) -> int:
