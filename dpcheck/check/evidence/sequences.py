@@ -136,7 +136,7 @@ def _is_followed(
     Sums over heads take more entries while they are made, so a table may fit without heads only.
     """
     chain, found = search.chain, search.found
-    level = _departures(search.sources)
+    level = _at_heads(np.zeros(len(search.sources), np.int64), search.sources)
     n_levels = 0
     while True:
         level, complete = _split(level, ends)
@@ -368,15 +368,7 @@ class _Found:
         if self._shares is None:
             self.parts += self._recent
         elif self._recent:
-            prefix = np.concatenate([part.prefix for part in self._recent])
-            end = np.concatenate([part.end for part in self._recent])
-            keys, where = _distinct(prefix * 3 + end)
-            entries = Entries(
-                np.concatenate([part.source for part in self._recent]),
-                where,
-                concatenated([part.weight for part in self._recent]),
-                np.concatenate([part.scale for part in self._recent]),
-            )
+            keys, entries = _by_sequence(self._recent)
             seen = self._from_departures(entries, len(keys))
             if seen is None:
                 return False
@@ -394,11 +386,6 @@ class _Found:
         left = None if self._max_entries is None else self._max_entries - self.n_entries
         shape = (n_departures, n_heads, n_targets)
         return composed(self._shares, entries, shape, self._scales, limit=left, tick=self._tick)
-
-
-def _departures(sources: IntArray) -> _Level:
-    """Return entries before any output: each of sources [n] in its own state, with certainty."""
-    return _at_heads(np.zeros(len(sources), np.int64), sources)
 
 
 def _at_heads(prefix: IntArray, state: IntArray) -> _Level:
@@ -475,19 +462,24 @@ def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
     return marked(is_present), place[keys]
 
 
+def _by_sequence(parts: Sequence[_Finished]) -> tuple[IntArray, Entries]:
+    """Return different sequences [n], as 3 prefix + end in order, and entries with their places."""
+    prefix = np.concatenate([part.prefix for part in parts])
+    end = np.concatenate([part.end for part in parts])
+    keys, where = _distinct(prefix * 3 + end)
+    return keys, Entries(
+        np.concatenate([part.source for part in parts]),
+        where,
+        concatenated([part.weight for part in parts]),
+        np.concatenate([part.scale for part in parts]),
+    )
+
+
 def _assembled(
     sources: IntArray, finished: Sequence[_Finished], scales: Scales, tree: _Tree
 ) -> SequenceTable:
     """Return the table of sources[n]: all finished entries, a row over one denominator, sorted."""
-    prefix = np.concatenate([part.prefix for part in finished])
-    end = np.concatenate([part.end for part in finished])
-    keys, where = _distinct(prefix * 3 + end)
-    entries = Entries(
-        np.concatenate([part.source for part in finished]),
-        where,
-        concatenated([part.weight for part in finished]),
-        np.concatenate([part.scale for part in finished]),
-    )
+    keys, entries = _by_sequence(finished)
     source, sequence, weight, source_scales = merged(entries, len(sources), len(keys), scales)
     indptr = np.zeros(len(sources) + 1, np.int64)
     np.cumsum(np.bincount(source, minlength=len(sources)), out=indptr[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cmp_to_key
 from typing import assert_never
 
 from dpcheck.chain.chain import IntArray
@@ -221,12 +222,8 @@ def _probability_example(
 
 def _extreme(values: list[Number], *, is_largest: bool) -> int:
     """Return the index of the largest or the least value."""
-    best = 0
-    for k, value in enumerate(values):
-        order = compare(value, values[best])
-        if (order > 0) if is_largest else (order < 0):
-            best = k
-    return best
+    choose, order = max if is_largest else min, cmp_to_key(compare)
+    return choose(range(len(values)), key=lambda k: order(values[k]))
 
 
 def _comparison(p: Bounds, formula: f.ProbabilityIs | f.ProbabilityIn) -> Phrase:

@@ -14,7 +14,6 @@ from contextlib import suppress
 
 import numpy as np
 
-from dpcheck.certify import certify_event
 from dpcheck.check.evidence.futures import GOES_SILENT, STOPS, Label
 from dpcheck.check.evidence.growth import GrowingRatio
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence, MergedPrefixes
@@ -150,13 +149,10 @@ class WordEvidence:
         labels = growth.outputs(n_turns)
         end = {STOPS: STOPPED, GOES_SILENT: DIVERGED}.get(labels[-1], GOES_ON)
         codes = [label for label in labels if label >= 0]
-        if len(codes) <= _MAX_CERTIFIED:
-            pair = seen.sources[seen.pairs[growth.pair]].tolist()
-            first, second = pair if growth.is_forward else pair[::-1]
-            certify_event(seen.chain, first, [(codes, ENDS[end])], p)
-            certify_event(seen.chain, second, [(codes, ENDS[end])], q)
-        word = output_sequence(map(seen.chain.observation_text, codes), end)
         gap = EventGap(p, q, growth.pair, growth.is_forward)
+        if len(codes) <= _MAX_CERTIFIED:
+            seen.certify(gap, [(codes, ENDS[end])])
+        word = output_sequence(map(seen.chain.observation_text, codes), end)
         return WordEvidence(gap, EventText((word,), ((word, p, q),)))
 
     def worst_ratio(self) -> EventGap:

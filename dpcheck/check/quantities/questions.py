@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dpcheck.certify import certify_event
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.privacy import (
@@ -49,8 +48,4 @@ def _certify(
         return
     table = evidence.rows.table
     sequences = [(table.outputs(k), ENDS[int(table.end[k])]) for k in event]
-    first, second = question.seen.sources[question.seen.pairs[gap.pair]].tolist()
-    if not gap.is_forward:
-        first, second = second, first
-    certify_event(question.seen.chain, first, sequences, gap.p)
-    certify_event(question.seen.chain, second, sequences, gap.q)
+    question.seen.certify(gap, sequences)

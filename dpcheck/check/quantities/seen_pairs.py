@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dpcheck.certify.evidence import Shown, certify_event
 from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.contraction.contract import contracted
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -61,6 +63,14 @@ class SeenPairs:
     def are_finite(self) -> bool:
         """Return whether there are finitely many complete output sequences."""
         return not has_output_cycle(self.chain, self.sources)
+
+    def certify(self, gap: EventGap, sequences: Sequence[Shown]) -> None:
+        """Check the probabilities of an event of a pair again, sequence by sequence."""
+        first, second = self.sources[self.pairs[gap.pair]].tolist()
+        if not gap.is_forward:
+            first, second = second, first
+        certify_event(self.chain, first, sequences, gap.p)
+        certify_event(self.chain, second, sequences, gap.q)
 
     def named(self, names: tuple[str, ...]) -> int | None:
         """Return the pair of states with these names, in any order, None where that takes long."""
