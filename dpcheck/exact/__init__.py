@@ -41,6 +41,7 @@ from dpcheck.exact.parametric import ParamBudget, ParamError, ParamNumber, growt
 from dpcheck.exact.polynomial import (
     ExpPolynomial,
     Whole,
+    common_multiple,
     exact_quotient,
     gcd_of,
     whole,
@@ -87,6 +88,7 @@ __all__ = [
     "as_fraction",
     "as_fraction_parts",
     "ceil",
+    "common_multiple",
     "common_row",
     "compare",
     "compare_epsilon",

@@ -311,6 +311,14 @@ def whole_gcd(left: Whole, right: Whole) -> Whole:
     return as_whole(-divisor if divisor.sign() < 0 else divisor)
 
 
+def common_multiple(values: Iterable[Whole]) -> Whole:
+    """Return the least common multiple of some elements, 1 of none."""
+    found: Whole = 1
+    for value in values:
+        found = whole_lcm(found, value)
+    return found
+
+
 def whole_lcm(left: Whole, right: Whole) -> Whole:
     """Return the least common multiple in ℤ[e^r], positive as a real number."""
     if isinstance(left, int) and isinstance(right, int):

@@ -12,7 +12,14 @@ from dpcheck.chain.contraction.silent_graph import SilentGraph, peeling_levels, 
 from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.chain.sets import in_order, without
 from dpcheck.chain.weights.denominators import concatenated, weight_array
-from dpcheck.exact import Number, Whole, as_fraction_parts, exact_quotient, solve_linear, whole_lcm
+from dpcheck.exact import (
+    Number,
+    Whole,
+    as_fraction_parts,
+    common_multiple,
+    exact_quotient,
+    solve_linear,
+)
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass, replace
 
@@ -140,9 +147,7 @@ def _exit_of(row: Mapping[int, Number]) -> _Exit:
     """Return a distribution over its least common denominator."""
     targets = sorted(row)
     parts = [as_fraction_parts(row[t]) for t in targets]
-    common: Whole = 1
-    for _, denominator in parts:
-        common = whole_lcm(common, denominator)
+    common = common_multiple(denominator for _, denominator in parts)
     numerators = [n * exact_quotient(common, d) for n, d in parts]
     return _Exit(np.array(targets, np.int64), weight_array(numerators), common)
 

@@ -16,7 +16,7 @@ from dpcheck.check.evidence.futures import (
     mass,
     state_weights,
 )
-from dpcheck.exact import Whole, exact_quotient, whole_gcd, whole_lcm
+from dpcheck.exact import Whole, common_multiple, exact_quotient, whole_gcd
 
 EQUAL = -1
 """The direction of proportional beliefs, and of those where one side is impossible."""
@@ -77,9 +77,7 @@ class Directions:
     def _expanded(self, mu: StateWeights, nu: StateWeights) -> tuple[Whole, list[Step]]:
         """Return how a pair of beliefs goes on."""
         rows = self.futures.rows
-        scale: Whole = 1
-        for s, _ in mu + nu:
-            scale = whole_lcm(scale, rows[s][0])
+        scale = common_multiple(rows[s][0] for s, _ in mu + nu)
         after: dict[Label, tuple[dict[int, Whole], dict[int, Whole]]] = {}
         for side, weights in enumerate((mu, nu)):
             for s, weight in weights:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import add
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import topological_layers
@@ -139,7 +141,4 @@ def common_divisor(weights: Iterable[Whole]) -> Whole:
 
 def mass(weights: StateWeights) -> Whole:
     """Return the total weight."""
-    total: Whole = 0
-    for _, weight in weights:
-        total = total + weight
-    return total
+    return reduce(add, (weight for _, weight in weights), 0)

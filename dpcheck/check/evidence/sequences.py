@@ -31,7 +31,7 @@ from dpcheck.chain.weights.denominators import (
     multiplied,
 )
 from dpcheck.chain.weights.products import composed
-from dpcheck.chain.weights.rows import Entries, merged, ranges, shortened
+from dpcheck.chain.weights.rows import Entries, indptr_of, merged, ranges, shortened
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, STOPPED
 from dpcheck.exact import Whole
 from dpcheck.limits import Limits
@@ -228,8 +228,7 @@ def _one_output_table(
         # A row has one scale, and equal sequences add up to at most that: it need not be named.
         whole = Entries(row, entries, weights, np.zeros(len(row), np.int64))
         row, entries, weights, _ = merged(whole, len(sources), len(keys), Scales())
-    indptr = np.zeros(len(sources) + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=len(sources)), out=indptr[1:])
+    indptr = indptr_of(np.bincount(row, minlength=len(sources)))
     return SequenceTable(
         sources=sources,
         indptr=indptr,
@@ -261,10 +260,8 @@ def inner_graph(chain: Chain, sources: IntArray) -> tuple[IntArray, Graph]:
     inner = reachable(graph, sources, ~is_end(chain, states))
     place = inner.cumsum() - 1
     kept = inner[graph.sources] & inner[graph.targets]
-    indptr = np.zeros(int(inner.sum()) + 1, np.int64)
-    counts = np.bincount(place[graph.sources[kept]], minlength=len(indptr) - 1)
-    np.cumsum(counts, out=indptr[1:])
-    return states[inner], Graph(indptr, place[graph.targets[kept]])
+    counts = np.bincount(place[graph.sources[kept]], minlength=int(inner.sum()))
+    return states[inner], Graph(indptr_of(counts), place[graph.targets[kept]])
 
 
 def _ends(chain: Chain, *, early: bool) -> IntArray:
@@ -481,8 +478,7 @@ def _assembled(
     """Return the table of sources[n]: all finished entries, a row over one denominator, sorted."""
     keys, entries = _by_sequence(finished)
     source, sequence, weight, source_scales = merged(entries, len(sources), len(keys), scales)
-    indptr = np.zeros(len(sources) + 1, np.int64)
-    np.cumsum(np.bincount(source, minlength=len(sources)), out=indptr[1:])
+    indptr = indptr_of(np.bincount(source, minlength=len(sources)))
     denominators = tuple(scales.values[code] for code in source_scales.tolist())
     if any(not isinstance(d, int) or d >= INT64_LIMIT for d in denominators):
         weight = as_objects(weight)

@@ -22,6 +22,7 @@ from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, 
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, add, compare, multiply, number, subtract, whole
 from dpcheck.logic import formulas as f
+from dpcheck.privacy.losses import sum_of
 from dpcheck.solve.formulas.almost_sure import progression_of_runs
 from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
 from dpcheck.solve.paths import term_of
@@ -111,7 +112,7 @@ class _Search:
             if compare(true[0], 0) > 0:
                 runs.append((self._sequence(shown, is_over=is_over), true))
             for label, following in self._following(open_beliefs).items():
-                mass = _mass(following[0])
+                mass = sum_of(following[0].values())
                 if mass != 0:
                     group = (*shown, label)
                     heappush(waiting, (_Falling(mass), next(order), group, following))
@@ -204,11 +205,3 @@ def _heaviest(runs: list[HeavyRun]) -> list[HeavyRun]:
 
     heavy = [run for run in runs if compare(weight(run), 0) > 0]
     return sorted(heavy, key=cmp_to_key(order))[:N_RUNS]
-
-
-def _mass(belief: Belief) -> Number:
-    """Return the total weight of a belief."""
-    total: Number = 0
-    for weight in belief.values():
-        total = add(total, weight)
-    return total

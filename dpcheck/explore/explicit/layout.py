@@ -26,9 +26,9 @@ from dpcheck.exact import (
     Whole,
     add,
     as_fraction_parts,
+    common_multiple,
     compare,
     exact_quotient,
-    whole_lcm,
 )
 from dpcheck.explore.explicit.families import NO_STATE, Families, StateLabels, number_of_members
 from dpcheck.explore.explored import Explored
@@ -339,9 +339,7 @@ def _as_number(value: Value) -> Number:
 def _over_common_denominator(numbers: Sequence[Number]) -> tuple[list[Whole], Whole]:
     """Return the numbers as whole numerators over their least common denominator."""
     parts = [as_fraction_parts(number) for number in numbers]
-    common: Whole = 1
-    for _, denominator in parts:
-        common = whole_lcm(common, denominator)
+    common = common_multiple(denominator for _, denominator in parts)
     return [n * exact_quotient(common, d) for n, d in parts], common
 
 

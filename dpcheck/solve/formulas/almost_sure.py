@@ -27,6 +27,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import Graph, bottom_components, reachable, strong_components
+from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.formulas.independent_parts import Factors
@@ -83,9 +84,7 @@ def interpretation(
         # No path from a trapped state leads to an absorbing one, so its successors are trapped.
         place = np.full(graph.n_states, -1, np.int64)
         place[trapped] = np.arange(len(trapped))
-        indptr = np.zeros(len(trapped) + 1, np.int64)
-        np.cumsum(graph.degrees[trapped], out=indptr[1:])
-        inner = Graph(indptr, place[graph.successors(trapped)])
+        inner = Graph(indptr_of(graph.degrees[trapped]), place[graph.successors(trapped)])
         component, n_components = strong_components(inner)
         bottom = bottom_components(inner, component, n_components)
         renumbered = np.where(bottom, np.cumsum(bottom) - 1, -1)

@@ -35,11 +35,11 @@ from dpcheck.exact import (
     Whole,
     add,
     as_fraction_parts,
+    common_multiple,
     compare,
     exact_quotient,
     number,
     subtract,
-    whole_lcm,
 )
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.records import dataclass
@@ -233,14 +233,10 @@ class _Scale:
 
 
 def _exact_scale(walk: Walk, known: list[Bounds]) -> _Scale:
-    common: Whole = 1
-    for value, _ in known:
-        common = whole_lcm(common, as_fraction_parts(value)[1])
+    common = common_multiple(as_fraction_parts(value)[1] for value, _ in known)
     visited = np.flatnonzero(walk.classes >= 0)
     denominators = walk.chain.denominators[visited].tolist()
-    multiple: Whole = 1
-    for denominator in set(denominators):
-        multiple = whole_lcm(multiple, denominator)
+    multiple = common_multiple(set(denominators))
     quotients = {d: exact_quotient(multiple, d) for d in set(denominators)}
     factors = np.zeros(walk.chain.n_states, object)
     factors[visited] = [quotients[d] for d in denominators]

@@ -15,11 +15,11 @@ from dpcheck.chain.weights.denominators import INT64_LIMIT
 from dpcheck.exact import (
     Number,
     Whole,
+    common_multiple,
     exact_quotient,
     exact_text,
     number,
     whole,
-    whole_lcm,
 )
 from dpcheck.limits import Limits
 from dpcheck.solve.systems.solution import solution
@@ -38,7 +38,7 @@ def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limit
     layers = topological_layers(system.graph)
     if layers is not None and len(layers[1]) - 1 <= bound:
         return solution(system, wanted, limits)
-    scale = _common_multiple(system.denominators)
+    scale = common_multiple(set(system.denominators.tolist()))
     factors = np.array([exact_quotient(scale, d) for d in system.denominators.tolist()], object)
     weights = system.numerators.astype(object) * factors[system.graph.sources]
     constants = system.constants.astype(object) * factors
@@ -65,10 +65,3 @@ def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limit
         values = following
         power = power * scale
     return [number(whole(values.item(s)), power) for s in wanted.tolist()]
-
-
-def _common_multiple(denominators: WeightArray) -> Whole:
-    scale: Whole = 1
-    for denominator in set(denominators.tolist()):
-        scale = whole_lcm(scale, denominator)
-    return scale

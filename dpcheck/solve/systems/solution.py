@@ -27,12 +27,12 @@ from dpcheck.exact import (
     Number,
     Whole,
     as_fraction_parts,
+    common_multiple,
     common_row,
     divide,
     exact_quotient,
     number,
     solve_linear,
-    whole_lcm,
 )
 from dpcheck.limits import Limits, too_large
 from dpcheck.solve.systems.acyclic import acyclic_solution, exact_bits
@@ -284,10 +284,8 @@ def _constants_over_one_scale(
     known: dict[int, Number],
 ) -> tuple[list[Whole], Whole]:
     """Return b_s + Σ n_st x_t over the entries that leave, times one scale, and the scale."""
-    scale: Whole = 1
     fractions = {t: as_fraction_parts(value) for t, value in known.items()}
-    for _, below in fractions.values():
-        scale = whole_lcm(scale, below)
+    scale = common_multiple(below for _, below in fractions.values())
     whole = {t: above * exact_quotient(scale, below) for t, (above, below) in fractions.items()}
     constants = {
         s: b * scale
