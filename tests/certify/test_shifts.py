@@ -184,8 +184,8 @@ mechanism m {
 }"""
 
 
-def left_open():
-    target = mechanism(MANY)
+def left_open(text=MANY):
+    target = mechanism(text)
     cases = differences(target)
     return aligned(arena(target, cases, LIMITS, is_settled=False), LIMITS)
 
@@ -218,3 +218,14 @@ def test_noise_pays_for_all_differences_that_are_open(what):
             n_edited += 1
             assert not keeps_paths(edited(alignment, state, k, wrong))
     assert n_edited
+
+
+@pytest.mark.parametrize("answer", ["argmax(v)", "v[1] > 0", "v[2]"])
+def test_no_answer_to_differences_that_are_open_can_be_cheaper(answer):
+    alignment = left_open(MANY.replace("argmax(v)", answer))
+    paid = [one for one in answers_of(alignment) if one[2].cost]
+    assert paid
+    for state, k, option in paid:
+        ((ratio, n),) = option.cost
+        cheaper = option._replace(cost=((ratio, n - 1),))
+        assert not keeps_paths(edited(alignment, state, k, cheaper))
