@@ -56,7 +56,7 @@ def test_every_comparison_is_that_of_the_exact_numbers(seed):
     table = table_of(rows)
     pairs = np.array([(i, j) for i in range(4) for j in range(i)])
     values = [number(T**k, 1) for k in range(-2, 3) if k >= 0] + [number(1, T), number(2, 1)]
-    for block in PairedRows(table, pairs)._made_blocks(np.arange(len(pairs)), Limits()):
+    for block in PairedRows(table, pairs).blocks_of(np.arange(len(pairs)), Limits()):
         entries = np.arange(len(block.p))
         exact = [block.probabilities(j) for j in entries.tolist()]
         for value in [*values, *(number(p, q) for p, q in ((HUGE, HUGE + 1), (HUGE + 1, HUGE)))]:
