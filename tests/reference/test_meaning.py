@@ -266,6 +266,7 @@ mechanism two { input x in 0..2 public y in 0..1 adjacent x' = x + 1
         ("one: epsilon(1/4) = 0", True),
         ("one: epsilon(1/5) = inf", True),
         ("one: epsilon(1/4) = inf", False),
+        ("one: epsilon(1/4) = ln 2", False),
         ("one: dp(5, 1/4)", True),
         ("one: dp(5, 1/4 - 1/10^9)", False),
         ("one: dp(ln(4/3), 1/4)", True),
