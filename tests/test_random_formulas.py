@@ -53,12 +53,12 @@ def state_formulas(max_leaves):
     """Draw P and D formulas, with further ones inside of their paths."""
     budgets = st.sampled_from([Budget.of(0), Budget.ln(2), Budget.ln(number(4, 3))])
     bounds = st.sampled_from([0, number(1, 3), number(1, 2), 1])
-    comparisons = st.sampled_from([">=", ">", "<=", "<", "="])
+    relations = st.tuples(st.sampled_from([">=", ">", "<=", "<", "="]), bounds)
 
     def around(path):
         return st.one_of(
             st.builds(lambda e, d, p: f.Private(e, d, p, HERE), budgets, bounds, path),
-            st.builds(lambda c, b, p: f.ProbabilityIs(c, b, p, HERE), comparisons, bounds, path),
+            st.builds(lambda r, p: f.ProbabilityIs((r,), p, HERE), relations, path),
         )
 
     def holding(state):
@@ -102,7 +102,7 @@ class Oracle:
         match formula:
             case f.Atom(key):
                 return [key in label for label in self.labels]
-            case f.ProbabilityIs(comparison, bound, path):
+            case f.ProbabilityIs(((comparison, bound),), path):
                 r = as_fraction(bound)
                 compare = {
                     ">=": Fraction.__ge__,

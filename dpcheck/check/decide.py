@@ -38,7 +38,7 @@ from dpcheck.exact import Number, TooLarge, compare
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.logic.formulas import Private, StateFormula
+from dpcheck.logic.formulas import Private, Relation, StateFormula
 from dpcheck.records import replace
 from dpcheck.source import Span
 
@@ -255,7 +255,7 @@ def _decide_expectation(
 
 def _decide_expectations(
     quantity: claims.Expectation,
-    relations: Sequence[claims.Relation],
+    relations: Sequence[Relation],
     selected: IntArray,
     truths: Truths,
     measures: Measures,

@@ -9,8 +9,7 @@ from dpcheck.check.values.comparisons import holds
 from dpcheck.check.values.verdicts import Amount, Phrase
 from dpcheck.exact import Number, compare
 from dpcheck.explain.explanation import Remark, Tight
-from dpcheck.logic.claims import Relation
-from dpcheck.logic.formulas import ProbabilityIn, ProbabilityIs
+from dpcheck.logic.formulas import Relation
 from dpcheck.records import dataclass
 
 _INPUTS_NAMED = 4
@@ -33,13 +32,6 @@ class Outside:
     wants_more: bool
     remarks: tuple[Remark, ...]
     tight: Tight
-
-
-def relations_of(formula: ProbabilityIs | ProbabilityIn) -> tuple[Relation, ...]:
-    """Return the comparisons that a formula P makes, as those of a claim E."""
-    if isinstance(formula, ProbabilityIs):
-        return ((formula.comparison, formula.bound),)
-    return (">=", formula.low), ("<=", formula.high)
 
 
 def outside(

@@ -29,7 +29,7 @@ from dpcheck.exact import (
     exact_text,
     excess,
 )
-from dpcheck.explain.bounds import Outside, kept_by, outside, relations_of
+from dpcheck.explain.bounds import Outside, kept_by, outside
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import (
     Explanation,
@@ -46,7 +46,7 @@ from dpcheck.explain.pairs import Sought
 from dpcheck.explain.runs.passed_states import satisfying_run
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.claims import ExpectationClaim, FormulaClaim, Relation
+from dpcheck.logic.claims import ExpectationClaim, FormulaClaim
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     And,
@@ -55,8 +55,8 @@ from dpcheck.logic.formulas import (
     Or,
     PathFormula,
     Private,
-    ProbabilityIn,
     ProbabilityIs,
+    Relation,
     StateFormula,
     is_nested,
 )
@@ -79,7 +79,7 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     match formula:
         case Private():
             made = _private(subject, formula, failing)
-        case ProbabilityIs() | ProbabilityIn():
+        case ProbabilityIs():
             made = _probability(subject, formula, selected)
         case Or():
             made = _disjunction(subject, formula, failing)
@@ -103,8 +103,8 @@ def _positive(formula: StateFormula, *, is_true: bool = True) -> StateFormula:
             made = And if isinstance(formula, And) == is_true else Or
             parts = (_positive(each, is_true=is_true) for each in arguments)
             return made(tuple(parts), formula.span)
-        case ProbabilityIs(comparison=">=" | ">" | "<=" | "<" as comparison) if not is_true:
-            return replace(formula, comparison=_NEGATED[comparison])
+        case ProbabilityIs(relations=((comparison, bound),)) if not is_true and comparison != "=":
+            return replace(formula, relations=((_NEGATED[comparison], bound),))
         case _:
             return formula if is_true else Not(formula, formula.span)
 
@@ -291,15 +291,13 @@ def _least_true(subject: Subject, formula: Private, states: IntArray) -> Amount 
 # --- P and E -------------------------------------------------------------------------------
 
 
-def _probability(
-    subject: Subject, formula: ProbabilityIs | ProbabilityIn, selected: IntArray
-) -> Explanation:
+def _probability(subject: Subject, formula: ProbabilityIs, selected: IntArray) -> Explanation:
     """Return the inputs that fail a formula P, what runs are meant, and the bound that holds.
 
     selected [n_selected] are the states that the claim is about.
     """
     chances = subject.truths.probabilities(formula.path, selected)
-    found = _outside(subject, "P", relations_of(formula), chances)
+    found = _outside(subject, "P", formula.relations, chances)
     side: Literal["inside", "outside"] = "outside" if found.wants_more else "inside"
     state = (found.state,)
     heavy = _heavy(subject, formula.path, state)
@@ -367,7 +365,7 @@ def _why_false(subject: Subject, part: StateFormula, state: int) -> Phrase:
     alike = np.array(truths.initial_alike(state), np.int64)
     states = alike[~truths.at(part, alike)][:1]
     match part:
-        case ProbabilityIs() | ProbabilityIn():
+        case ProbabilityIs():
             (p_here,) = truths.probabilities(part.path, states)
             from_here = f" from {name(int(states[0]))}" if states[0] != state else ""
             return Phrase.of(f"{text}: ", number_amount(p_here), from_here)
@@ -404,8 +402,8 @@ def _weaker(subject: Subject, part: StateFormula, states: IntArray) -> list[str 
     """Return a formula like a part that is true at states [n]; empty where there is none."""
     truths, text = subject.truths, formula_text(part)
     match part:
-        case ProbabilityIs() | ProbabilityIn():
-            kept = kept_by(relations_of(part), truths.probabilities(part.path, states))
+        case ProbabilityIs():
+            kept = kept_by(part.relations, truths.probabilities(part.path, states))
             return ["P", *kept, text[text.index(" [ ") :]]
         case Private():
             gaps = _gaps(truths, part.path, truths.pairs_at(states))

@@ -41,7 +41,6 @@ from dpcheck.logic.formulas import (
     PathFormula,
     PathNot,
     Private,
-    ProbabilityIn,
     ProbabilityIs,
     Release,
     Until,
@@ -99,9 +98,9 @@ def _privates(tree: object, depths: Depths, sign: int) -> Iterator[Nested]:
         case Private():
             yield Nested(tree, depths, sign)
             sign = 0
-        case Not() | PathNot() | ProbabilityIs(comparison="<=" | "<"):
+        case Not() | PathNot() | ProbabilityIs(relations=(("<=" | "<", _),)):
             sign = -sign
-        case ProbabilityIs(comparison="=") | ProbabilityIn():
+        case ProbabilityIs(relations=(("=", _),) | (_, _)):
             sign = 0
         case Next():
             depths = _later(depths, 1, 1)

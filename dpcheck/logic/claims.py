@@ -9,7 +9,7 @@ from operator import and_
 from typing import Literal
 
 from dpcheck.exact import Budget, ExpNumber, Line, Number, Param, Region, everywhere, joined
-from dpcheck.logic.formulas import PathFormula, StateFormula
+from dpcheck.logic.formulas import PathFormula, Relation, StateFormula
 from dpcheck.records import Frozen
 from dpcheck.source import Span
 
@@ -136,10 +136,6 @@ class QuantityValue(Frozen):
 
     quantity: Quantity
     span: Span
-
-
-Relation = tuple[Literal["=", "<", "<=", ">", ">="], Number]
-"""A comparison with a bound, the bound on the right."""
 
 
 class ExpectationClaim(Frozen):

@@ -41,7 +41,7 @@ def _text(formula: f.StateFormula | f.PathFormula) -> tuple[str, int]:
             return _joined_texts(arguments, "&", _AND)
         case f.Or(arguments=arguments) | f.PathOr(arguments=arguments):
             return _joined_texts(arguments, "|", _OR)
-        case f.ProbabilityIs() | f.ProbabilityIn() | f.Private():
+        case f.ProbabilityIs() | f.Private():
             return _operator_text(formula), _TIGHT
         case f.Next(argument=argument):
             return f"X {_within(argument, _UNARY)}", _UNARY
@@ -70,15 +70,15 @@ def _joined_texts(
     return f" {operator} ".join(_within(each, binding + 1) for each in arguments), binding
 
 
-def _operator_text(formula: f.ProbabilityIs | f.ProbabilityIn | f.Private) -> str:
+def _operator_text(formula: f.ProbabilityIs | f.Private) -> str:
     """Return P or D with its bound and path."""
     path = f"[ {formula_text(formula.path)} ]"
     match formula:
-        case f.ProbabilityIs(comparison=comparison, bound=bound):
+        case f.ProbabilityIs(relations=((comparison, bound),)):
             text = exact_text(bound)
             return f"P{comparison}{f'({text})' if isinstance(bound, ExpNumber) else text} {path}"
-        case f.ProbabilityIn(low=low, high=high):
-            return f"P in [{exact_text(low)}, {exact_text(high)}] {path}"
+        case f.ProbabilityIs(relations=relations):
+            return f"P in [{', '.join(exact_text(bound) for _, bound in relations)}] {path}"
         case f.Private(epsilon=epsilon, delta=delta):
             plus = "" if delta == 0 else f", {exact_text(delta)}"
             return f"D{{{exact_text(epsilon)}{plus}}} {path}"

@@ -15,6 +15,8 @@ from dpcheck.records import Frozen, fields
 from dpcheck.source import Span
 
 Comparison = Literal[">=", ">", "<=", "<", "="]
+Relation = tuple[Comparison, Number]
+"""A comparison with a bound, the bound on the right; it is exact."""
 
 
 class Truth(Frozen):
@@ -53,19 +55,9 @@ class Or(Frozen):
 
 
 class ProbabilityIs(Frozen):
-    """`P comparison bound [ path ]`; the comparison is exact."""
+    """`P comparison bound [ path ]`; `P in [low, high] [ path ]` is `>= low` and `<= high`."""
 
-    comparison: Comparison
-    bound: Number
-    path: PathFormula
-    span: Span
-
-
-class ProbabilityIn(Frozen):
-    """`P in [low, high] [ path ]`, both ends included."""
-
-    low: Number
-    high: Number
+    relations: tuple[Relation, ...]
     path: PathFormula
     span: Span
 
@@ -79,7 +71,7 @@ class Private(Frozen):
     span: Span
 
 
-StateFormula = Truth | Atom | Not | And | Or | ProbabilityIs | ProbabilityIn | Private
+StateFormula = Truth | Atom | Not | And | Or | ProbabilityIs | Private
 
 
 class Holds(Frozen):
@@ -163,9 +155,9 @@ PathFormula = (
 )
 
 
-def outermost_numbers(node: object) -> Iterator[Private | ProbabilityIs | ProbabilityIn]:
+def outermost_numbers(node: object) -> Iterator[Private | ProbabilityIs]:
     """Yield the P and D of a formula, or of a tuple of formulas, that stand in no other."""
-    if isinstance(node, Private | ProbabilityIs | ProbabilityIn):
+    if isinstance(node, Private | ProbabilityIs):
         yield node
     elif isinstance(node, tuple):
         for part in node:

@@ -186,7 +186,7 @@ def _is_refuted_by_one(claim: Claim) -> bool:
     match claim:
         case FormulaClaim(formula=formula):
             parts = formula.arguments if isinstance(formula, f.And) else (formula,)
-            kinds = f.ProbabilityIs | f.ProbabilityIn | f.Private
+            kinds = f.ProbabilityIs | f.Private
             return all(isinstance(part, kinds) and not f.is_nested(part.path) for part in parts)
         case QuantityClaim(quantity=TightEpsilon() | TightDelta(), comparison=comparison):
             return comparison in ("<=", "<")

@@ -27,7 +27,7 @@ from dpcheck.witness.writing import (
 MAX_NODES = 100_000
 """Bounds the rows of a file."""
 
-Decided = f.Private | f.ProbabilityIs | f.ProbabilityIn
+Decided = f.Private | f.ProbabilityIs
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,10 @@ def path_evidence(
         ends = {tuple(sorted(reaching.starts[s] for s in pair)) for pair in pairs}
         asked = {"pairs": sorted(map(list, ends)), **budget_fields(part.epsilon, part.delta)}
     else:
-        asked = {"states": sorted({*reaching.starts.values()}), "bounds": _bounds(part)}
+        asked = {
+            "states": sorted({*reaching.starts.values()}),
+            "bounds": [[comparison, Quotient(bound)] for comparison, bound in part.relations],
+        }
     return {"says": says, "proof": "path", **asked, **fields}
 
 
@@ -108,12 +111,6 @@ def _side(chain: Chain, reaching: Reaching, state: int) -> Fields:
         "state": reaching.starts[state],
         "probability": chance,
     }
-
-
-def _bounds(part: f.ProbabilityIs | f.ProbabilityIn) -> list[list[object]]:
-    if isinstance(part, f.ProbabilityIs):
-        return [[part.comparison, Quotient(part.bound)]]
-    return [[">=", Quotient(part.low)], ["<=", Quotient(part.high)]]
 
 
 def _reaching(truths: Truths, path: f.PathFormula, states: Sequence[int]) -> Reaching:

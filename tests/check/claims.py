@@ -71,7 +71,7 @@ def private(budget, path, delta=0):
 
 
 def probability(comparison, bound, path):
-    return f.ProbabilityIs(comparison, fraction(bound), path, SPAN)
+    return f.ProbabilityIs(((comparison, fraction(bound)),), path, SPAN)
 
 
 def formula(state_formula):

@@ -128,11 +128,15 @@ def test_comparisons_are_exact(bound, comparison):
     assert verdict(chain, negated, at("x = pos")) == ("violated" if exact else "holds")
 
 
+def between(low, high, path):
+    return f.ProbabilityIs(((">=", fraction(low)), ("<=", fraction(high))), path, SPAN)
+
+
 def test_an_interval_includes_its_ends():
     chain = survey_chain()
-    inside = f.ProbabilityIn(fraction("1/4"), fraction("3/4"), next_(here("Y")), SPAN)
+    inside = between("1/4", "3/4", next_(here("Y")))
     assert verdict(chain, formula(inside)) == "holds"
-    narrow = f.ProbabilityIn(fraction("1/4"), fraction("2/3"), next_(here("Y")), SPAN)
+    narrow = between("1/4", "2/3", next_(here("Y")))
     shown = outcome(chain, formula(narrow)).verdict.counterexample
     assert shown.states == ("x = pos",)
     assert str(shown.requirement) == "1/4 <= 3/4 <= 2/3"

@@ -77,16 +77,18 @@ BOUNDS = st.one_of(st.none(), st.integers(0, 12))
 def of_path(path):
     """Return the state formulas with an operator around a path formula."""
     comparisons = st.sampled_from([">=", ">", "<=", "<", "="])
+    relation = st.tuples(comparisons, PROBABILITIES)
     interval = st.tuples(PROBABILITIES, PROBABILITIES)
     return st.one_of(
-        st.builds(lambda c, b, p: f.ProbabilityIs(c, b, p, HERE), comparisons, PROBABILITIES, path),
-        st.builds(lambda i, p: f.ProbabilityIn(*_ordered(i), p, HERE), interval, path),
+        st.builds(lambda r, p: f.ProbabilityIs((r,), p, HERE), relation, path),
+        st.builds(lambda i, p: f.ProbabilityIs(_ordered(i), p, HERE), interval, path),
         st.builds(lambda e, d, p: f.Private(e, d, p, HERE), BUDGETS, PROBABILITIES, path),
     )
 
 
 def _ordered(ends):
-    return ends if compare(*ends) <= 0 else (ends[1], ends[0])
+    low, high = ends if compare(*ends) <= 0 else (ends[1], ends[0])
+    return (">=", low), ("<=", high)
 
 
 def lifted(path):

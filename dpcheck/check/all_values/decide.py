@@ -91,7 +91,7 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
-from dpcheck.logic.formulas import Private, ProbabilityIn, ProbabilityIs, outermost_numbers
+from dpcheck.logic.formulas import Private, ProbabilityIs, outermost_numbers
 from dpcheck.records import dataclass, replace
 
 
@@ -237,12 +237,10 @@ def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
     return _Failing(line, joined(or_, regions), coverage, vacuity)
 
 
-def _numbers_of(formula: Private | ProbabilityIs | ProbabilityIn) -> list[Number]:
+def _numbers_of(formula: Private | ProbabilityIs) -> list[Number]:
     match formula:
-        case ProbabilityIs(bound=bound):
-            return [bound]
-        case ProbabilityIn(low=low, high=high):
-            return [low, high]
+        case ProbabilityIs(relations=relations):
+            return [bound for _, bound in relations]
         case Private(epsilon=epsilon, delta=delta):
             return [growth_of(epsilon)[0], delta]
 

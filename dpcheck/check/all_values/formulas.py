@@ -48,12 +48,9 @@ def where_true(formula: f.StateFormula, state: int, truths: Truths, line: Line) 
         case f.Or(arguments=arguments):
             parts = [_whatever_is_asked(each, state, truths, line) for each in arguments]
             return joined(or_, [everywhere(False, line.low, line.high), *parts])
-        case f.ProbabilityIs(comparison=comparison, bound=bound, path=path):
+        case f.ProbabilityIs(relations=relations, path=path):
             (p,) = truths.probabilities(path, np.array([state]))
-            return compared(p, comparison, bound, line)
-        case f.ProbabilityIn(low=low, high=high, path=path):
-            (p,) = truths.probabilities(path, np.array([state]))
-            return joined(and_, [compared(p, ">=", low, line), compared(p, "<=", high, line)])
+            return joined(and_, [compared(p, *relation, line) for relation in relations])
         case f.Private():
             return complement(_where_violated(formula, state, truths, line))
         case _:

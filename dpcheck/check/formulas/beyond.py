@@ -58,11 +58,11 @@ class ExponentialSum:
         return self.excess_signs(nothing, ZERO, bound)
 
 
-def at_each(left: list[int], right: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield the signs of two functions at each number; the last ones go on.
+def at_each(*signs: list[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the signs of functions at each number; the last ones go on.
 
     >>> list(at_each([1, 0], [0, 1, -1]))
     [(1, 0), (0, 1), (0, -1)]
     """
-    for n in range(max(len(left), len(right))):
-        yield left[min(n, len(left) - 1)], right[min(n, len(right) - 1)]
+    for n in range(max(map(len, signs))):
+        yield tuple(each[min(n, len(each) - 1)] for each in signs)

@@ -8,7 +8,7 @@ from typing import assert_never
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.formulas.truths import Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
-from dpcheck.check.values.comparisons import inequality, inequality_sides
+from dpcheck.check.values.comparisons import holds, inequality, inequality_sides
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
 from dpcheck.exact import Number, compare, divide, excess, multiply, subtract
@@ -38,7 +38,7 @@ def _example(
         case f.And(arguments=arguments) | f.Or(arguments=arguments):
             part, where = _telling_part(arguments, states, truths, is_true=is_true)
             return _example(part, where, truths, is_true=is_true)
-        case f.ProbabilityIs() | f.ProbabilityIn():
+        case f.ProbabilityIs():
             return _probability_example(formula, states, truths, is_true=is_true)
         case f.Private():
             return _pair_example(formula, states, truths, is_true=is_true)
@@ -87,7 +87,7 @@ def _rank(formula: f.StateFormula) -> int:
     match formula:
         case f.Private():
             return 0
-        case f.ProbabilityIs() | f.ProbabilityIn():
+        case f.ProbabilityIs():
             return 1
         case f.Not(argument=argument):
             return _rank(argument)
@@ -199,13 +199,14 @@ def _is_worse(gap: EventGap, other: EventGap, factor: ExpFactor, *, is_ratio: bo
 
 
 def _probability_example(
-    formula: f.ProbabilityIs | f.ProbabilityIn, states: IntArray, truths: Truths, *, is_true: bool
+    formula: f.ProbabilityIs, states: IntArray, truths: Truths, *, is_true: bool
 ) -> Counterexample:
     """Return the one of states [n] whose probability is furthest from what a P formula asks."""
     lower = [low for low, _ in truths.bounds(formula.path, states)]
-    wants_less = isinstance(formula, f.ProbabilityIs) and formula.comparison in ("<=", "<")
+    (comparison, bound), *others = formula.relations
+    wants_less = comparison in ("<=", "<")
     k = _extreme(lower, is_largest=wants_less != is_true)
-    if isinstance(formula, f.ProbabilityIn) and compare(lower[k], formula.low) >= 0:
+    if others and compare(lower[k], bound) >= 0:
         k = _extreme(lower, is_largest=True)
     (p,), s = _shown(formula.path, states[k : k + 1], truths), int(states[k])
     requirement = _comparison(p, formula)
@@ -226,31 +227,21 @@ def _extreme(values: list[Number], *, is_largest: bool) -> int:
     return choose(range(len(values)), key=lambda k: order(values[k]))
 
 
-def _comparison(p: Bounds, formula: f.ProbabilityIs | f.ProbabilityIn) -> Phrase:
+def _comparison(p: Bounds, formula: f.ProbabilityIs) -> Phrase:
     """Return the comparison that a P formula makes of a probability."""
     name = between_amount(*p) if _is_exact(p) else "p"
     where = () if _is_exact(p) else (", where ", *_known("p", p))
-    match formula:
-        case f.ProbabilityIs(comparison=comparison, bound=bound):
-            return Phrase.of(name, f" {comparison} ", number_amount(bound), *where)
-        case f.ProbabilityIn(low=low, high=high):
-            ends = number_amount(low), number_amount(high)
-            return Phrase.of(ends[0], " <= ", name, " <= ", ends[1], *where)
-        case _:
-            assert_never(formula)
+    (comparison, bound), *others = formula.relations
+    for _, high in others:
+        return Phrase.of(number_amount(bound), " <= ", name, " <= ", number_amount(high), *where)
+    return Phrase.of(name, f" {comparison} ", number_amount(bound), *where)
 
 
-def _compared(p: Number, formula: f.ProbabilityIs | f.ProbabilityIn) -> Sides:
+def _compared(p: Number, formula: f.ProbabilityIs) -> Sides:
     """Return the values that a P formula compares; of an interval the end that p is beyond."""
-    match formula:
-        case f.ProbabilityIs(comparison=comparison, bound=bound):
-            return Sides(number_amount(p), comparison, number_amount(bound))
-        case f.ProbabilityIn(low=low) if compare(p, low) < 0:
-            return Sides(number_amount(p), ">=", number_amount(low))
-        case f.ProbabilityIn(high=high):
-            return Sides(number_amount(p), "<=", number_amount(high))
-        case _:
-            assert_never(formula)
+    false = [each for each in formula.relations if not holds(each[0], compare(p, each[1]))]
+    comparison, bound = (false or formula.relations[-1:])[0]
+    return Sides(number_amount(p), comparison, number_amount(bound))
 
 
 def _opposite(sides: Sides | None) -> Sides | None:

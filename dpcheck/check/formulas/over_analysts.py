@@ -61,7 +61,7 @@ def told_bounds(formula: f.StateFormula, selected: IntArray, truths: Truths) -> 
     told: list[str | Amount]
     for each in formula.arguments if isinstance(formula, f.And) else (formula,):
         match each:
-            case f.ProbabilityIs(path=path) | f.ProbabilityIn(path=path):
+            case f.ProbabilityIs(path=path):
                 bounds = truths.bounds(path, selected)
                 known = hull(bounds)
                 told = [f"P=? [ {formula_text(path)} ] is ", between_amount(*known)]

@@ -86,7 +86,7 @@ class Truths:
                 return ~self.at(
                     f.And(tuple(f.Not(a, a.span) for a in arguments), formula.span), states
                 )
-            case f.ProbabilityIs() | f.ProbabilityIn():
+            case f.ProbabilityIs():
                 return self._satisfying(formula, states)
             case f.Private():
                 failing = np.zeros(self.chain.n_states, np.bool_)
@@ -284,9 +284,7 @@ class Truths:
         low, high = subtract(low, error), add(high, error)
         return low if compare(low, 0) > 0 else 0, high if compare(high, 1) < 0 else 1
 
-    def _satisfying(
-        self, formula: f.ProbabilityIs | f.ProbabilityIn, states: IntArray
-    ) -> BoolArray:
+    def _satisfying(self, formula: f.ProbabilityIs, states: IntArray) -> BoolArray:
         """Return where the probability is as a P formula asks, among states [n]."""
         bounds = self.bounds(formula.path, states)
         if self.chain.lumped:
@@ -304,14 +302,12 @@ class Truths:
             truth[undecided] = [satisfies(p, formula) for p in exact]
         return truth
 
-    def _satisfies_beyond(self, formula: f.ProbabilityIs | f.ProbabilityIn, state: int) -> bool:
+    def _satisfies_beyond(self, formula: f.ProbabilityIs, state: int) -> bool:
         """Return whether a P formula holds at all that a state stands for."""
         p = self._beyond(formula.path, state)
-        if isinstance(formula, f.ProbabilityIs):
-            signs = p.signs_above(formula.bound)
-            return _same_everywhere([holds(formula.comparison, each) for each in signs])
-        both = at_each(p.signs_above(formula.low), p.signs_above(formula.high))
-        return _same_everywhere([least >= 0 >= most for least, most in both])
+        comparisons, bounds = zip(*formula.relations, strict=True)
+        signs = at_each(*map(p.signs_above, bounds))
+        return _same_everywhere([all(map(holds, comparisons, each)) for each in signs])
 
     def _beyond(self, path: f.PathFormula, state: int) -> ExponentialSum:
         """Return the probabilities of a path formula at all that a state stands for.
@@ -369,7 +365,7 @@ def _is_violated(formula: f.Private, first: Bounds, second: Bounds) -> bool | No
     return None if is_open else False
 
 
-def _satisfies_surely(bounds: Bounds, formula: f.ProbabilityIs | f.ProbabilityIn) -> bool | None:
+def _satisfies_surely(bounds: Bounds, formula: f.ProbabilityIs) -> bool | None:
     """Return whether every probability within the bounds is as a P formula asks; None if some are.
 
     What is asked is an interval, so it holds between the ends if it holds at both; and if it holds
@@ -384,27 +380,13 @@ def _satisfies_surely(bounds: Bounds, formula: f.ProbabilityIs | f.ProbabilityIn
     return None if compare(bounds[0], least) <= 0 <= compare(bounds[1], greatest) else False
 
 
-def _asked(formula: f.ProbabilityIs | f.ProbabilityIn) -> tuple[Number, Number]:
+def _asked(formula: f.ProbabilityIs) -> tuple[Number, Number]:
     """Return the ends of the interval a P formula asks for."""
-    match formula:
-        case f.ProbabilityIn(low=low, high=high):
-            return low, high
-        case f.ProbabilityIs(comparison=">=" | ">", bound=bound):
-            return bound, 1
-        case f.ProbabilityIs(comparison="<=" | "<", bound=bound):
-            return 0, bound
-        case f.ProbabilityIs(bound=bound):
-            return bound, bound
-        case _:
-            assert_never(formula)
+    least = [bound for comparison, bound in formula.relations if comparison in (">=", ">", "=")]
+    greatest = [bound for comparison, bound in formula.relations if comparison in ("<=", "<", "=")]
+    return (least or [0])[0], (greatest or [1])[0]
 
 
-def satisfies(p: Number, formula: f.ProbabilityIs | f.ProbabilityIn) -> bool:
+def satisfies(p: Number, formula: f.ProbabilityIs) -> bool:
     """Return whether a probability is as a P formula asks."""
-    match formula:
-        case f.ProbabilityIs(comparison=comparison, bound=bound):
-            return holds(comparison, compare(p, bound))
-        case f.ProbabilityIn(low=low, high=high):
-            return compare(low, p) <= 0 <= compare(high, p)
-        case _:
-            assert_never(formula)
+    return all(holds(comparison, compare(p, bound)) for comparison, bound in formula.relations)

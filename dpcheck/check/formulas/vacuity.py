@@ -112,7 +112,7 @@ def _uses(formula: f.StateFormula, use: _Use) -> Iterator[_Use]:
         case f.And(arguments=arguments) | f.Or(arguments=arguments):
             for argument in arguments:
                 yield from _uses(argument, use)
-        case f.ProbabilityIs(path=path) | f.ProbabilityIn(path=path):
+        case f.ProbabilityIs(path=path):
             yield from _path_uses(path, is_later=use.is_later)
         case f.Private(path=path):
             yield _Use(formula, use.is_nested, use.is_later)

@@ -9,6 +9,7 @@ from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.diagnostics.quantities import BudgetAgainstNumber, TableInComparison
 from dpcheck.exact import Budget, ParamNumber, compare, exact_text
 from dpcheck.logic import claims
+from dpcheck.logic.formulas import Relation
 from dpcheck.logic.quantities import EXPECTATION, PATH_PROBABILITY, QUANTITIES, QuantityWord
 from dpcheck.model import surface
 from dpcheck.model.atoms import Label
@@ -213,7 +214,7 @@ def _quantity(
 def _expectations(tree: surface.Expectation, reader: Reader) -> claims.Claim | None:
     """Return `E` compared with bounds from every initial state."""
     found = expectation(tree.value, tree.span, reader)
-    relations: list[claims.Relation] = []
+    relations: list[Relation] = []
     for comparison, side in tree.relations:
         bound, is_sound = _bound(side, EXPECTATION, reader)
         if bound is None or isinstance(bound, Budget):

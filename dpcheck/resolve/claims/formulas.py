@@ -225,7 +225,7 @@ def _probability(
         bound = probability(tree.bound, "the bound of P", reader.scope)
         if bound is None or path is None:
             return None
-        return f.ProbabilityIs(tree.comparison, bound, path, tree.span)
+        return f.ProbabilityIs(((tree.comparison, bound),), path, tree.span)
     low = probability(tree.low, "the bound of P", reader.scope)
     high = probability(tree.high, "the bound of P", reader.scope)
     if low is None or high is None or path is None:
@@ -237,7 +237,7 @@ def _probability(
     elif exact.compare(low, high) > 0:
         reader.scope.report(claims.EmptyInterval(span, value_text(low), value_text(high)))
         return None
-    return f.ProbabilityIn(low, high, path, tree.span)
+    return f.ProbabilityIs(((">=", low), ("<=", high)), path, tree.span)
 
 
 def _private(tree: surface.Private, reader: Reader) -> f.StateFormula | None:

@@ -50,7 +50,7 @@ def _in_state(formula: f.StateFormula, is_output: IsOutput) -> Iterator[tuple[Sp
         case f.And(arguments=arguments) | f.Or(arguments=arguments):
             for argument in arguments:
                 yield from _in_state(argument, is_output)
-        case f.ProbabilityIs(path=path) | f.ProbabilityIn(path=path) | f.Private(path=path):
+        case f.ProbabilityIs(path=path) | f.Private(path=path):
             yield from _in_path(path, is_output)
         case _:
             assert_never(formula)
