@@ -46,9 +46,8 @@ from dpcheck.pipeline.shown_numbers import (
     decided_between,
     decided_for_all,
     is_told_in_kinds,
-    is_widest,
-    least_margin,
     undecided_beyond,
+    wider_window,
 )
 from dpcheck.pipeline.sieve import sieved, sifted_claim
 from dpcheck.records import dataclass, field, replace
@@ -172,21 +171,11 @@ class Explorations:
                 chain = labelled(explored, check.atoms) if check.atoms else explored.chain
                 measures_of(explored, check, chain.n_states)
             except WindowTooSmall as found:
-                self.widen_to(check, found.window)
+                self.widen(check, found.window)
             else:
                 return explored, chain
 
-    def widen(self, check: ResolvedCheck, explored: Explored, least: int = 0) -> None:
-        """Let the chain a claim needs show more numbers without bounds as they are."""
-        assert explored.window is not None, "numbers are shown"
-        self.widen_to(check, explored.window.widened(least))
-
-    def widen_memory(self, check: ResolvedCheck, explored: Explored) -> None:
-        """Let the chain a claim needs tell more hidden numbers without bounds apart."""
-        assert explored.memory is not None, "there are such numbers"
-        self.widen_to(check, explored.memory.wider())
-
-    def widen_to(self, check: ResolvedCheck, window: Window) -> None:
+    def widen(self, check: ResolvedCheck, window: Window) -> None:
         """Let the chain a claim needs have another window for numbers without bounds."""
         key = self._key(check)
         self._windows[key] = window
@@ -435,18 +424,18 @@ def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     if not is_told_in_kinds(ready.explored, check.claim):
         return _decided_with_memory(ready, limits)
     while True:
-        is_last = is_widest(ready.explored, check.claim)
+        wider = wider_window(ready.explored, check.claim)
         decide_on = partial(_decided_on, ready, limits=limits)
         found = decided_between(
-            ready.explored, ready.chain, check.claim, decide_on, is_last=is_last
+            ready.explored, ready.chain, check.claim, decide_on, is_last=wider is None
         )
         if found is not None:
             outcome, told = found
             parts = [(told if own is ready.chain else own, far, n) for own, far, n in ready.parts]
             return outcome, replace(ready, chain=told, parts=parts)
-        if is_last:
+        if wider is None:
             raise undecided_beyond(ready.explored)
-        ready.explorations.widen(check, ready.explored, least_margin(check.claim))
+        ready.explorations.widen(check, wider)
         ready = _ready(check, ready.explorations, limits)
 
 
@@ -458,13 +447,14 @@ def _decided_with_memory(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready
         try:
             outcome = _decided_on(ready, ready.chain, check.claim, limits)
         except WindowTooSmall as found:
-            explorations.widen_to(check, found.window)
+            explorations.widen(check, found.window)
         else:
             limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
-            if limit == TOO_FAR and n_tried < MAX_WIDENED:
-                explorations.widen(check, ready.explored)
-            elif limit == BEYOND and n_tried < MAX_WIDER:
-                explorations.widen_memory(check, ready.explored)
+            window, memory = ready.explored.window, ready.explored.memory
+            if limit == TOO_FAR and window is not None and n_tried < MAX_WIDENED:
+                explorations.widen(check, window.widened())
+            elif limit == BEYOND and memory is not None and n_tried < MAX_WIDER:
+                explorations.widen(check, memory.wider())
             else:
                 return outcome, ready
         ready = _ready(check, explorations, limits)

@@ -19,6 +19,7 @@ from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Val
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
+from dpcheck.explore.tails.tails import Window
 from dpcheck.limits import LimitReached, too_large
 from dpcheck.logic import claims
 from dpcheck.records import replace
@@ -183,15 +184,15 @@ def _is_pure(claim: claims.Claim) -> bool:
             return False
 
 
-def is_widest(explored: Explored, claim: claims.Claim) -> bool:
-    """Return whether no wider window is tried."""
+def wider_window(explored: Explored, claim: claims.Claim) -> Window | None:
+    """Return the next window, None if this is the last one that is tried.
+
+    After the first comes the widest where all losses count.
+    """
     assert explored.window is not None, "numbers are shown"
-    return _may_rise_and_fall(claim) or explored.window.margin >= MAX_MARGIN
-
-
-def least_margin(claim: claims.Claim) -> int:
-    """Return the margin of the window after the first: the widest where all losses count."""
-    return MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0
+    if _may_rise_and_fall(claim) or explored.window.margin >= MAX_MARGIN:
+        return None
+    return explored.window.widened(MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0)
 
 
 def _may_rise_and_fall(claim: claims.Claim) -> bool:

@@ -161,17 +161,6 @@ def _in_parts(value: Expr, parts: dict[str, Expr], node: int) -> Expr:
             return Var(name, value.span)
 
 
-def _components(value: Expr) -> tuple[Expr, ...] | None:
-    """Return the components of an output; None if it is a single value."""
-    match value:
-        case Apply(op="tuple" | "array", args=args):
-            return args
-        case ArrayVar():
-            return _items((value,))
-        case _:
-            return None
-
-
 def _groups(drawn: Iterable[str], joined: Iterable[Names]) -> tuple[tuple[str, ...], ...]:
     """Return the variables in groups, those that were joined in one."""
     group_of = {name: {name} for name in drawn}
@@ -298,8 +287,8 @@ class _Uses:
 
     def _shown(self, value: Expr) -> bool:
         """Read what is output, and return whether a number without bounds is in it."""
-        parts = _components(value)
-        if parts is None:
+        parts = _items((value,))
+        if parts == (value,):
             return bool(self.holds(value))
         return max(map(self._shown, parts), default=False)  # all are read
 
