@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import Final, Literal
 
-from dpcheck.exact import Number, add, divide, floor, multiply, negate, sign
+from dpcheck.exact import Number, add, differences, divide, floor, multiply, negate, sign
 from dpcheck.records import dataclass
 
 MAX_POWER: Final = 64
@@ -67,10 +67,8 @@ def raised(base: FarNumber, exponent: int) -> FarNumber | Number:
     """Return a power; raises `NotForAll` where it is no polynomial, or a very long one."""
     if not 0 <= exponent <= MAX_POWER:
         raise NotForAll
-    result: FarNumber | Number = 1
-    for _ in range(exponent):
-        result = combined("*", result, base)
-    return result
+    one: FarNumber | Number = 1
+    return reduce(partial(combined, "*"), [base] * exponent, one)
 
 
 def _terms(number: object) -> Mapping[Steps, Number]:
@@ -129,15 +127,9 @@ def mean(number: FarNumber, moment: Callable[[int, int], Number]) -> Number:
 
 
 def _power_mean(power: int, moment: Callable[[int], Number]) -> Number:
-    """Return E[s^power], where moment(k) is E[C(s, k)].
-
-    Coefficients of C(s, j) for one power more are had by s C(s, j) = j C(s, j) + (j+1) C(s, j+1).
-    """
-    coefficients = [1]
-    for n in range(1, power + 1):
-        kept = [0, *coefficients, 0]
-        coefficients = [j * (kept[j] + kept[j + 1]) for j in range(n + 1)]
+    """Return E[s^power], where moment(k) is E[C(s, k)]: by Newton, from differences of s^power."""
+    values = [n**power for n in range(power + 1)]
     total: Number = 0
-    for j, c in enumerate(coefficients):
-        total = add(total, multiply(c, moment(j)))
+    for k, c in enumerate(reversed(differences(values, [1] * len(values)))):
+        total = add(total, multiply(c, moment(k)))
     return total

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
-from math import comb
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from dpcheck.exact import (
     add,
     as_fraction_parts,
     compare,
+    differences,
     multiply,
     number,
     solve_linear,
@@ -325,10 +325,7 @@ class _Runs:
         numbers = [value for value in values if value is not None]
         if len(numbers) < len(values):
             raise self._rejected(place, "the value is no number")
-        return [
-            sum_of(multiply((-1) ** (j - i) * comb(j, i), numbers[i]) for i in range(j + 1))
-            for j in range(len(numbers))
-        ]
+        return differences(numbers, [1] * len(numbers))[::-1]
 
     def _without_end(self, place: int) -> Moments | None:
         """Return the moments of runs that show outputs for ever, or that nothing changes."""
