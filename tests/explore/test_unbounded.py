@@ -407,6 +407,33 @@ check two: P<=1 [ X {condition} ]
     assert mistake["code"] == "DP540"
 
 
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("P>=1/2 [ X linf(output, (1, 2)) <= 2 ]", None),
+        ("E<=9 [ if output[1] > output[2] then 1 else 0 ]", None),
+        ("P>=0 [ X (output[1] > 20 | output[2] > 24) ]", "holds"),
+        ("P>=0 [ X (output[1] > output[3]) ]", "holds"),
+        ("E<=9 [ l1((output[1], output[2]), (1, 2)) ]", "holds"),
+    ],
+)
+def test_a_window_does_not_grow_for_ever(claim, verdict):
+    """Another number that is shown may be as far from the end of every window."""
+    text = f"""
+mechanism two {{
+  input x in 0..1
+  adjacent all
+  a ~ geometric(x, 1/2) unbounded
+  b ~ geometric(x, 1/2) unbounded
+  output (a, b, 5 * x)
+}}
+check two: {claim.replace("output, (1, 2)", "output, (1, 2, 0)")}
+"""
+    report = check_text(text)
+    assert verdicts(report) == ([] if verdict is None else [verdict])
+    assert error_codes(report) == (["DP540"] if verdict is None else [])
+
+
 def distributions(statements, policy="unbounded"):
     """Return the distributions of outputs by input, for noise centered at x and at others."""
     statements = statements.replace("POLICY", policy)

@@ -15,18 +15,23 @@ from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
-from dpcheck.exact import Number
+from dpcheck.exact import Number, multiply
 from dpcheck.explore.tails.laws import kind_moment
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Expr, reads
-from dpcheck.model.far_numbers import FarNumber, NotFarEnough, far_integer, mean
+from dpcheck.model.far_numbers import FarNumber, NotFarEnough, combined, far_integer, mean
 from dpcheck.model.values import ArrayValue, Beyond, Value
 from dpcheck.records import replace
 
 OUTPUT: Final = "output"
+
+MANY_STEPS: Final = 14
+"""From so wide a margin on it is asked whether any window would do."""
+FAR_OUT: Final = 2**40
+"""Farther out than all that claims compare numbers with."""
 
 
 def values_beyond(
@@ -62,6 +67,10 @@ def value_beyond(expr: Expr, environment: Mapping[str, Value], window: Window) -
         return evaluate(expr, environment)
     except NotFarEnough as found:
         steps = window.margin + 2 if found.steps is None else found.steps
+        if window.margin >= MANY_STEPS and not _is_told_far_out(expr, environment):
+            what = "a comparison of two shown numbers"
+            mistake = ComputedWithUnbounded(expr.span, what, OUTPUT, None)
+            raise MistakesFound([mistake]) from None
         raise WindowTooSmall(replace(window, margin=window.margin + steps)) from None
     except Fault as fault:
         if fault.kind != "without bounds":
@@ -69,6 +78,35 @@ def value_beyond(expr: Expr, environment: Mapping[str, Value], window: Window) -
         title = fault.title.removesuffix(" needs a number with bounds")
         mistake = ComputedWithUnbounded(fault.span or expr.span, title, OUTPUT, None)
         raise MistakesFound([mistake]) from None
+
+
+def _is_told_far_out(expr: Expr, environment: Mapping[str, Value]) -> bool:
+    """Return whether an expression has a value far out, where other numbers are still farther.
+
+    If it has none, numbers beyond the window are compared with others inside, to its very end.
+    """
+
+    def moved(value: Value, to: int) -> Value:
+        match value:
+            case FarNumber(terms=terms):
+                (way,) = (c for steps, c in terms.items() if steps)
+                return combined("+", value, multiply(way, FAR_OUT))
+            case tuple(items):
+                return tuple(moved(item, to) for item in items)
+            case ArrayValue(lo=lo, items=items):
+                return ArrayValue(lo, tuple(moved(item, to) for item in items))
+            case int() if not isinstance(value, bool):
+                return to
+            case _:
+                return value
+
+    try:
+        for to in (2 * FAR_OUT, -2 * FAR_OUT):
+            shown = {k: moved(v, to) for k, v in environment.items() if k.startswith(OUTPUT)}
+            evaluate(expr, {**environment, **shown})
+    except (NotFarEnough, Fault):
+        return False
+    return True
 
 
 def as_far(value: Value, beyond: list[Beyond]) -> Value:
