@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from itertools import pairwise, product
 from math import prod
+from typing import Final
 
 import numpy as np
 from flint import arb, ctx
@@ -22,11 +23,7 @@ from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.quantities.composed_bounds import decide_by_bounds
-from dpcheck.check.quantities.decide_quantity import (
-    UNBOUNDED,
-    decide_comparison,
-    decide_on_losses,
-)
+from dpcheck.check.quantities.decide_quantity import decide_comparison, decide_on_losses
 from dpcheck.check.quantities.grid_bounds import Composition, enclosed_sum, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
@@ -41,7 +38,7 @@ from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome, Phrase
+from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome, Phrase, Undecided
 from dpcheck.exact import (
     DIGITS,
     Budget,
@@ -56,7 +53,7 @@ from dpcheck.exact import (
     log,
     multiply,
 )
-from dpcheck.limits import Limits
+from dpcheck.limits import Limit, Limits
 from dpcheck.logic import claims
 from dpcheck.privacy.composition import composed, is_short
 from dpcheck.privacy.enclosed import Enclosed, ball_of
@@ -86,6 +83,14 @@ def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
 
 
 # --- compositions --------------------------------------------------------------------------
+
+ENDLESS_PART: Final = Undecided(
+    Limit(
+        "size",
+        unit="a part of it has infinitely many output sequences (outputs inside an unbounded loop)",
+        advice="ask for `dp` of each part: the sums of their ε and δ are enough for all together",
+    )
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +148,7 @@ def decide_composition(
     n_initial = len(selected)
     parts = [_part_losses(run.chain, first, pairs, limits) for run in runs]
     if any(part is None for part in parts):
-        return Outcome(UNBOUNDED, Coverage(n_initial, len(pairs)))
+        return Outcome(ENDLESS_PART, Coverage(n_initial, len(pairs)))
     known_parts = [part for part in parts if part is not None]
     times = [run.times for run in runs]
 

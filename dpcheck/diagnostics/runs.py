@@ -138,12 +138,12 @@ Right:  x ~ {true: 2, false: 1} normalized"""
 
 
 class EmptyUniform(RunMistake):
-    """A uniform distribution over nothing."""
+    """A uniform distribution over nothing, or a query that offers nothing."""
 
     code = "DP206"
-    title_text = "there is nothing to draw from: the set of this uniform distribution is empty"
+    title_text = "there is nothing to choose from: this set is empty"
     explanation = """\
-A uniform distribution needs a set with at least one element.
+A uniform distribution, or a `query`, needs a set with at least one element.
 
 Wrong:  x ~ uniform(3..1)
 Right:  x ~ uniform(1..3)"""

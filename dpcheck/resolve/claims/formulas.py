@@ -299,7 +299,7 @@ def budget(tree: surface.Expression, scope: Scope) -> Budget | None:
     if value is None:
         return None
     known = asked_budget(value, tree.span, scope)
-    if isinstance(known, ParamBudget):
+    if isinstance(known, ParamBudget) or (known is None and isinstance(value, ParamNumber)):
         return known
     if known is None or known.sign() < 0:
         scope.report(claims.NotABudget(tree.span, value_text(value)))
