@@ -17,6 +17,7 @@ from dpcheck.reference.numbers import (
     Budget,
     Number,
     excess_sign,
+    n_terms,
     number_text,
     quotient,
     sign,
@@ -106,9 +107,9 @@ class Target:
             if len(found) == 1:
                 found = [(p, q, 1) for p, q in shown]
                 continue
-            model.work.spend(len(found) * len(shown))
             merged: dict[tuple[str, str], tuple[Number, Number, int]] = {}
             for (p, q, n), (x, y) in product(found, shown):
+                model.work.spend(max(n_terms(p) * n_terms(x), n_terms(q) * n_terms(y)))
                 key = number_text(p * x), number_text(q * y)
                 merged[key] = p * x, q * y, merged.get(key, (ZERO, ZERO, 0))[2] + n
             found = list(merged.values())

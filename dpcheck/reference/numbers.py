@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, total_ordering
+from itertools import product
 from math import floor, lcm, prod
 from typing import Any, TypeAlias
 
@@ -61,9 +62,9 @@ def sum_of_terms(left: Terms, right: Terms) -> Terms:
 def product_of_terms(left: Terms, right: Terms) -> Terms:
     """Return (Σ c e^r) (Σ d e^s)."""
     found: Terms = {}
-    for r, c in left.items():
-        found = sum_of_terms(found, {r + s: c * d for s, d in right.items()})
-    return found
+    for (r, c), (s, d) in product(left.items(), right.items()):
+        found[r + s] = found.get(r + s, ZERO) + c * d
+    return {r: c for r, c in found.items() if c}
 
 
 @total_ordering
@@ -160,6 +161,11 @@ def sign(value: Number | Budget | Ratio) -> int:
     if isinstance(value, Budget | Ratio):
         return value.sign()
     return int(value > 0) - int(value < 0)
+
+
+def n_terms(value: Number) -> int:
+    """Return how many terms c e^r a number has; two numbers are multiplied term by term."""
+    return len(value.over) + len(value.under) if isinstance(value, Exp) else 1
 
 
 def number_text(value: Number) -> str:
