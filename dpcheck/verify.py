@@ -1,8 +1,7 @@
 """Check dpcheck's witnesses with nothing but the standard library: python3 verify.py WITNESS...
 
-A witness holds a claim about a Markov chain, and the rows of it that decide it; each `prove_...` is
-one argument. Exit status 0: every file proves what it says; 1: one is rejected; 2: one cannot be
-read, or says what it lacks. Not covered: that rows, inputs, neighbors and budget are the model's.
+A witness is a claim about a Markov chain, and its rows. Exit status 0: all are proved; 1: one is
+rejected; 2: one lacks a proof. Not covered: that rows, neighbors and budget are the model's.
 """
 
 from __future__ import annotations
@@ -45,6 +44,7 @@ class Polynomial:
         return Polynomial(terms)
 
     def __pow__(self, exponent: int) -> Polynomial:
+        need((exponent - 1) * (len(self.terms) - 1) < 30_000, "out of range")  # some minutes
         return prod([self] * exponent, start=Polynomial({0: 1}))
 
     __radd__, __rmul__ = __add__, __mul__
@@ -69,12 +69,12 @@ class Witness:
     def __init__(self, fields: dict[str, Json]) -> None:
         """Check that rows sum to 1, with what never comes to the event or goal of the file."""
         self.fields = fields
-        self.unit = Fraction(fields.get("unit", "1"))
-        logs = [(Fraction(m), Fraction(a)) for m, a in fields.get("ln", [])]
+        self.unit = Fraction(*self.number(fields.get("unit", "1")))
+        logs = [[Fraction(*self.number(x)) for x in (m, a)] for m, a in fields.get("ln", [])]
         self.root = lcm(*(m.denominator for m, _ in logs))
         need(all(a > 0 and (abs(m) + 1) * self.root < 10**6 for m, a in logs), "out of range")
         factor = prod((a ** int(m * self.root) for m, a in logs), start=Fraction(1))
-        shift = Fraction(fields.get("rational", "0")) * self.root / self.unit
+        shift = Fraction(*self.number(fields.get("rational", "0"))) * self.root / self.unit
         need(self.unit > 0 and shift.denominator == 1, "the budget is no multiple of the unit")
         grown = Polynomial({int(shift): factor.numerator})
         self.growth = grown if shift else factor.numerator, factor.denominator
@@ -94,8 +94,7 @@ class Witness:
 
     def total(self, state: Json, length: int) -> Whole:
         """Return the weight of all runs of so many steps: only the first may have its own under."""
-        first = self.unders.get(str(state), self.under)
-        return first * self.under ** (length - 1) if length else 1
+        return self.unders.get(str(state), self.under) * self.under ** (length - 1) if length else 1
 
     def whole(self, written: Json) -> Whole:
         """Return a whole number that is written as 3, or as [[coefficient, power], ...]."""
@@ -105,9 +104,10 @@ class Witness:
         need(len(terms) == len(written), f"{written} is not whole, or has a power twice")
         return Polynomial(terms)
 
-    def number(self, written: Json) -> tuple[Whole, Whole]:
+    def number(self, written: Json) -> tuple[Any, Any]:
         """Return over and under of a number that is written as "3/4", or as a pair of wholes."""
         if isinstance(written, str):
+            need(re.fullmatch("-?[0-9]+(/[0-9]+)?", written), f"{written!r} is no fraction")
             return Fraction(written).as_integer_ratio()
         over, under = map(self.whole, written)
         need(self.sign(under) > 0, "a denominator is not positive")
@@ -215,7 +215,7 @@ def prove_sum(w: Witness) -> bool:
             outputs = [[each[1], each[k]] for each in part["outputs"]]
             check_disjoint([each[0] for each in part["outputs"]])
             need(all(type(n) is type(x) is int and x >= 0 for n, x in outputs), "a wrong weight")
-            need(part["times"] > 0, "a part never runs")
+            need(0 < part["times"] < 10**7, "a part never runs, or too often")
             law *= sum((Polynomial({n: x}) for n, x in outputs), Polynomial({})) ** part["times"]
         above = sum(x for score, x in law.terms.items() if score >= w.fields["least"])
         found.append((above, sum(law.terms.values())))
@@ -226,13 +226,11 @@ def prove_sum(w: Witness) -> bool:
 
 
 def prove_path(w: Witness) -> bool:
-    """Compare probabilities of reaching the goal: 1 there, elsewhere the mean over the successors.
+    """Compare chances of the goal: 1 there, else the mean over successors; 0 if not in the file.
 
-    From every state in the file a path of falling `rank` leads to the goal, so a run ends there or
-    in the rest: the equations have one solution. States that are not in the file have 0.
+    From each state a path of falling `rank` leads there, so that the equations have one solution.
     """
-    _, under = w.number([0, w.fields["under"]])
-    goal = set(w.fields["goal"])
+    goal, (_, under) = set(w.fields["goal"]), w.number([0, w.fields["under"]])
     values = w.fields["values"].items()
     x = {int(s): w.whole(value) for s, (value, _) in values} | dict.fromkeys(goal, under)
     rank = {int(s): steps for s, (_, steps) in values} | dict.fromkeys(goal, 0)
@@ -260,6 +258,7 @@ REFUTING = {"event": prove_event, "path": prove_path, "sum": prove_sum}
 def verify(text: str) -> tuple[int, str]:
     """Return 0 if a text is a witness and proves what it says, else 1 or 2; and why."""
     sys.set_int_max_str_digits(0)
+    sys.setrecursionlimit(max(10_000, sys.getrecursionlimit()))  # for laws of runs of 5,000 steps
     try:
         fields = json.loads(text)
         written = json.dumps(fields, separators=(",", ":"))
@@ -292,7 +291,8 @@ def main(paths: list[str]) -> int:
         except (OSError, ValueError) as error:
             status, why = 2, f"cannot be read: {getattr(error, 'strerror', None) or error}"
         found.append(status)
-        sys.stdout.write(f"{path}: {why}\n")
+        told = (c if c.isprintable() else ascii(c)[1:-1] for c in f"{path}: {why}")
+        sys.stdout.write("".join(told) + "\n")
     return 1 if 1 in found else max(found, default=2)
 
 

@@ -461,7 +461,57 @@ def test_a_part_runs_at_least_once(witnesses):
     fields = json.loads(witnesses["compose(survey, 20): dp(4, 1/1000)"])
     del fields["digest"]
     fields["parts"].append({"times": -1, "outputs": fields["parts"][0]["outputs"]})
-    assert verify(signed(fields)) == (1, "rejected: a part never runs")
+    assert verify(signed(fields)) == (1, "rejected: a part never runs, or too often")
+    fields["parts"][-1]["times"] = 10**12
+    assert verify(signed(fields)) == (1, "rejected: a part never runs, or too often")
+
+
+def test_powers_that_take_too_long_are_out_of_range(witnesses):
+    fields = json.loads(witnesses["compose(survey, 20): dp(4, 1/1000)"])
+    del fields["digest"]
+    fields["parts"][0]["times"] = 10**5
+    assert verify(signed(fields)) == (1, "rejected: out of range")
+    fields = json.loads(witnesses["noise: dp(49/100)"])
+    del fields["digest"]
+    assert verify(signed({**fields, "ln": [["1/49999", "2"]]})) == (1, "rejected: out of range")
+
+
+def test_laws_of_runs_as_long_as_any_certificate_s_are_followed(tmp_path):
+    n = 5_000
+    rows = {str(i): [[1, i + 1, "Y"]] for i in range(n - 1)} | {str(n - 1): [[1, None, None]]}
+    claim = {"says": "holds", "proof": "laws", "delta": "0", "inputs": {}, "pairs": [[0, 0]]}
+    (tmp_path / "w").write_text(forged(**claim, length=n, denominator=1, rows=rows), "utf-8")
+    call = [sys.executable, "-I", "-S", str(VERIFY), str(tmp_path / "w")]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("holds on the chain in the file\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("depth", [5_000, 200_000])
+def test_brackets_within_brackets_end_no_process(depth, tmp_path):
+    text = signed({"format": "dpcheck-witness/1", "says": "holds", "proof": "laws", "length": 0})
+    (tmp_path / "w").write_text(text.replace("0", "[" * depth + "]" * depth), "utf-8")
+    call = [sys.executable, "-I", "-S", str(VERIFY), str(tmp_path / "w")]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2), done.stdout[:200] + done.stderr[-200:]
+    assert not done.stderr
+
+
+@pytest.mark.parametrize("field", ["delta", "rational", "unit"])
+def test_an_exponent_makes_no_number_of_a_billion_digits(witnesses, field):
+    fields = json.loads(witnesses["noise: dp(49/100)"])
+    del fields["digest"]
+    told = verify(signed({**fields, field: "1e-999999999"}))
+    assert told == (1, "rejected: '1e-999999999' is no fraction")
+
+
+def test_a_claim_that_cannot_be_shown_as_it_is_tells_of_no_other_file(tmp_path, capsys):
+    claim = {"target": "\ud800", "text": "x\nother: proved"}
+    text = forged(says="nothing", lacks="it").replace('"target":"c","text":"forged"', "%s")
+    text = resigned(text % json.dumps(claim, separators=(",", ":"))[1:-1])
+    (tmp_path / "w").write_text(text, "utf-8")
+    assert main([str(tmp_path / "w")]) == 2
+    said = capsys.readouterr().out
+    assert said == f"{tmp_path / 'w'}: \\ud800: x\\nother: proved: not proved here: it\n"
 
 
 def test_outputs_are_texts_and_true_is_not_1():
