@@ -179,26 +179,27 @@ def prove_event(w: Witness) -> bool:
     return w.is_within(p * other, q * under, under * other)
 
 
-def law_of(w: Witness, state: Json, left: int, laws: Json) -> Json:
-    """Return {sequence: weight} of a state, of the total: no run is longer than `left`."""
-    need(0 <= left <= len(w.rows), "a run is longer than the file says, or than all rows")
-    if state is None:
-        return {None: w.total(None, left)}
-    if (state, left) not in laws:
-        law = laws.setdefault((state, left), {})
-        for weight, target, shown in w.rows[state]:
-            for sequence, chance in law_of(w, target, left - 1, laws).items():
-                key = laws["keys"].setdefault((shown, sequence), len(laws["keys"]))
-                law[key] = law.get(key, 0) + weight * chance
-    return laws[state, left]
+def laws_of(w: Witness, states: set[Json], length: Json) -> Json:
+    """Return {sequence: weight} by state, of the total: no run is longer than `length`."""
+    levels, keys, laws = [states - {None}], dict[Json, int](), dict[Json, Json]()
+    while levels[-1] and len(levels) < len(w.rows) + 2:
+        levels.append({t for s in levels[-1] for _, t, _ in w.rows[s]} - {None})
+    need(len(levels) - 1 <= length <= len(w.rows), "a run is longer than said, or than all rows")
+    for n, level in reversed([*enumerate(levels)]):
+        below, laws = laws, {s: {} for s in level} | {None: {None: w.total(None, length - n)}}
+        for s, (weight, target, shown) in ((a, edge) for a in level for edge in w.rows[a]):
+            for sequence, chance in below[target].items():
+                key = keys.setdefault((shown, sequence), len(keys))
+                laws[s][key] = laws[s].get(key, 0) + weight * chance
+    return laws
 
 
 def prove_laws(w: Witness) -> bool:
     """All pairs, both ways: the sum over all sequences of max(0, p - e^ε q) is at most δ."""
-    laws: Json = {"keys": {}}
     pairs, length = w.fields["pairs"], w.fields["length"]
+    laws = laws_of(w, {s for pair in pairs for s in pair}, length)
     for s, t in pairs + [pair[::-1] for pair in pairs]:
-        (p, f), (q, g) = ((law_of(w, a, length, laws), w.total(b, 1)) for a, b in ((s, t), (t, s)))
+        (p, f), (q, g) = ((laws[a], w.total(b, 1)) for a, b in ((s, t), (t, s)))
         above = [key for key, x in p.items() if w.exceeds(x * f, q.get(key, 0) * g)]
         sums = [sum(law.get(key, 0) for key in above) for law in (p, q)]
         if not w.is_within(sums[0] * f, sums[1] * g, w.total(s, length) * f):
@@ -258,7 +259,6 @@ REFUTING = {"event": prove_event, "path": prove_path, "sum": prove_sum}
 def verify(text: str) -> tuple[int, str]:
     """Return 0 if a text is a witness and proves what it says, else 1 or 2; and why."""
     sys.set_int_max_str_digits(0)
-    sys.setrecursionlimit(max(10_000, sys.getrecursionlimit()))  # for laws of runs of 5,000 steps
     try:
         fields = json.loads(text)
         written = json.dumps(fields, separators=(",", ":"))

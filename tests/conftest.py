@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -23,14 +21,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each command that is calle
 # As the command line does. With Python's own threshold the collector looks at all that thousands of
 # tests leave behind so often that the last tests of a run took ten times as long as each alone.
 gc.set_threshold(100_000, 10, 10)
-
-
-@pytest.fixture(autouse=True)
-def _recursion_limit_put_back() -> Iterator[None]:
-    """Put back the limit that `verify`, a script, raises for good: tests count on the usual one."""
-    limit = sys.getrecursionlimit()
-    yield
-    sys.setrecursionlimit(limit)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
