@@ -156,7 +156,7 @@ Right: check rr for p in [1/2, 1): dp(ln(p / (1 - p)))"""
 
 
 class IrrationalChange(Mistake):
-    """A weight vanishes at an irrational value inside of the interval."""
+    """A weight vanishes at an irrational value inside of the interval, and other runs with it."""
 
     name: str
     weight: str
@@ -172,11 +172,13 @@ class IrrationalChange(Mistake):
         " `for {self.name} in {self.sides[1]}`"
     )
     explanation = """\
-Where a weight is 0 a mechanism has other runs, so that value is checked by itself. A value that is
-irrational cannot be: it has to be left out.
+Where a weight is 0 a mechanism has other runs, so that value is checked by itself. An irrational
+one needs no check where probabilities are sums of products of weights. It has to be left out where
+a `while` loop may then never end, where the weight is `normalized`, and where a probability that
+ε depends on is then 0.
 
-Wrong: param p in (0, 1)      ...   {Y: (2 * p^2 - 1)^2, N: 1 - (2 * p^2 - 1)^2}
-Right: param p in (3/4, 1)    ...   {Y: (2 * p^2 - 1)^2, N: 1 - (2 * p^2 - 1)^2}"""
+Wrong: param p in (0, 1)      ...   y := N while y = N { y ~ {Y: (2 * p^2 - 1)^2, N: ...} }
+Right: param p in (3/4, 1)    ...   y := N while y = N { y ~ {Y: (2 * p^2 - 1)^2, N: ...} }"""
 
 
 _KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {

@@ -12,6 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, assert_never
 
 from dpcheck.chain.chain import Chain
+from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.quantities.privacy import EventClaim
@@ -371,7 +372,7 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     check, at_values = ready.check, dict[Value, _Ready]()
     if check.for_all is None:
         return _decided(ready, limits)
-    from dpcheck.check.all_values.decide import decide_for_all
+    from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
 
     def at_value(value: Value) -> Outcome:
         outcome, at_values[value] = _decided(_at_value(check, value, limits), limits)
@@ -382,7 +383,10 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         from dpcheck.check.arrangements import at_distance
 
         chain = at_distance(part, distance, limits)
-    vanishing = tuple(explored.table.weights.vanishing)
+    vanishing = explored.table.weights.vanishing
+    loops = isinstance(check.target, Mechanism) and check.target.has_loops
+    if vanishing and (loops or has_cycles(graph_of(chain))):
+        vanishing = dict.fromkeys(vanishing, False)
 
     def decide_on(chain: Chain) -> Outcome:
         return decide_for_all(chain, check.claim, check.at, for_all, vanishing, at_value, limits)
@@ -394,6 +398,8 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         outcome = found
     else:
         outcome = decide_on(chain)
+        verdict = outcome.verdict
+        assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
     return outcome, ready if shown_at is None else at_values[shown_at]
 

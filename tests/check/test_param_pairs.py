@@ -295,7 +295,8 @@ def test_what_is_said_in_place_of_an_irrational_value_works(head, part, weight):
 mechanism m {{
   input x in {{0, 1}}
   adjacent all
-  y ~ {{0: {weight}, 1: 1 - {weight}}}
+  y := 1
+  while y = 1 {{ y ~ {{0: {weight}, 1: 1 - {weight}}} }}
   output y
 }}
 """
@@ -358,3 +359,103 @@ def test_budgets_that_are_none_at_rational_values_are_exceeded_at_a_logarithm(as
     if "ln" in sample:
         chosen = check_text(text, "--explain", "none", "-D", f"eps={sample}")
         assert chosen["results"][1]["counterexample"] == violated["counterexample"]
+
+
+RARE = """param p in (0, 1)
+dist rare() = {0: (2 * p^2 - 1)^2, 1: 1 - (2 * p^2 - 1)^2}
+mechanism once {
+  input x in 0..1
+  adjacent all
+  y ~ rare()
+  output y
+}
+mechanism noisy {
+  input x in 0..1
+  adjacent all
+  y ~ rare()
+  z ~ bernoulli(if x = y then 2/3 else 1/3)
+  output z
+}
+mechanism told {
+  input x in 0..1
+  adjacent all
+  y ~ rare()
+  output if y = 1 then 2 else x
+}
+mechanism again {
+  input x in 0..1
+  adjacent all
+  y := 1
+  while y = 1 { y ~ rare() }
+  output y
+}
+mechanism relative {
+  input x in 0..1
+  adjacent all
+  y ~ {0: (2 * p^2 - 1)^2, 1: 2 * (2 * p^2 - 1)^2} normalized
+  output y
+}
+chain line {
+  state s
+  state t
+  state u
+  s -> (2 * p^2 - 1)^2: t + 1 - (2 * p^2 - 1)^2: u
+  adjacent s ~ t
+  observe t, u
+}
+chain cycle {
+  state s
+  state t
+  s -> (2 * p^2 - 1)^2: t + 1 - (2 * p^2 - 1)^2: s
+  adjacent s ~ t
+  observe t
+}
+"""
+POINT = {"root_of": "2*p^2 - 1", "decimal": "0.70710678118654752"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "fails"),
+    [
+        ("once: dp(0)", []),
+        ("once: epsilon = 0", []),
+        ("once: P>0 [ X output = 0 ]", [POINT]),
+        ("once at x = 0: P=? [ X output = 1 ] < 1", [POINT]),
+        ("told: delta(0) > 0", [POINT]),
+        ("told: D{ln 2} [ X output = 0 ] & P>=0 [ F stopped ]", None),
+        ("noisy: dp(ln 2)", []),
+        ("noisy: epsilon < ln 2", [POINT]),
+        ("noisy: delta(0) != 1/3", [POINT]),
+        ("line: P>0 [ F t ]", [POINT]),
+    ],
+)
+def test_an_irrational_value_at_which_a_weight_is_0_is_decided(claim, fails):
+    """Sums of products of weights are there what they are as functions."""
+    (result,) = check_text(f"{RARE}check {claim}", "--explain", "none")["results"]
+    places = [(each["from"], each["to"]) for each in result["values"]["fails_for"]]
+    if fails is None:  # on both sides of it, and not there
+        assert places[0][1] == places[1][0] == POINT
+        assert [each["open"] for each in result["values"]["fails_for"]] == [[True, True]] * 2
+    else:
+        assert places == [(point, point) for point in fails]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "again: P>0 [ X output = 0 ]",  # a loop that never ends there
+        "relative: P>0 [ X output = 0 ]",  # 0/0
+        "cycle: P>0 [ F t ]",
+        "told: epsilon = inf",  # 0 there
+    ],
+)
+def test_an_irrational_value_at_which_more_changes_is_refused(claim):
+    (mistake,) = check_text(f"{RARE}check {claim}")["errors"]
+    assert mistake["code"] == "DP634"
+    assert "4*p^4 - 4*p^2 + 1 is 0" in mistake["message"]
+
+
+def test_what_is_said_to_be_0_is_0():
+    text = RARE.replace("y = 1 { y ~ rare() }", "y = 1 { y ~ bernoulli(4 * p^2 - 4 * p^4) }")
+    (mistake,) = check_text(f"{text}check again: dp(0)")["errors"]
+    assert "4*p^4 - 4*p^2 + 1 is 0" in mistake["message"]

@@ -70,11 +70,17 @@ def some_rows(draw, n_sequences=4, n_sources=4, size=9):
     return PolynomialRows(LINE, fmpz_poly([size, 0, 0, 1]), tuple(members), index)
 
 
+def row(rows, source):
+    """Return the numerators of one source."""
+    places = rows.index[:, source].tolist()
+    return [members[k] for members, k in zip(rows.members, places, strict=True)]
+
+
 def both_ways(rows, pairs):
     """Yield the rows of each pair of sources, in either order."""
     for i, j in pairs.tolist():
-        yield rows.row(i), rows.row(j)
-        yield rows.row(j), rows.row(i)
+        yield row(rows, i), row(rows, j)
+        yield row(rows, j), row(rows, i)
 
 
 def factor_at(growth, t):

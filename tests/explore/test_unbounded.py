@@ -792,6 +792,23 @@ check m(r = 1/3): dp(2 * ln 3)
     assert "`-D alpha=1/2`" in report["results"][0]["reason"]["option"]
 
 
+def test_a_claim_that_fails_only_where_less_is_told_is_no_violation():
+    """At 0 the true ε is ln 2; who knows less of numbers beyond the window learns less."""
+    text = """
+param a in (-1, 1)
+mechanism m(r = (a + 1)/2) {
+  input x in 0..1
+  adjacent all
+  y ~ geometric(x, r) unbounded
+  z ~ geometric(1 - x, r/(1 + r)) unbounded
+  output max(y, z)
+}
+check m: epsilon = ln 2
+check m(r = 1/2): epsilon = ln 2
+"""
+    assert verdicts(check_text(text)) == ["undecided", "holds"]
+
+
 def test_delta_whose_worst_events_are_infinitely_many_is_undecided_for_all_ratios():
     """At each ratio other values belong to the worst event."""
     claim = "param alpha in (0, 1)\ncompute sparse(r = alpha): delta(ln 2)"

@@ -8,10 +8,10 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from operator import and_, or_
-from typing import assert_never
+from typing import Final, assert_never
 
 import numpy as np
 from flint import fmpq
@@ -69,13 +69,12 @@ from dpcheck.exact import (
     growth_of,
     joined,
     line_of,
-    param_text,
     subtract,
 )
 from dpcheck.exact.line import Chosen, simplest
 from dpcheck.exact.reading import as_budget as as_budget_text
 from dpcheck.intervals import ParamEnd, ParamInterval
-from dpcheck.limits import Limits, too_large
+from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (
     At,
     Claim,
@@ -94,19 +93,23 @@ from dpcheck.logic.claims import (
 from dpcheck.logic.formulas import Private, ProbabilityIs, outermost_numbers
 from dpcheck.records import dataclass, replace
 
+NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen of a mechanism")
+"""Why a claim about a chain that tells less, or more, has no counterexample."""
+
 
 @dataclass(frozen=True, eq=False)
 class Setting:
     """What a claim about all values of a parameter is decided with.
 
-    `vanishing` are weights that are 0, or 1, for some value of it; `at` asks the same claim of one
-    value.
+    `vanishing` are weights that are 0, or 1, for some value of it, each with whether probabilities
+    are the same functions there: not in a cycle that runs may then never leave, and not of a weight
+    that is divided by others. `at` asks the same claim of one value.
     """
 
     truths: Truths
     selected: IntArray
     for_all: ForAll
-    vanishing: tuple[ParamNumber, ...]
+    vanishing: Mapping[ParamNumber, bool]
     at: Callable[[Chosen], Outcome]
 
     @property
@@ -120,7 +123,7 @@ def decide_for_all(
     claim: Claim,
     at: At | None,
     for_all: ForAll,
-    vanishing: tuple[ParamNumber, ...],
+    vanishing: Mapping[ParamNumber, bool],
     at_value: Callable[[Chosen], Outcome],
     limits: Limits,
 ) -> Outcome:
@@ -147,17 +150,16 @@ def decide_for_all(
 
 @dataclass(frozen=True, eq=False)
 class _Failing:
-    """For which values strictly inside of the interval a claim fails, and what was looked at."""
+    """For which values strictly inside of the interval a claim fails, and what was looked at.
+
+    `rows` are given where it matters which probabilities are 0.
+    """
 
     line: Line
     region: Region
     coverage: Coverage
     vacuity: tuple[Vacuity, ...] = ()
-
-    @property
-    def seen(self) -> tuple[Coverage, tuple[Vacuity, ...]]:
-        """What was looked at, and why the claim may say little."""
-        return self.coverage, self.vacuity
+    rows: PolynomialRows | None = None
 
 
 def _truth(claim: FormulaClaim | PrivacyClaim | QuantityClaim, setting: Setting) -> Outcome:
@@ -175,7 +177,7 @@ def _truth(claim: FormulaClaim | PrivacyClaim | QuantityClaim, setting: Setting)
     line = failing.line
     asked = setting.for_all.asked(line)
     region = joined(and_, [failing.region, asked])
-    single = _single_values(setting, line, asked)
+    single = _single_values(setting, line, asked, failing.rows)
     outcomes = {value: setting.at(value) for value in single}
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
     if undecided:
@@ -209,12 +211,10 @@ def _counterexample(
         texts = ", ".join(interval.text for interval in intervals)
         event = Phrase.of(f"{name} in {texts}")
         return Violated(Counterexample((), event, (), Phrase(())))
-    outcome = outcomes[sample] if sample in outcomes else setting.at(sample)
-    match outcome.verdict:
-        case Violated() | Undecided():
-            return outcome.verdict
-        case _:
-            raise AssertionError(f"at {name} = {exact_text(sample)} the claim fails")
+    verdict = (outcomes[sample] if sample in outcomes else setting.at(sample)).verdict
+    if isinstance(verdict, Violated | Undecided):
+        return verdict
+    return Undecided(NOT_SHOWN, Phrase.of(f"{name} = {exact_text(sample)}"))
 
 
 def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
@@ -278,6 +278,8 @@ class _Events:
     ) -> None:
         """Make the rows, on a line on which the numbers of the claim are rational, too."""
         self.setting, self.limits = setting, setting.limits
+        quantity = None if isinstance(claim, PrivacyClaim) else claim.quantity
+        self.is_ratio = isinstance(quantity, TightEpsilon)
         self.seen: SeenPairs = seen_pairs(setting.truths.chain, setting.selected, self.limits)
         if not self.seen.are_finite:
             what = "outputs stand inside of an unbounded loop, so sequences are infinitely many"
@@ -292,7 +294,8 @@ class _Events:
         """Return a region with what was looked at."""
         n_pairs = len(self.seen.pairs)
         coverage = Coverage(len(self.setting.selected), n_pairs, len(self.rows.members))
-        return _Failing(self.line, region, coverage, () if n_pairs else (NO_NEIGHBORS,))
+        vacuity = () if n_pairs else (NO_NEIGHBORS,)
+        return _Failing(self.line, region, coverage, vacuity, self.rows if self.is_ratio else None)
 
     def above(self, epsilon: Budget, delta: Number, *, or_equal: bool = False) -> Region:
         """Return where dp(ε, δ) fails; with `or_equal`, where no smaller ε or δ would do."""
@@ -404,6 +407,7 @@ def _arguments(quantity: object) -> list[Budget | Number | None]:
 
 def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcome:
     """Return a quantity as pieces: for which values it is which function."""
+    rows = None
     if isinstance(quantity, PathProbability):
         p = _one_probability(quantity, setting)
         line = _line(setting, [p])
@@ -415,9 +419,10 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
         events = _Events(setting, claim)
         line = events.line
         parts = _parts(quantity, events)
-        coverage, vacuity = events.failing(everywhere(True, line.low, line.high)).seen
+        failing = events.failing(everywhere(True, line.low, line.high))
+        coverage, vacuity, rows = failing.coverage, failing.vacuity, failing.rows
     asked = setting.for_all.asked(line)
-    single = {value: setting.at(value) for value in _single_values(setting, line, asked)}
+    single = {value: setting.at(value) for value in _single_values(setting, line, asked, rows)}
     undecided = [each for each in single.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
@@ -547,24 +552,31 @@ def _line(setting: Setting, numbers: Sequence[Number | Whole]) -> Line:
     return line_of(for_all.param, all_numbers, is_exponential=for_all.is_exponential)
 
 
-def _single_values(setting: Setting, line: Line, asked: Region) -> list[Chosen]:
-    """Return the values that are asked by themselves: ends, and those where a weight is 0."""
+def _single_values(
+    setting: Setting, line: Line, asked: Region, rows: PolynomialRows | None
+) -> list[Chosen]:
+    """Return the values that are asked by themselves: ends, and those where a weight is 0.
+
+    An irrational one needs none where probabilities are the same functions there: sums of products
+    of weights. With `rows`, for ε, those may not be 0 there either, since 0 / 0 is no ratio.
+    """
     for_all, param = setting.for_all, setting.for_all.param
     found: list[Chosen] = []
     if for_all.has_low and param.low is not None:
         found.append(param.low)
     if for_all.has_high and param.high is not None:
         found.append(param.high)
-    for weight in setting.vanishing:
+    for weight, is_same in setting.vanishing.items():
         for number in (weight.value, subtract(1, weight.value)):
             zeros = joined(and_, [line.where(number, (0,)), asked])
             for root in zeros.ends:
                 value = line.value_of(root)
-                if value is None:
+                if value is not None:
+                    found.append(value)
+                elif not is_same or (rows is not None and rows.vanish_at(root)):
                     near, sides = line.intervals(zeros)[0].low.text, _sides(root, line, asked)
-                    shown = param.name, param_text(weight), near, sides
+                    shown = param.name, line.text(number), near, sides
                     raise ClaimRejected(IrrationalChange(for_all.span, *shown))
-                found.append(value)
     return list(dict.fromkeys(found))
 
 

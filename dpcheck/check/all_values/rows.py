@@ -7,6 +7,7 @@ the parameter; so one table of output sequences is the table for all values (see
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
 
 import numpy as np
 from flint import fmpz_poly
@@ -14,7 +15,7 @@ from flint import fmpz_poly
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.exact import Growth, Line, Number, Whole
-from dpcheck.exact.roots import rational_between, sign_at, where_sign
+from dpcheck.exact.roots import Root, rational_between, sign_at, where_sign
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -34,10 +35,11 @@ class PolynomialRows:
     members: tuple[tuple[fmpz_poly, ...], ...]
     index: IntArray
 
-    def row(self, source: int) -> list[fmpz_poly]:
-        """Return the numerators of one source, [n_sequences]."""
-        places = self.index[:, source].tolist()
-        return [members[k] for members, k in zip(self.members, places, strict=True)]
+    def vanish_at(self, root: Root) -> bool:
+        """Return whether some probability is 0 at a value, and not everywhere, nor all the same."""
+        differ = (self.index != self.index[:, :1]).any(axis=1).tolist()
+        every = (p for members in compress(self.members, differ) for p in members if p != ZERO)
+        return any(p.gcd(root.polynomial).degree() > 0 for p in every)
 
 
 def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> PolynomialRows:

@@ -35,7 +35,7 @@ def weight_value(
             raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
         weights.param = value.param, value.is_exponential
         if _vanishes(value, has_top=has_top):
-            weights.vanishing[value] = None
+            weights.vanishing[value] = has_top and weights.vanishing.get(value, True)
         value = value.value
     if weights.param is not None and weights.has_exp:
         raise _alone(span, f"`exp` of a number stands beside `{weights.param[0].name}`")
