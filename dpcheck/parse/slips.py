@@ -518,7 +518,10 @@ def _operand_start(r: _Reader, i: int) -> int | None:
 
 
 def _brackets(r: _Reader, i: int) -> Slip | None:
-    """`[0, 3]` is `0..3` or `{0, 3}`, `[0..3]` is `0..3`; a list `[1, 2]` is a tuple `(1, 2)`."""
+    """`[0, 3]` is `0..3` or `{0, 3}`, `[0..3]` is `0..3`; a list `[1, 2]` is a tuple `(1, 2)`.
+
+    `~ [0: 1/2, 1: 1/2]` is `~ {0: 1/2, 1: 1/2}`.
+    """
     close = r.partners.get(i)
     before = r.type(i - 1)
     if close == i + 1:
@@ -546,6 +549,8 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
         return r.slip(i, close, r.put(i, "{"), r.put(close, "}"))
     if r.ends_operand(i - 1) or not inner:
         return None
+    if any(r.type(k) == "COLON" for k in range(i, close)):
+        return r.slip(i, close, r.put(i, "{"), r.put(close, "}")) if before == "TILDE" else None
     return r.slip(i, close, r.put(i, "("), r.put(close, ")"))
 
 
@@ -739,10 +744,12 @@ def _loop_of_c(r: _Reader, i: int) -> Slip | None:
     return r.slip(i, close, r.put(i + 1, f"{name} in {low}..{high}", close))
 
 
-def _several_outputs(r: _Reader, i: int) -> Slip | None:
-    """`output x, y` is `output (x, y)`."""
+def _output(r: _Reader, i: int) -> Slip | None:
+    """`output x, y` is `output (x, y)`; `output = x` and `output := x` are `output x`."""
     if r.blocks[i] is None or not r.begins_element(i):
         return None
+    if r.type(i + 1) in ("EQ", "ASSIGN"):
+        return r.slip(i, i + 1, Edit(r.tokens[i].end, r.tokens[i + 1].end, ""))
     end = r.part_ends[i]
     depth = 0
     for k in range(i + 1, end + 1):
@@ -964,7 +971,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "IF": (_block_without_braces, _choice_behind),
     "ELSE": (_else_alone, _block_without_braces),
     "FOR": (_loop_of_c,),
-    "OUTPUT": (_several_outputs,),
+    "OUTPUT": (_output,),
     **dict.fromkeys(QUESTION_WORDS, (_inner_item, _question)),
     **dict.fromkeys(("CONST", "FUN", "DIST", "IMPORT"), (_inner_item,)),
 }
