@@ -431,8 +431,8 @@ class Target:
         """
         check = self.model.resolved_question(f"check {self.text}: true")
         if check.for_all is not None:
-            name = check.for_all.param.name
-            raise ModelError([NotForAllValues(check.span, "a table of probabilities", name)])
+            param, what = check.for_all.param, "a table of probabilities"
+            raise ModelError([NotForAllValues(check.span, what, param.name, param.simplest_text)])
         try:
             explored = self._explorations.explored(
                 replace(check, target=self._core), self._limits()

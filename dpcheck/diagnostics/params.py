@@ -123,11 +123,12 @@ class NotForAllValues(Mistake):
 
     what: str
     name: str
+    chosen: str
     instead: str = ""
 
     code = "DP627"
     title_text = "{self.what} is not decided for all values of `{self.name}`"
-    help_text = "{self.instead}choose a value with `-D {self.name}=...`"
+    help_text = "{self.instead}choose a value with `-D {self.name}={self.chosen}`"
     explanation = """\
 For all values of a `param` at once dpcheck decides `dp`, comparisons of `epsilon`, `delta(..)` and
 `P=?` with a bound, and Boolean combinations of P and D whose brackets hold no further P or D; it
@@ -174,8 +175,7 @@ class IrrationalChange(Mistake):
     explanation = """\
 Where a weight is 0 a mechanism has other runs, so that value is checked by itself. An irrational
 one needs no check where probabilities are sums of products of weights. It has to be left out where
-a `while` loop may then never end, where the weight is `normalized`, and where a probability that
-ε depends on is then 0.
+a `while` loop may then never end, and where a probability that ε depends on is then 0.
 
 Wrong: param p in (0, 1)      ...   y := N while y = N { y ~ {Y: (2 * p^2 - 1)^2, N: ...} }
 Right: param p in (3/4, 1)    ...   y := N while y = N { y ~ {Y: (2 * p^2 - 1)^2, N: ...} }"""

@@ -12,7 +12,6 @@ from math import inf
 from typing import TYPE_CHECKING, assert_never
 
 from dpcheck.chain.chain import Chain
-from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.quantities.privacy import EventClaim
@@ -383,13 +382,16 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         from dpcheck.check.arrangements import at_distance
 
         chain = at_distance(part, distance, limits)
-    vanishing = explored.table.weights.vanishing
-    loops = isinstance(check.target, Mechanism) and check.target.has_loops
-    if vanishing and (loops or has_cycles(graph_of(chain))):
-        vanishing = dict.fromkeys(vanishing, False)
+    vanishing = tuple(explored.table.weights.vanishing)
+    has_loops = isinstance(check.target, Mechanism) and check.target.has_loops
 
     def decide_on(chain: Chain) -> Outcome:
-        return decide_for_all(chain, check.claim, check.at, for_all, vanishing, at_value, limits)
+        return decide_for_all(
+            *(chain, check.claim, check.at, for_all, vanishing),
+            has_loops=has_loops,
+            at_value=at_value,
+            limits=limits,
+        )
 
     if is_told_in_kinds(explored, check.claim):
         found = decided_for_all(explored, chain, check.claim, decide_on)

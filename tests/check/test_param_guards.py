@@ -71,6 +71,8 @@ def test_a_parameter_planted_where_a_value_is_needed_is_a_mistake(body):
         ("y ~ geometric(x, 2 * p) clamped 0..2\n  output y", "DP211"),
         ("y ~ {0: p - 1/2, 1: 1} normalized\n  output y", "DP211"),
         ("y ~ {0: p, 1: p}\n  output y", "DP211"),
+        ("y ~ {x: (3 * p - 1)^2, 1: (3 * p - 1)^2} normalized\n  output y", "DP211"),
+        ("y ~ {i: (2 * p^2 - 1)^2 for i in 0..1} normalized\n  output y", "DP211"),
         ("y ~ bernoulli(2^(-p))\n  output y", "DP209"),
         ("repeat p { output 1 }", "DP530"),
         ("y ~ bernoulli(p / 0)\n  output y", "DP207"),

@@ -392,7 +392,7 @@ mechanism again {
 mechanism relative {
   input x in 0..1
   adjacent all
-  y ~ {0: (2 * p^2 - 1)^2, 1: 2 * (2 * p^2 - 1)^2} normalized
+  y ~ {0: (2 * p^2 - 1)^2, 1: 1} normalized
   output y
 }
 chain line {
@@ -427,6 +427,7 @@ POINT = {"root_of": "2*p^2 - 1", "decimal": "0.70710678118654752"}
         ("noisy: epsilon < ln 2", [POINT]),
         ("noisy: delta(0) != 1/3", [POINT]),
         ("line: P>0 [ F t ]", [POINT]),
+        ("relative: P<1 [ X output = 1 ]", [POINT]),
     ],
 )
 def test_an_irrational_value_at_which_a_weight_is_0_is_decided(claim, fails):
@@ -444,7 +445,6 @@ def test_an_irrational_value_at_which_a_weight_is_0_is_decided(claim, fails):
     "claim",
     [
         "again: P>0 [ X output = 0 ]",  # a loop that never ends there
-        "relative: P>0 [ X output = 0 ]",  # 0/0
         "cycle: P>0 [ F t ]",
         "told: epsilon = inf",  # 0 there
     ],

@@ -8,7 +8,7 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from operator import and_, or_
 from typing import Final, assert_never
@@ -17,6 +17,7 @@ import numpy as np
 from flint import fmpq
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, worst_sets
 from dpcheck.check.all_values.formulas import compared, where_true
@@ -101,16 +102,21 @@ NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen
 class Setting:
     """What a claim about all values of a parameter is decided with.
 
-    `vanishing` are weights that are 0, or 1, for some value of it, each with whether probabilities
-    are the same functions there: not in a cycle that runs may then never leave, and not of a weight
-    that is divided by others. `at` asks the same claim of one value.
+    `vanishing` are weights that are 0, or 1, for some value of it, where runs may stay in a `while`
+    for ever if the program `has_loops`. `at` asks the same claim of one value.
     """
 
     truths: Truths
     selected: IntArray
     for_all: ForAll
-    vanishing: Mapping[ParamNumber, bool]
+    vanishing: tuple[ParamNumber, ...]
+    has_loops: bool
     at: Callable[[Chosen], Outcome]
+
+    @property
+    def may_stay(self) -> bool:
+        """Return whether runs may stay in some cycle where a weight is 0."""
+        return self.has_loops or has_cycles(graph_of(self.truths.chain))
 
     @property
     def limits(self) -> Limits:
@@ -123,7 +129,9 @@ def decide_for_all(
     claim: Claim,
     at: At | None,
     for_all: ForAll,
-    vanishing: Mapping[ParamNumber, bool],
+    vanishing: tuple[ParamNumber, ...],
+    *,
+    has_loops: bool,
     at_value: Callable[[Chosen], Outcome],
     limits: Limits,
 ) -> Outcome:
@@ -133,7 +141,8 @@ def decide_for_all(
     `ClaimRejected` where the claim makes no sense, also at a value that is asked by itself.
     """
     truths = Truths(chain, limits)
-    setting = Setting(truths, selected_states(truths, at), for_all, vanishing, at_value)
+    selected = selected_states(truths, at)
+    setting = Setting(truths, selected, for_all, vanishing, has_loops, at_value)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting, claim)
@@ -557,8 +566,8 @@ def _single_values(
 ) -> list[Chosen]:
     """Return the values that are asked by themselves: ends, and those where a weight is 0.
 
-    An irrational one needs none where probabilities are the same functions there: sums of products
-    of weights. With `rows`, for ε, those may not be 0 there either, since 0 / 0 is no ratio.
+    An irrational one needs none where probabilities are the same functions there: without a cycle
+    they are sums of products of weights. With `rows`, for ε, none may be 0 there: 0/0 is no ratio.
     """
     for_all, param = setting.for_all, setting.for_all.param
     found: list[Chosen] = []
@@ -566,14 +575,14 @@ def _single_values(
         found.append(param.low)
     if for_all.has_high and param.high is not None:
         found.append(param.high)
-    for weight, is_same in setting.vanishing.items():
+    for weight in setting.vanishing:
         for number in (weight.value, subtract(1, weight.value)):
             zeros = joined(and_, [line.where(number, (0,)), asked])
             for root in zeros.ends:
                 value = line.value_of(root)
                 if value is not None:
                     found.append(value)
-                elif not is_same or (rows is not None and rows.vanish_at(root)):
+                elif setting.may_stay or (rows is not None and rows.vanish_at(root)):
                     near, sides = line.intervals(zeros)[0].low.text, _sides(root, line, asked)
                     shown = param.name, line.text(number), near, sides
                     raise ClaimRejected(IrrationalChange(for_all.span, *shown))

@@ -282,8 +282,7 @@ class _Layout:
             total: Number = n_draws
             for number in numbers:
                 total = add(total, number)
-            if total != 1 and self.table.weights.param is not None:
-                mistake = sum_for_some_values(total, row.span, self.table)
+            if (mistake := sum_for_some_values(total, row.span, self.table)) is not None:
                 self.mistakes.append(mistake.on_run(self._where(frame, k, names)))
                 is_good = False
                 continue

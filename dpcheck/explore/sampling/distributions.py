@@ -493,10 +493,10 @@ def _literal(
             raise MistakeFault(runs.NegativeWeight(place, (), value_text(number)))
     if normalized and all(number == 0 for number in numbers):
         raise MistakeFault(runs.NoPositiveWeight(span, ()))
-    total = 1 if normalized else _total(numbers, table)
-    if total != 1 and table.weights.param is not None:
-        raise MistakeFault(sum_for_some_values(total, span, table))
-    if total != 1:
+    total = _total(numbers, table)
+    if (mistake := sum_for_some_values(total, span, table, is_relative=normalized)) is not None:
+        raise MistakeFault(mistake)
+    if total != 1 and not normalized:
         branches = tuple(zip(places, numbers, strict=True)) if len(set(places)) > 1 else ()
         raise MistakeFault(runs.WeightsDoNotSumToOne(span, (), total, branches))
     return whole_weights(codes, numbers, span, table)

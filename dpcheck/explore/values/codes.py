@@ -40,14 +40,13 @@ UNASSIGNED = FIRST_FAULT
 class ParamWeights:
     """What the weights of one exploration depend on.
 
-    `vanishing` are those that may be 0 (or 1, so that another is 0) for some value of a `param`,
-    each with whether it is a probability, not relative to others; where one is, the graph of runs
-    is another.
+    `vanishing` are those that may be 0 (or 1, so that another is 0) for some value of a `param`;
+    where one is, the graph of runs is another.
     """
 
     param: tuple[Param, bool] | None = None
     has_exp: bool = False
-    vanishing: dict[ParamNumber, bool] = field(default_factory=dict)
+    vanishing: dict[ParamNumber, None] = field(default_factory=dict)
 
 
 class ValueTable:

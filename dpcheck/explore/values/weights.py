@@ -35,7 +35,7 @@ def weight_value(
             raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
         weights.param = value.param, value.is_exponential
         if _vanishes(value, has_top=has_top):
-            weights.vanishing[value] = has_top and weights.vanishing.get(value, True)
+            weights.vanishing[value] = None
         value = value.value
     if weights.param is not None and weights.has_exp:
         raise _alone(span, f"`exp` of a number stands beside `{weights.param[0].name}`")
@@ -72,13 +72,17 @@ def are_positive(numbers: Sequence[Number], table: ValueTable) -> Iterator[bool]
     yield from (line.where(number, (-1, 0)).is_empty for number in numbers)
 
 
-def sum_for_some_values(total: Number, span: Span, table: ValueTable) -> WeightOutsideUnit:
-    """Return the mistake of weights whose sum depends on the parameter, or is another number."""
-    assert table.weights.param is not None, "weights depend on a parameter"
+def sum_for_some_values(
+    total: Number, span: Span, table: ValueTable, *, is_relative: bool = False
+) -> WeightOutsideUnit | None:
+    """Return the mistake of weights whose sum is not 1, or 0 if relative, for some value."""
+    if table.weights.param is None:
+        return None
     param, is_exponential = table.weights.param
-    difference = subtract(total, 1)
     line = line_of(param, [total], is_exponential=is_exponential)
-    place = line.example_text(line.where(difference, (-1, 1)))
-    return WeightOutsideUnit(
-        span, (), f"the sum of these weights, {line.text(total)},", "not 1", place
-    )
+    number, signs = (total, (0,)) if is_relative else (subtract(total, 1), (-1, 1))
+    failing = line.where(number, signs)
+    if failing.is_empty:
+        return None
+    what, wrong = f"the sum of these weights, {line.text(total)},", "0" if is_relative else "not 1"
+    return WeightOutsideUnit(span, (), what, wrong, line.example_text(failing))

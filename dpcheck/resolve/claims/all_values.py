@@ -79,7 +79,8 @@ def quantified(
     adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
     what = "an analyst who adapts" if adapts else _undecided_for_all(claim, at, arrangement)
     if what is not None:
-        scope.report(NotForAllValues(question.claim.span, what, params[0].name, _instead_of(claim)))
+        chosen = params[0].name, params[0].simplest_text
+        scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
         return WRONG
     why = _why_not_together(values, found, params, asked)
     if why is not None:
