@@ -13,9 +13,9 @@ from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
-from dpcheck.check.quantities.privacy import closest_text
-from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount
-from dpcheck.check.values.comparisons import as_number, holds
+from dpcheck.check.quantities.privacy import closest_text, false_comparison
+from dpcheck.check.values.amounts import bound_amount, number_amount
+from dpcheck.check.values.comparisons import as_extended, holds, order
 from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -34,7 +34,7 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
-from dpcheck.exact import Number, TooLarge, compare
+from dpcheck.exact import Extended, TooLarge
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
@@ -175,10 +175,8 @@ def _decide_quantity(
 ) -> Outcome:
     """Report or compare a quantity of the states of selected[n_selected]."""
     match quantity:
-        case claims.PathProbability():
-            return _decide_path_probability(claim, quantity, selected, truths)
-        case claims.Expectation():
-            return _decide_expectation(claim, quantity, selected, truths, measures)
+        case claims.PathProbability() | claims.Expectation():
+            return _decide_number(claim, quantity, selected, truths, measures)
         case claims.TightEpsilon() | claims.TightDelta():
             return decide_on_sequences(claim, truths.chain, selected, truths.limits)
         case (
@@ -234,23 +232,53 @@ def _formula_vacuity(
         return ()
 
 
-def _decide_expectation(
+def _decide_number(
     claim: claims.QuantityClaim | claims.QuantityValue,
-    quantity: claims.Expectation,
+    quantity: claims.PathProbability | claims.Expectation,
     selected: IntArray,
     truths: Truths,
     measures: Measures,
 ) -> Outcome:
-    """Report or compare the mean of a number from the one state of selected[1]."""
-    from dpcheck.check.quantities.decide_quantity import verdict_on
+    """Report or compare a probability or a mean at the one state of selected[1]."""
+    value = one_number(quantity, selected, truths, measures)
+    amount, coverage, vacuity = bound_amount(value), *looked_at(quantity, selected, truths)
+    if isinstance(claim, claims.QuantityValue):
+        return Outcome(Value(amount, value), coverage, vacuity, amount)
+    if holds(claim.comparison, order(value, as_extended(claim.bound))):
+        return Outcome(Holds(), coverage, vacuity, amount)
+    name, bound = truths.chain.state_text(int(selected[0])), bound_amount(claim.bound)
+    if isinstance(quantity, claims.Expectation):
+        violated = Violated(false_comparison(quantity.text, claim, amount, states=(name,)))
+    else:
+        sides = Sides(amount, claim.comparison, bound)
+        violated = _violated(name, formula_text(quantity.path), sides, amount)
+    return Outcome(violated, coverage, vacuity, amount)
 
+
+def one_number(
+    quantity: claims.PathProbability | claims.Expectation,
+    selected: IntArray,
+    truths: Truths,
+    measures: Measures,
+) -> Extended:
+    """Return the probability or the mean at the one state of selected[1]."""
     names = tuple(truths.chain.state_text(int(s)) for s in selected)
+    is_mean = isinstance(quantity, claims.Expectation)
     if len(names) != 1:
-        raise ClaimRejected(SeveralStates(quantity.span, names, "E=?"))
-    (mean,) = means(quantity, selected, truths, measures)
-    amount = INFINITE if mean is None else number_amount(mean)
-    verdict = verdict_on(claim, quantity.text, mean, amount, names)
-    return Outcome(verdict, Coverage(1, len(truths.pairs_at(selected))), (), amount)
+        raise ClaimRejected(SeveralStates(quantity.span, names, "E=?" if is_mean else "P=?"))
+    if isinstance(quantity, claims.Expectation):
+        return means(quantity, selected, truths, measures)[0]
+    return truths.probabilities(quantity.path, selected)[0]
+
+
+def looked_at(
+    quantity: claims.PathProbability | claims.Expectation, selected: IntArray, truths: Truths
+) -> tuple[Coverage, tuple[Vacuity, ...]]:
+    """Return how much was looked at from selected[n_selected], and why that may say little."""
+    coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
+    if isinstance(quantity, claims.Expectation):
+        return coverage, ()
+    return coverage, path_vacuity(quantity.path, selected, truths)
 
 
 def _decide_expectations(
@@ -265,11 +293,10 @@ def _decide_expectations(
     coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
     for state, mean in zip(selected.tolist(), found, strict=True):
         for comparison, bound in relations:
-            if holds(comparison, 1 if mean is None else compare(mean, bound)):
+            if holds(comparison, order(mean, bound)):
                 continue
-            amount = INFINITE if mean is None else number_amount(mean)
-            sides, name = Sides(amount, comparison, number_amount(bound)), chain.state_text(state)
-            return Outcome(_violated(name, quantity.text, sides), coverage)
+            sides = Sides(bound_amount(mean), comparison, number_amount(bound))
+            return Outcome(_violated(chain.state_text(state), quantity.text, sides), coverage)
     return Outcome(Holds(), coverage)
 
 
@@ -281,8 +308,8 @@ def _violated(state: str, measured: str, sides: Sides, *probabilities: Amount) -
 
 def means(
     quantity: claims.Expectation, selected: IntArray, truths: Truths, measures: Measures
-) -> list[Number | None]:
-    """Return the means from selected[n_selected], None where one is infinite."""
+) -> list[Extended]:
+    """Return the means from selected[n_selected]."""
     from dpcheck.check.quantities.expectations import Rejected, expectations
 
     end = measures.at_ends[quantity.key]
@@ -290,31 +317,3 @@ def means(
         return expectations(truths.chain, end, selected, quantity.span, truths.limits)
     except Rejected as rejected:
         raise ClaimRejected(rejected.mistake) from None
-
-
-def _decide_path_probability(
-    claim: claims.QuantityClaim | claims.QuantityValue,
-    quantity: claims.PathProbability,
-    selected: IntArray,
-    truths: Truths,
-) -> Outcome:
-    """Report or compare the probability of a path formula at the one state of selected[1]."""
-    names = [truths.chain.state_text(int(s)) for s in selected]
-    if len(names) != 1:
-        raise ClaimRejected(SeveralStates(quantity.span, tuple(names), "P=?"))
-    (p,) = truths.probabilities(quantity.path, selected)
-    amount = number_amount(p)
-    coverage = Coverage(1, len(truths.pairs_at(selected)))
-    vacuity = path_vacuity(quantity.path, selected, truths)
-    match claim:
-        case claims.QuantityValue():
-            return Outcome(Value(amount, p), coverage, vacuity, amount)
-        case claims.QuantityClaim(comparison=comparison, bound=bound):
-            sign = -1 if bound is None else compare(p, as_number(bound))
-            if holds(comparison, sign):
-                return Outcome(Holds(), coverage, vacuity, amount)
-            sides = Sides(amount, comparison, bound_amount(bound))
-            violated = _violated(names[0], formula_text(quantity.path), sides, amount)
-            return Outcome(violated, coverage, vacuity, amount)
-        case _:
-            assert_never(claim)

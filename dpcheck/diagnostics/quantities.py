@@ -215,12 +215,13 @@ class NoExpectedValue(Mistake):
     why: str
 
     code = "DP630"
-    title_text = "a run has no expected value: {self.why}"
+    title_text = "there is no expected value: {self.why}"
     explanation = """\
 `E=? [ value ]` is the mean over all runs from a state, so every run (but for some of probability 0)
 needs a value: a number, computed from the last `output`, `output(i)`, the number of `outputs` and
 inputs. Runs that stop before output(i) do not have it; there is no last one where nothing is shown,
-or outputs go on for ever.
+or outputs go on for ever. A mean may be `inf` or `-inf`; there is none where some runs make it grow
+for ever, and others fall.
 
 Wrong: compute above_threshold at q = [0, 0] : E=? [ output ]        top and bot are no numbers
 Right: compute above_threshold at q = [0, 0] : E=? [ outputs ]

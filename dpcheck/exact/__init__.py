@@ -18,6 +18,8 @@ from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.exact.matrices import convolution, integer_product
 from dpcheck.exact.number import (
     ExpNumber,
+    Extended,
+    MinusInfinity,
     Number,
     Rational,
     absolute,
@@ -69,10 +71,12 @@ __all__ = [
     "Excess",
     "ExpNumber",
     "ExpPolynomial",
+    "Extended",
     "Growth",
     "IrrationalExponential",
     "Line",
     "LogOf",
+    "MinusInfinity",
     "Number",
     "Param",
     "ParamBudget",

@@ -16,6 +16,7 @@ computed over. The functions here take and return normal forms; flint's own oper
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
@@ -140,6 +141,16 @@ class ExpNumber:
 
 
 Number = int | Rational | ExpNumber
+
+
+class MinusInfinity(Enum):
+    """What a sum is that falls without end; one that grows so is None, wherever it may."""
+
+    VALUE = "-inf"
+
+
+Extended = Number | MinusInfinity | None
+"""A number, or what diverges."""
 
 
 def _normal(value: fmpq) -> int | fmpq:

@@ -32,8 +32,9 @@ def compare_texts(left: str, right: str) -> int:
     """
     if left == right:
         return 0
-    if "inf" in (left, right):
-        return 1 if left == "inf" else -1
+    ends = {"inf": 1, "-inf": -1}
+    if left in ends or right in ends:
+        return 1 if ends.get(left, 0) > ends.get(right, 0) else -1
     budgets = as_budget(left), as_budget(right)
     if budgets[0] is not None and budgets[1] is not None:
         return compare_epsilon(budgets[0], budgets[1])

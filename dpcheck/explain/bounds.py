@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cmp_to_key
 
-from dpcheck.check.values.amounts import INFINITE, bare, number_amount
-from dpcheck.check.values.comparisons import holds
+from dpcheck.check.values.amounts import bare, bound_amount, number_amount
+from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.verdicts import Amount, Phrase
-from dpcheck.exact import Number, compare
+from dpcheck.exact import Extended, MinusInfinity, Number
 from dpcheck.explain.explanation import Remark, Tight
 from dpcheck.logic.formulas import Relation
 from dpcheck.records import dataclass
@@ -19,9 +20,6 @@ _WANTED = {
     ">=": ", wanted at least ", ">": ", wanted more than ", "<=": ", wanted at most ",
     "<": ", wanted less than ", "=": ", wanted exactly ",
 }  # fmt: skip
-
-Value = Number | None
-"""A number, or infinity."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Outside:
 
 
 def outside(
-    word: str, relations: Sequence[Relation], known: Mapping[int, Value], name: Mapping[int, str]
+    word: str, relations: Sequence[Relation], known: Mapping[int, Extended], name: Mapping[int, str]
 ) -> Outside:
     """Return which states are outside of some bounds, `known` are all values with their states.
 
@@ -46,10 +44,10 @@ def outside(
     wants_more = _wants_more(comparison, known[first], bound)
     worst = first
     for state in failing:
-        if _order(known[state], known[worst]) * (-1 if wants_more else 1) > 0:
+        if order(known[state], known[worst]) * (-1 if wants_more else 1) > 0:
             worst = state
     comparison, bound = failing[worst]
-    told = _amount(known[worst]), _WANTED[comparison], number_amount(bound)
+    told = bound_amount(known[worst]), _WANTED[comparison], number_amount(bound)
     remarks = [Remark("from", Phrase.of(f"{name[worst]}: ", *told))]
     if len(known) > 1:
         remarks.append(Remark("inputs", _inputs(known, set(failing), name)))
@@ -57,46 +55,31 @@ def outside(
     return Outside(worst, wants_more, tuple(remarks), tight)
 
 
-def _wanted(relations: Sequence[Relation], value: Value) -> Relation | None:
+def _wanted(relations: Sequence[Relation], value: Extended) -> Relation | None:
     """Return the first comparison that is false of a value."""
-    return next((each for each in relations if not holds(each[0], _order(value, each[1]))), None)
+    return next((each for each in relations if not holds(each[0], order(value, each[1]))), None)
 
 
-def _wants_more(comparison: str, value: Value, bound: Number) -> bool:
+def _wants_more(comparison: str, value: Extended, bound: Number) -> bool:
     """Return whether a larger value is wanted than one for which a comparison is false."""
-    return comparison in (">=", ">") or (comparison == "=" and _order(value, bound) < 0)
+    return comparison in (">=", ">") or (comparison == "=" and order(value, bound) < 0)
 
 
-def _order(one: Value, other: Value) -> int:
-    """Return the sign of the difference of two values."""
-    if one is None or other is None:
-        return (one is None) - (other is None)
-    return compare(one, other)
-
-
-def _amount(value: Value) -> Amount:
-    return INFINITE if value is None else number_amount(value)
-
-
-def _short(value: Value) -> Amount | str:
-    return INFINITE if value is None else bare(value)
-
-
-def _inputs(known: Mapping[int, Value], lost: set[int], name: Mapping[int, str]) -> Phrase:
+def _inputs(known: Mapping[int, Extended], lost: set[int], name: Mapping[int, str]) -> Phrase:
     """Return how many inputs fail and which values some of them, and some others, have."""
     bad = [state for state in known if state in lost]
     good = [state for state in known if state not in lost]
     parts: list[str | Amount] = [f"{len(bad):,} of {len(known):,} fail: "]
     for k, state in enumerate(bad[:_INPUTS_NAMED]):
-        parts += [", " * (k > 0) + f"{name[state]} (", _short(known[state]), ")"]
+        parts += [", " * (k > 0) + f"{name[state]} (", bare(known[state]), ")"]
     if len(bad) > _INPUTS_NAMED:
         parts.append(" and others")
     for k, state in enumerate(good[: _INPUTS_NAMED - 1]):
-        parts += [("; " if k == 0 else ", ") + f"{name[state]} has ", _short(known[state])]
+        parts += [("; " if k == 0 else ", ") + f"{name[state]} has ", bare(known[state])]
     return Phrase.of(*parts)
 
 
-def _bound(word: str, relations: Sequence[Relation], values: Sequence[Value]) -> Phrase:
+def _bound(word: str, relations: Sequence[Relation], values: Sequence[Extended]) -> Phrase:
     """Return the bounds within which all values are."""
     kept = kept_by(relations, values)
     if not kept:
@@ -110,26 +93,24 @@ def _bound(word: str, relations: Sequence[Relation], values: Sequence[Value]) ->
             return Phrase.of(f"holds as {word}", *kept)
 
 
-def kept_by(relations: Sequence[Relation], values: Sequence[Value]) -> list[str | Amount]:
+def kept_by(relations: Sequence[Relation], values: Sequence[Extended]) -> list[str | Amount]:
     """Return what all values keep in place of some comparisons, as `>=1/3`; empty for nothing."""
     least, most = extremes(values)
+    lower, upper = [">=", bare(least)], ["<=", bare(most)]
+    lower = [] if isinstance(least, MinusInfinity | None) else lower
+    upper = [] if isinstance(most, MinusInfinity | None) else upper
     match [comparison for comparison, _ in relations]:
         case [">=" | ">"]:
-            return [">=", _short(least)]
+            return lower
         case ["<=" | "<"]:
-            return [] if most is None else ["<=", _short(most)]
-        case _ if least is None:
-            return []
-        case _ if most is None:
-            return [">=", _short(least)]
+            return upper
+        case _ if lower and upper:
+            return [" in [", lower[1], ", ", upper[1], "]"]
         case _:
-            return [" in [", _short(least), ", ", _short(most), "]"]
+            return lower or upper
 
 
-def extremes(values: Sequence[Value]) -> tuple[Value, Value]:
+def extremes(values: Sequence[Extended]) -> tuple[Extended, Extended]:
     """Return the least and the largest of some values."""
-    least, most = values[0], values[0]
-    for value in values[1:]:
-        least = value if _order(value, least) < 0 else least
-        most = value if _order(value, most) > 0 else most
-    return least, most
+    by_size = cmp_to_key(order)
+    return min(values, key=by_size), max(values, key=by_size)

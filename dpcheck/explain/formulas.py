@@ -23,6 +23,7 @@ from dpcheck.check.values.comparisons import least_budget
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, Phrase
 from dpcheck.exact import (
+    Extended,
     Number,
     compare,
     compare_epsilon,
@@ -324,7 +325,7 @@ def explain_expectation(subject: Subject, claim: ExpectationClaim) -> Explanatio
 
 
 def _outside(
-    subject: Subject, word: str, relations: Sequence[Relation], values: Sequence[Number | None]
+    subject: Subject, word: str, relations: Sequence[Relation], values: Sequence[Extended]
 ) -> Outside:
     """Return which of the selected states are outside of bounds, by the values that they have."""
     known = dict(zip(subject.selected.tolist(), values, strict=True))

@@ -190,7 +190,8 @@ def at_end(
     beyond the window were shown. The inputs it reads were kept. The result raises as `labelled`.
     """
     table, columns, window = explored.table, explored.columns, explored.window or Window()
-    outputs, names = columns["output"], ("output", *(f"output({i})" for i in meaning.positions))
+    last_name = ("output",) if meaning.reads_last else ()
+    names = (*last_name, *(f"output({i})" for i in meaning.positions))
 
     @cache
     def value(codes: tuple[int, ...], last: str, n_outputs: int) -> Number | None:
@@ -210,10 +211,11 @@ def at_end(
         return found
 
     def at(state: int, count: int, after: Mapping[int, int], n_outputs: int) -> Number | None:
-        shown = (state if meaning.reads_last else 0, *(after[i] for i in meaning.positions))
+        shown = (*(state for _ in last_name), *(after[i] for i in meaning.positions))
         inputs = (columns[name].item(state) for name in meaning.inputs)
         last = f"output({count})" if count in after else "output"
-        return value((*inputs, *(outputs.item(s) for s in shown)), last, n_outputs)
+        outputs = (columns["output"].item(s) for s in shown)
+        return value((*inputs, *outputs), last, n_outputs)
 
     return at
 

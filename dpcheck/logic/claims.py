@@ -8,7 +8,17 @@ from __future__ import annotations
 from operator import and_
 from typing import Literal
 
-from dpcheck.exact import Budget, ExpNumber, Line, Number, Param, Region, everywhere, joined
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    Extended,
+    Line,
+    Number,
+    Param,
+    Region,
+    everywhere,
+    joined,
+)
 from dpcheck.logic.formulas import PathFormula, Relation, StateFormula
 from dpcheck.records import Frozen
 from dpcheck.source import Span
@@ -114,11 +124,11 @@ Quantity = (
 
 
 class QuantityClaim(Frozen):
-    """`quantity comparison bound`; an infinite bound is None (`epsilon = inf`)."""
+    """`quantity comparison bound`; a bound `inf` is None (`epsilon = inf`)."""
 
     quantity: Quantity
     comparison: Literal["=", "!=", "<", "<=", ">", ">="]
-    bound: Budget | Number | None
+    bound: Budget | Extended
     span: Span
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import inf
 
 from dpcheck.check.quantities.privacy import quantity_text
+from dpcheck.check.values.amounts import bound_amount
 from dpcheck.check.values.verdicts import Amount, Undecided
 from dpcheck.exact import exact_text
 from dpcheck.limits import RunLimits
@@ -102,7 +102,6 @@ def _bounds(check: ResolvedCheck) -> Mapping[str, str]:
             comparison="<=" | "<" as comparison,
             bound=bound,
         ):
-            exact = str(inf) if bound is None else exact_text(bound)
-            return {f"{quantity_text(quantity)} {comparison}": exact}
+            return {f"{quantity_text(quantity)} {comparison}": bound_amount(bound).exact}
         case _:
             return {}

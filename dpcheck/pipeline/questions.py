@@ -28,6 +28,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.quantities import NoExpectedValue
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Number, TooLarge, divide, log
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
@@ -374,7 +375,13 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
 
     def at_value(value: Value) -> Outcome:
-        outcome, at_values[value] = _decided(_at_value(check, value, limits), limits)
+        try:
+            outcome, at_values[value] = _decided(_at_value(check, value, limits), limits)
+        except ClaimRejected as rejected:
+            if not isinstance(rejected.mistake, NoExpectedValue):
+                raise
+            start = f"{for_all.param.name} = {value_text(value)}, {rejected.mistake.start}"
+            raise ClaimRejected(replace(rejected.mistake, start=start)) from None
         return outcome
 
     explored, chain, for_all = ready.explored, ready.chain, check.for_all
@@ -390,6 +397,7 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
             *(chain, check.claim, check.at, for_all, vanishing),
             has_loops=has_loops,
             at_value=at_value,
+            measures=measures_of(explored, check, chain.n_states),
             limits=limits,
         )
 

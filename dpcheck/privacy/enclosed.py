@@ -18,7 +18,9 @@ from dpcheck.exact import (
     Epsilon,
     Excess,
     ExpNumber,
+    Extended,
     LogOf,
+    MinusInfinity,
     Number,
     Rational,
     compare,
@@ -92,7 +94,7 @@ class Enclosed:
 
 
 Finite = Number | Excess | Epsilon | Enclosed
-Measure = Finite | None
+Measure = Finite | Extended
 """The value of a quantity; None is infinite."""
 
 
@@ -107,6 +109,8 @@ def compare_measures(left: Measure, right: Measure) -> int | None:
     """
     if left is None or right is None:
         return (left is None) - (right is None)
+    if isinstance(left, MinusInfinity) or isinstance(right, MinusInfinity):
+        return isinstance(right, MinusInfinity) - isinstance(left, MinusInfinity)
     match left, right:
         case (int() | fmpq() | ExpNumber(), int() | fmpq() | ExpNumber()):
             return compare(left, right)
@@ -119,8 +123,10 @@ def compare_measures(left: Measure, right: Measure) -> int | None:
     return 0 if left == right else Enclosed(partial(ball_of, left)).compare(right)
 
 
-def ball_of(value: Finite, bits: int) -> arb:
+def ball_of(value: Measure, bits: int) -> arb:
     """Return an enclosure of an exact value."""
+    if isinstance(value, MinusInfinity | None):
+        return arb("inf" if value is None else value.value)
     if isinstance(value, Budget | LogOf | ExpNumber | Excess | Enclosed):
         return value.ball(bits)
     return number_ball(value, bits)

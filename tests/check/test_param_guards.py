@@ -122,7 +122,7 @@ mechanism answer() {
         ("check answer: P in [1 - p, p] [ X output = 1 ]", "DP628"),
         ("check answer: dp(ln 2, p - 1/2)", "DP628"),
         ("check answer: dp(ln p)", "DP628"),
-        ("check answer: E<=p [ output ]", "DP627"),
+        ("check answer: E in [1 - p, p] [ output ]", "DP628"),
         ("check answer: P>=1/2 [ F<=p output = 1 ]", "DP607"),
     ],
 )

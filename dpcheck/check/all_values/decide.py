@@ -31,16 +31,18 @@ from dpcheck.check.all_values.rows import (
     polynomial_rows,
     units_of,
 )
-from dpcheck.check.decide import ClaimRejected, selected_states
+from dpcheck.check.decide import ClaimRejected, looked_at, means, one_number, selected_states
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
-from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity, path_vacuity
+from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
-from dpcheck.check.values.amounts import INFINITE_EPSILON, epsilon_amount, number_amount
-from dpcheck.check.values.comparisons import as_budget
+from dpcheck.check.values.amounts import bound_amount, epsilon_amount, number_amount
+from dpcheck.check.values.comparisons import as_budget, as_extended, as_number
+from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     AllValues,
     Amount,
+    Comparison,
     Counterexample,
     Coverage,
     Holds,
@@ -53,12 +55,13 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
-from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.params import IrrationalChange
 from dpcheck.exact import (
     Budget,
+    Extended,
     Growth,
     Line,
+    MinusInfinity,
     Number,
     ParamNumber,
     Region,
@@ -79,6 +82,7 @@ from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (
     At,
     Claim,
+    Expectation,
     ExpectationClaim,
     ForAll,
     FormulaClaim,
@@ -112,6 +116,7 @@ class Setting:
     vanishing: tuple[ParamNumber, ...]
     has_loops: bool
     at: Callable[[Chosen], Outcome]
+    measures: Measures
 
     @property
     def may_stay(self) -> bool:
@@ -133,6 +138,7 @@ def decide_for_all(
     *,
     has_loops: bool,
     at_value: Callable[[Chosen], Outcome],
+    measures: Measures,
     limits: Limits,
 ) -> Outcome:
     """Return the outcome of a claim for all values that are asked about.
@@ -142,14 +148,14 @@ def decide_for_all(
     """
     truths = Truths(chain, limits)
     selected = selected_states(truths, at)
-    setting = Setting(truths, selected, for_all, vanishing, has_loops, at_value)
+    setting = Setting(truths, selected, for_all, vanishing, has_loops, at_value, measures)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting, claim)
-        case FormulaClaim() | PrivacyClaim() | QuantityClaim():
+        case FormulaClaim() | PrivacyClaim() | QuantityClaim() | ExpectationClaim():
             return _truth(claim, setting)
-        case QuantityComparison() | ExpectationClaim():
-            raise AssertionError("they are refused before anything is explored")
+        case QuantityComparison():
+            raise AssertionError("it is refused before anything is explored")
         case _:
             assert_never(claim)
 
@@ -171,15 +177,22 @@ class _Failing:
     rows: PolynomialRows | None = None
 
 
-def _truth(claim: FormulaClaim | PrivacyClaim | QuantityClaim, setting: Setting) -> Outcome:
+def _truth(
+    claim: FormulaClaim | PrivacyClaim | QuantityClaim | ExpectationClaim, setting: Setting
+) -> Outcome:
     match claim:
         case FormulaClaim():
             failing = _failing_formula(claim, setting)
         case PrivacyClaim(epsilon=epsilon, delta=delta):
             events = _Events(setting, claim)
             failing = events.failing(events.above(epsilon, delta))
-        case QuantityClaim(quantity=PathProbability()):
-            failing = _failing_probability(claim, setting)
+        case QuantityClaim(quantity=PathProbability() | Expectation() as quantity):
+            relation = claim.comparison, as_extended(claim.bound)
+            value = one_number(quantity, setting.selected, setting.truths, setting.measures)
+            failing = _failing_numbers(quantity, [value], [relation], setting)
+        case ExpectationClaim(quantity=quantity, relations=relations):
+            values = means(quantity, setting.selected, setting.truths, setting.measures)
+            failing = _failing_numbers(quantity, values, relations, setting)
         case QuantityClaim():
             events = _Events(setting, claim)
             failing = events.failing(complement(_where_holds(claim, events)))
@@ -254,26 +267,21 @@ def _numbers_of(formula: Private | ProbabilityIs) -> list[Number]:
             return [growth_of(epsilon)[0], delta]
 
 
-def _failing_probability(claim: QuantityClaim, setting: Setting) -> _Failing:
-    """Return where `P=? [ path ]` does not compare with its bound as claimed."""
-    assert isinstance(claim.quantity, PathProbability), "chosen by its quantity"
-    p = _one_probability(claim.quantity, setting)
-    assert not isinstance(claim.bound, Budget | None), "a probability is compared with a number"
-    line = _line(setting, [p, claim.bound])
-    region = complement(compared(p, claim.comparison, claim.bound, line))
-    truths, selected = setting.truths, setting.selected
-    vacuity = path_vacuity(claim.quantity.path, selected, truths)
-    return _Failing(line, region, Coverage(1, len(truths.pairs_at(selected))), vacuity)
+def _failing_numbers(
+    quantity: PathProbability | Expectation,
+    values: Sequence[Extended],
+    relations: Sequence[tuple[Comparison, Extended]],
+    setting: Setting,
+) -> _Failing:
+    """Return where a probability, or one of some means, does not compare as claimed."""
+    line = _line(setting, _finite([*values, *(bound for _, bound in relations)]))
+    seen = looked_at(quantity, setting.selected, setting.truths)
+    regions = [compared(value, *each, line) for value in {*values} for each in relations]
+    return _Failing(line, complement(joined(and_, regions)), *seen)
 
 
-def _one_probability(quantity: PathProbability, setting: Setting) -> Number:
-    """Return the probability at the one selected state."""
-    truths = setting.truths
-    names = [truths.chain.state_text(int(s)) for s in setting.selected]
-    if len(names) != 1:
-        raise ClaimRejected(SeveralStates(quantity.span, tuple(names), "P=?"))
-    (p,) = truths.probabilities(quantity.path, setting.selected)
-    return p
+def _finite(values: Sequence[Extended]) -> list[Number]:
+    return [value for value in values if not isinstance(value, MinusInfinity | None)]
 
 
 # --- events --------------------------------------------------------------------------------
@@ -342,10 +350,8 @@ def _where_holds(claim: QuantityClaim, events: _Events) -> Region:
         case TightEpsilon(delta=delta):
             above, reached = _epsilon_against(claim, delta, events)
         case TightDelta(epsilon=epsilon):
-            assert not isinstance(claim.bound, Budget | None), "a δ is compared with a number"
-            sets = events.sets(epsilon)
-            above = sets.where_above(claim.bound)
-            reached = sets.where_above(claim.bound, or_equal=True)
+            sets, bound = events.sets(epsilon), as_number(claim.bound)
+            above, reached = sets.where_above(bound), sets.where_above(bound, or_equal=True)
         case _:
             raise AssertionError("other quantities are refused")
     match claim.comparison:
@@ -386,7 +392,7 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
 
 def _claimed_numbers(claim: PrivacyClaim | QuantityClaim | QuantityValue) -> list[Number]:
     """Return the numbers of a claim at the stand-in."""
-    values: list[Budget | Number | None] = []
+    values: list[Budget | Extended] = []
     match claim:
         case PrivacyClaim(epsilon=epsilon, delta=delta):
             values = [epsilon, delta]
@@ -397,11 +403,11 @@ def _claimed_numbers(claim: PrivacyClaim | QuantityClaim | QuantityValue) -> lis
     return [
         growth_of(value)[0] if isinstance(value, Budget) else value
         for value in values
-        if value is not None
+        if not isinstance(value, MinusInfinity | None)
     ]
 
 
-def _arguments(quantity: object) -> list[Budget | Number | None]:
+def _arguments(quantity: object) -> list[Budget | Extended]:
     match quantity:
         case TightEpsilon(delta=delta):
             return [delta]
@@ -417,12 +423,15 @@ def _arguments(quantity: object) -> list[Budget | Number | None]:
 def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcome:
     """Return a quantity as pieces: for which values it is which function."""
     rows = None
-    if isinstance(quantity, PathProbability):
-        p = _one_probability(quantity, setting)
-        line = _line(setting, [p])
-        parts = [(everywhere(True, line.low, line.high), line.text(p))]
-        coverage = Coverage(1, len(setting.truths.pairs_at(setting.selected)))
-        vacuity = path_vacuity(quantity.path, setting.selected, setting.truths)
+    if isinstance(quantity, PathProbability | Expectation):
+        value = one_number(quantity, setting.selected, setting.truths, setting.measures)
+        line = _line(setting, _finite([value]))
+        are_all = everywhere(True, line.low, line.high)
+        if isinstance(value, MinusInfinity | None):
+            parts = [(are_all, bound_amount(value).exact)]
+        else:
+            parts = [(are_all, line.text(value))]
+        coverage, vacuity = looked_at(quantity, setting.selected, setting.truths)
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
         events = _Events(setting, claim)
@@ -527,7 +536,7 @@ def _pieces_outcome(
 ) -> Outcome:
     """Return pieces as a value: the one expression, or a table of them."""
     name = setting.for_all.param.name
-    word = {TightEpsilon: "epsilon", TightDelta: "delta", PathProbability: "P"}[type(quantity)]
+    word = _WORDS[type(quantity)]
     rows = tuple((piece.interval.text, piece.exact) for piece in pieces)
     table = Table(word, (f"{name} in", word), rows)
     texts = list(dict.fromkeys(piece.exact for piece in pieces))
@@ -541,13 +550,16 @@ def _pieces_outcome(
 
 def _one_amount(text: str, name: str, *, is_epsilon: bool) -> Amount:
     """Return what is shown of all pieces: a number where it is one for all values."""
-    if text == "inf":
-        return INFINITE_EPSILON
+    if text in ("inf", "-inf"):
+        return Amount(text, text, text if is_epsilon else None)
     constant = as_budget_text(text)
     if constant is None:
         return Amount(text, text, param=name)
     number = None if is_epsilon else constant.as_number()
     return epsilon_amount(constant) if number is None else number_amount(number)
+
+
+_WORDS = {TightEpsilon: "epsilon", TightDelta: "delta", PathProbability: "P", Expectation: "E"}
 
 
 # --- which values --------------------------------------------------------------------------

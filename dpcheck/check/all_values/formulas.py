@@ -13,9 +13,12 @@ import numpy as np
 
 from dpcheck.check.all_values.rows import growth_on, positive_fraction
 from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.verdicts import Comparison
 from dpcheck.exact import (
+    Extended,
     Line,
+    MinusInfinity,
     Number,
     Region,
     complement,
@@ -63,8 +66,10 @@ def _whatever_is_asked(formula: f.StateFormula, state: int, truths: Truths, line
     return joined(and_, [where_true(formula, each, truths, line) for each in states])
 
 
-def compared(value: Number, comparison: Comparison, bound: Number, line: Line) -> Region:
+def compared(value: Extended, comparison: Comparison, bound: Extended, line: Line) -> Region:
     """Return for which values of a parameter a comparison is true."""
+    if isinstance(value, MinusInfinity | None) or isinstance(bound, MinusInfinity | None):
+        return everywhere(holds(comparison, order(value, bound)), line.low, line.high)
     return line.where(subtract(value, bound), SIGNS[comparison])
 
 

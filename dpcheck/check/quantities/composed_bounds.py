@@ -65,7 +65,7 @@ from dpcheck.check.values.verdicts import (
     Verdict,
     Violated,
 )
-from dpcheck.exact import DIGITS, Budget, Number, decimal
+from dpcheck.exact import DIGITS, Budget, Extended, Number, decimal
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic.claims import (
@@ -284,7 +284,7 @@ def _compared(
     if not directions:
         return verdict_on(claim, name, 0, number_amount(0), ()), number_amount(0)
     budget = _budget(quantity, claim.bound)
-    bound = arb("inf") if claim.bound is None else ball_of(claim.bound, BOUND_BITS)
+    bound = ball_of(claim.bound, BOUND_BITS)
 
     def sign(found: Bounds) -> int | None:
         low, high = ends_of(quantity, found)
@@ -342,7 +342,7 @@ def _plain_example(
     return false_comparison(name, claim, Amount(end, end), ">=" if sign > 0 else "<=", names)
 
 
-def _budget(quantity: OnGrid, bound: Budget | Number | None) -> tuple[Budget, Number] | None:
+def _budget(quantity: OnGrid, bound: Budget | Extended) -> tuple[Budget, Number] | None:
     """Return the (ε, δ) that an event exceeds where the quantity exceeds the bound, if one does."""
     if isinstance(quantity, LossQuantity):
         return None

@@ -46,6 +46,7 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.exact import (
     Budget,
     Epsilon,
+    Extended,
     Number,
     add,
     compare,
@@ -182,7 +183,7 @@ def verdict_on(
 
 
 def undecided_between(
-    name: str, bound: Budget | Number | None, amount: Amount, limit: Limit | None = None
+    name: str, bound: Budget | Extended, amount: Amount, limit: Limit | None = None
 ) -> Undecided:
     """Return that enclosures of a value contain its bound, after a limit or without any."""
     unsure = f"no enclosure separates {name} from {bound_amount(bound).exact}"

@@ -60,7 +60,7 @@ from dpcheck.check.values.verdicts import (
     Phrase,
     Violated,
 )
-from dpcheck.exact import Budget, Number, TooLarge, divide
+from dpcheck.exact import Budget, Extended, TooLarge, divide
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.logic.claims import TightEpsilon
 from dpcheck.records import dataclass
@@ -189,7 +189,7 @@ def _decide_growing(question: Question, growth: GrowingRatio, n_initial: int) ->
     return Outcome(decision.verdict, coverage, (), INFINITE_EPSILON, (beside,))
 
 
-def _in_words(growth: GrowingRatio, bound: Budget | Number | None, seen: SeenPairs) -> Phrase:
+def _in_words(growth: GrowingRatio, bound: Budget | Extended, seen: SeenPairs) -> Phrase:
     """Return outputs whose probabilities are too long to be written."""
     times = "again and again"
     if isinstance(bound, Budget):

@@ -14,8 +14,9 @@ What an analyst asks is no output: there B_(j-1) is not added. The least and the
 all analysts are those of policies which none improves (Puterman, Markov Decision Processes, 1994,
 §7.2), where runs end whatever is asked and the number grows by the same with each output.
 
-Runs that show outputs for ever have no last output; where the number grows with their number the
-mean is infinite, else what the first outputs determine counts.
+Runs that show outputs for ever have no last output. Where the number grows with their number the
+mean is infinite, where it falls minus infinity, else what the first outputs determine counts. Where
+some runs grow and others fall there is no mean.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import Graph, graph_from, strong_components
 from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.check.evidence.sequences import has_output_cycle
+from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.measures import EndValue
 from dpcheck.diagnostics.quantities import NoExpectedValue
 from dpcheck.exact import (
+    Extended,
+    MinusInfinity,
     Number,
     Whole,
     add,
@@ -55,8 +59,8 @@ there were, and the states after the outputs that are asked for, as far as there
 ENDS: list[tuple[int | None, Whole]] = [(None, 1)]
 """What is left to do after a node where the number is settled."""
 
-Moments = dict[tuple[int, int], Number]
-"""E[C(N, i) c_j] by (i, j), where N is the number of outputs still to come."""
+Moments = dict[tuple[int, int], Number] | MinusInfinity | None
+"""E[C(N, i) c_j] by (i, j), where N is the number of outputs still to come, or an infinite mean."""
 
 ENDLESSLY_MANY = Limit(
     "size",
@@ -85,18 +89,18 @@ class Rejected(Exception):
 
 def expectations(
     chain: Chain, end: EndValue, selected: IntArray, span: Span, limits: Limits
-) -> list[Number | None]:
-    """Return the mean from each state of selected[n_selected]; None for an infinite one.
+) -> list[Extended]:
+    """Return the mean from each state of selected[n_selected].
 
     Raises `Rejected` where a run of positive probability has no value.
     """
-    chain = chain.with_one_end or chain
-    if end.degree is None and has_output_cycle(chain, selected):
+    chain, starts = observed(chain, selected, limits)
+    if end.degree is None and has_output_cycle(chain, starts):
         raise LimitReached(ENDLESSLY_MANY, "no mean was taken")
     runs = _Runs(chain, end, span, limits)
-    runs.explore(selected.tolist())
+    runs.explore(starts.tolist())
     means = runs.means()
-    return [means[runs.numbers[start]] for start in map(runs.start, selected.tolist())]
+    return [means[runs.numbers[start]] for start in map(runs.start, starts.tolist())]
 
 
 def extreme_means(
@@ -124,7 +128,7 @@ def extreme_means(
             [(t, weight) for t, is_kept, weight in row if is_kept] if rows[place] else []
             for place, row in enumerate(played)
         ]
-        means = [mean for mean in runs.means() if mean is not None]
+        means = [mean for mean in runs.means() if not isinstance(mean, MinusInfinity | None)]
         assert len(means) == len(rows), "runs end whatever is asked"
         return [*means, 0]
 
@@ -234,23 +238,21 @@ class _Runs:
         weights = np.array([weight for _, weight in edges], object)
         return game_of(Graph(indptr_of(lengths), targets), weights, shown, self.chain)
 
-    def means(self) -> list[Number | None]:
-        """Return the mean from every node, None for an infinite one."""
+    def means(self) -> list[Extended]:
+        """Return the mean from every node."""
         following = [[t for t, _ in row if t is not None] for row in self.successors]
         component, count = strong_components(graph_from(following))
         groups: list[list[int]] = [[] for _ in range(count)]
         for place, k in enumerate(component.tolist()):
             groups[k].append(place)
-        moments: dict[int, Moments | None] = {}
+        moments: dict[int, Moments] = {}
         for done, inside in enumerate(groups):  # successors come first
             if done % STATES_BETWEEN_LOOKS == 0:
                 self.limits.check_time(f"{done} of {count} groups of states averaged")
             moments.update(self._moments(inside, moments))
         return [_mean(moments[place]) for place in range(len(self.nodes))]
 
-    def _moments(
-        self, inside: list[int], known: Mapping[int, Moments | None]
-    ) -> dict[int, Moments | None]:
+    def _moments(self, inside: list[int], known: Mapping[int, Moments]) -> dict[int, Moments]:
         """Return the moments of strongly connected nodes from those of their successors."""
         rows = {place: self.successors[place] for place in inside}
         outside = {t for row in rows.values() for t, _ in row if t is not None and t not in rows}
@@ -258,9 +260,12 @@ class _Runs:
             return dict.fromkeys(inside, self._without_end(inside[0]))
         ending = [place for place, row in rows.items() if any(t is None for t, _ in row)]
         differences = {place: self.differences(place) for place in ending}
-        if any(known[t] is None for t in outside):
-            return dict.fromkeys(inside)
-        found: dict[int, Moments] = {place: {} for place in inside}
+        infinite = {each for t in outside if isinstance(each := known[t], MinusInfinity | None)}
+        if len(infinite) > 1:
+            raise self._rejected(inside[0], "some runs grow for ever, and others fall")
+        if infinite:
+            return dict.fromkeys(inside, infinite.pop())
+        found: dict[int, dict[tuple[int, int], Number]] = {place: {} for place in inside}
         degree = self.end.degree or 0
         orders = combinations_with_replacement(range(degree + 1), 2)
         for i, j in sorted(orders):
@@ -272,7 +277,7 @@ class _Runs:
                         share = differences[place][j] if i == 0 else 0
                     else:
                         later = found[target] if target in rows else known[target]
-                        assert later is not None, "infinite means were looked for"
+                        assert isinstance(later, dict), "infinite means were looked for"
                         is_shown = not self._is_choice(self.nodes[target][0])
                         share = later.get((i - 1, j), 0) if is_shown else 0
                         share = share if target in rows else add(share, later.get((i, j), 0))
@@ -327,15 +332,15 @@ class _Runs:
             raise self._rejected(place, "the value is no number")
         return differences(numbers, [1] * len(numbers))[::-1]
 
-    def _without_end(self, place: int) -> Moments | None:
+    def _without_end(self, place: int) -> Moments:
         """Return the moments of runs that show outputs for ever, or that nothing changes."""
         if self.end.reads_last:
             raise self._rejected(place, "outputs go on for ever, so there is no last one")
         first, *others = self.differences(place)
         leading = next((c for c in reversed(others) if c != 0), 0)
-        if compare(leading, 0) < 0:
-            raise self._rejected(place, "the value falls for ever: ask for its negative")
-        return None if leading != 0 else {(0, 0): first}
+        if leading == 0:
+            return {(0, 0): first}
+        return None if compare(leading, 0) > 0 else MinusInfinity.VALUE
 
     def _rejected(self, place: int, why: str) -> Rejected:
         """Return the mistake, with a run that leads to a node."""
@@ -349,6 +354,8 @@ class _Runs:
         return Rejected(NoExpectedValue(self.span, start, shown, why))
 
 
-def _mean(moments: Moments | None) -> Number | None:
+def _mean(moments: Moments) -> Extended:
     """Return the sum of E[C(N, j) c_j] from a node where no output was seen yet."""
-    return None if moments is None else sum_of(m for (i, j), m in moments.items() if i == j)
+    if not isinstance(moments, dict):
+        return moments
+    return sum_of(m for (i, j), m in moments.items() if i == j)

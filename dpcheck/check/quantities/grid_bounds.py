@@ -19,7 +19,7 @@ from dpcheck.exact import Budget, Number, log
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import LossQuantity, TightDelta, TightEpsilon
-from dpcheck.privacy.enclosed import Enclosed, Finite, Measure, ball_of, compare_measures
+from dpcheck.privacy.enclosed import Enclosed, Finite, ball_of, compare_measures
 from dpcheck.privacy.grid import GridLosses, Part
 from dpcheck.privacy.losses import LossDistribution, common_exponent
 from dpcheck.privacy.renyi import Divergence
@@ -97,7 +97,7 @@ class Composition:
         return (first, second) if direction.is_forward else (second, first)
 
 
-def total(terms: Sequence[tuple[Measure, int]]) -> Divergence | None:
+def total(terms: Sequence[tuple[Finite | None, int]]) -> Divergence | None:
     """Return Σ n · value of budgets, logarithms and enclosed numbers; None (infinite) if one is."""
     finite = [(value, n) for value, n in terms if value is not None]
     if len(finite) < len(terms):

@@ -66,6 +66,7 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     Excess,
+    Extended,
     LogOf,
     Number,
     compare_epsilon,
@@ -327,7 +328,7 @@ def _bounded_below(comparison: Comparison, sign: int, *, is_greatest: bool) -> b
     return None
 
 
-def _compared(value: Epsilon | Number | Excess | None, bound: Budget | Number | None) -> int:
+def _compared(value: Epsilon | Number | Excess | None, bound: Budget | Extended) -> int:
     """Return -1, 0 or 1 as an ε or δ is less than, equal to or greater than a bound."""
     sign = compared(value, bound)
     assert sign is not None, "only enclosures stay undecided"
@@ -429,7 +430,7 @@ def false_comparison(
 INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an unbounded loop)"
 
 
-def asked_bound(claim: EventClaim) -> Budget | Number | None:
+def asked_bound(claim: EventClaim) -> Budget | Extended:
     """Return what a claim compares a quantity with; None for infinity, and for no comparison."""
     asked = as_comparison(claim)
     return asked.bound if isinstance(asked, claims.QuantityClaim) else None
@@ -530,8 +531,8 @@ def undecided_sequences(
 
 def _budget_text(claim: EventClaim) -> str:
     """Return the budget of a claim as D takes it; 1 where the claim names none."""
-    epsilon: Budget | Number | None = None
-    delta: Budget | Number | None = 0
+    epsilon: Budget | Extended = None
+    delta: Budget | Extended = 0
     match as_comparison(claim):
         case claims.QuantityClaim(quantity=claims.TightDelta(epsilon=given), bound=bound):
             epsilon, delta = given, bound
@@ -541,5 +542,5 @@ def _budget_text(claim: EventClaim) -> str:
             epsilon, delta = bound, given
         case claims.QuantityValue(quantity=claims.TightEpsilon(delta=given)):
             delta = given
-    texts = ["1" if epsilon is None else exact_text(epsilon)]
-    return ", ".join([*texts, exact_text(delta)] if delta else texts)
+    texts = ["1" if epsilon is None else bound_amount(epsilon).exact]
+    return ", ".join([*texts, bound_amount(delta).exact] if delta else texts)

@@ -12,7 +12,9 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     Excess,
+    Extended,
     LogOf,
+    MinusInfinity,
     Number,
     Rational,
     compare_epsilon,
@@ -44,15 +46,15 @@ def number_amount(value: Number | Excess) -> Amount:
     return Amount(exact_text(value), decimal(value))
 
 
-def bare(value: Number) -> Amount | str:
-    """Return a number as text that needs no decimal beside it where it is short.
+def bare(value: Extended) -> Amount | str:
+    """Return a number, or infinity, as text that needs no decimal beside it where it is short.
 
     >>> from dpcheck.exact import number
     >>> bare(number(2, 27))
     '2/27'
     """
-    text = exact_text(value)
-    return text if len(text) <= _BARE else number_amount(value)
+    amount = bound_amount(value)
+    return amount.exact if len(amount.exact) <= _BARE else amount
 
 
 def between_amount(low: Number | Excess, high: Number | Excess) -> Amount:
@@ -137,8 +139,10 @@ def growth_amount(epsilon: Epsilon) -> Amount:
     return Amount(exp_text(epsilon), decimal(excess(0, -1, epsilon)))
 
 
-def bound_amount(bound: Epsilon | Number | Excess | None) -> Amount:
-    """Return a budget, a number or infinity (None) as itself: nothing about e to it."""
+def bound_amount(bound: Epsilon | Excess | Extended) -> Amount:
+    """Return a budget, a number or infinity as itself: nothing about e to it."""
+    if isinstance(bound, MinusInfinity):
+        return Amount(bound.value, bound.value)
     return INFINITE if bound is None else Amount(exact_text(bound), decimal(bound))
 
 

@@ -11,7 +11,9 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     ExpNumber,
+    Extended,
     LogOf,
+    MinusInfinity,
     Number,
     compare,
     compare_epsilon,
@@ -58,25 +60,39 @@ def truth_between(comparison: Comparison, low: int, high: int) -> bool | None:
     return truths.pop() if len(truths) == 1 else None
 
 
-def as_number(bound: Budget | Number | None) -> Number:
-    """Return the bound of a δ or a probability, which is a number."""
+def as_extended(bound: Budget | Extended) -> Extended:
+    """Return the bound of a number, which is one itself or infinite."""
     number = bound.as_number() if isinstance(bound, Budget) else bound
-    assert number is not None, "a δ or a probability is compared with a number"
+    assert bound is None or number is not None, "a number is compared with a number"
     return number
 
 
-def as_budget(bound: Budget | Number | None) -> Budget:
+def as_number(bound: Budget | Extended) -> Number:
+    """Return the bound of a δ or a probability, which is a number."""
+    number = as_extended(bound)
+    assert not isinstance(number, MinusInfinity | None), "no δ or probability is infinite"
+    return number
+
+
+def as_budget(bound: Budget | Extended) -> Budget:
     """Return the bound of an ε, which is a budget unless it is infinite."""
     if isinstance(bound, Budget):
         return bound
-    assert bound is not None, "an infinite bound is no budget"
+    assert not isinstance(bound, MinusInfinity | None), "an infinite bound is no budget"
     assert not isinstance(bound, ExpNumber), "an ε is compared with a budget"
     return Budget.of(bound)
 
 
-def compared(value: Measure, bound: Budget | Number | None) -> int | None:
+def order(left: Extended, right: Extended) -> int:
+    """Return -1, 0 or 1 as left is less than, equal to or greater than right."""
+    found = compare_measures(left, right)
+    assert found is not None, "numbers are told apart"
+    return found
+
+
+def compared(value: Measure, bound: Budget | Extended) -> int | None:
     """Return -1, 0 or 1 as a value is less than, equal to or greater than its bound, if decided."""
-    if value is None or bound is None or isinstance(value, Enclosed):
+    if value is None or bound is None or isinstance(value, Enclosed | MinusInfinity):
         return compare_measures(value, bound)
     is_budget = isinstance(value, Budget | LogOf)
     return compare_measures(value, as_budget(bound) if is_budget else as_number(bound))

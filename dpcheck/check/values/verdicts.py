@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from math import inf
+from math import isinf
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from dpcheck.intervals import ParamInterval
@@ -174,7 +174,7 @@ def as_amount(value: Amount | Budget | Fraction | float | str) -> Amount:
     if isinstance(value, Budget):
         return Amount(exact_text(value), "")
     if isinstance(value, float):
-        return Amount("inf", "inf") if value == inf else Amount(str(Fraction(value)), "")
+        return Amount(str(value) if isinf(value) else str(Fraction(value)), "")
     return Amount(value if isinstance(value, str) else str(Fraction(value)), "")
 
 

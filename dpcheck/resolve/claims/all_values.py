@@ -230,13 +230,11 @@ def _undecided_for_all(
         case claims.FormulaClaim(formula=formula), _:
             paths = tuple(each.path for each in outermost_numbers(formula))
             return inside if is_nested(paths) else None
-        case claims.ExpectationClaim(), _:
-            return "an expected value"
         case claims.QuantityComparison(), _:
             return "a comparison of two quantities"
         case _, (claims.PathProbability(path=path),):
             return inside if is_nested(path) else None
-        case _, (claims.TightDelta() | claims.TightEpsilon(delta=0),):
+        case _, (claims.TightDelta() | claims.TightEpsilon(delta=0) | claims.Expectation(),):
             return None
         case claims.QuantityClaim(comparison="<=" | ">"), (claims.TightEpsilon(),):
             return None

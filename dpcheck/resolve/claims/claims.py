@@ -7,7 +7,7 @@ from typing import Final, Literal
 from dpcheck.diagnostics import claims as mistakes
 from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.diagnostics.quantities import BudgetAgainstNumber, TableInComparison
-from dpcheck.exact import Budget, ParamNumber, compare, exact_text
+from dpcheck.exact import Budget, Extended, MinusInfinity, ParamNumber
 from dpcheck.logic import claims
 from dpcheck.logic.formulas import Relation
 from dpcheck.logic.quantities import EXPECTATION, PATH_PROBABILITY, QUANTITIES, QuantityWord
@@ -17,7 +17,6 @@ from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
-from dpcheck.model.values import Number
 from dpcheck.resolve.chains import known_member
 from dpcheck.resolve.claims.elsewhere import elsewhere
 from dpcheck.resolve.claims.expectations import expectation
@@ -26,6 +25,7 @@ from dpcheck.resolve.claims.formulas import (
     as_number,
     asked_budget,
     epsilon_and_delta,
+    is_interval,
     path_formula,
     state_formula,
 )
@@ -201,10 +201,10 @@ def _quantity(
         on_run = Reader(reader.target, reader.scope, reader.collected, reader.filled_in, True)
         path = path_formula(tree.path, on_run)
         return None if path is None else claims.PathProbability(path, tree.span)
-    if isinstance(tree, surface.Expectation):
-        return expectation(tree.value, tree.span, reader)
-    arguments = _arguments(tree, word, reader)
     is_observed = _is_observed(tree.span, word, reader)
+    if isinstance(tree, surface.Expectation):
+        return expectation(tree.value, tree.span, reader) if is_observed else None
+    arguments = _arguments(tree, word, reader)
     if arguments is None:
         return None
     found = quantity(word, arguments, tree.span, reader)
@@ -213,21 +213,21 @@ def _quantity(
 
 def _expectations(tree: surface.Expectation, reader: Reader) -> claims.Claim | None:
     """Return `E` compared with bounds from every initial state."""
-    found = expectation(tree.value, tree.span, reader)
+    is_observed = _is_observed(tree.span, EXPECTATION, reader)
+    found = expectation(tree.value, tree.span, reader) if is_observed else None
     relations: list[Relation] = []
     for comparison, side in tree.relations:
         bound, is_sound = _bound(side, EXPECTATION, reader)
-        if bound is None or isinstance(bound, Budget):
+        if isinstance(bound, Budget | MinusInfinity | None):
             if is_sound:
-                reader.scope.report(mistakes.NotABound(side.span, "E", "`inf`"))
+                reader.scope.report(mistakes.NotABound(side.span, "E", f"`{side.span.text}`"))
             return None
         relations.append((comparison, bound))
-    if len(relations) == 2 and compare(relations[0][1], relations[1][1]) > 0:
+    if len(relations) == 2:
+        (_, low), (_, high) = relations
         span = tree.relations[0][1].span.to(tree.relations[1][1].span)
-        reader.scope.report(
-            mistakes.EmptyInterval(span, *(exact_text(bound) for _, bound in relations))
-        )
-        return None
+        if not is_interval(low, high, span, reader.scope):
+            return None
     return None if found is None else claims.ExpectationClaim(found, tuple(relations), tree.span)
 
 
@@ -302,9 +302,12 @@ def _comparison_of_quantities(
 
 def _bound(
     tree: surface.Expression, word: QuantityWord, reader: Reader
-) -> tuple[Budget | Number | None, bool]:
+) -> tuple[Budget | Extended, bool]:
     """Return the bound (None for `inf`), and whether it fits the quantity."""
     match tree:
+        case surface.Negative(operand=surface.Name(name="inf") as name) if word is EXPECTATION:
+            bound, is_sound = _bound(name, word, reader)
+            return (MinusInfinity.VALUE if bound is None else bound), is_sound
         case surface.Name(name="inf", primed=False, quoted=False) if (
             "inf" not in reader.scope.known_names()
         ):
@@ -315,7 +318,6 @@ def _bound(
     value = constant(tree, reader.scope, "a bound")
     if value is None:
         return None, False
-    bound: Budget | Number | None
     if word.value == "budget":
         bound = asked_budget(value, tree.span, reader.scope)
     else:

@@ -9,7 +9,7 @@ from dpcheck.logic.claims import Expectation
 from dpcheck.model import surface
 from dpcheck.model.atoms import AtEnd
 from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
-from dpcheck.model.program import Mechanism
+from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
 from dpcheck.resolve.claims.formulas import Reader, filled_in_texts
 from dpcheck.resolve.claims.quantities import LAST_OUTPUT, integer_argument
@@ -22,10 +22,13 @@ NUMBER_OF_OUTPUTS: Final = "outputs"
 
 
 def expectation(tree: surface.Expression, span: Span, reader: Reader) -> Expectation | None:
-    """Return the mean of a number that may read inputs, `output`, `output(i)` and `outputs`."""
-    if not isinstance(reader.target, Mechanism):
-        wanted = "`E` is about what a mechanism outputs"
-        reader.scope.report(QuantityArgument(span, wanted, "asked of a chain"))
+    """Return the mean of a number that may read inputs, `output`, `output(i)` and `outputs`.
+
+    What a chain shows are labels, which are no values; of these there is their number.
+    """
+    if isinstance(reader.target, ExplicitChain) and any(map(_is_output, descendants(tree))):
+        wanted = "of a chain `E` reads `outputs`, their number (a label is asked of `P=? [ F .. ]`)"
+        reader.scope.report(QuantityArgument(span, wanted, "`output`"))
         return None
     calls = [node for node in descendants(tree) if _is_numbered_output(node)]
     positions = [_position(call, reader) for call in calls]
@@ -47,6 +50,11 @@ def expectation(tree: surface.Expression, span: Span, reader: Reader) -> Expecta
     reader.collected.atoms[key] = AtEnd(value, inputs, tuple(known), "output" in free, degree)
     reader.collected.kept_inputs.update(dict.fromkeys(inputs))
     return Expectation(key, f"E=? [ {written_text(tree, filled_in_texts(reader))} ]", span)
+
+
+def _is_output(node: object) -> bool:
+    is_name = isinstance(node, surface.Name) and node.name == "output"
+    return is_name or _is_numbered_output(node)
 
 
 def _is_numbered_output(node: object) -> bool:

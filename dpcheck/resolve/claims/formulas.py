@@ -230,14 +230,23 @@ def _probability(
     high = probability(tree.high, "the bound of P", reader.scope)
     if low is None or high is None or path is None:
         return None
-    span = Span(tree.span.source, tree.low.span.start, tree.high.span.end)
-    first, last = (each.value for each in reader.scope.session.asked[-2:])
-    if isinstance(first, ParamNumber) or isinstance(last, ParamNumber):
-        reader.scope.session.asked.append(Asked((first, last), "interval", span))
-    elif exact.compare(low, high) > 0:
-        reader.scope.report(claims.EmptyInterval(span, value_text(low), value_text(high)))
+    if not is_interval(low, high, tree.low.span.to(tree.high.span), reader.scope):
         return None
     return f.ProbabilityIs(((">=", low), ("<=", high)), path, tree.span)
+
+
+def is_interval(low: exact.Number, high: exact.Number, span: Span, scope: Scope) -> bool:
+    """Return whether the two bounds that were asked last are an interval; else report it.
+
+    Of a parameter that is found out where all that was asked is known.
+    """
+    first, last = (each.value for each in scope.session.asked[-2:])
+    if isinstance(first, ParamNumber) or isinstance(last, ParamNumber):
+        scope.session.asked.append(Asked((first, last), "interval", span))
+    elif exact.compare(low, high) > 0:
+        scope.report(claims.EmptyInterval(span, value_text(low), value_text(high)))
+        return False
+    return True
 
 
 def _private(tree: surface.Private, reader: Reader) -> f.StateFormula | None:
