@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.checking import check_text, verdicts
+from tests.checking import called, check_text, verdicts
 
 MODEL = """
 param alpha in (0, 1)
@@ -258,3 +258,74 @@ def test_a_quantity_that_is_one_number_for_all_values_has_it_as_value():
     assert [result["value"]["exact"] for result in results] == ["ln(2)", "1/3"]
     (result,) = check_text(f"{RESPONSE}compute rr: delta(0)")["results"]
     assert "value" not in result
+
+
+def failing(claim, text=RESPONSE):
+    """Return the values for which a claim fails, as intervals are written."""
+    (result,) = check_text(f"{text}check {claim}", "--explain", "none")["results"]
+    found = []
+    for each in result["values"]["fails_for"]:
+        low, high = each["from"]["exact"], each["to"]["exact"]
+        first, last = each["open"]
+        interval = f"{'(' if first else '['}{low}, {high}{')' if last else ']'}"
+        found.append(f"{{{low}}}" if low == high else interval)
+    return " ".join(found)
+
+
+OUTER, INNER = "[0, 1/4) (3/4, 1]", "(1/4, 3/4)"
+OUTER_WITH_ENDS, INNER_WITH_ENDS, ENDS = "[0, 1/4] [3/4, 1]", "[1/4, 3/4]", "{1/4} {3/4}"
+EACH = {
+    "<=": OUTER,
+    "<": OUTER_WITH_ENDS,
+    ">=": INNER,
+    ">": INNER_WITH_ENDS,
+    "=": f"[0, 1/4) {INNER} (3/4, 1]",
+    "!=": ENDS,
+}
+
+
+@pytest.mark.parametrize("comparison", EACH)
+def test_each_comparison_fails_exactly_where_it_is_false(comparison):
+    """At 1/4 and 3/4 δ(0) is 1/2, and ε is ln 3; at 0 and 1 ε is infinite."""
+    assert failing(f"rr: delta(0) {comparison} 1/2") == EACH[comparison]
+    assert failing(f"rr: epsilon {comparison} ln 3") == EACH[comparison]
+    squared = "rr(truth = (2*p - 1)^2) at x = true: P=? [ X output = true ]"
+    assert failing(f"{squared} {comparison} 1/4") == EACH[comparison]
+
+
+@pytest.mark.parametrize(
+    ("claim", "fails"),
+    [
+        ("epsilon < inf", "{0} {1}"),
+        ("epsilon = inf", "(0, 1)"),
+        ("epsilon > 0", "{1/2}"),
+        ("epsilon <= 0", "[0, 1/2) (1/2, 1]"),
+        ("epsilon >= 0", ""),
+        ("dp(0)", "[0, 1/2) (1/2, 1]"),
+        ("epsilon(1/10) <= ln 3", "[0, 9/40) (31/40, 1]"),  # p - 3(1 - p) > 1/10
+        ("epsilon(1/10) > ln 3", "[9/40, 31/40]"),
+        ("dp(ln 3, 1/10)", "[0, 9/40) (31/40, 1]"),
+        ("delta(ln 3) < 1/10", "[0, 9/40] [31/40, 1]"),
+        ("D{ln 3} [ X output = true ]", OUTER),
+        ("D{ln 3, 1/10} [ X output = true ]", "[0, 9/40) (31/40, 1]"),
+        ("P>=1/4 [ X output = true ]", OUTER),
+        ("P>1/4 [ X output = true ]", OUTER_WITH_ENDS),
+        ("P<=3/4 [ X output = true ]", OUTER),
+        ("P<3/4 [ X output = true ]", OUTER_WITH_ENDS),
+        ("P in [1/4, 3/4] [ X output = true ]", OUTER),
+        ("!(P in [1/4, 3/4] [ X output = true ])", INNER_WITH_ENDS),
+        ("P=p [ X output = x ]", ""),
+        ("P>=1/4 [ X output = true ] & P<=1 [ X output = x ]", OUTER),
+        ("P<1/4 [ X output = true ] | P>1/4 [ X output = true ]", ENDS),
+    ],
+)
+def test_sets_of_values_are_those_of_arithmetic(claim, fails):
+    assert failing(f"rr: {claim}") == fails
+
+
+def test_one_expression_is_shown_without_a_table(tmp_path):
+    model = tmp_path / "rr.dpm"
+    model.write_text(f"{RESPONSE}compute rr for p in (0, 1/2]: delta(0)")
+    text = called("check", model).stdout
+    assert "1 - 2*p" in text
+    assert "p in" not in text
