@@ -85,18 +85,6 @@ class Param:
         return value
 
     @property
-    def inner_value(self) -> int | fmpq:
-        """A simple value inside of the interval.
-
-        >>> str(Param("alpha", 0, 1).inner_value), Param("eps", 0, None).inner_value
-        ('1/2', 1)
-        """
-        low, high = self.low, self.high
-        if low is None or high is None:
-            return low + 1 if low is not None else high - 1 if high is not None else 0
-        return (fmpq(low) + high) / 2
-
-    @property
     def ends(self) -> tuple[int | fmpq | None, int | fmpq | None]:
         """Both ends."""
         return self.low, self.high

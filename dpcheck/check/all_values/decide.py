@@ -8,13 +8,12 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from operator import and_, or_
 from typing import Final, assert_never
 
 import numpy as np
-from flint import fmpq
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import graph_of, has_cycles
@@ -77,7 +76,7 @@ from dpcheck.exact import (
 )
 from dpcheck.exact.line import Chosen, simplest
 from dpcheck.exact.reading import as_budget as as_budget_text
-from dpcheck.intervals import ParamEnd, ParamInterval
+from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (
     At,
@@ -96,7 +95,7 @@ from dpcheck.logic.claims import (
     TightEpsilon,
 )
 from dpcheck.logic.formulas import Private, ProbabilityIs, outermost_numbers
-from dpcheck.records import dataclass, replace
+from dpcheck.records import dataclass
 
 NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen of a mechanism")
 """Why a claim about a chain that tells less, or more, has no counterexample."""
@@ -204,10 +203,10 @@ def _truth(
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
-    fails = {value: isinstance(each.verdict, Violated) for value, each in outcomes.items()}
-    region = _with_values(region, fails, line)
-    intervals = _with_ends(line.intervals(region), fails, setting, line)
-    sample = _sample(region, line, fails, setting.for_all)
+    failing_alone = [v for v, each in outcomes.items() if isinstance(each.verdict, Violated)]
+    region = _without(region, outcomes, line)
+    intervals = _with_values(region, failing_alone, setting, line)
+    sample = _sample(region, line, failing_alone, setting.for_all)
     shown = AllValues(
         setting.for_all.param.name,
         _asked_text(setting, line, asked),
@@ -444,7 +443,7 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
     undecided = [each for each in single.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
-    asked = _with_values(asked, dict.fromkeys(single, False), line)
+    asked = _without(asked, single, line)
     pieces = [
         Piece(interval, text)
         for region, text in parts
@@ -454,21 +453,25 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
         Piece(ParamInterval(line.end_at(value), line.end_at(value)), _amount_text(outcome))
         for value, outcome in single.items()
     )
-    pieces.sort(key=lambda piece: (Decimal(piece.interval.low.decimal), piece.interval.low.is_open))
     pieces = _joined_pieces(pieces, setting.for_all.param.name)
     return _pieces_outcome(quantity, pieces, setting, line, coverage, vacuity)
 
 
 def _joined_pieces(pieces: Sequence[Piece], name: str) -> list[Piece]:
-    """Return pieces, in order, where single values are of those beside them that have them too."""
+    """Return pieces in order, where single values are of those beside them that have them too."""
     found: list[Piece] = []
-    for piece in pieces:
+    for piece in sorted(pieces, key=_begins):
         one = None if not found else _as_one(found[-1], piece, name)
         if one is None:
             found.append(piece)
         else:
             found[-1] = one
     return found
+
+
+def _begins(piece: Piece) -> tuple[Decimal, bool]:
+    low = piece.interval.low
+    return Decimal(low.decimal), low.is_open
 
 
 def _as_one(left: Piece, right: Piece, name: str) -> Piece | None:
@@ -581,12 +584,8 @@ def _single_values(
     An irrational one needs none where probabilities are the same functions there: without a cycle
     they are sums of products of weights. With `rows`, for ε, none may be 0 there: 0/0 is no ratio.
     """
-    for_all, param = setting.for_all, setting.for_all.param
-    found: list[Chosen] = []
-    if for_all.has_low and param.low is not None:
-        found.append(param.low)
-    if for_all.has_high and param.high is not None:
-        found.append(param.high)
+    for_all = setting.for_all
+    found = _closed_ends(for_all)
     for weight in setting.vanishing:
         for number in (weight.value, subtract(1, weight.value)):
             zeros = joined(and_, [line.where(number, (0,)), asked])
@@ -596,7 +595,7 @@ def _single_values(
                     found.append(value)
                 elif setting.may_stay or (rows is not None and rows.vanish_at(root)):
                     near, sides = line.intervals(zeros)[0].low.text, _sides(root, line, asked)
-                    shown = param.name, line.text(number), near, sides
+                    shown = for_all.param.name, line.text(number), near, sides
                     raise ClaimRejected(IrrationalChange(for_all.span, *shown))
     return list(dict.fromkeys(found))
 
@@ -608,67 +607,42 @@ def _sides(root: Root, line: Line, asked: Region) -> tuple[str, str]:
     return f"({intervals[0].low.text}, {below}]", f"[{above}, {intervals[-1].high.text})"
 
 
-def _with_values(region: Region, fails: dict[Chosen, bool], line: Line) -> Region:
-    """Return a region with what is known of single values strictly inside."""
-    for value, does_fail in fails.items():
+def _without(region: Region, values: Iterable[Chosen], line: Line) -> Region:
+    """Return a region without single values."""
+    found = [region]
+    for value in values:
         t = line.t_of(value)
-        if t is None or t <= line.low:
-            continue
-        ends, truths = (Root.of(t),), (False, True, False)
-        point = Region(line.low, line.high, ends, truths)
-        if does_fail:
-            region = joined(or_, [region, point])
-        else:
-            region = joined(and_, [region, complement(point)])
-    return region
+        if t is not None and t > line.low:
+            single = Region(line.low, line.high, (Root.of(t),), (True, False, True))
+            found.append(single)
+    return joined(and_, found)
 
 
-def _with_ends(
-    intervals: Sequence[ParamInterval], fails: dict[Chosen, bool], setting: Setting, line: Line
+def _with_values(
+    region: Region, values: Iterable[Chosen], setting: Setting, line: Line
 ) -> tuple[ParamInterval, ...]:
-    """Return intervals with the ends of the whole one that fail, too."""
-    found = list(intervals)
-    for value, is_low in _closed_ends(setting.for_all):
-        if fails.get(value):
-            found = _closed(found, line.end_at(value), is_low=is_low)
-    return tuple(found)
+    """Return the intervals of a region and single values, joined where they meet."""
+    singles = [ParamInterval(line.end_at(value), line.end_at(value)) for value in values]
+    pieces = [Piece(interval, "") for interval in [*line.intervals(region), *singles]]
+    found = _joined_pieces(pieces, setting.for_all.param.name)
+    return tuple(piece.interval for piece in found)
 
 
-def _closed_ends(for_all: ForAll) -> list[tuple[int | fmpq, bool]]:
-    """Return the ends of the whole interval that are asked about, each with whether it is low."""
-    low, high = for_all.param.ends
-    found = [(low, True)] if for_all.has_low and low is not None else []
-    return [*found, (high, False)] if for_all.has_high and high is not None else found
-
-
-def _closed(
-    intervals: Sequence[ParamInterval], end: ParamEnd, *, is_low: bool
-) -> list[ParamInterval]:
-    """Return intervals with an end of the whole one taken in."""
-    place = 0 if is_low else -1
-    if intervals:
-        outer = intervals[place]
-        own = outer.low if is_low else outer.high
-        if own.exact == end.exact:
-            grown = replace(outer, low=end) if is_low else replace(outer, high=end)
-            rest = list(intervals)
-            rest[place] = grown
-            return rest
-    single = ParamInterval(end, end)
-    return [single, *intervals] if is_low else [*intervals, single]
+def _closed_ends(for_all: ForAll) -> list[Chosen]:
+    """Return the ends of the whole interval that are asked about."""
+    ends = (for_all.param.low, for_all.has_low), (for_all.param.high, for_all.has_high)
+    return [end for end, has_end in ends if has_end and end is not None]
 
 
 def _asked_text(setting: Setting, line: Line, asked: Region) -> str:
     """Return the values that are asked about, as the language writes them."""
-    all_ends: dict[Chosen, bool] = {value: True for value, _ in _closed_ends(setting.for_all)}
-    shown = _with_ends(line.intervals(asked), all_ends, setting, line)
+    shown = _with_values(asked, _closed_ends(setting.for_all), setting, line)
     return " and ".join(interval.text for interval in shown)
 
 
 def _sample(
-    region: Region, line: Line, fails: dict[Chosen, bool], for_all: ForAll
+    region: Region, line: Line, failing: Sequence[Chosen], for_all: ForAll
 ) -> Chosen | None:
     """Return the simplest value for which a claim fails, None where none is rational."""
     inside = line.simplest(region, at_logarithms=for_all.at_logarithms)
-    failing = [value for value, does_fail in fails.items() if does_fail]
     return simplest([*failing, *([] if inside is None else [inside])])
