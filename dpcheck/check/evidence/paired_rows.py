@@ -49,6 +49,7 @@ from dpcheck.exact import (
     Number,
     Whole,
     as_fraction_parts,
+    compare,
     divide,
     exact_quotient,
     excess_sign,
@@ -71,6 +72,8 @@ _KEPT = 1 << 22
 """Bounds the entries of all blocks that are kept for later claims."""
 _HEAD = 8
 """Entries at the start of a row that tell most rows apart."""
+_FIRST_ASKED = 64
+"""Entries that are compared at once, at first, where the first of equal ones is looked for."""
 _MANY_ROWS = 64
 """From so many short rows of long numbers on, they are compared by limbs."""
 _MARGIN = 32 * UNIT_ROUNDOFF
@@ -472,17 +475,16 @@ class Block:
     def ratio_gap(self, value: Number) -> EventGap | None:
         """Return p - E q for all entries of the first segment where some p = value · q.
 
-        Segments are asked in runs, each as long as all before and one more: among many that are
-        equal, the first is found soon.
+        Entries that floats leave undecided are asked in runs, each as long as all before: among
+        many that are equal, the first is found soon.
         """
-        ends = [*self.starts.tolist(), len(self.p)]
-        first = 0
-        while first < len(self.starts):
-            last = min(2 * first + 1, len(self.starts))
-            chosen = self.equal_ratio(value, np.arange(ends[first], ends[last]))
+        near, first = self._clearly_above(value, None)[1], 0
+        while first < len(near):
+            last = 2 * first + _FIRST_ASKED
+            chosen = self.equal_ratio(value, near[first:last])
             if len(chosen):
                 k = self.segment.item(chosen.item(0))
-                chosen = chosen[self.segment[chosen] == k]
+                chosen = self.equal_ratio(value, near[self.segment[near] == k])
                 return self.gap(k, self.p[chosen].sum(), self.q[chosen].sum())
             first = last
         return None
@@ -630,11 +632,18 @@ class Block:
     def largest_ratio(self, least: Number) -> Number | None:
         """Return the largest p/q above `least` where q is not 0; None where none is above.
 
-        Quickselect: an entry in the middle of those above the best so far becomes the best.
+        Quickselect, from the entry that is greatest in floats: as a rule none is above it. Then an
+        entry in the middle of those above the best so far becomes the best.
         """
         best: Number | None = None
-        above = np.flatnonzero(self._exceeding_at(least, None))
-        above = above[np.asarray(self._zeros_of(1)[above] != 0, np.bool_)]
+        has_ratio = np.asarray(self._zeros_of(1) != 0, np.bool_)
+        estimates = np.where(has_ratio & (self._ratios < np.inf), self._ratios, 0)
+        greatest = int(estimates.argmax())
+        if has_ratio[greatest]:
+            found = divide(*self.probabilities(greatest))
+            if compare(found, least) > 0:
+                best = least = found
+        above = marked(self._exceeding_at(least, None) & has_ratio)
         while len(above):
             best = divide(*self.probabilities(int(above[len(above) // 2])))
             above = above[self._exceeding_at(best, above)]
@@ -680,10 +689,12 @@ def _placed(values: Placed, where: IntArray, size: int) -> Placed:
 
 
 def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> WeightArray:
-    """Return weights[n] by factors[which[n]].
+    """Return weights[n] by factors[which[n]]; by 1 where all rows have one denominator.
 
     In int64 only if the caller has proved that the products fit: factors come as objects otherwise.
     """
+    if bool((factors == 1).all()):
+        return weights
     if factors.dtype == object:
         weights = as_objects(weights)
     return weights * factors[which]
