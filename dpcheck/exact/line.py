@@ -52,7 +52,10 @@ class Line:
     high: Bound = None
 
     def polynomials(self, value: Number) -> tuple[fmpz_poly, fmpz_poly]:
-        """Return numerator and denominator of a number at the stand-in, as polynomials in t."""
+        """Return numerator and denominator of a number at the stand-in, as polynomials in t.
+
+        The denominator is positive at the stand-in, so on the whole line if it is 0 nowhere there.
+        """
         if isinstance(value, ExpNumber):
             step = value.unit / self.unit
             assert step.q == 1, "the unit of the line divides those of its numbers"

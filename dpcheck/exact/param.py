@@ -15,7 +15,7 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 - budgets, bounds, parts and intervals of claims: `resolve.claims.all_values`, on all that is asked;
 - graphs, supports and merged states see which weights are 0, as functions: all others are positive;
 - floats decide nothing: for all values, claims are decided by `check.all_values` alone, which asks
-  for exact rows and probabilities; common denominators are made positive on the line there;
+  for exact rows and probabilities; denominators, positive at the stand-in, are 0 nowhere there;
 - kinds of shown numbers (`explore.tails`) are ordered at the stand-in, and what is beyond the
   window is bounded there (`explore.runs.lumped`) for nested formulas: nothing is decided by them;
 - tables, drawings and baselines show functions of the parameter, or want a value to be chosen.

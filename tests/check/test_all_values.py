@@ -258,6 +258,9 @@ def test_a_quantity_that_is_one_number_for_all_values_has_it_as_value():
     assert [result["value"]["exact"] for result in results] == ["ln(2)", "1/3"]
     (result,) = check_text(f"{RESPONSE}compute rr: delta(0)")["results"]
     assert "value" not in result
+    shown = RESPONSE.replace("output", "output x\n  output")
+    (result,) = check_text(f"{shown}compute rr: epsilon")["results"]
+    assert result["value"] == {"exact": "inf", "exp": "inf", "decimal": "inf"}
 
 
 def failing(claim, text=RESPONSE):

@@ -221,7 +221,7 @@ FOR_NESTED = {"_unbounded", "lumped_states", "_ratios_to_come"}
 """Bounds on what numbers beyond the window change in nested formulas; with a parameter are none."""
 
 FORMS = {"_fraction", "whole_lcm", "whole_gcd"}
-"""Normal forms, whose denominators are positive at the stand-in, and made so on the line later."""
+"""Normal forms, whose denominators are positive at the stand-in, so where they are 0 nowhere."""
 
 
 def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):

@@ -119,6 +119,9 @@ def test_functions_and_their_texts_have_the_values_of_what_they_are_made_of(para
     for above, other in zip(functions_of(param, draw), functions_of(param, draw), strict=True):
         below = [int(c) for c in (fmpz_poly(other) ** 2 + 1).coeffs()]  # 0 nowhere
         number = divide(at(above, param.stand_in), at(below, param.stand_in))
+        for one in (1, -1):
+            _, under = line.polynomials(divide(1, multiply(one, at(below, param.stand_in))))
+            assert all(under(line.t_of(x)) > 0 for x in values_of(param, draw, 3))
         n, d = line.function(*line.polynomials(number))
         assert n.gcd(d).is_one()
         assert d(line.somewhere) > 0

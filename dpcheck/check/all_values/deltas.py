@@ -17,7 +17,7 @@ from flint import fmpz_poly
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.pieces import Function
-from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on, positive_fraction
+from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on
 from dpcheck.exact import Number, Region, everywhere, joined, where_above, where_sign
 from dpcheck.exact.roots import Root, samples, sign_at
 from dpcheck.limits import Limits
@@ -40,7 +40,7 @@ class WorstSets:
     def where_above(self, delta: Number, *, or_equal: bool = False) -> Region:
         """Return where some sum is above δ, or equal to it."""
         line, rows = self.rows.line, self.rows
-        above, below = positive_fraction(delta, line)
+        above, below = line.polynomials(delta)
         growth = growth_on(line, self.growth)
         regions = [everywhere(False, line.low, line.high)]
         for p, q in self.sides:

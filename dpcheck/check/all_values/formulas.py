@@ -11,7 +11,7 @@ from typing import assert_never
 
 import numpy as np
 
-from dpcheck.check.all_values.rows import growth_on, positive_fraction
+from dpcheck.check.all_values.rows import growth_on
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.verdicts import Comparison
@@ -90,8 +90,8 @@ def _where_violated(formula: f.Private, state: int, truths: Truths, line: Line) 
 
 def _where_exceeded(p: Number, q: Number, formula: f.Private, line: Line) -> Region:
     """Return where p > e^ε q + δ."""
-    rest, under = positive_fraction(subtract(p, formula.delta), line)
-    above, below = positive_fraction(q, line)
+    rest, under = line.polynomials(subtract(p, formula.delta))
+    above, below = line.polynomials(q)
     growth = growth_on(line, growth_of(formula.epsilon))
     sides = rest * below, above * under
     return where_above(*sides, growth, line.low, line.high, or_equal=False)

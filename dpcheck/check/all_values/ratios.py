@@ -17,7 +17,7 @@ from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
-from dpcheck.check.all_values.rows import PolynomialRows, positive_fraction
+from dpcheck.check.all_values.rows import PolynomialRows
 from dpcheck.exact import Line, Number, Region, everywhere, joined, where_sign
 from dpcheck.exact.polynomial import is_term
 from dpcheck.exact.roots import on_half_line
@@ -80,7 +80,7 @@ def _undecided(
     `pairs` [n_pairs, 2] are sources.
     """
     members, line = _without_common_roots(rows.members[sequence]), rows.line
-    (above, below), root = positive_fraction(growth[0], line), growth[1]
+    (above, below), root = line.polynomials(growth[0]), growth[1]
     codes = rows.index[sequence][pairs]
     both_ways = np.concatenate([codes, codes[:, ::-1]])
     keys = distinct(both_ways[:, 0] * len(members) + both_ways[:, 1])

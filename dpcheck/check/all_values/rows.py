@@ -15,7 +15,7 @@ from flint import fmpz_poly
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.exact import Growth, Line, Number, Whole
-from dpcheck.exact.roots import Root, rational_between, sign_at, where_sign
+from dpcheck.exact.roots import Root, where_sign
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -105,12 +105,4 @@ def _lcm(polynomials: Iterable[fmpz_poly]) -> fmpz_poly:
 
 def growth_on(line: Line, growth: tuple[Number, int]) -> Growth:
     """Return F^(1/n), for `growth` (F, n), by polynomials on a line."""
-    return (*positive_fraction(growth[0], line), growth[1])
-
-
-def positive_fraction(value: Number, line: Line) -> tuple[fmpz_poly, fmpz_poly]:
-    """Return numerator and denominator on a line where the denominator vanishes nowhere: > 0."""
-    above, below = line.polynomials(value)
-    if sign_at(below, rational_between(line.low, line.high)) < 0:
-        return -above, -below
-    return above, below
+    return (*line.polynomials(growth[0]), growth[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import and_
 
 from dpcheck.diagnostics.params import (
     BoundForSomeValues,
@@ -19,7 +20,6 @@ from dpcheck.exact import (
     ParamBudget,
     ParamNumber,
     Rational,
-    Region,
     exponential,
     growth_of,
     joined,
@@ -252,7 +252,7 @@ def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> b
         conditions = [value for value, _ in known.part]
         line = line_of(known.param, [*numbers, *conditions], is_exponential=known.is_exponential)
         for number in numbers:
-            failing = _both(known.asked(line), line.where(number, (-1,)))
+            failing = joined(and_, [known.asked(line), line.where(number, (-1,))])
             if not failing.is_empty:
                 is_pair = each.needed == "interval"
                 text = f"[{each.span.text}]" if is_pair else value_text(each.value)
@@ -275,7 +275,3 @@ def _must_be_positive(each: Asked) -> Iterator[Number]:
             room = apply("-", (last, first))
             if isinstance(room, ParamNumber | int | Rational):
                 yield room.value if isinstance(room, ParamNumber) else room
-
-
-def _both(left: Region, right: Region) -> Region:
-    return joined(lambda a, b: a and b, [left, right])
