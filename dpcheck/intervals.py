@@ -39,11 +39,6 @@ class ParamInterval:
     high: ParamEnd
 
     @property
-    def is_exact(self) -> bool:
-        """Return whether the text says both ends exactly."""
-        return self.low.exact is not None and self.high.exact is not None
-
-    @property
     def text(self) -> str:
         """The interval in short: `(0, 1/2]`, `{1/2}`.
 

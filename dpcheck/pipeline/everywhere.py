@@ -6,7 +6,7 @@ which is an ordinary mechanism, bounds it from below. What both say decides a cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import and_
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.ways import Step
 from dpcheck.align.windows import Row, Size, longer, round_of
+from dpcheck.check.all_values.decide import value_of_pieces
 from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds, truth_between
@@ -29,6 +30,7 @@ from dpcheck.check.values.verdicts import (
     Holds,
     Outcome,
     Phrase,
+    Piece,
     Sides,
     Undecided,
     Value,
@@ -47,6 +49,7 @@ from dpcheck.exact import (
     growth_of,
     joined,
     line_of,
+    log,
     param_text,
     subtract,
 )
@@ -62,6 +65,7 @@ from dpcheck.model.values import Value as Chosen
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import ResolvedCheck
+from dpcheck.source import Span
 
 MAX_INPUTS = 750
 """Windows have at most so many inputs: above-threshold with 729 takes a second."""
@@ -74,6 +78,9 @@ MAX_INPUTS_FOR_ALL = 30
 
 WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
 """The integers of windows, from the first to the last."""
+
+MAX_ROUNDS_FOR_ALL = 8
+"""Bounds the rounds where ε is told for all values of a parameter: expressions of a page."""
 
 MAX_ROUNDS = 20
 """Bounds the rounds of a stream that are tried to refute a claim."""
@@ -167,7 +174,8 @@ class _Search:
             if truth is True:
                 return self.proved(Holds())
             if truth is False and _is_above(self.low, epsilon, comparison):
-                return self.decide(size, _at_most(claim, comparison), None, self.limits).outcome
+                at_most = _with_comparison(claim, "<" if comparison == "<" else "<=")
+                return self.decide(size, at_most, None, self.limits).outcome
             if truth is False:
                 return self.proved(_too_small(self.most, comparison, epsilon))
         return self.undecided()
@@ -179,31 +187,52 @@ class _Search:
         epsilon: Budget | None,
         for_all: claims.ForAll,
     ) -> Outcome:
-        """Return whether ε is at most a budget for all values of a parameter."""
-        if comparison not in ("<=", "<") or epsilon is None:
-            return self.undecided()
-        is_proved = self.most is not None and _is_below_for_all(
-            self.most, comparison, epsilon, for_all
-        )
-        if is_proved:
+        """Return whether ε compares so with a budget for all values of a parameter.
+
+        An equation has two halves: one is proved, a window shows the other.
+        """
+        halves, most = _halves(comparison, epsilon), self.most
+        proved = [
+            half
+            for half in halves
+            if half in ("<=", "<") and most is not None and epsilon is not None
+            if _is_below_for_all(most, half, epsilon, for_all)
+        ]
+        if proved == [*halves]:
             self.is_proved()
-        for size in _sizes(self.mechanism, MAX_INPUTS_FOR_ALL):
-            outcome = self.decided(size, claim).outcome
-            if is_proved and isinstance(outcome.verdict, Violated):
-                raise AssertionError("an alignment and a window contradict each other")
-            if is_proved:
+        left: set[Comparison] = {*halves} - {*proved}
+        for size in _sizes(self.mechanism, MAX_INPUTS_FOR_ALL) if halves else ():
+            for half in halves:
+                outcome = self.decided(size, _with_comparison(claim, half)).outcome
+                if half not in ("<=", "<"):
+                    left -= {half} if isinstance(outcome.verdict, Holds) else set()
+                elif isinstance(outcome.verdict, Violated):
+                    if half in proved:
+                        raise AssertionError("an alignment and a window contradict each other")
+                    return _at_least(outcome)
+            if not left:
                 return self.proved(Holds())
-            if isinstance(outcome.verdict, Violated):
-                return _at_least(outcome)
             self.tried = _size_text(size, self.mechanism)
+        upper = _with_comparison(claim, halves[0]) if halves else claim
+        return self.compared_at_a_value(upper, left, for_all)
+
+    def compared_at_a_value(
+        self, claim: claims.Claim, left: set[Comparison], for_all: claims.ForAll
+    ) -> Outcome:
+        """Return what longer windows say of a claim at the simplest value of its parameter."""
         value, param = _sample(for_all), for_all.param
-        if value is None:
-            return self.undecided()
-        tried = f"{self.tried}, and at {param.name} = {exact_text(value)} "
-        for seen in self.in_time(self.windows(claim, MAX_INPUTS_FOR_ALL, value)):
-            if isinstance(seen.outcome.verdict, Violated):
+        windows = () if value is None else self.windows(claim, MAX_INPUTS_FOR_ALL, value)
+        may_fail = bool(left & {"<=", "<"})
+        for seen in self.in_time(windows):
+            assert value is not None, "there are windows"
+            if may_fail and isinstance(seen.outcome.verdict, Violated):
                 return self.around(value, seen, claim, param)
-            self.tried = tried + _size_text(seen.size, self.mechanism)
+            worst = seen.worst()
+            if worst is not None and _sign(worst.epsilon, self.low) > 0:
+                at = f"at {param.name} = {exact_text(value)} "
+                self.low, self.shown = worst.epsilon, at + _size_text(seen.size, self.mechanism)
+            if not may_fail and seen.size.n_rounds >= MAX_ROUNDS_FOR_ALL:
+                break
         return self.undecided()
 
     def around(
@@ -235,7 +264,7 @@ class _Search:
     def value(self, claim: claims.QuantityValue) -> Outcome:
         """Return ε, or what it lies between."""
         if self.for_all is not None:
-            return self.undecided()
+            return self.value_for_all(claim.span, self.for_all)
         high = self.most
         for _ in self.bounds(claim):
             if _is_met(self.low, high):
@@ -245,6 +274,33 @@ class _Search:
         low, above = self.low, high
         exact = low if above is None else Enclosed(lambda _: low.ball(128).union(above.ball(128)))
         return self.proved(Value(amount, exact), self.below)
+
+    def value_for_all(self, span: Span, for_all: claims.ForAll) -> Outcome:
+        """Return ε for all values of a parameter: what a window shows, and what is proved.
+
+        The neighbors that lose most are found at the stand-in of the parameter.
+        """
+        asked, best = claims.QuantityValue(claims.TightEpsilon(0, span), span), None
+        for seen in self.in_time(self.windows(asked, MAX_INPUTS_FOR_ALL)):
+            if isinstance(seen.outcome.verdict, Value) and (
+                best is None or _loses_more(seen, best)
+            ):
+                best = seen
+            if seen.size.n_rounds >= MAX_ROUNDS_FOR_ALL:
+                break
+        known = None if best is None else best.outcome.all_values
+        if best is None or known is None:
+            return self.undecided()
+        worst = best.worst()
+        if worst is not None and self.most is not None:
+            growth, root = growth_of(self.most)
+            if root == 1 and _sign(worst.epsilon, log(growth)) > 0:
+                raise AssertionError("an alignment and a window contradict each other")
+        pieces = tuple(_piece_below(piece, self.most, for_all) for piece in known.pieces)
+        known = replace(known, pieces=pieces)
+        shown = Beside(f"{_size_text(best.size, self.mechanism)} at least")
+        value = value_of_pieces(known, "epsilon")
+        return Outcome(value, NOTHING, beside=(shown, *self.beside), all_values=known)
 
     # --- what is known ---------------------------------------------------------------------
 
@@ -280,7 +336,7 @@ class _Search:
             self.note(seen)
             yield seen.size
 
-    def in_time(self, windows: Iterator[Seen]) -> Iterator[Seen]:
+    def in_time(self, windows: Iterable[Seen]) -> Iterator[Seen]:
         """Yield what windows say as long as there is time.
 
         What is known by then is told: the bounds are certain, wherever the search ends.
@@ -329,13 +385,14 @@ class _Search:
             parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
         elif self.tried:
             parts += [f"no violation was found {self.tried}; "]
+        lead = "" if self.shown else "it is "
         match self.most:
             case None:
                 parts += [self.unbounded]
             case ParamBudget() as most:
-                parts += [f"it is at most {param_text(most)}"]
+                parts += [f"{lead}at most {param_text(most)}"]
             case most:
-                parts += ["at most ", epsilon_amount(most)]
+                parts += [f"{lead}at most ", epsilon_amount(most)]
         why, first = (
             "epsilon lies between what windows show and what is proved",
             "claim what is proved",
@@ -480,6 +537,25 @@ def _at_least(outcome: Outcome) -> Outcome:
     return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
 
 
+def _loses_more(one: Seen, other: Seen) -> bool:
+    return (worst := one.worst()) is not None and _worse(other.worst(), worst) is worst
+
+
+def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> Piece:
+    """Return what a window shows for some values of a parameter, with what is proved."""
+    if most is None:
+        return piece if piece.exact == "inf" else replace(piece, most="inf")
+    growth, root = growth_of(most)
+    line = line_of(for_all.param, [growth], is_exponential=for_all.is_exponential)
+    if root == 1 and piece.exact == line.logarithm_text(*line.polynomials(growth)):
+        return piece
+    return replace(piece, most=_epsilon_text(most))
+
+
+def _epsilon_text(epsilon: Budget) -> str:
+    return param_text(epsilon) if isinstance(epsilon, ParamBudget) else exact_text(epsilon)
+
+
 def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
     if one is None or other is None:
         return one or other
@@ -510,10 +586,21 @@ def _is_above(low: Epsilon | None, bound: Budget | None, comparison: Comparison)
     )
 
 
-def _at_most(claim: claims.Claim, comparison: Comparison) -> claims.Claim:
-    """Return the part of a claim that a window can refute: that ε is not larger."""
-    if isinstance(claim, claims.QuantityClaim) and comparison == "=":
-        return replace(claim, comparison="<=")
+def _halves(comparison: Comparison, epsilon: Budget | None) -> tuple[Comparison, ...]:
+    """Return what is to be shown so that a comparison is true for all values of a parameter."""
+    match comparison:
+        case "=" | ">=" if epsilon is None:
+            return (">=",)
+        case "=":
+            return "<=", ">="
+        case _:
+            return () if epsilon is None or comparison == "!=" else (comparison,)
+
+
+def _with_comparison(claim: claims.Claim, comparison: Comparison) -> claims.Claim:
+    """Return the part of a claim that compares so."""
+    if isinstance(claim, claims.QuantityClaim):
+        return replace(claim, comparison=comparison)
     return claim
 
 

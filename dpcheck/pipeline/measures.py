@@ -84,7 +84,7 @@ def _amount(
             known = event.outcome.all_values
             if known is None:
                 return event.outcome.value
-            pieces = [f"for {known.param} in {p.interval.text}: {p.exact}" for p in known.pieces]
+            pieces = [f"for {known.param} in {p.interval.text}: {p.text}" for p in known.pieces]
             return Amount("; ".join(pieces), "")
     return None
 

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
 from itertools import starmap
 from math import inf
 from typing import TYPE_CHECKING, assert_never
@@ -36,7 +36,7 @@ from dpcheck.explore.explored import at_end, measured, with_less_told
 from dpcheck.explore.open_queries import UNBOUNDED, check_named, with_queries_closed
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
-from dpcheck.logic.claims import Claim, QuantityValue
+from dpcheck.logic.claims import Claim, QuantityClaim, QuantityValue
 from dpcheck.model.atoms import AtEnd, Measure
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value, value_text
@@ -565,9 +565,8 @@ def _everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready |
         outcome, ready = _on_window(check, own, size, claim, value)
         shown.append((outcome, ready))
         is_decided = not isinstance(outcome.verdict, Undecided)
-        return Seen(
-            size, outcome, partial(_worst, size, ready, own) if is_decided else lambda: None
-        )
+        worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
+        return Seen(size, outcome, worst)
 
     outcome = decided_everywhere(check, decide, limits)
     of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
@@ -633,7 +632,10 @@ def _on_window(
 
     def on_window(own: ResolvedCheck) -> ResolvedCheck:
         assert isinstance(own.target, Mechanism), "it has inputs"
-        return replace(own, target=window(own.target, size))
+        part = own.claim
+        if isinstance(part, QuantityClaim) and isinstance(claim, QuantityClaim):
+            part = replace(part, comparison=claim.comparison)
+        return replace(own, target=window(own.target, size), claim=part)
 
     def chosen(value: Value) -> Resolved:
         assert check.chosen is not None, "a parameter can be chosen"

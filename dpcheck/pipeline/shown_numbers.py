@@ -148,9 +148,10 @@ def decided_for_all(
     less = decide(with_less_told(explored, chain, keeps_far=is_limit))
     if _are_alike(outcome, less) and outcome.all_values == less.all_values:
         return None if _is_unequal(claim, less) else less
-    if not is_dp or not isinstance(less.verdict, Violated) or less.all_values is None:
+    at = less.all_values
+    if not is_dp or not isinstance(less.verdict, Violated) or at is None:
         return None
-    return replace(less, all_values=replace(less.all_values, is_exact=False))
+    return replace(less, all_values=replace(at, is_exact=at.fails_for_all))
 
 
 def _is_unequal(claim: claims.Claim, outcome: Outcome) -> bool:

@@ -158,7 +158,7 @@ def _all_values(known: verdicts.AllValues, verdict: verdicts.Verdict) -> dict[st
     values: dict[str, Any] = {"param": known.param, "in": known.asked}
     if isinstance(verdict, verdicts.Value):
         pieces = [
-            {"in": each.interval.text, **_param_interval(each.interval), "exact": each.exact}
+            {"in": each.interval.text, **_param_interval(each.interval), **_piece(each)}
             for each in known.pieces
         ]
         return {"values": values, "pieces": pieces}
@@ -168,6 +168,12 @@ def _all_values(known: verdicts.AllValues, verdict: verdicts.Verdict) -> dict[st
     if known.sample is not None:
         values["sample"] = known.sample
     return {"values": values}
+
+
+def _piece(piece: verdicts.Piece) -> dict[str, Any]:
+    if piece.most is None:
+        return {"exact": piece.exact}
+    return {"enclosure": [piece.exact, piece.most]}
 
 
 def _param_interval(interval: ParamInterval) -> dict[str, Any]:

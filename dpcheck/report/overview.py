@@ -75,7 +75,7 @@ def _heads(known: AllValues) -> tuple[str, str]:
 
 
 def _rows(known: AllValues) -> list[list[str]]:
-    return [[piece.interval.text, piece.exact] for piece in known.pieces]
+    return [[piece.interval.text, piece.text] for piece in known.pieces]
 
 
 def profile_svg(found: Overview) -> str:
@@ -140,7 +140,7 @@ def _cell(answer: Answer | None) -> str:
         return "undecided"
     known = answer.outcome.all_values
     if known is not None:
-        pieces = [(piece.exact, piece.interval.text) for piece in known.pieces]
+        pieces = [(piece.text, piece.interval.text) for piece in known.pieces]
         parts = [f"{exact} for {known.param} in {interval}" for exact, interval in pieces]
         return visible("; ".join(parts) if len(parts) > 1 else pieces[0][0])
     value = answer.outcome.value

@@ -187,9 +187,7 @@ def quantity_text(answer: Answer) -> str:
     verdict = answer.outcome.verdict
     known = answer.outcome.all_values
     if known is not None and isinstance(verdict, Value) and verdict.table is not None:
-        return shortened(
-            ", ".join(f"{each.exact} in {each.interval.text}" for each in known.pieces)
-        )
+        return shortened(", ".join(f"{each.text} in {each.interval.text}" for each in known.pieces))
     if isinstance(verdict, Value):
         return amount_text(verdict.amount) if verdict.table is None else "a table"
     return "".join(piece if isinstance(piece, str) else piece.text for piece in _quantity(answer))

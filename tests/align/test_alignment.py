@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from math import log
 
 import pytest
 
@@ -17,10 +18,9 @@ from dpcheck.certify import certify_alignment
 from dpcheck.certify.moved import Draw, Moved
 from dpcheck.check.decide import decide
 from dpcheck.check.values.amounts import epsilon_amount
-from dpcheck.check.values.verdicts import AllValues, Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Outcome, Undecided, Value
 from dpcheck.exact import Budget, compare_epsilon
 from dpcheck.explore import MistakesFound, explore
-from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
 from dpcheck.model.values import SetValue
@@ -453,15 +453,6 @@ mechanism m {
     assert bound(mechanism(text)) == Budget.of(1000)
 
 
-def test_an_end_that_is_only_rounded_to_one_is_not_one():
-    """0.99999995 is written 1 in short; a claim that fails up to there may hold beyond."""
-    zero, one = (ParamEnd(text, None, text, is_open=True) for text in ("0", "1"))
-    nearly_one = ParamEnd(None, "a^2 + a - 2 = 0", "0.99999995", is_open=True)
-    assert AllValues("a", "(0, 1)", (ParamInterval(zero, one),)).fails_for_all
-    assert not AllValues("a", "(0, 1)", (ParamInterval(zero, nearly_one),)).fails_for_all
-    assert ParamInterval(zero, nearly_one).text == "(0, 1)"
-
-
 def in_rounds(body, before="", streams=""):
     return f"""
 mechanism m {{
@@ -797,3 +788,105 @@ def test_noise_without_the_parameter_is_compared_with_a_budget_for_all_its_value
     check noisy: {claim}
     """
     assert verdicts(check_text(text)) == [verdict]
+
+
+COUNT = """
+mechanism m {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, alpha) unbounded
+  output z
+}
+"""
+ABOVE = """
+mechanism m {
+  input q[1..] in integers
+  public t in integers
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(t, alpha^2) unbounded
+  for i in 1.. {
+    z ~ geometric(q[i], alpha) unbounded
+    output z >= noisy_t
+    STOP
+  }
+}
+"""
+STOPS = ABOVE.replace(
+    "output z >= noisy_t\n    STOP", "if z >= noisy_t { output top stop } output bot"
+)
+GOES_ON = ABOVE.replace("STOP", "")
+SHOWS_ORDER = GOES_ON.replace("z >=", "q[i] >=")
+
+
+def for_all_alpha(text, values="alpha in (0, 1)"):
+    return check_text(f"param {values}\n{text}")["results"]
+
+
+def test_what_is_computed_for_all_values_lies_between_a_window_and_what_is_proved():
+    """The ε of the stream is -4 ln(alpha); eight rounds show the more of it the smaller alpha."""
+    [found] = for_all_alpha(f"{STOPS}compute m: epsilon")
+    [piece] = found["pieces"]
+    low, high = piece["enclosure"]
+    assert (found["verdict"], piece["in"], high) == ("value", "(0, 1)", "-4*ln(alpha)")
+    for alpha, least in ((0.01, 0.999), (0.1, 0.99), (0.5, 0.9), (0.9, 0.3), (0.99, 0.3)):
+        below = eval(low.replace("^", "**"), {"ln": log, "alpha": alpha})
+        assert least < below / (-4 * log(alpha)) <= 1, alpha
+    assert found["table"]["columns"] == ["alpha in", "epsilon at least", "at most"]
+    assert "value" not in found
+
+
+def test_what_a_window_shows_is_the_value_where_no_more_is_proved():
+    [counted] = for_all_alpha(f"{COUNT}compute m: epsilon")
+    assert [piece["exact"] for piece in counted["pieces"]] == ["ln(1/alpha)"]
+    [shown] = for_all_alpha(f"{SHOWS_ORDER}compute m: epsilon")
+    assert [piece["exact"] for piece in shown["pieces"]] == ["inf"]
+    [leaks] = for_all_alpha(f"{GOES_ON}compute m: epsilon")
+    assert {piece["enclosure"][1] for piece in leaks["pieces"]} == {"inf"}
+
+
+def test_what_is_computed_for_a_part_of_the_values_is_of_that_part():
+    [found] = check_text(
+        f"param alpha in (0, 1)\n{COUNT}compute m for alpha in [1/3, 1/2): epsilon"
+    )["results"]
+    assert [piece["in"] for piece in found["pieces"]] == ["[1/3, 1/2)"]
+
+
+@pytest.mark.parametrize(
+    ("program", "claim", "verdict"),
+    [
+        (COUNT, "epsilon = -ln alpha", "holds"),
+        (COUNT, "epsilon >= -ln alpha", "holds"),
+        (COUNT, "epsilon > -1/2 * ln alpha", "holds"),
+        (COUNT, "epsilon < -2 * ln alpha", "holds"),
+        (COUNT, "epsilon < -ln alpha", "violated"),
+        (COUNT, "epsilon = -1/2 * ln alpha", "violated"),
+        (COUNT, "epsilon > -ln alpha", "undecided"),
+        (COUNT, "epsilon = -2 * ln alpha", "undecided"),
+        (COUNT, "epsilon != -2 * ln alpha", "undecided"),
+        (SHOWS_ORDER, "epsilon = inf", "holds"),
+        (SHOWS_ORDER, "epsilon >= inf", "holds"),
+        (SHOWS_ORDER, "epsilon != inf", "undecided"),
+        (COUNT, "epsilon = inf", "undecided"),
+        (COUNT, "epsilon < inf", "undecided"),
+    ],
+)
+def test_comparisons_for_all_values_take_what_is_proved_and_what_a_window_shows(
+    program, claim, verdict
+):
+    assert [found["verdict"] for found in for_all_alpha(f"{program}check m: {claim}")] == [verdict]
+
+
+def test_what_is_left_open_for_all_values_has_both_bounds():
+    [found] = for_all_alpha(f"{STOPS}check m: epsilon = -4 * ln alpha")
+    progress = found["reason"]["progress"]
+    assert progress.startswith("it is at least ln(")
+    assert "at alpha = 1/2 in the first 8 outputs" in progress
+    assert progress.endswith("and at most -4*ln(alpha)")
+
+
+def test_a_claim_that_fails_up_to_a_logarithm_that_is_asked_fails_for_all():
+    text = STOPS.replace("alpha^2", "exp(-eps/2)").replace("alpha", "exp(-eps/4)")
+    [found] = for_all_alpha(f"{text}check m for eps in (0, ln 2]: dp(eps/2)", "eps > 0")
+    assert "at_least" not in found["values"]
+    [part] = for_all_alpha(f"{text}check m for eps in (0, ln 64]: dp(3/5 * eps)", "eps > 0")
+    assert part["values"]["at_least"] is True

@@ -207,12 +207,14 @@ def _truth(
     region = _without(region, outcomes, line)
     intervals = _with_values(region, failing_alone, setting, line)
     sample = _sample(region, line, failing_alone, setting.for_all)
+    holds_for = _without(joined(and_, [asked, complement(region)]), outcomes, line)
     shown = AllValues(
         setting.for_all.param.name,
         _asked_text(setting, line, asked),
         intervals,
         None if sample is None else exact_text(sample),
         shown_at=sample,
+        fails_for_all=holds_for.is_empty and len(failing_alone) == len(outcomes),
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)
@@ -537,18 +539,28 @@ def _pieces_outcome(
     coverage: Coverage,
     vacuity: tuple[Vacuity, ...],
 ) -> Outcome:
-    """Return pieces as a value: the one expression, or a table of them."""
+    """Return pieces as a value."""
     name = setting.for_all.param.name
     word = _WORDS[type(quantity)]
-    rows = tuple((piece.interval.text, piece.exact) for piece in pieces)
-    table = Table(word, (f"{name} in", word), rows)
-    texts = list(dict.fromkeys(piece.exact for piece in pieces))
-    shown = texts[0] if len(texts) == 1 else f"{len(pieces)} pieces"
     asked = _asked_text(setting, line, setting.for_all.asked(line))
     known = AllValues(name, asked, pieces=tuple(pieces))
+    return Outcome(value_of_pieces(known, word), coverage, vacuity, all_values=known)
+
+
+def value_of_pieces(known: AllValues, word: str) -> Value:
+    """Return pieces of a quantity as a value: the one expression, or a table of them."""
+    pieces, name = known.pieces, known.param
+    texts = list(dict.fromkeys(piece.text for piece in pieces))
+    shown = texts[0] if len(texts) == 1 else f"{len(pieces)} pieces"
     amount = _one_amount(shown, name, is_epsilon=word == "epsilon")
-    value = Value(amount, len(pieces), None if len(texts) == 1 else table)
-    return Outcome(value, coverage, vacuity, all_values=known)
+    columns: tuple[str, ...] = f"{name} in", word
+    rows: tuple[tuple[str, ...], ...] = tuple((p.interval.text, p.exact) for p in pieces)
+    is_within = any(piece.most is not None for piece in pieces)
+    if is_within:
+        columns = f"{name} in", f"{word} at least", "at most"
+        rows = tuple((*row, p.most or p.exact) for row, p in zip(rows, pieces, strict=True))
+    is_one = len(texts) == 1 and not is_within
+    return Value(amount, len(pieces), None if is_one else Table(word, columns, rows))
 
 
 def _one_amount(text: str, name: str, *, is_epsilon: bool) -> Amount:

@@ -424,10 +424,19 @@ class Strategy:
 
 @dataclass(frozen=True)
 class Piece:
-    """A value of `compute` for some values of a parameter: an expression over it."""
+    """A value of `compute` for some values of a parameter: an expression over it.
+
+    Where it is known within bounds only, `exact` is the lower one, and `most` the upper one.
+    """
 
     interval: ParamInterval
     exact: str
+    most: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The expression, or both bounds."""
+        return self.exact if self.most is None else f"in [{self.exact}, {self.most}]"
 
 
 @dataclass(frozen=True)
@@ -436,8 +445,8 @@ class AllValues:
 
     `asked` are the values it is about; a claim fails for exactly those of `fails_for`, of which
     `sample` is a simple one (None where all are irrational), as a value `shown_at`. It may fail for
-    more if `is_exact` is false: where some inputs of infinitely many show it. `pieces` are what
-    `compute` asked for.
+    more if `is_exact` is false: where some inputs of infinitely many show it; not if it
+    `fails_for_all` that are asked. `pieces` are what `compute` asked for.
     """
 
     param: str
@@ -447,12 +456,7 @@ class AllValues:
     pieces: tuple[Piece, ...] = ()
     shown_at: int | Rational | Budget | None = None
     is_exact: bool = True
-
-    @property
-    def fails_for_all(self) -> bool:
-        """Return whether the claim is known to fail for each value that it is about."""
-        known = [interval.text for interval in self.fails_for if interval.is_exact]
-        return known == [self.asked]
+    fails_for_all: bool = False
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,10 @@ def _cells(row: SweepRow, n_questions: int) -> Iterator[Amount | str]:
 
 def _pieces(pieces: Sequence[Mapping[str, Any]]) -> str:
     """Return a value for all values of a parameter: its expression, or each with its values."""
-    if len({piece["exact"] for piece in pieces}) == 1:
-        return str(pieces[0]["exact"])
-    return ", ".join(f"{piece['exact']} in {piece['in']}" for piece in pieces)
+    texts = [p["exact"] if "exact" in p else "in [{}, {}]".format(*p["enclosure"]) for p in pieces]
+    if len(set(texts)) == 1:
+        return str(texts[0])
+    return ", ".join(f"{text} in {p['in']}" for text, p in zip(texts, pieces, strict=True))
 
 
 def _amount(value: Mapping[str, Any]) -> Amount:
