@@ -93,6 +93,42 @@ def test_the_strategy_that_is_shown_attains_the_value(seed):
         assert of_strategy["value"] == result["value"]
 
 
+def outputs_of(sequence):
+    """Return the outputs of a sequence without choices, and whether it goes on."""
+    shown = re.split(r", (?![^(]*\))", sequence)
+    return tuple(s for s in shown if " = " not in s and s != "..."), shown[-1] == "..."
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_event_lists_its_sequences_under_the_strategy(seed):
+    """Their probabilities add up to those told, where the strategy is a public input."""
+    rounds = two_rounds(seed)
+    head = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
+    public = f"  public first in 0..2\n  public after_0 in 0..{rounds['last']}\n"
+    public += f"  public after_1 in 0..{rounds['last']}\n"
+    rows = dpcheck.loads(head + public + WRITTEN_OUT.format(**rounds)).target("m")
+    rows = rows.output_distributions()
+    asked = head + ADAPTIVE.format(**rounds)
+    for result in check_text(f"{asked}check m: dp(ln 2)\ncheck m: dp(0, 1/20)\n")["results"]:
+        if result["verdict"] == "holds":
+            continue
+        example, chosen = result["counterexample"], dict.fromkeys(("first", "0", "1"), "0")
+        for each in result["strategy"]["situations"]:
+            for choice in each["asks"].split(" and "):
+                query, _, number = choice.partition(" = ")
+                places = ["first"] if query == "c" else each["after"] or ["0", "1"]
+                chosen |= dict.fromkeys(places, number)
+        public = f"first = {chosen['first']}, after_0 = {chosen['0']}, after_1 = {chosen['1']}"
+        for state, told in zip(example["states"], example["probabilities"], strict=True):
+            found = Fraction(0)
+            for run, chance in rows[f"{state}, {public}"].items():
+                whole = outputs_of(run)[0]
+                listed = [outputs_of(each) for each in example["event"]]
+                inside = [whole[: len(e)] == e if goes_on else whole == e for e, goes_on in listed]
+                found += any(inside) * Fraction(str(chance))
+            assert found == Fraction(told)
+
+
 @pytest.mark.parametrize(("k", "budget"), [(3, "ln 2"), (4, "ln 9"), (5, "1"), (6, "ln 9")])
 def test_of_a_strategy_it_is_told_where_something_else_is_asked(k, budget):
     """All situations are listed here, and each is compared with the last one that led to it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,6 @@ from dpcheck.explain.explanation import (
     Rule,
     Tight,
     TracedRun,
-    WeightedRun,
     as_found,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
@@ -288,18 +288,19 @@ def _from_counterexample(subject: Subject, example: Counterexample, seen: SeenPa
     that the pair attains it.
     """
     made = found_against(subject.claim, example)
-    pair = seen.named(example.states) if made.runs else None
+    pair = seen.named(example.states) if example.runs else None
     sources = seen.sources[seen.pairs[[] if pair is None else pair]]
-    runs = [_ended(run, seen.chain, sources) for run in made.runs]
-    return replace(made, runs=tuple(runs))
+    ended = partial(_ended, chain=seen.chain, sources=sources)
+    runs = [replace(run, shown=ended(run.shown)) for run in made.runs]
+    event = made.event if isinstance(made.event, Phrase) else tuple(map(ended, made.event))
+    return replace(made, runs=tuple(runs), event=event)
 
 
-def _ended(run: WeightedRun, chain: Chain, sources: IntArray) -> WeightedRun:
-    """Return runs with all that they show, where nothing follows: merged prefixes do not tell."""
-    outputs = run.shown.outputs
-    are_over = [is_over(chain, source, outputs) for source in sources.tolist()]
-    ends = run.shown.ending == "goes on" and any(are_over)
-    return replace(run, shown=OutputSequence(outputs)) if ends else run
+def _ended(shown: OutputSequence, chain: Chain, sources: IntArray) -> OutputSequence:
+    """Return a sequence with its end, where nothing follows: merged prefixes do not tell."""
+    goes_on = shown.ending == "goes on"
+    ends = goes_on and any(is_over(chain, source, shown.outputs) for source in sources.tolist())
+    return OutputSequence(shown.outputs) if ends else shown
 
 
 def found_against(claim: Claim, example: Counterexample) -> Explanation:

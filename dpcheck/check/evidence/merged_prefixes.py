@@ -30,7 +30,7 @@ events show bounds ε and δ from above (post-processing), and by less the later
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property, cmp_to_key
 from heapq import nlargest
@@ -50,9 +50,11 @@ from dpcheck.check.evidence.futures import (
 from dpcheck.check.values.event_text import (
     DIVERGED,
     GOES_ON,
+    MAX_LISTED,
     N_RUNS,
     STOPPED,
     EventText,
+    by_value,
     many_sequences,
     output_sequence,
 )
@@ -82,6 +84,8 @@ Scaled = tuple[Whole, Whole, Whole]
 Wanted = Callable[[Whole, Whole], bool]
 Better = Callable[[EventGap, EventGap], bool]
 Masses = list[tuple[Number, Number]]
+_MANY = 10**18
+"""So many sequences are not counted for people."""
 _UNSEEN = -3
 """The label of what is no output: a state that is shown, or the way out of a cycle."""
 _FEW_ROOTS = 8
@@ -473,8 +477,32 @@ class MergedEvidence:
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words, and sequences that carry much of it."""
         event = self._event(wanted_of(gap, factor), is_forward=gap.is_forward)
-        runs = self._heavy_runs(self.graph.roots[gap.pair], event, is_forward=gap.is_forward)
-        return EventText(many_sequences(None, gap, factor), runs)
+        root = self.graph.roots[gap.pair]
+        runs = self._heavy_runs(root, event, is_forward=gap.is_forward)
+        n_sequences = self._n_sequences(event, root)
+        if n_sequences is None or n_sequences > MAX_LISTED:
+            n_told = n_sequences if (n_sequences or 0) < _MANY else None
+            return EventText(many_sequences(n_told, gap, factor), runs, n_told)
+        return EventText(by_value(self._sequences(root, event)), runs)
+
+    def _n_sequences(self, event: AbstractSet[int], root: int) -> int | None:
+        """Return how many sequences lead to an event; None where some have no end, or no words."""
+        found = [0] * len(self.graph.edges)
+        for node in self.graph.order.tolist():
+            row = self.graph.edges[node]
+            if any(label == _UNSEEN for label, _, _ in row):
+                return None
+            found[node] = (node in event) + sum(found[child] for _, _, child in row)
+        return found[root]
+
+    def _sequences(self, root: int, event: AbstractSet[int]) -> Iterator[OutputSequence]:
+        """Yield the sequences that lead to an event."""
+        reaching, waiting = self._reaching(event), [(tuple[Label, ...](), root)]
+        for shown, node in waiting:
+            if node in event:
+                yield self._shown(shown)
+            row = self.graph.edges[node]
+            waiting += [((*shown, label), child) for label, _, child in row if reaching[child]]
 
     def _event(self, wanted: Wanted, *, is_forward: bool) -> AbstractSet[int]:
         """Return the leaves whose loss is wanted, seen from the first or from the second side."""
