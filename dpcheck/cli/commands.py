@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 import click
 
 from dpcheck import __version__
-from dpcheck.cli import options
-from dpcheck.cli.checking import (
-    OUTPUTS,
-    Report,
-    cache_directory,
-    checked,
-    complain,
-    has_written,
-    say,
-    trusted_cache,
-)
+from dpcheck.cli import checking, options
 from dpcheck.cli.config import Config
 from dpcheck.cli.memory import available_memory
 from dpcheck.limits import RunLimits
@@ -61,8 +51,8 @@ def dpcheck() -> None:
 def _output(text: str) -> tuple[str, str]:
     """Return the format and the file that `FORMAT=FILE` names."""
     form, _, file = text.partition("=")
-    if form not in OUTPUTS or not file:
-        formats = ", ".join(OUTPUTS)
+    if form not in checking.OUTPUTS or not file:
+        formats = ", ".join(checking.OUTPUTS)
         raise click.BadParameter(f"{text!r} is not FORMAT=FILE; a format is one of {formats}.")
     return form, file
 
@@ -73,7 +63,7 @@ def _output(text: str) -> tuple[str, str]:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(OUTPUTS)),
+    type=click.Choice(list(checking.OUTPUTS)),
     default="text",
     show_default=True,
     help="How to write the results.",
@@ -196,13 +186,15 @@ def check(
         EXPLAINED_IN_FULL if form == "text" and not files else None,
         has_witnesses=witnesses is not None,
         has_opinions=second_opinion,
-        cache=None if no_cache else trusted_cache(paths, cache_dir),
+        cache=None if no_cache else checking.trusted_cache(paths, cache_dir),
         jobs=_given_or("jobs", jobs, config.jobs and min(config.jobs, os.cpu_count() or 1)),
         changed=changed,
         optional=config.names - {text.partition("=")[0].strip() for text in definitions},
     )
     agreed = _baseline(baseline, select, config, is_written=update_baseline)
-    return checked(paths, how, Report(form, files, quiet, witnesses, agreed, update_baseline))
+    return checking.checked(
+        paths, how, checking.Report(form, files, quiet, witnesses, agreed, update_baseline)
+    )
 
 
 def _baseline(
@@ -289,10 +281,10 @@ def profile(
     if (svg or csv) and len(drawable) != 1:
         names = ", ".join(each.target for each in drawable) or "none"
         reason = f"a file is for one profile; choose one with `--target` ({names})"
-        complain([WrongCall(None, reason)])
+        checking.complain([WrongCall(None, reason)])
         return 2
     for place, drawn in ((svg, profile_svg), (csv, profile_csv)):
-        if place is not None and not has_written(place, drawn(drawable[0])):
+        if place is not None and not checking.has_written(place, drawn(drawable[0])):
             return 2
     return status
 
@@ -340,20 +332,20 @@ def pmf(
 
     constants = dict(_definition(text) for text in definitions)
     status = 0
-    for event in pmf_events(path, target, constants, form, limits, say):
+    for event in pmf_events(path, target, constants, form, limits, checking.say):
         match event:
             case str():
                 encoding = sys.stdout.encoding or "utf-8"
                 sys.stdout.write(event.encode(encoding, "backslashreplace").decode(encoding))
             case Undecided():
-                say(f"undecided: {visible(event.reason)}")
+                checking.say(f"undecided: {visible(event.reason)}")
                 writer(sys.stderr)(undecided_lines(event, 2))
                 status = 3
             case Crash():
                 writer(sys.stderr)(crash_lines([event]))
                 status = 70
             case Mistake():
-                complain([event])
+                checking.complain([event])
                 status = 2
             case Reading():
                 pass
@@ -431,7 +423,7 @@ def work(units: Iterable[str]) -> int:
     for line in units:
         unit = read_unit(line)
         if isinstance(unit, Mistake):
-            complain([unit])
+            checking.complain([unit])
             status = 2
         sys.stdout.write(" ".join(unit_answer(line).split("\n")) + "\n")
         sys.stdout.flush()
@@ -462,7 +454,7 @@ def _overviews(
     how = Options(definitions, limits=limits)
     found: list[Overview] = []
     collector = Collector()
-    for event in overviews(path, quantities, target, distance, how, say):
+    for event in overviews(path, quantities, target, distance, how, checking.say):
         if not isinstance(event, Overview):
             collector.add(event)
             continue
@@ -470,7 +462,7 @@ def _overviews(
         for mistake in event.mistakes:
             collector.add(mistake)
     summary = collector.summary()
-    complain(summary.mistakes)
+    checking.complain(summary.mistakes)
     writer(sys.stderr)(crash_lines(summary.crashes) if summary.crashes else ())
     return found, summary.exit_status
 
@@ -520,7 +512,7 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
     for path in witnesses:
         found = replayed(path, n_runs, seed, models)
         if isinstance(found, Mistake):
-            complain([found])
+            checking.complain([found])
         else:
             for line in replay_lines(found):
                 click.echo(visible(line))
@@ -553,7 +545,7 @@ def new(name: str) -> int:
 
     written = write_new_file(name)
     if not isinstance(written, Path):
-        complain([written])
+        checking.complain([written])
         return 2
     click.echo(f"wrote {written}; now: dpcheck check {written}")
     return 0
@@ -577,8 +569,8 @@ def show_config() -> int:
 
 def _cache_setting() -> tuple[str, str]:
     """Return where results are kept, and who says so."""
-    place = str(cache_directory())
-    if trusted_cache([], None) is None:
+    place = str(checking.cache_directory())
+    if checking.trusted_cache([], None) is None:
         return "none", f"{place} lies in what is checked: only --cache-dir names it"
     return place, "$XDG_CACHE_HOME" if os.environ.get("XDG_CACHE_HOME") else "default"
 
@@ -597,7 +589,7 @@ def clear(cache_dir: str | None) -> int:
     """Remove all results that were kept."""
     from dpcheck.pipeline.cache import clear as cleared
 
-    directory = cache_directory(cache_dir)
+    directory = checking.cache_directory(cache_dir)
     click.echo(f"removed {cleared(directory):,} results from {directory}")
     return 0
 
@@ -628,5 +620,5 @@ def _no_such_code(code: str, known: dict[str, type[Mistake]]) -> int:
     from dpcheck.diagnostics.files import NoSuchCode
     from dpcheck.diagnostics.mistakes import similar
 
-    complain([NoSuchCode(None, code, similar(code.upper(), known))])
+    checking.complain([NoSuchCode(None, code, similar(code.upper(), known))])
     return 2

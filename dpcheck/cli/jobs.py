@@ -14,16 +14,8 @@ from contextlib import closing
 from dpcheck.cli.workers import Over, Stopped, Work, pooled, spread
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit
+from dpcheck.pipeline import run
 from dpcheck.pipeline.options import WHOLE, Options, Part
-from dpcheck.pipeline.run import (
-    closing_events,
-    is_error,
-    known_events,
-    library_of,
-    not_read,
-    read_definitions,
-    undeclared,
-)
 from dpcheck.pipeline.sources.files import ModelPath, model_paths
 from dpcheck.pipeline.stopped import after_limit
 from dpcheck.records import dataclass, replace
@@ -61,17 +53,17 @@ def jobs_events(
         if isinstance(event, Over):
             n_over = number + 1
         for shown in pieces[number].shown(event, read):
-            is_sound &= not is_error(shown)
+            is_sound &= not run.is_error(shown)
             yield shown
     late = pieces[n_over:]
     for piece in late:
         yield from piece.late(read)
     not_begun = [piece.path.shown for piece in late if piece.path.shown not in read]
     if not_begun:
-        yield not_read(list(dict.fromkeys(not_begun)), options)
+        yield run.not_read(list(dict.fromkeys(not_begun)), options)
     elif not late:
-        known = paths, list(read.values()), options, library_of(options)
-        work = Work[Event](lambda _: closing_events(*known, is_sound=is_sound), *ends)
+        known = paths, list(read.values()), options, run.library_of(options)
+        work = Work[Event](lambda _: run.closing_events(*known, is_sound=is_sound), *ends)
         yield from (
             event for _, event in _in_order([work], options, tell) if not isinstance(event, Over)
         )
@@ -95,10 +87,10 @@ class _Piece:
         """Yield what is found after what was told before."""
         if told and isinstance(told[-1], FileDone):
             return
-        library = library_of(self.options)
-        definitions, _ = read_definitions(self.options.definitions)
+        library = run.library_of(self.options)
+        definitions, _ = run.read_definitions(self.options.definitions)
         part = WHOLE if self.part.of == 1 else self.part
-        yield from known_events(self.path, library, definitions, self.options, told, part)
+        yield from run.known_events(self.path, library, definitions, self.options, told, part)
 
     def shown(self, event: Event | Over, read: dict[str, FileRead]) -> Iterator[Event]:
         """Yield what is to be shown of what it told: a file begins and ends once.
@@ -144,13 +136,13 @@ def _wrong_definitions(
     def events(told: Sequence[Event]) -> Iterator[Event]:
         if any(isinstance(event, FileDone) for event in told):
             return  # a file was given up: its own piece says so
-        library = library_of(options)
-        definitions, mistakes = read_definitions(options.definitions)
+        library = run.library_of(options)
+        definitions, mistakes = run.read_definitions(options.definitions)
         closures = []
         for path in paths:
             yield Reading(path.shown)
             closures.append(library.closure(path))
-        yield from (*mistakes, *undeclared(definitions, closures, options.optional))
+        yield from (*mistakes, *run.undeclared(definitions, closures, options.optional))
 
     if options.definitions:
         for _, event in _in_order([Work[Event](events, *ends)], options, tell):

@@ -12,13 +12,7 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
-from dpcheck.explore.tails.claims import (
-    as_far,
-    mean_beyond,
-    value_beyond,
-    values_beyond,
-    with_integers,
-)
+from dpcheck.explore.tails import claims
 from dpcheck.explore.tails.claims import with_less_told as less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
@@ -160,8 +154,10 @@ def measured(
     for expression in measure.values:
         match expression:
             case Apply(args=(Apply(op="-", args=(read, goal)),), span=span):
-                values_beyond(Apply("=", (read, goal), span), columns, explored.table, window)
-    return _measured_on(with_integers(columns, explored.table), measure, explored), most
+                claims.values_beyond(
+                    Apply("=", (read, goal), span), columns, explored.table, window
+                )
+    return _measured_on(claims.with_integers(columns, explored.table), measure, explored), most
 
 
 def _measured_on(
@@ -197,15 +193,15 @@ def at_end(
     def value(codes: tuple[int, ...], last: str, n_outputs: int) -> Number | None:
         beyond: list[Beyond] = []
         environment = {
-            name: as_far(table.value(code), beyond)
+            name: claims.as_far(table.value(code), beyond)
             for name, code in zip((*meaning.inputs, *names), codes, strict=True)
             if code < FIRST_FAULT
         }
         if meaning.reads_last:
             environment["output"] = environment[last]  # one number may be read by two names
-        found = value_beyond(meaning.value, {**environment, "outputs": n_outputs}, window)
+        found = claims.value_beyond(meaning.value, {**environment, "outputs": n_outputs}, window)
         if isinstance(found, FarNumber):
-            return mean_beyond(found, beyond, window)
+            return claims.mean_beyond(found, beyond, window)
         if isinstance(found, bool) or not isinstance(found, int | Rational | ExpNumber):
             return None
         return found
@@ -231,7 +227,7 @@ def _condition_holds(
         holds[:n_known] = _truth(atom.condition, Frame(n_known, columns), explored)
         if explored.window is not None:
             table, window = explored.table, explored.window
-            rows, values = values_beyond(atom.condition, columns, table, window)
+            rows, values = claims.values_beyond(atom.condition, columns, table, window)
             holds[rows] = [value is True for value in values]
     elif not atom.reads_output:
         frame = Frame(len(chain.initial), explored.inputs)

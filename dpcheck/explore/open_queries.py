@@ -13,20 +13,9 @@ from dpcheck.diagnostics.composition import NoSuchChoice
 from dpcheck.explore.mechanism import given_inputs, mechanism_chain
 from dpcheck.explore.values.mistakes import MistakesFound
 from dpcheck.limits import Limit, LimitReached, Limits
+from dpcheck.model import fixed_queries
 from dpcheck.model.atoms import AtomMeaning, inputs_of
 from dpcheck.model.expressions import Apply, Var
-from dpcheck.model.fixed_queries import (
-    LENGTH,
-    MOST_ANALYSTS,
-    MOST_LENGTHS,
-    Lengths,
-    counted,
-    n_analysts,
-    open_cells,
-    open_queries,
-    outputs_alone,
-    with_choices,
-)
 from dpcheck.model.offers import fixed_name
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import Symbol
@@ -46,12 +35,14 @@ def with_queries_closed(mechanism: Mechanism, limits: Limits) -> Mechanism:
     Fixed queries are no steps where it hides them. Raises `LimitReached` with `UNBOUNDED` where
     they are made after histories of too many lengths.
     """
-    if open_queries(mechanism.nodes):
+    if fixed_queries.open_queries(mechanism.nodes):
         lengths = explored_lengths(mechanism, limits)
-        if n_analysts(mechanism, lengths) > MOST_ANALYSTS or is_unbounded(lengths):
+        if fixed_queries.n_analysts(
+            mechanism, lengths
+        ) > fixed_queries.MOST_ANALYSTS or is_unbounded(lengths):
             raise LimitReached(UNBOUNDED)
-        mechanism = with_choices(mechanism, lengths)
-    return outputs_alone(mechanism) if mechanism.hides_queries else mechanism
+        mechanism = fixed_queries.with_choices(mechanism, lengths)
+    return fixed_queries.outputs_alone(mechanism) if mechanism.hides_queries else mechanism
 
 
 def explored_lengths(mechanism: Mechanism, limits: Limits) -> dict[int, set[int]]:
@@ -59,12 +50,14 @@ def explored_lengths(mechanism: Mechanism, limits: Limits) -> dict[int, set[int]
 
     `MOST_LENGTHS` stands for all that are longer.
     """
-    queries, nodes = open_queries(mechanism.nodes), list(mechanism.nodes)
+    queries, nodes = fixed_queries.open_queries(mechanism.nodes), list(mechanism.nodes)
     for query in queries.values():
         span = query.shown.span
-        told = Apply("tuple", (query.mark, Var(LENGTH, span)), span)
+        told = Apply("tuple", (query.mark, Var(fixed_queries.LENGTH, span)), span)
         nodes[query.draw.next] = replace(query.shown, value=told)
-    program = counted(replace(mechanism, nodes=tuple(nodes)), MOST_LENGTHS)
+    program = fixed_queries.counted(
+        replace(mechanism, nodes=tuple(nodes)), fixed_queries.MOST_LENGTHS
+    )
     found = mechanism_chain(given_inputs(program, limits=limits))
     by_name: dict[str | None, set[int]] = {}
     for code in found.shown.tolist():
@@ -84,7 +77,7 @@ def check_named(
     made = {cell for one in closed.inputs for cell in one.cells}
     read = _read(atoms)
     n_choices = {one.name: len(one.cells) for one in closed.inputs if one.is_choice}
-    for name, cells in open_cells(mechanism).items():
+    for name, cells in fixed_queries.open_cells(mechanism).items():
         for cell in cells:
             if cell in read - made:
                 raise MistakesFound([NoSuchChoice(asked, cell, name, n_choices.get(name, 0))])
@@ -99,13 +92,13 @@ def n_named(atoms: Mapping[str, AtomMeaning], mechanism: Mechanism) -> int:
     read = _read(atoms)
     numbers = (
         k
-        for cells in open_cells(mechanism).values()
+        for cells in fixed_queries.open_cells(mechanism).values()
         for k, cell in enumerate(cells, 1)
         if cell in read
     )
     return max(numbers, default=0)
 
 
-def is_unbounded(lengths: Lengths) -> bool:
+def is_unbounded(lengths: fixed_queries.Lengths) -> bool:
     """Return whether some query is made after longer histories than are looked at."""
-    return any(MOST_LENGTHS in each for each in lengths.values())
+    return any(fixed_queries.MOST_LENGTHS in each for each in lengths.values())

@@ -8,17 +8,7 @@ from __future__ import annotations
 from operator import and_
 from typing import Literal
 
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    Extended,
-    Line,
-    Number,
-    Param,
-    Region,
-    everywhere,
-    joined,
-)
+from dpcheck import exact
 from dpcheck.logic.formulas import PathFormula, Relation, StateFormula
 from dpcheck.records import Frozen
 from dpcheck.source import Span
@@ -34,22 +24,22 @@ class FormulaClaim(Frozen):
 class PrivacyClaim(Frozen):
     """`dp(epsilon, delta)`: event-level differential privacy of complete output sequences."""
 
-    epsilon: Budget
-    delta: Number
+    epsilon: exact.Budget
+    delta: exact.Number
     span: Span
 
 
 class TightEpsilon(Frozen):
     """`epsilon` or `epsilon(delta)`: the least ε >= 0 for which dp(ε, delta) holds."""
 
-    delta: Number
+    delta: exact.Number
     span: Span
 
 
 class TightDelta(Frozen):
     """`delta(epsilon)`: the least δ for which dp(epsilon, δ) holds."""
 
-    epsilon: Budget
+    epsilon: exact.Budget
     span: Span
 
 
@@ -68,7 +58,7 @@ class LossQuantity(Frozen):
     """
 
     word: str
-    arguments: tuple[Budget | Number, ...]
+    arguments: tuple[exact.Budget | exact.Number, ...]
     digits: int
     span: Span
 
@@ -88,7 +78,7 @@ class LeastError(Frozen):
     """
 
     errors: tuple[tuple[int, str], ...]
-    failure: Number
+    failure: exact.Number
     text: str
     span: Span
 
@@ -128,7 +118,7 @@ class QuantityClaim(Frozen):
 
     quantity: Quantity
     comparison: Literal["=", "!=", "<", "<=", ">", ">="]
-    bound: Budget | Extended
+    bound: exact.Budget | exact.Extended
     span: Span
 
 
@@ -188,18 +178,18 @@ class ForAll(Frozen):
     `at_logarithms`: a budget such as `ln(1 + exp(eps))` has exact values where exp(q·eps) has.
     """
 
-    param: Param
+    param: exact.Param
     is_exponential: bool
     span: Span
-    part: tuple[tuple[ExpNumber, tuple[int, ...]], ...] = ()
+    part: tuple[tuple[exact.ExpNumber, tuple[int, ...]], ...] = ()
     has_low: bool = False
     has_high: bool = False
     at_logarithms: bool = False
 
-    def asked(self, line: Line) -> Region:
+    def asked(self, line: exact.Line) -> exact.Region:
         """Return the values strictly inside of the interval that are asked about."""
         conditions = [line.where(value, signs) for value, signs in self.part]
-        return joined(and_, [everywhere(True, line.low, line.high), *conditions])
+        return exact.joined(and_, [exact.everywhere(True, line.low, line.high), *conditions])
 
 
 class AtCondition(Frozen):

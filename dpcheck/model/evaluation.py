@@ -13,15 +13,6 @@ from itertools import product
 from typing import Literal, assert_never
 
 from dpcheck import exact
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    ParamBudget,
-    ParamError,
-    ParamNumber,
-    Rational,
-    parametric,
-)
 from dpcheck.model import expressions, far_numbers
 from dpcheck.model.far_numbers import FarNumber, NotForAll
 from dpcheck.model.values import (
@@ -61,7 +52,7 @@ MAX_ITEMS = 100_000
 LONG = 60
 """A number of more characters than this is not written out in a title."""
 
-Quantity = int | Rational | ExpNumber | ParamNumber | Budget | FarNumber
+Quantity = int | exact.Rational | exact.ExpNumber | exact.ParamNumber | exact.Budget | FarNumber
 
 OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum"})
 """Operators that apply to what depends on a `param`."""
@@ -100,19 +91,19 @@ def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
     """
     if op not in OF_PARAMS:
         for arg in args:
-            if isinstance(arg, ParamNumber | ParamBudget):
+            if isinstance(arg, exact.ParamNumber | exact.ParamBudget):
                 raise _no_value(op, arg)
     try:
         return _OPERATIONS[op](args)
     except exact.TooLarge as error:
         raise Fault("too large", str(error), args) from None
-    except ParamError as error:
+    except exact.ParamError as error:
         raise Fault("parameter", str(error), args) from None
     except NotForAll:
         raise Fault("without bounds", f"`{op}` needs a number with bounds", args) from None
 
 
-def _no_value(op: str, value: ParamNumber | ParamBudget) -> Fault:
+def _no_value(op: str, value: exact.ParamNumber | exact.ParamBudget) -> Fault:
     """Return the fault of an operation that needs a value where nobody has chosen one."""
     name, text = value.param.name, value_text(value)
     what = f"`{name}`" if text == name else f"`{text}`, which depends on `{name}`,"
@@ -234,7 +225,7 @@ def kind_of(value: Value) -> Kind:
             return "array"
         case SetValue():
             return "set"
-        case Budget():
+        case exact.Budget():
             return "budget"
         case _:
             return "number"
@@ -284,18 +275,18 @@ def _boolean(value: Value, symbol: str) -> bool:
 
 
 def _number(value: Value, symbol: str) -> Number:
-    if isinstance(value, ParamNumber):
+    if isinstance(value, exact.ParamNumber):
         raise _no_value(symbol.strip("`"), value)
     if isinstance(value, FarNumber):
         raise NotForAll
-    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
+    if isinstance(value, bool) or not isinstance(value, int | exact.Rational | exact.ExpNumber):
         raise _wrong(f"`{symbol}`", "a number", value)
     return value
 
 
-def _rational(value: Value, symbol: str) -> int | Rational:
+def _rational(value: Value, symbol: str) -> int | exact.Rational:
     number = _number(value, symbol)
-    if isinstance(number, ExpNumber):
+    if isinstance(number, exact.ExpNumber):
         raise _wrong(f"`{symbol}`", "a rational number", value)
     return number
 
@@ -322,13 +313,13 @@ def _bits(number: Quantity) -> int:
     match number:
         case int():
             return number.bit_length()
-        case Rational():
+        case exact.Rational():
             return int(number.p).bit_length() + int(number.q).bit_length()
         case _:
             return 0
 
 
-_PARAMETRIC = (ParamNumber, ParamBudget)
+_PARAMETRIC = (exact.ParamNumber, exact.ParamBudget)
 
 
 def _arithmetic(symbol: Literal["+", "-", "*"], left: Value, right: Value) -> Value:
@@ -339,8 +330,8 @@ def _arithmetic(symbol: Literal["+", "-", "*"], left: Value, right: Value) -> Va
     if isinstance(a, FarNumber) or isinstance(b, FarNumber):
         return far_numbers.combined(symbol, a, b)
     if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
-        return parametric.combined(symbol, a, b)
-    if isinstance(a, Budget) or isinstance(b, Budget):
+        return exact.parametric.combined(symbol, a, b)
+    if isinstance(a, exact.Budget) or isinstance(b, exact.Budget):
         return _budget_arithmetic(symbol, a, b)
     if symbol == "*":
         if _bits(a) + _bits(b) > MAX_BITS:
@@ -356,32 +347,34 @@ def _product_too_large() -> Fault:
 def _budget_arithmetic(symbol: str, a: Quantity, b: Quantity) -> Value:
     """Return the sum, difference or multiple where at least one operand has a logarithm."""
     if symbol == "*":
-        budget, factor = (a, b) if isinstance(a, Budget) else (b, a)
-        if isinstance(factor, Budget | ExpNumber):
+        budget, factor = (a, b) if isinstance(a, exact.Budget) else (b, a)
+        if isinstance(factor, exact.Budget | exact.ExpNumber):
             title = f"a budget is multiplied by rational numbers only, not by {described(factor)}"
             raise Fault("wrong kind", title, (a, b))
-        assert not isinstance(factor, ParamNumber | FarNumber), "its own arithmetic multiplies it"
+        assert not isinstance(factor, exact.ParamNumber | FarNumber), (
+            "its own arithmetic multiplies it"
+        )
         return simplest(_budget(budget, "`*`") * factor)
     first, second = _budget(a, f"`{symbol}` on a budget"), _budget(b, f"`{symbol}` on a budget")
     return simplest(first + second if symbol == "+" else first - second)
 
 
-def _budget(quantity: Quantity, what: str) -> Budget:
+def _budget(quantity: Quantity, what: str) -> exact.Budget:
     match quantity:
-        case ExpNumber() | ParamNumber():
+        case exact.ExpNumber() | exact.ParamNumber():
             raise _wrong(what, "a rational number or a budget", quantity)
         case FarNumber():
             raise NotForAll
-        case Budget():
+        case exact.Budget():
             return quantity
         case _:
-            return Budget.of(quantity)
+            return exact.Budget.of(quantity)
 
 
-def simplest(budget: Budget) -> Value:
+def simplest(budget: exact.Budget) -> Value:
     """Return a budget as a value: a rational number where it has no logarithm.
 
-    >>> simplest(Budget.ln(6) - Budget.ln(3) - Budget.ln(2))
+    >>> simplest(exact.Budget.ln(6) - exact.Budget.ln(3) - exact.Budget.ln(2))
     0
     """
     number = budget.as_number()
@@ -397,16 +390,16 @@ def _divide(left: Value, right: Value) -> Value:
     if isinstance(a, FarNumber) or isinstance(b, FarNumber):
         return far_numbers.combined("*", a, exact.divide(1, _number(b, "/")))
     if isinstance(a, _PARAMETRIC) or isinstance(b, _PARAMETRIC):
-        return parametric.combined("/", a, b)
+        return exact.parametric.combined("/", a, b)
     b = _number(right, "/")
-    if isinstance(a, Budget):
+    if isinstance(a, exact.Budget):
         return simplest(a / _rational(b, "/"))
     return exact.divide(a, b)
 
 
 def _floored(symbol: str, left: Value, right: Value) -> Value:
     """Return `left div right` (the floor of the quotient, of budgets too) or `left mod right`."""
-    if symbol == "div" and (isinstance(left, Budget) or isinstance(right, Budget)):
+    if symbol == "div" and (isinstance(left, exact.Budget) or isinstance(right, exact.Budget)):
         return _floor_of_quotient(_quantity(left, symbol), _quantity(right, symbol))
     a, b = _rational(left, symbol), _rational(right, symbol)
     if b == 0:
@@ -430,8 +423,8 @@ def _floor_of_quotient(left: Quantity, right: Quantity) -> Value:
 
 def _power(base: Value, exponent: Value) -> Value:
     """Return `base ^ exponent`, for an integer exponent of a reasonable size."""
-    if isinstance(base, ParamNumber) and isinstance(exponent, int):
-        return parametric.raised(base, exponent, MAX_BITS)
+    if isinstance(base, exact.ParamNumber) and isinstance(exponent, int):
+        return exact.parametric.raised(base, exponent, MAX_BITS)
     if isinstance(exponent, FarNumber):
         raise NotForAll
     if isinstance(base, FarNumber) and isinstance(exponent, int):
@@ -461,21 +454,21 @@ def _negative(value: Value) -> Value:
     quantity = _quantity(value, "-")
     if isinstance(quantity, FarNumber):
         return far_numbers.combined("-", 0, quantity)
-    if isinstance(quantity, ParamNumber):
-        return parametric.negative(quantity)
-    return -quantity if isinstance(quantity, Budget) else exact.negate(quantity)
+    if isinstance(quantity, exact.ParamNumber):
+        return exact.parametric.negative(quantity)
+    return -quantity if isinstance(quantity, exact.Budget) else exact.negate(quantity)
 
 
 def _logarithm(value: Value) -> Value:
     """Return `ln value`, a budget, for a positive number c·e^r with rational c and r."""
-    if isinstance(value, ParamNumber):
-        return parametric.logarithm_of(value)
+    if isinstance(value, exact.ParamNumber):
+        return exact.parametric.logarithm_of(value)
     number = _number(value, "ln")
     if exact.sign(number) <= 0:
         title = f"`ln` needs a positive number, not {value_text(number)}"
         raise Fault("no exact value", title, (value,))
     result = exact.log(number)
-    if not isinstance(result, Budget):
+    if not isinstance(result, exact.Budget):
         title = f"ln({value_text(value)}) is not a sum of a rational number and logarithms of such"
         raise Fault("no exact value", title, (value,))
     return simplest(result)
@@ -491,7 +484,7 @@ def _exponential(value: Value) -> Value:
     """Return `exp value`, where it is c·e^r with rational c and r."""
     quantity = _quantity(value, "exp")
     if isinstance(quantity, _PARAMETRIC):
-        return parametric.exponential_of(quantity)
+        return exact.parametric.exponential_of(quantity)
     try:
         return _budget(quantity, "`exp`").exp()
     except exact.IrrationalExponential:
@@ -509,7 +502,7 @@ def _compare(left: Value, right: Value, symbol: str) -> int:
         return (a > b) - (a < b)
     if isinstance(a, FarNumber) or isinstance(b, FarNumber):
         return far_numbers.order(a, b)
-    if isinstance(a, Budget) or isinstance(b, Budget):
+    if isinstance(a, exact.Budget) or isinstance(b, exact.Budget):
         what = f"comparing with a budget by `{symbol}`"
         return _budget(a, what).compare(_budget(b, what))
     return exact.compare(_number(a, symbol), _number(b, symbol))
@@ -517,9 +510,9 @@ def _compare(left: Value, right: Value, symbol: str) -> int:
 
 def _rounded(symbol: Literal["floor", "ceil"], value: Value) -> Value:
     quantity = _quantity(value, symbol)
-    if isinstance(quantity, Budget):
+    if isinstance(quantity, exact.Budget):
         below = symbol == "floor"
-        part = exact.floor_of_quotient(quantity if below else -quantity, Budget.of(1))
+        part = exact.floor_of_quotient(quantity if below else -quantity, exact.Budget.of(1))
         return part if below else -part
     number = _number(quantity, symbol)
     return exact.floor(number) if symbol == "floor" else exact.ceil(number)
@@ -578,7 +571,8 @@ def product_of(values: Sequence[Value]) -> Value:
     42
     """
     factors: list[Value] = [
-        value if isinstance(value, ParamNumber) else _number(value, "product") for value in values
+        value if isinstance(value, exact.ParamNumber) else _number(value, "product")
+        for value in values
     ]
     if any(factor == 0 for factor in factors):
         return 0

@@ -15,20 +15,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from typing import Final, Literal, NamedTuple
 
+from dpcheck.model import program
 from dpcheck.model.expressions import Apply, Const, Var
 from dpcheck.model.offers import fixed_name, offer_symbol
-from dpcheck.model.program import (
-    Assign,
-    Branch,
-    Forget,
-    Input,
-    Mechanism,
-    Node,
-    Output,
-    Parametric,
-    Sample,
-    successors,
-)
 from dpcheck.model.values import SetValue, Symbol
 from dpcheck.records import replace
 
@@ -54,28 +43,28 @@ class Query(NamedTuple):
     """An open query: its name, the draw that makes it, and the marked output that shows it."""
 
     name: str
-    draw: Sample
-    shown: Output
+    draw: program.Sample
+    shown: program.Output
     mark: Const
 
     @property
     def choices(self) -> SetValue | None:
         """What may be chosen, if it is known before any run."""
         match self.draw.distribution:
-            case Parametric(arguments=(Const(value=SetValue() as choices),)):
+            case program.Parametric(arguments=(Const(value=SetValue() as choices),)):
                 return choices
         return None
 
 
-def open_queries(nodes: Sequence[Node]) -> dict[int, Query]:
+def open_queries(nodes: Sequence[program.Node]) -> dict[int, Query]:
     """Return the fixed queries without inputs, by the node that draws."""
     found = {}
     for i, draw in enumerate(nodes):
         match draw:
-            case Sample(next=after):
+            case program.Sample(next=after):
                 match nodes[after]:
                     case (
-                        Output(
+                        program.Output(
                             query="fixed",
                             value=Apply(args=(Const(value=Symbol(name=symbol)) as mark, _)),
                         ) as shown
@@ -84,7 +73,7 @@ def open_queries(nodes: Sequence[Node]) -> dict[int, Query]:
     return found
 
 
-def known_lengths(nodes: Sequence[Node], entry: int) -> Lengths | None:
+def known_lengths(nodes: Sequence[program.Node], entry: int) -> Lengths | None:
     """Return the lengths of the histories that lead to each node; None if a loop makes them longer.
 
     All ways through the program count, whatever its conditions say.
@@ -93,10 +82,10 @@ def known_lengths(nodes: Sequence[Node], entry: int) -> Lengths | None:
     waiting = [(entry, 0)]
     while waiting:
         place, length = waiting.pop()
-        length += isinstance(nodes[place], Output)
+        length += isinstance(nodes[place], program.Output)
         if length > len(nodes):  # some output came twice
             return None
-        for following in successors(nodes[place]):
+        for following in program.successors(nodes[place]):
             lengths = found.setdefault(following, set())
             if length not in lengths:
                 lengths.add(length)
@@ -104,7 +93,7 @@ def known_lengths(nodes: Sequence[Node], entry: int) -> Lengths | None:
     return found
 
 
-def n_analysts(mechanism: Mechanism, lengths: Lengths) -> int:
+def n_analysts(mechanism: program.Mechanism, lengths: Lengths) -> int:
     """Return how many analysts there are who fix open queries, made after these lengths."""
     queries, n = open_queries(mechanism.nodes), 1
     for name, known in _lengths_by_name(queries, lengths).items():
@@ -122,7 +111,7 @@ def _lengths_by_name(queries: Mapping[int, Query], lengths: Lengths) -> dict[str
     return found
 
 
-def open_cells(mechanism: Mechanism) -> dict[str, tuple[str, ...]]:
+def open_cells(mechanism: program.Mechanism) -> dict[str, tuple[str, ...]]:
     """Return the variables of the choices of open queries, in order, by what the query is called.
 
     That is its name, unless an input has it. There is one cell more than claims can name: what
@@ -136,13 +125,13 @@ def open_cells(mechanism: Mechanism) -> dict[str, tuple[str, ...]]:
     }
 
 
-def named_cells(mechanism: Mechanism) -> dict[str, tuple[str, ...]]:
+def named_cells(mechanism: program.Mechanism) -> dict[str, tuple[str, ...]]:
     """Return the variables of the choices of all fixed queries, in order, by their names."""
     known = {one.name: one.cells for one in mechanism.inputs if one.is_choice}
     return {**known, **open_cells(mechanism)}
 
 
-def _titles(mechanism: Mechanism) -> dict[str, str]:
+def _titles(mechanism: program.Mechanism) -> dict[str, str]:
     """Return names of arrays whose cells are no variables yet, by the names of open queries."""
     taken = {cell for one in mechanism.inputs for cell in one.cells}
     for node in mechanism.nodes:
@@ -155,7 +144,9 @@ def _titles(mechanism: Mechanism) -> dict[str, str]:
     return titles
 
 
-def with_choices(mechanism: Mechanism, lengths: Lengths, beyond: Beyond = "never") -> Mechanism:
+def with_choices(
+    mechanism: program.Mechanism, lengths: Lengths, beyond: Beyond = "never"
+) -> program.Mechanism:
     """Return the mechanism where open queries read public inputs, a cell for each length.
 
     `lengths` are those of open queries at least, and `beyond` says what is asked after longer
@@ -167,15 +158,15 @@ def with_choices(mechanism: Mechanism, lengths: Lengths, beyond: Beyond = "never
     last = {max(of_name) for of_name in cells.values() if of_name} if beyond == "again" else set()
     past = sorted((n, cell) for of_name in cells.values() for n, cell in of_name.items())
 
-    def added(node: Node) -> int:
+    def added(node: program.Node) -> int:
         nodes.append(node)
         return len(nodes) - 1
 
-    def reading(query: Query, length: int) -> Assign:
+    def reading(query: Query, length: int) -> program.Assign:
         span, following = query.draw.span, query.draw.next
         over = tuple(cell for n, cell in past if n <= length and n not in last)
-        following = added(Forget(over, following, span)) if is_counted else following
-        return Assign(
+        following = added(program.Forget(over, following, span)) if is_counted else following
+        return program.Assign(
             query.draw.target, Var(cells[query.name][length], span), None, following, span
         )
 
@@ -186,12 +177,12 @@ def with_choices(mechanism: Mechanism, lengths: Lengths, beyond: Beyond = "never
         if not known and not is_open:
             continue  # no run gets there
         if is_open:
-            way: Node = replace(query.draw, next=added(query.shown))
+            way: program.Node = replace(query.draw, next=added(query.shown))
         else:
             way = reading(query, known.pop())
         for length in reversed(known):
             is_now = Apply("=", (Var(LENGTH, span), Const(length, span)), span)
-            way = Branch(is_now, added(reading(query, length)), added(way), False, span)
+            way = program.Branch(is_now, added(reading(query, length)), added(way), False, span)
         nodes[i] = way
     asked = replace(mechanism, inputs=(*mechanism.inputs, *inputs), nodes=tuple(nodes))
     longest = max((n for n, _ in past), default=0)
@@ -199,8 +190,8 @@ def with_choices(mechanism: Mechanism, lengths: Lengths, beyond: Beyond = "never
 
 
 def _inputs(
-    mechanism: Mechanism, lengths: Lengths
-) -> tuple[list[Input], dict[str, dict[int, str]]]:
+    mechanism: program.Mechanism, lengths: Lengths
+) -> tuple[list[program.Input], dict[str, dict[int, str]]]:
     """Return the public inputs that open queries read, and their cells by name and length."""
     queries, titles = open_queries(mechanism.nodes), _titles(mechanism)
     taken = {one.name for one in mechanism.inputs}
@@ -213,37 +204,39 @@ def _inputs(
             assert query.choices is not None, "queries of other sets are mistakes"
             called, span = title if name in taken else name, query.draw.span
             choices, names = Const(query.choices, span), tuple(cells[name].values())
-            inputs.append(Input(called, 1, names, choices, None, True, span, is_choice=True))
+            inputs.append(
+                program.Input(called, 1, names, choices, None, True, span, is_choice=True)
+            )
     return inputs, cells
 
 
-def counted(mechanism: Mechanism, most: int) -> Mechanism:
+def counted(mechanism: program.Mechanism, most: int) -> program.Mechanism:
     """Return the mechanism that counts outputs and queries, up to `most`."""
     span, nodes, after = mechanism.span, list(mechanism.nodes), dict[int, int]()
     more = Apply("+", (Var(LENGTH, span), Const(1, span)), span)
     longer = Apply("min", (more, Const(most, span)), span)
     for i, node in enumerate(mechanism.nodes):
-        if isinstance(node, Output):
+        if isinstance(node, program.Output):
             if node.next not in after:
                 after[node.next] = len(nodes)
-                nodes.append(Assign(LENGTH, longer, None, node.next, span))
+                nodes.append(program.Assign(LENGTH, longer, None, node.next, span))
             nodes[i] = replace(node, next=after[node.next])
-    nodes.append(Assign(LENGTH, Const(0, span), None, mechanism.entry, span))
+    nodes.append(program.Assign(LENGTH, Const(0, span), None, mechanism.entry, span))
     return replace(mechanism, nodes=tuple(nodes), entry=len(nodes) - 1)
 
 
-def outputs_alone(mechanism: Mechanism) -> Mechanism:
+def outputs_alone(mechanism: program.Mechanism) -> program.Mechanism:
     """Return a mechanism whose fixed queries are no step of a run."""
     nodes = [
-        Forget((), node.next, node.span)
-        if isinstance(node, Output) and node.query == "fixed"
+        program.Forget((), node.next, node.span)
+        if isinstance(node, program.Output) and node.query == "fixed"
         else node
         for node in mechanism.nodes
     ]
     return replace(mechanism, nodes=tuple(nodes), hides_queries=False)
 
 
-def adaptive(mechanism: Mechanism) -> Mechanism:
+def adaptive(mechanism: program.Mechanism) -> program.Mechanism:
     """Return a mechanism whose analyst sees the outputs, and can do what any other can.
 
     Choices that are public inputs are given, and no step where the mechanism hides them.

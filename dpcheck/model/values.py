@@ -11,15 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator
 
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    ParamBudget,
-    ParamNumber,
-    Rational,
-    exact_text,
-    param_text,
-)
+from dpcheck import exact
 from dpcheck.model.far_numbers import FarNumber, NotForAll, order
 from dpcheck.model.words import word_text
 from dpcheck.records import dataclass
@@ -92,14 +84,14 @@ class Beyond:
     n_kinds: int = 1
 
 
-Number = int | Rational | ExpNumber
+Number = int | exact.Rational | exact.ExpNumber
 Value = (
     bool
     | int
-    | Rational
-    | ExpNumber
-    | ParamNumber
-    | Budget
+    | exact.Rational
+    | exact.ExpNumber
+    | exact.ParamNumber
+    | exact.Budget
     | Symbol
     | DistributionName
     | tuple["Value", ...]
@@ -198,8 +190,8 @@ def value_text(value: Value, taken: Container[str] = ()) -> str:
             return f"{value_text(items[0])}..{value_text(items[-1])}"
         case SetValue(items=items):
             return f"{{{_listed(items, taken)}}}"
-        case ParamNumber() | ParamBudget():
-            return param_text(value)
+        case exact.ParamNumber() | exact.ParamBudget():
+            return exact.param_text(value)
         case Beyond(is_above=is_above, bound=bound, n_kinds=1):
             return f"{'>' if is_above else '<'} {bound}"
         case Beyond(is_above=is_above, bound=bound, level=level, n_kinds=n):
@@ -208,7 +200,7 @@ def value_text(value: Value, taken: Container[str] = ()) -> str:
         case FarNumber():
             return "a number without bounds"
         case _:
-            return exact_text(value)
+            return exact.exact_text(value)
 
 
 def _listed(values: Iterable[Value], taken: Container[str]) -> str:

@@ -14,15 +14,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
+from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.syntax import (
-    ForeignLanguage,
-    ForeignSpelling,
-    IndentedBlock,
-    Misplaced,
-    SlashComment,
-    UnclosedBracket,
-)
 from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.parse.tokens import (
@@ -58,13 +51,13 @@ LANGUAGES = {
 """What begins a line of a text of another language, and of no model."""
 
 
-def foreign_language(source: SourceText) -> ForeignLanguage | None:
+def foreign_language(source: SourceText) -> syntax.ForeignLanguage | None:
     """Return that a text with syntax errors is one of another language, if it is."""
     for pattern, (language, advice) in LANGUAGES.items():
         match = re.search(rf"^[ \t]*(?P<word>{pattern})", source.text, re.MULTILINE)
         if match:
             place = Span(source, match.start("word"), match.end("word"))
-            return ForeignLanguage(place, language, advice)
+            return syntax.ForeignLanguage(place, language, advice)
     return None
 
 
@@ -256,7 +249,7 @@ class _Reader:
         span = self.span(first, last)
         local = [Edit(e.start - span.start, e.end - span.start, e.text) for e in edits]
         wanted = mended(span.text, [Slip(_NOTHING, tuple(local))]).text
-        return Slip(ForeignSpelling(span, span.text, wanted), edits)
+        return Slip(syntax.ForeignSpelling(span, span.text, wanted), edits)
 
     def put(self, i: int, text: str, last: int | None = None) -> Edit:
         """Return the edit that writes the text in place of tokens i to last."""
@@ -539,10 +532,11 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
             if before in POLICY_TOKENS:
                 return slip
             found, items = r.span(i, close).text, r.span(i + 1, close - 1).text
-            assert isinstance(slip.mistake, ForeignSpelling), "a slip is a spelling"
+            assert isinstance(slip.mistake, syntax.ForeignSpelling), "a slip is a spelling"
             other = f"for all from one to the other, or `{{{items}}}` for these two alone"
             return Slip(
-                ForeignSpelling(r.span(i, close), found, slip.mistake.meant, other), slip.edits
+                syntax.ForeignSpelling(r.span(i, close), found, slip.mistake.meant, other),
+                slip.edits,
             )
         if is_range:
             return r.slip(i, close, r.put(i, ""), r.put(close, ""))
@@ -632,7 +626,7 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
     if after == i + 1:
         return None
     last_line = r.lines[after - 1]
-    mistake = IndentedBlock(r.span(i, i), r.text(head), last_line)
+    mistake = syntax.IndentedBlock(r.span(i, i), r.text(head), last_line)
     end = r.tokens[after - 1].end
     return Slip(mistake, (colon, Edit(end, end, "\n}")))
 
@@ -677,7 +671,7 @@ def _else_alone(r: _Reader, i: int) -> Slip | None:
     if r.lines[brace] == r.lines[i] or r.column(r.line_firsts[brace]) != r.column(i):
         return None
     place = r.span(brace, brace)
-    mistake = UnclosedBracket(r.span(i, i), place, "}", "`if`", "`else`", "} else")
+    mistake = syntax.UnclosedBracket(r.span(i, i), place, "}", "`if`", "`else`", "} else")
     start = r.tokens[i].start
     return Slip(mistake, (Edit(start, start, "} "),))
 
@@ -697,7 +691,7 @@ def _inner_item(r: _Reader, i: int) -> Slip | None:
         after += 1
     start, end = r.tokens[i].start, r.tokens[after - 1].end
     home = f"at the top level of the file, outside of the {r.text(head)}"
-    mistake = Misplaced(
+    mistake = syntax.Misplaced(
         r.span(i, i), r.text(i), home, (r.lines[i], r.lines[after - 1], r.lines[head])
     )
     text, target = r.source.text[start:end], r.tokens[head].start
@@ -925,7 +919,7 @@ def _dash_comment(r: _Reader, i: int) -> Slip | None:
     line_end = start + len(r.source.line(r.lines[i])) - r.column(i) + 1
     sign = "%" if is_percent else "--"
     span = Span(r.source, start, start + len(sign))
-    return Slip(SlashComment(span, sign), (Edit(start, line_end, ""),))
+    return Slip(syntax.SlashComment(span, sign), (Edit(start, line_end, ""),))
 
 
 _RULES: dict[str, tuple[Rule, ...]] = {

@@ -13,20 +13,7 @@ from functools import partial
 
 from flint import arb, ctx, fmpq, fmpz
 
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    Excess,
-    ExpNumber,
-    Extended,
-    LogOf,
-    MinusInfinity,
-    Number,
-    Rational,
-    compare,
-    compare_epsilon,
-    decimal,
-)
+from dpcheck import exact
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.records import dataclass
 
@@ -44,7 +31,7 @@ class Enclosed:
     ball: Callable[[int], arb]
     text: str | None = None
 
-    def compare(self, other: Number | Excess | Epsilon | Enclosed) -> int | None:
+    def compare(self, other: exact.Number | exact.Excess | exact.Epsilon | Enclosed) -> int | None:
         """Return -1 or 1 as this is less or greater than the other number, None if undecided."""
         bits = 64
         while bits <= LAST_PRECISION:
@@ -57,7 +44,7 @@ class Enclosed:
             bits *= 2
         return None
 
-    def bounds(self, digits: int) -> tuple[Rational, Rational]:
+    def bounds(self, digits: int) -> tuple[exact.Rational, exact.Rational]:
         """Return rationals below and above that differ by at most 10^-digits relatively."""
         bits = 32 + digits * 4
         while True:
@@ -71,8 +58,8 @@ class Enclosed:
         """Return the value correctly rounded, or its lower bound where no precision decides."""
         for extra in (3, 20, 100):
             low, high = self.bounds(digits + extra)
-            rounded = decimal(low, digits)
-            if rounded == decimal(high, digits):
+            rounded = exact.decimal(low, digits)
+            if rounded == exact.decimal(high, digits):
                 return rounded
         return self.decimals(digits)[0]
 
@@ -93,8 +80,8 @@ class Enclosed:
         )
 
 
-Finite = Number | Excess | Epsilon | Enclosed
-Measure = Finite | Extended
+Finite = exact.Number | exact.Excess | exact.Epsilon | Enclosed
+Measure = Finite | exact.Extended
 """The value of a quantity; None is infinite."""
 
 
@@ -104,30 +91,30 @@ def compare_measures(left: Measure, right: Measure) -> int | None:
     Both are budgets or both numbers, where they are finite. None where no enclosure separates them,
     which can happen only to an `Enclosed` and to two different `Excess`.
 
-    >>> compare_measures(None, Budget.ln(3)), compare_measures(fmpq(1, 2), fmpq(2, 3))
+    >>> compare_measures(None, exact.Budget.ln(3)), compare_measures(fmpq(1, 2), fmpq(2, 3))
     (1, -1)
     """
     if left is None or right is None:
         return (left is None) - (right is None)
-    if isinstance(left, MinusInfinity) or isinstance(right, MinusInfinity):
-        return isinstance(right, MinusInfinity) - isinstance(left, MinusInfinity)
+    if isinstance(left, exact.MinusInfinity) or isinstance(right, exact.MinusInfinity):
+        return isinstance(right, exact.MinusInfinity) - isinstance(left, exact.MinusInfinity)
     match left, right:
-        case (int() | fmpq() | ExpNumber(), int() | fmpq() | ExpNumber()):
-            return compare(left, right)
-        case (Budget() | LogOf(), Budget() | LogOf()):
-            return compare_epsilon(left, right)
-        case (Excess(), int() | fmpq() | ExpNumber()):
+        case (int() | fmpq() | exact.ExpNumber(), int() | fmpq() | exact.ExpNumber()):
+            return exact.compare(left, right)
+        case (exact.Budget() | exact.LogOf(), exact.Budget() | exact.LogOf()):
+            return exact.compare_epsilon(left, right)
+        case (exact.Excess(), int() | fmpq() | exact.ExpNumber()):
             return left.compare(right)
-        case (int() | fmpq() | ExpNumber(), Excess()):
+        case (int() | fmpq() | exact.ExpNumber(), exact.Excess()):
             return -right.compare(left)
     return 0 if left == right else Enclosed(partial(ball_of, left)).compare(right)
 
 
 def ball_of(value: Measure, bits: int) -> arb:
     """Return an enclosure of an exact value."""
-    if isinstance(value, MinusInfinity | None):
+    if isinstance(value, exact.MinusInfinity | None):
         return arb("inf" if value is None else value.value)
-    if isinstance(value, Budget | LogOf | ExpNumber | Excess | Enclosed):
+    if isinstance(value, exact.Budget | exact.LogOf | exact.ExpNumber | exact.Excess | Enclosed):
         return value.ball(bits)
     return number_ball(value, bits)
 

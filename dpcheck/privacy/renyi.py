@@ -16,28 +16,14 @@ from collections.abc import Sequence
 
 from flint import arb, ctx, fmpq
 
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    ExpNumber,
-    IrrationalExponential,
-    LogOf,
-    Number,
-    Rational,
-    TooLarge,
-    add,
-    exact_text,
-    log,
-    multiply,
-    power,
-)
+from dpcheck import exact
 from dpcheck.privacy.enclosed import Enclosed, ball_of
 from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
 
 LONG = 512
 """Bits of all denominators beyond which a sum is enclosed, not written out."""
 
-Divergence = Epsilon | Enclosed
+Divergence = exact.Epsilon | Enclosed
 """A finite value; None stands for an infinite one."""
 
 
@@ -47,7 +33,7 @@ def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
     >>> from dpcheck.exact import number
     >>> survey = LossDistribution.of([(number(3, 4), number(1, 4)),
     ...                               (number(1, 4), number(3, 4))])
-    >>> exact_text(renyi(survey, 2)), exact_text(renyi(survey, number(3, 2)))
+    >>> exact.exact_text(renyi(survey, 2)), exact.exact_text(renyi(survey, number(3, 2)))
     ('ln(7/3)', 'ln(25/12)')
     """
     if order >= 1 and losses.p_only != 0:
@@ -59,7 +45,7 @@ def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
     if fmpq(order).q == 1:
         try:
             total = _power_sum(losses.losses, int(order) - 1)
-        except TooLarge:
+        except exact.TooLarge:
             return _enclosed(losses.losses, fmpq(order))
         return _scaled_log(total, fmpq(1, int(order) - 1))
     return _rational_order(losses.losses, fmpq(order))
@@ -75,17 +61,17 @@ def kullback_leibler(losses: LossDistribution) -> Divergence | None:
         return None
     if sum(_denominator_bits(loss.p) for loss in losses.losses) > LONG:
         return Enclosed(lambda bits: _kullback_leibler_ball(losses.losses, bits))
-    total = Budget.of(0)
+    total = exact.Budget.of(0)
     for loss in losses.losses:
-        logarithm = log(loss.ratio)
-        if isinstance(loss.p, ExpNumber) or isinstance(logarithm, LogOf):
+        logarithm = exact.log(loss.ratio)
+        if isinstance(loss.p, exact.ExpNumber) or isinstance(logarithm, exact.LogOf):
             return Enclosed(lambda bits: _kullback_leibler_ball(losses.losses, bits))
         total = total + logarithm * loss.p
     return total
 
 
-def _denominator_bits(value: Number) -> int:
-    return LONG if isinstance(value, ExpNumber) else int(fmpq(value).q).bit_length()
+def _denominator_bits(value: exact.Number) -> int:
+    return LONG if isinstance(value, exact.ExpNumber) else int(fmpq(value).q).bit_length()
 
 
 def _kullback_leibler_ball(losses: Sequence[Loss], bits: int) -> arb:
@@ -96,15 +82,15 @@ def _kullback_leibler_ball(losses: Sequence[Loss], bits: int) -> arb:
         return total
 
 
-def _power_sum(losses: Sequence[Loss], exponent: int) -> Number:
+def _power_sum(losses: Sequence[Loss], exponent: int) -> exact.Number:
     """Return Σ p x^exponent."""
-    return sum_of(multiply(loss.p, power(loss.ratio, exponent)) for loss in losses)
+    return sum_of(exact.multiply(loss.p, exact.power(loss.ratio, exponent)) for loss in losses)
 
 
-def _scaled_log(argument: Number, scale: fmpq) -> Divergence:
+def _scaled_log(argument: exact.Number, scale: fmpq) -> Divergence:
     """Return scale · ln(argument)."""
-    logarithm = log(argument)
-    if isinstance(logarithm, Budget):
+    logarithm = exact.log(argument)
+    if isinstance(logarithm, exact.Budget):
         return logarithm * scale
     if scale == 1:
         return logarithm
@@ -113,13 +99,15 @@ def _scaled_log(argument: Number, scale: fmpq) -> Divergence:
         with ctx.workprec(bits):
             return logarithm.ball(bits) * arb(scale)
 
-    return Enclosed(enclosure, f"{exact_text(scale)}*{exact_text(logarithm)}")
+    return Enclosed(enclosure, f"{exact.exact_text(scale)}*{exact.exact_text(logarithm)}")
 
 
 def _rational_order(losses: Sequence[Loss], order: fmpq) -> Divergence:
     """Return D for an order that is no integer."""
     scale = 1 / (order - 1)
-    if not any(isinstance(part, ExpNumber) for loss in losses for part in (loss.p, loss.ratio)):
+    if not any(
+        isinstance(part, exact.ExpNumber) for loss in losses for part in (loss.p, loss.ratio)
+    ):
         single = _one_radical(losses, order - 1)
         if single is not None:
             return single * scale
@@ -142,23 +130,23 @@ def _enclosed(losses: Sequence[Loss], order: fmpq) -> Enclosed:
     return Enclosed(enclosure)
 
 
-def _one_radical(losses: Sequence[Loss], exponent: fmpq) -> Budget | None:
+def _one_radical(losses: Sequence[Loss], exponent: fmpq) -> exact.Budget | None:
     """Return ln Σ p x^exponent where all x^exponent are rational multiples of one radical."""
-    logarithms = [log(loss.ratio) for loss in losses]
-    first: Budget | None = None
-    total: Number = 0
+    logarithms = [exact.log(loss.ratio) for loss in losses]
+    first: exact.Budget | None = None
+    total: exact.Number = 0
     for loss, logarithm in zip(losses, logarithms, strict=True):
-        assert isinstance(logarithm, Budget), "rational numbers have budgets as logarithms"
+        assert isinstance(logarithm, exact.Budget), "rational numbers have budgets as logarithms"
         first = first or logarithm * exponent
         try:
             factor = (logarithm * exponent - first).exp()
-        except (IrrationalExponential, TooLarge):
+        except (exact.IrrationalExponential, exact.TooLarge):
             return None
-        total = add(total, multiply(loss.p, factor))
+        total = exact.add(total, exact.multiply(loss.p, factor))
     assert first is not None, "there is a loss"
-    return first + Budget.ln(_rational(total))
+    return first + exact.Budget.ln(_rational(total))
 
 
-def _rational(value: Number) -> int | Rational:
-    assert not isinstance(value, ExpNumber), "sums of rational numbers are rational"
+def _rational(value: exact.Number) -> int | exact.Rational:
+    assert not isinstance(value, exact.ExpNumber), "sums of rational numbers are rational"
     return value

@@ -32,39 +32,15 @@ from dpcheck.model.values import Value, value_key, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck
+from dpcheck.resolve.claims import arrangements
 from dpcheck.resolve.claims.all_values import left_out, quantified
-from dpcheck.resolve.claims.arrangements import (
-    Arranged,
-    Leaf,
-    arranged,
-    arranged_text,
-    is_about_outputs,
-    is_askable,
-    leaves,
-    sampled_text,
-)
 from dpcheck.resolve.claims.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.claims.formulas import Collected, Reader, filled_in_texts
-from dpcheck.resolve.expressions.expressions import (
-    argument_value,
-    constant_of_file,
-    expression,
-    is_too_large,
-)
+from dpcheck.resolve.expressions import expressions
 from dpcheck.resolve.expressions.params import params_in, report_misuse
 from dpcheck.resolve.expressions.signatures import input_shapes, named_arguments, parameter_bindings
+from dpcheck.resolve.names import scopes
 from dpcheck.resolve.names.files import linked_file
-from dpcheck.resolve.names.scopes import (
-    Binding,
-    File,
-    FreshNames,
-    Held,
-    Known,
-    Scope,
-    Session,
-    report_no_target,
-    sound,
-)
 from dpcheck.resolve.names.syntax import called_names, descendants
 from dpcheck.resolve.programs.distributions import distribution
 from dpcheck.resolve.programs.fixed_queries import choice_bindings
@@ -94,17 +70,17 @@ def resolve_model(
     names. Which overrides some file declares is for the caller to see.
     `lost_words` are those of items with syntax errors: nobody calls them unknown.
     """
-    session = Session(dict(overrides or {}), lost_words)
+    session = scopes.Session(dict(overrides or {}), lost_words)
     found = _resolved_safely(main, imported, session, None)
 
     def chosen(check: ResolvedCheck, value: Value) -> Resolved:
         assert check.for_all is not None, "it depends on a parameter"
         names = {check.for_all.param.name: value}
-        again = Session(session.overrides, lost_words, chosen=names)
+        again = scopes.Session(session.overrides, lost_words, chosen=names)
         return _resolved_safely(main, imported, again, check)
 
     def with_parameters(check: ResolvedCheck, values: Mapping[str, int]) -> Resolved:
-        again = Session(session.overrides, lost_words, given=values)
+        again = scopes.Session(session.overrides, lost_words, given=values)
         return _resolved_safely(main, imported, again, check)
 
     checks = (
@@ -119,7 +95,7 @@ def resolve_model(
 def _resolved_safely(
     main: surface.SurfaceModel,
     imported: Sequence[surface.SurfaceModel],
-    session: Session,
+    session: scopes.Session,
     only: ResolvedCheck | None,
 ) -> Resolved:
     """Return the checks of a file, or `only` one, which was resolved before with other values."""
@@ -133,11 +109,11 @@ def _resolved_safely(
 def _resolved(
     main: surface.SurfaceModel,
     imported: Sequence[surface.SurfaceModel],
-    session: Session,
+    session: scopes.Session,
     only: ResolvedCheck | None,
 ) -> Resolved:
     session.main = linked_file(main, imported, session)
-    scope = Scope(session, session.main, FreshNames())
+    scope = scopes.Scope(session, session.main, scopes.FreshNames())
     if only is None:
         _resolve_declarations(scope)
     expansion = _Expansion()
@@ -164,7 +140,7 @@ def _resolved(
     return Resolved(checks, _in_order(session, main.source))
 
 
-def _in_order(session: Session, main: SourceText) -> tuple[Mistake, ...]:
+def _in_order(session: scopes.Session, main: SourceText) -> tuple[Mistake, ...]:
     """Return the mistakes by file, the main one first, and place."""
 
     def place(mistake: Mistake) -> tuple[bool, str, int]:
@@ -179,22 +155,22 @@ def _in_order(session: Session, main: SourceText) -> tuple[Mistake, ...]:
 # --- declarations --------------------------------------------------------------------------
 
 
-def _resolve_declarations(scope: Scope) -> None:
+def _resolve_declarations(scope: scopes.Scope) -> None:
     """Evaluate all constants, and look for mistakes in functions and distributions."""
     for declaration in scope.file.declared.values():
         match declaration:
             case surface.Constant():
-                constant_of_file(scope.session, scope.file, declaration)
+                expressions.constant_of_file(scope.session, scope.file, declaration)
             case surface.Function(parameters=parameters, body=body):
-                if not is_too_large(scope.file, declaration, scope):
-                    expression(body, _with_unknown(parameters, scope))
+                if not expressions.is_too_large(scope.file, declaration, scope):
+                    expressions.expression(body, _with_unknown(parameters, scope))
             case surface.DistributionFunction(parameters=parameters, body=body):
                 distribution(body, _with_unknown(parameters, scope))
             case surface.Mechanism() | surface.Chain():
                 pass
 
 
-def _report_unused_locals(mechanism: surface.Mechanism, scope: Scope) -> None:
+def _report_unused_locals(mechanism: surface.Mechanism, scope: scopes.Scope) -> None:
     """Warn of scalar locals that no expression of the mechanism reads."""
     nodes = [node for statement in mechanism.body for node in descendants(statement)]
     read = {node.name for node in nodes if isinstance(node, surface.Name)}
@@ -216,15 +192,15 @@ def _report_unused_locals(mechanism: surface.Mechanism, scope: Scope) -> None:
                 read.add(name)
 
 
-def _with_unknown(parameters: Sequence[surface.Identifier], scope: Scope) -> Scope:
+def _with_unknown(parameters: Sequence[surface.Identifier], scope: scopes.Scope) -> scopes.Scope:
     """Return the scope in which the parameters are names without a known value."""
-    fresh = Scope(scope.session, scope.file, FreshNames(), certain=False)
+    fresh = scopes.Scope(scope.session, scope.file, scopes.FreshNames(), certain=False)
     return fresh.bound_all(
-        {parameter.name: Known(None, "argument", parameter.span) for parameter in parameters}
+        {parameter.name: scopes.Known(None, "argument", parameter.span) for parameter in parameters}
     )
 
 
-def _resolve_unused(scope: Scope) -> None:
+def _resolve_unused(scope: scopes.Scope) -> None:
     """Resolve the file's targets that no question needs, for their mistakes alone.
 
     What a mechanism runs that is too long, written out, was seen there as far as the limit allows:
@@ -240,7 +216,7 @@ def _resolve_unused(scope: Scope) -> None:
             _instance(scope.file, declaration, {}, scope, declaration.name.span)
 
 
-def _run_by(mechanisms: Sequence[surface.Mechanism], file: File) -> set[int]:
+def _run_by(mechanisms: Sequence[surface.Mechanism], file: scopes.File) -> set[int]:
     """Return the ids of what mechanisms of a file run, directly or not."""
     found: set[int] = set()
     waiting: list[object] = list(mechanisms)
@@ -257,10 +233,10 @@ def _run_by(mechanisms: Sequence[surface.Mechanism], file: File) -> set[int]:
 
 
 def _instance(
-    file: File,
+    file: scopes.File,
     declaration: TargetItem,
     given: Mapping[str, Value | None],
-    scope: Scope,
+    scope: scopes.Scope,
     use: Span,
     kept: Number = 1,
 ) -> Target | None:
@@ -270,12 +246,12 @@ def _instance(
     """
     session = scope.session
     name = declaration.name.name
-    inner = Scope(session, file, FreshNames())
+    inner = scopes.Scope(session, file, scopes.FreshNames())
     bindings = parameter_bindings(declaration.parameters, given, name, inner, use)
-    values = [binding.value for binding in bindings.values() if isinstance(binding, Known)]
+    values = [binding.value for binding in bindings.values() if isinstance(binding, scopes.Known)]
     key = (id(declaration), kept, *(None if v is None else value_key(v) for v in values))
     if key not in session.instances:
-        title = sampled_text(target_text(name, given), kept)
+        title = arrangements.sampled_text(target_text(name, given), kept)
         inner = inner.bound_all(bindings)
         session.instances[key] = None
         if isinstance(declaration, surface.Mechanism):
@@ -289,7 +265,7 @@ def _instance(
     return session.instances[key]
 
 
-def _outputs_alone(target: Target, scope: Scope) -> Target:
+def _outputs_alone(target: Target, scope: scopes.Scope) -> Target:
     """Return a target where fixed queries are no steps; the same object for the same target."""
     if not isinstance(target, Mechanism) or not target.has_fixed_queries:
         return target
@@ -301,7 +277,7 @@ def _outputs_alone(target: Target, scope: Scope) -> Target:
 
 
 def _outputs_of_all(
-    target: Target, parts: Sequence[Part], scope: Scope
+    target: Target, parts: Sequence[Part], scope: scopes.Scope
 ) -> tuple[Target, tuple[Part, ...]]:
     """Return a target and the parts of an arrangement, where fixed queries are no steps."""
     alone = (replace(part, target=_outputs_alone(part.target, scope)) for part in parts)
@@ -328,7 +304,7 @@ class _Expansion:
 
     def __init__(self) -> None:
         self.checks: list[ResolvedCheck] = []
-        self.waiting: list[tuple[surface.Question, Scope, Mapping[str, Value]]] = []
+        self.waiting: list[tuple[surface.Question, scopes.Scope, Mapping[str, Value]]] = []
         self.n_questions = 0
         self.n_rounds = 0
         self.is_full = False
@@ -336,7 +312,7 @@ class _Expansion:
     def expand(
         self,
         item: surface.Question | surface.QuestionsFor,
-        scope: Scope,
+        scope: scopes.Scope,
         loop_values: Mapping[str, Value],
     ) -> None:
         """Note a question, or those of every round of a loop.
@@ -354,7 +330,7 @@ class _Expansion:
         self,
         loop: surface.QuestionsFor,
         indices: Sequence[surface.LoopIndex],
-        scope: Scope,
+        scope: scopes.Scope,
         loop_values: Mapping[str, Value],
     ) -> None:
         """Add the checks of a loop for all values of the indices that are left."""
@@ -374,11 +350,11 @@ class _Expansion:
                 return
             if not self.has_room(loop, 0, scope):
                 return
-            known = Known(element, "loop variable", index.variable.span)
+            known = scopes.Known(element, "loop variable", index.variable.span)
             inner = scope.bound(index.variable.name, known)
             self.rounds(loop, rest, inner, {**loop_values, index.variable.name: element})
 
-    def has_room(self, loop: surface.QuestionsFor, n_more: int, scope: Scope) -> bool:
+    def has_room(self, loop: surface.QuestionsFor, n_more: int, scope: scopes.Scope) -> bool:
         """Return whether so many rounds more may follow; else report it, once.
 
         Rounds make claims, except where a `where` leaves them out.
@@ -398,10 +374,12 @@ class _Expansion:
         return True
 
     def question(
-        self, question: surface.Question, scope: Scope, loop_values: Mapping[str, Value]
+        self, question: surface.Question, scope: scopes.Scope, loop_values: Mapping[str, Value]
     ) -> None:
         """Add one check, unless a part of it has a mistake."""
-        tree = None if _is_reversed(question, scope) else arranged(question.target, scope)
+        tree = (
+            None if _is_reversed(question, scope) else arrangements.arranged(question.target, scope)
+        )
         parts = None if tree is None else _resolved_parts(tree, scope)
         if tree is not None and parts is not None:
             check = _resolved_check(question, tree, parts, scope, loop_values)
@@ -411,9 +389,9 @@ class _Expansion:
 
 def _resolved_check(
     question: surface.Question,
-    tree: Arranged,
+    tree: arrangements.Arranged,
     parts: list[tuple[_Resolved, int, int]],
-    scope: Scope,
+    scope: scopes.Scope,
     loop_values: Mapping[str, Value],
 ) -> ResolvedCheck | None:
     """Return a question about known targets; None, with a mistake, if it makes no sense."""
@@ -429,10 +407,10 @@ def _resolved_check(
         return None
     if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
         reader.collected.keep_choices(target)
-    arrangement = () if isinstance(tree, Leaf) else _arrangement(parts)
-    if not is_askable(asked, arrangement, reader, question):
+    arrangement = () if isinstance(tree, arrangements.Leaf) else _arrangement(parts)
+    if not arrangements.is_askable(asked, arrangement, reader, question):
         return None
-    if is_about_outputs(asked):
+    if arrangements.is_about_outputs(asked):
         target, arrangement = _outputs_of_all(target, arrangement, scope)
     if scope.session.has_params:
         report_misuse(list(reader.collected.atoms.values()), scope)
@@ -445,7 +423,7 @@ def _resolved_check(
     return ResolvedCheck(
         kind=question.kind,
         name=question.title,
-        target_text=arranged_text(tree, names),
+        target_text=arrangements.arranged_text(tree, names),
         target=target,
         parts=arrangement,
         claim=asked,
@@ -486,7 +464,7 @@ def _claimed(
     return None if asked is None or is_unread else (asked, at)
 
 
-def _reads_open_array(reader: Reader, question: surface.Question, scope: Scope) -> bool:
+def _reads_open_array(reader: Reader, question: surface.Question, scope: scopes.Scope) -> bool:
     """Report a question that reads all choices of a query, of unknown number; return if it does."""
     if not isinstance(reader.target, Mechanism):
         return False
@@ -507,7 +485,7 @@ def _texts(question: surface.Question, reader: Reader) -> tuple[str | None, str]
     return at_text, written_text(question.claim, texts)
 
 
-def _is_reversed(question: surface.Question, scope: Scope) -> bool:
+def _is_reversed(question: surface.Question, scope: scopes.Scope) -> bool:
     """Report `check dp(1): m`, and return whether it is that: the target and the claim swapped."""
     target, claimed = question.target, question.claim
     match claimed:
@@ -525,25 +503,27 @@ def _is_reversed(question: surface.Question, scope: Scope) -> bool:
 class _Resolved(NamedTuple):
     """A target with its declaration, where that stands, and the parameters it is given."""
 
-    file: File
+    file: scopes.File
     declaration: TargetItem
     given: dict[str, Value | None]
     target: Target
 
 
-def _resolved_parts(tree: Arranged, scope: Scope) -> list[tuple[_Resolved, int, int]] | None:
+def _resolved_parts(
+    tree: arrangements.Arranged, scope: scopes.Scope
+) -> list[tuple[_Resolved, int, int]] | None:
     """Return the targets that are arranged, each with its distance and number of runs.
 
     None, with a mistake, where one of them has no meaning.
     """
-    every = list(leaves(tree))
-    found = sound([_resolved_target(leaf, scope) for leaf, _, _ in every])
+    every = list(arrangements.leaves(tree))
+    found = scopes.sound([_resolved_target(leaf, scope) for leaf, _, _ in every])
     if found is None:
         return None
     return [(part, n, k) for part, (_, n, k) in zip(found, every, strict=True)]
 
 
-def _resolved_target(leaf: Leaf, scope: Scope) -> _Resolved | None:
+def _resolved_target(leaf: arrangements.Leaf, scope: scopes.Scope) -> _Resolved | None:
     found = _target_of(leaf.target, scope)
     if found is None:
         return None
@@ -556,13 +536,13 @@ def _arrangement(parts: Sequence[tuple[_Resolved, int, int]]) -> tuple[Part, ...
 
 
 def _target_of(
-    asked: surface.Target, scope: Scope
-) -> tuple[File, TargetItem, dict[str, Value | None]] | None:
+    asked: surface.Target, scope: scopes.Scope
+) -> tuple[scopes.File, TargetItem, dict[str, Value | None]] | None:
     """Return the declaration a question is about, and the parameters it gives."""
     name = asked.name
     file, declaration = scope.file.visible.get(name.name, (None, None))
     if file is None or not isinstance(declaration, TargetItem):
-        report_no_target(name, TargetItem, scope)
+        scopes.report_no_target(name, TargetItem, scope)
         return None
     declared = declaration.inputs if isinstance(declaration, surface.Mechanism) else ()
     inputs = {each.name.name for each in declared}
@@ -576,22 +556,22 @@ def _target_of(
     known = [parameter.name.name for parameter in declaration.parameters]
     named = named_arguments(arguments, name.name, known, scope)
     given = {
-        key: argument_value(argument.value, scope, f"the parameter `{key}`")
+        key: expressions.argument_value(argument.value, scope, f"the parameter `{key}`")
         for key, argument in named.items()
     }
     return file, declaration, {**given, **scope.session.given}
 
 
-def _target_names(file: File) -> list[str]:
+def _target_names(file: scopes.File) -> list[str]:
     return [name for name, (_, found) in file.visible.items() if isinstance(found, TargetItem)]
 
 
 def _reader(
     target: Target,
     declaration: TargetItem,
-    file: File,
+    file: scopes.File,
     given: Mapping[str, Value | None],
-    scope: Scope,
+    scope: scopes.Scope,
     loop_values: Mapping[str, Value],
 ) -> Reader:
     """Return the reader of formulas about a target.
@@ -603,24 +583,24 @@ def _reader(
         declaration.parameters,
         given,
         declaration.name.name,
-        Scope(scope.session, file, FreshNames()),
+        scopes.Scope(scope.session, file, scopes.FreshNames()),
         declaration.name.span,
     )
     filled_in = {
         name: binding.value
         for name, binding in parameters.items()
-        if isinstance(binding, Known) and binding.value is not None
+        if isinstance(binding, scopes.Known) and binding.value is not None
     }
-    bindings: dict[str, Binding] = dict(parameters)
-    names = FreshNames(["output"])
+    bindings: dict[str, scopes.Binding] = dict(parameters)
+    names = scopes.FreshNames(["output"])
     if isinstance(target, Mechanism) and isinstance(declaration, surface.Mechanism):
-        inner = Scope(scope.session, file, names, parameters)
+        inner = scopes.Scope(scope.session, file, names, parameters)
         shapes, _ = input_shapes(declaration, inner)
         bindings.update(input_bindings(shapes, inner))
         bindings.update(choice_bindings(target))
         output = Var("output", declaration.span)
-        bindings["output"] = Held(output, "output", declaration.span)
+        bindings["output"] = scopes.Held(output, "output", declaration.span)
     bindings.update(scope.bindings)
     filled_in.update(loop_values)
-    inside = Scope(scope.session, scope.file, names, bindings, in_formula=True)
+    inside = scopes.Scope(scope.session, scope.file, names, bindings, in_formula=True)
     return Reader(target, inside, Collected(), filled_in)

@@ -36,24 +36,14 @@ from dpcheck.exact import Number, subtract
 from dpcheck.limits import Limits
 from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
+from dpcheck.solve.formulas import bounded_formulas
 from dpcheck.solve.formulas import terms as term_kinds
 from dpcheck.solve.formulas.almost_sure import decided, interpretation, progression_by_class
-from dpcheck.solve.formulas.bounded_formulas import (
-    COUNTING_PAYS_FROM,
-    counted_bounds,
-    horizon,
-    walk_of,
-)
 from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import Product, counting, product
 from dpcheck.solve.formulas.terms import FALSE, TRUE, Constant, Literal, StrongUntil, Terms
+from dpcheck.solve.reachability import reach
 from dpcheck.solve.reachability.float_bounds import reach_estimates
-from dpcheck.solve.reachability.reach import (
-    Bounds,
-    Weights,
-    next_probabilities,
-    reach_bounds,
-)
 from dpcheck.solve.reachability.rounding import FloatBounds
 
 Satisfying = Callable[[f.StateFormula], BoolArray]
@@ -84,7 +74,7 @@ def path_bounds(
     states: IntArray,
     bits: int,
     limits: Limits,
-) -> list[Bounds]:
+) -> list[reach.Bounds]:
     """Return certified bounds (low, high) at the states [n], at most 2^-bits apart.
 
     The two are equal wherever exact values cost about as much: they differ only where a strong
@@ -246,11 +236,11 @@ class _Question:
         return _Question(chain, *term_of(path, satisfying), bits, limits)
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> reach.Weights:
         """The numerators [n_edges] and denominators [n_states] of the chain."""
         return self.chain.numerators, self.chain.denominators
 
-    def bounds(self, states: IntArray) -> list[Bounds]:
+    def bounds(self, states: IntArray) -> list[reach.Bounds]:
         """Return bounds of the probability at each of the states [n]."""
         chain, literals, n_states = self.chain, self.literals, self.chain.n_states
         truth = literals.truth(self.term, n_states)
@@ -260,23 +250,23 @@ class _Question:
             case term_kinds.Next(argument):
                 target = literals.truth(argument, n_states)
                 if target is not None:
-                    exact = next_probabilities(graph_of(chain), self.weights, target, states)
+                    exact = reach.next_probabilities(graph_of(chain), self.weights, target, states)
                     return [(p, p) for p in exact]
         until = literals.reachability(self.term, n_states)
         if until is None:
             return self._by_progression(states)
-        found = reach_bounds(
+        found = reach.reach_bounds(
             *(graph_of(chain), self.weights, until.target, until.allowed, until.bound),
             *(states, self.bits, self.limits),
         )
         return [_complement(each) for each in found] if until.is_complement else found
 
-    def _by_progression(self, states: IntArray) -> list[Bounds]:
+    def _by_progression(self, states: IntArray) -> list[reach.Bounds]:
         """Return bounds for any formula at each of the states [n]."""
         asked, back = np.unique(states, return_inverse=True)
         progressed = self.progressed(asked)
-        steps = horizon(self.literals.terms, self.term)
-        if steps is not None and steps >= COUNTING_PAYS_FROM:
+        steps = bounded_formulas.horizon(self.literals.terms, self.term)
+        if steps is not None and steps >= bounded_formulas.COUNTING_PAYS_FROM:
             values = self._counted(progressed, asked)
         else:
             formulas = np.full(len(asked), progressed[0].root(), np.int64)
@@ -291,7 +281,7 @@ class _Question:
         meaning = interpretation(graph, terms, arrays, region, self.limits)
         return progression_by_class(meaning, self.term, decided(meaning, self.term), region)
 
-    def _counted(self, progressed: tuple[Factors, IntArray], asked: IntArray) -> list[Bounds]:
+    def _counted(self, progressed: tuple[Factors, IntArray], asked: IntArray) -> list[reach.Bounds]:
         """Return bounds for a formula whose bounded operators all run out, step by step."""
         chain, (progression, classes) = self.chain, progressed
         is_rational = chain.numerators.dtype == np.int64 or all(
@@ -300,11 +290,11 @@ class _Question:
         bits = self.bits if is_rational else None
         rest_bits = None if bits is None else bits + 1
 
-        def rest(states: IntArray, formulas: IntArray) -> list[Bounds]:
+        def rest(states: IntArray, formulas: IntArray) -> list[reach.Bounds]:
             return self._in_product(progressed, states, formulas, rest_bits)
 
-        walk = walk_of(chain, classes, progression, self.limits)
-        return counted_bounds(walk, asked, rest, bits, self.limits)
+        walk = bounded_formulas.walk_of(chain, classes, progression, self.limits)
+        return bounded_formulas.counted_bounds(walk, asked, rest, bits, self.limits)
 
     def _in_product(
         self,
@@ -312,7 +302,7 @@ class _Question:
         states: IntArray,
         formulas: IntArray,
         bits: int | None,
-    ) -> list[Bounds]:
+    ) -> list[reach.Bounds]:
         """Return bounds for formulas [n] at states [n], by reachability of true in the product."""
         chain, (progression, classes) = self.chain, progressed
         found = product(graph_of(chain), classes, progression, states, formulas, self.limits)
@@ -326,13 +316,13 @@ class _Question:
         below = np.append(chain.denominators[found.states], [1, 1])
         weights = chain.numerators[found.edges], below
         with counting(len(found.states)):
-            return reach_bounds(
+            return reach.reach_bounds(
                 *(found.graph, weights, target, everywhere, None),
                 *(found.starts, bits, self.limits),
             )
 
 
-def _complement(bounds: Bounds) -> Bounds:
+def _complement(bounds: reach.Bounds) -> reach.Bounds:
     low, high = bounds
     least = subtract(1, high)
     return least, least if low is high else subtract(1, low)

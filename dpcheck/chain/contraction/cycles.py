@@ -6,20 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.contraction.silent_graph import SilentGraph, peeling_levels, silent_edges
 from dpcheck.chain.graph import Graph, strong_components
 from dpcheck.chain.sets import in_order, without
 from dpcheck.chain.weights.denominators import concatenated, weight_array
-from dpcheck.exact import (
-    Number,
-    Whole,
-    as_fraction_parts,
-    common_multiple,
-    exact_quotient,
-    solve_linear,
-)
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass, replace
 
@@ -102,8 +95,8 @@ class _Exits:
         """Return for each state [n] of a silent component where its runs leave it."""
         graph = self._graph
         place = {s: k for k, s in enumerate(states.tolist())}
-        inside: list[tuple[int, int, Whole]] = []
-        outside: list[tuple[int, int, Whole]] = []
+        inside: list[tuple[int, int, exact.Whole]] = []
+        outside: list[tuple[int, int, exact.Whole]] = []
         exits: dict[int, int] = {}
         for s, k in place.items():
             row = slice(graph.indptr[s], graph.indptr[s + 1])
@@ -120,7 +113,7 @@ class _Exits:
         key = scale, tuple(inside), tuple(outside)
         if key not in self._solved:
             values = [graph.scales.values[code] for code in scale]
-            solution = solve_linear(values, inside, outside)
+            solution = exact.solve_linear(values, inside, outside)
             self._solved[key] = [_exit_of(row) for row in solution]
         targets = np.array(list(exits), np.int64)
         return {
@@ -134,7 +127,7 @@ class _Exit:
 
     targets: IntArray
     numerators: WeightArray
-    denominator: Whole
+    denominator: exact.Whole
 
     def renumbered(self, number: IntArray) -> _Exit:
         """Return it with a new `number` [n_states] for each target."""
@@ -143,12 +136,12 @@ class _Exit:
         return _Exit(targets[order], self.numerators[order], self.denominator)
 
 
-def _exit_of(row: Mapping[int, Number]) -> _Exit:
+def _exit_of(row: Mapping[int, exact.Number]) -> _Exit:
     """Return a distribution over its least common denominator."""
     targets = sorted(row)
-    parts = [as_fraction_parts(row[t]) for t in targets]
-    common = common_multiple(denominator for _, denominator in parts)
-    numerators = [n * exact_quotient(common, d) for n, d in parts]
+    parts = [exact.as_fraction_parts(row[t]) for t in targets]
+    common = exact.common_multiple(denominator for _, denominator in parts)
+    numerators = [n * exact.exact_quotient(common, d) for n, d in parts]
     return _Exit(np.array(targets, np.int64), weight_array(numerators), common)
 
 

@@ -12,24 +12,13 @@ from operator import itemgetter
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation, WeightArray
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.chain.weights.denominators import Scales, weight_array
 from dpcheck.chain.weights.rows import Entries, Rows, in_places, joined, rows_of
 from dpcheck.diagnostics import runs
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.exact import (
-    ExpNumber,
-    Number,
-    ParamNumber,
-    Rational,
-    Whole,
-    add,
-    as_fraction_parts,
-    common_multiple,
-    compare,
-    exact_quotient,
-)
 from dpcheck.explore.explicit.families import NO_STATE, Families, StateLabels, number_of_members
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import Side, related, symmetric
@@ -274,14 +263,14 @@ class _Layout:
             return _Plan([], [], np.zeros(frame.n_rows, np.int64))
         columns = weights or [np.zeros(frame.n_rows, np.int64)]
         first, group = distinct_rows(columns)
-        distinct: list[list[Whole]] = []
+        distinct: list[list[exact.Whole]] = []
         scales = []
         is_good = True
         for k in first.tolist():
             numbers = [_as_number(self.table.value(int(column[k]))) for column in weights]
-            total: Number = n_draws
+            total: exact.Number = n_draws
             for number in numbers:
-                total = add(total, number)
+                total = exact.add(total, number)
             if (mistake := sum_for_some_values(total, row.span, self.table)) is not None:
                 self.mistakes.append(mistake.on_run(self._where(frame, k, names)))
                 is_good = False
@@ -302,7 +291,7 @@ class _Layout:
         return _Plan(numerators, positive, np.array(scales, np.int64)[group])
 
     def _wrong_sum(
-        self, row: Row, numbers: Sequence[Number], total: Number, run: tuple[str, ...]
+        self, row: Row, numbers: Sequence[exact.Number], total: exact.Number, run: tuple[str, ...]
     ) -> None:
         if len(self.mistakes) >= MAX_MISTAKES:
             return
@@ -328,18 +317,22 @@ class _Plan:
 _NONE = np.empty(0, np.int64)
 
 
-def _as_number(value: Value) -> Number:
-    if isinstance(value, ParamNumber):
+def _as_number(value: Value) -> exact.Number:
+    if isinstance(value, exact.ParamNumber):
         return value.value
-    assert isinstance(value, int | Rational | ExpNumber), "probabilities are numbers by now"
+    assert isinstance(value, int | exact.Rational | exact.ExpNumber), (
+        "probabilities are numbers by now"
+    )
     return value
 
 
-def _over_common_denominator(numbers: Sequence[Number]) -> tuple[list[Whole], Whole]:
+def _over_common_denominator(
+    numbers: Sequence[exact.Number],
+) -> tuple[list[exact.Whole], exact.Whole]:
     """Return the numbers as whole numerators over their least common denominator."""
-    parts = [as_fraction_parts(number) for number in numbers]
-    common = common_multiple(denominator for _, denominator in parts)
-    return [n * exact_quotient(common, d) for n, d in parts], common
+    parts = [exact.as_fraction_parts(number) for number in numbers]
+    common = exact.common_multiple(denominator for _, denominator in parts)
+    return [n * exact.exact_quotient(common, d) for n, d in parts], common
 
 
 def _why_no_probability(value: Value, span: Span, table: ValueTable) -> runs.RunMistake | None:
@@ -347,9 +340,9 @@ def _why_no_probability(value: Value, span: Span, table: ValueTable) -> runs.Run
         value = weight_value(value, span, table)
     except MistakeFault as fault:
         return fault.mistake
-    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
+    if isinstance(value, bool) or not isinstance(value, int | exact.Rational | exact.ExpNumber):
         return runs.WrongKindOnRun(span, (), f"a probability is a number, not {described(value)}")
-    if compare(value, 0) < 0 or compare(value, 1) > 0:
+    if exact.compare(value, 0) < 0 or exact.compare(value, 1) > 0:
         return runs.ProbabilityOutsideUnit(span, (), value_text(value))
     return None
 

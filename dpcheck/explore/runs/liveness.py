@@ -9,22 +9,9 @@ import numpy as np
 from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.explore.sampling.distributions import distribution_reads
 from dpcheck.explore.tails.tails import Tails
+from dpcheck.model import program
 from dpcheck.model.expressions import Const, reads
 from dpcheck.model.postorder import postorder
-from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    Branch,
-    Fail,
-    Forget,
-    Mechanism,
-    Node,
-    Output,
-    Sample,
-    Stop,
-    Unpack,
-    successors,
-)
 from dpcheck.records import dataclass
 
 END = -1
@@ -39,7 +26,7 @@ class Flow:
     loop heads that code without `~` and output may come back to for ever.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[program.Node, ...]
     live: tuple[tuple[str, ...], ...]
     order: tuple[int, ...]
     kept: frozenset[str]
@@ -51,13 +38,13 @@ class Flow:
         while node not in seen:
             seen.add(node)
             match self.nodes[node]:
-                case Stop():
+                case program.Stop():
                     return END
-                case Branch(then=then, orelse=orelse, is_loop_head=False) as branch if (
+                case program.Branch(then=then, orelse=orelse, is_loop_head=False) as branch if (
                     then == orelse and isinstance(branch.condition, Const)
                 ):
                     node = then
-                case Assign(target=target, value=Const(), within=None, next=after) if (
+                case program.Assign(target=target, value=Const(), within=None, next=after) if (
                     target not in self.live[after]
                 ):
                     node = after
@@ -70,48 +57,50 @@ class Flow:
         return tuple(sorted(self.kept)) if point == END else self.live[point]
 
 
-def node_reads(node: Node) -> Iterator[str]:
+def node_reads(node: program.Node) -> Iterator[str]:
     """Yield the variables a node reads, with repeats."""
     match node:
-        case Assign(value=value, within=within):
+        case program.Assign(value=value, within=within):
             yield from reads(value)
-        case AssignCell(index=index, value=value, within=within):
+        case program.AssignCell(index=index, value=value, within=within):
             yield from reads(index)
             yield from reads(value)
-        case Sample(distribution=distribution, within=within):
+        case program.Sample(distribution=distribution, within=within):
             yield from distribution_reads(distribution)
-        case Unpack(value=value) | Output(value=value):
+        case program.Unpack(value=value) | program.Output(value=value):
             within = None
             yield from reads(value)
-        case Branch(condition=condition):
+        case program.Branch(condition=condition):
             within = None
             yield from reads(condition)
-        case Forget() | Stop() | Fail():
+        case program.Forget() | program.Stop() | program.Fail():
             within = None
     if within is not None:
         yield from reads(within)
 
 
-def certain_writes(node: Node) -> frozenset[str]:
+def certain_writes(node: program.Node) -> frozenset[str]:
     """Return the variables that certainly get a new value."""
     match node:
-        case Assign(target=target) | Sample(target=target):
+        case program.Assign(target=target) | program.Sample(target=target):
             return frozenset((target,))
-        case AssignCell(lo=lo, cells=cells, index=Const(value=int(i))) if 0 <= i - lo < len(cells):
+        case program.AssignCell(lo=lo, cells=cells, index=Const(value=int(i))) if (
+            0 <= i - lo < len(cells)
+        ):
             return frozenset((cells[i - lo],))
-        case Unpack(targets=targets) | Forget(targets=targets):
+        case program.Unpack(targets=targets) | program.Forget(targets=targets):
             return frozenset(targets)
         case _:
             return frozenset()
 
 
-def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = None) -> Flow:
+def flow_of(mechanism: program.Mechanism, kept: frozenset[str], tails: Tails | None = None) -> Flow:
     """Return liveness by iterating backwards to the least fixed point, and the order.
 
     Nodes that read or write wide variables read their tail states too.
     """
     nodes = mechanism.nodes
-    finished = postorder([mechanism.entry], lambda i: successors(nodes[i]))
+    finished = postorder([mechanism.entry], lambda i: program.successors(nodes[i]))
     needs = [frozenset(node_reads(node)) for node in nodes]
     if tails is not None:
         needs = [names.union(tails.read_by(i)) for i, names in enumerate(needs)]
@@ -119,13 +108,13 @@ def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = No
     live: list[frozenset[str]] = [kept] * len(nodes)
     before: list[list[int]] = [[] for _ in nodes]
     for i in finished:
-        for j in successors(nodes[i]):
+        for j in program.successors(nodes[i]):
             before[j].append(i)
     waiting, queued = finished[::-1], set(finished)
     while waiting:
         i = waiting.pop()
         queued.discard(i)
-        after = frozenset().union(*(live[j] for j in successors(nodes[i])))
+        after = frozenset().union(*(live[j] for j in program.successors(nodes[i])))
         now = (after - kills[i]) | needs[i] | kept
         if now != live[i]:
             live[i] = now
@@ -139,15 +128,18 @@ def flow_of(mechanism: Mechanism, kept: frozenset[str], tails: Tails | None = No
     return Flow(nodes, tuple(tuple(sorted(v)) for v in live), tuple(order), kept, _endless(nodes))
 
 
-def _endless(nodes: tuple[Node, ...]) -> frozenset[int]:
+def _endless(nodes: tuple[program.Node, ...]) -> frozenset[int]:
     """Return the loop heads on a cycle of nodes that neither draw nor show."""
-    following = [() if isinstance(node, Sample | Output) else successors(node) for node in nodes]
+    following = [
+        () if isinstance(node, program.Sample | program.Output) else program.successors(node)
+        for node in nodes
+    ]
     component, count = strong_components(graph_from(following))
     sizes = np.bincount(component, minlength=count)
     return frozenset(
         i
         for i, node in enumerate(nodes)
-        if isinstance(node, Branch)
+        if isinstance(node, program.Branch)
         and node.is_loop_head
         and (sizes[component[i]] > 1 or i in following[i])
     )

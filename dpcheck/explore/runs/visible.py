@@ -33,18 +33,10 @@ from dpcheck.chain.weights.rows import (
     with_sinks,
     with_sorted_targets,
 )
+from dpcheck.explore.runs import raw_graph
 from dpcheck.explore.runs.explorer import explored_runs
 from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import Cut
-from dpcheck.explore.runs.raw_graph import (
-    Apart,
-    Discovered,
-    RawGraph,
-    RawStates,
-    SharedStates,
-    Starts,
-    StatesAtPoint,
-)
 from dpcheck.explore.sampling.distributions import Supports
 from dpcheck.limits import Limits
 from dpcheck.model.program import Output, Sample
@@ -65,7 +57,7 @@ _GROUPS = 4
 class Labelled(NamedTuple):
     """A raw graph with labels, and which state each raw state is, [n_raw_states + 1]."""
 
-    raw: RawGraph
+    raw: raw_graph.RawGraph
     number: IntArray
 
 
@@ -80,13 +72,13 @@ class Visible:
 
     rows: Rows
     n_states: int
-    shown: dict[Cut, Discovered]
+    shown: dict[Cut, raw_graph.Discovered]
     places: IntArray
     spans: tuple[Span, ...]
     labelled: Labelled | None = None
 
 
-def visible_runs(starts: Starts) -> Visible:
+def visible_runs(starts: raw_graph.Starts) -> Visible:
     """Return what is seen of the runs from all starts.
 
     Raises what `explored_runs` does; where inputs are explored slice by slice, the mistakes of the
@@ -96,12 +88,12 @@ def visible_runs(starts: Starts) -> Visible:
     if starts.n_inputs >= MANY_INPUTS and not starts.labelled and _are_remembered(starts):
         try:
             return _in_slices(starts, supports)
-        except SharedStates:
+        except raw_graph.SharedStates:
             pass
-    return _contracted(*explored_runs(RawStates(starts), supports), starts.limits)
+    return _contracted(*explored_runs(raw_graph.RawStates(starts), supports), starts.limits)
 
 
-def _are_remembered(starts: Starts) -> bool:
+def _are_remembered(starts: raw_graph.Starts) -> bool:
     """Return whether some input matters after a draw or an output; else raw states are few."""
     flow = starts.flow
     after = (node.next for node in flow.nodes if isinstance(node, Sample | Output))
@@ -133,7 +125,7 @@ def input_slices(
     return [np.sort(some) for some in np.split(order, cuts)], frozenset(apart)
 
 
-def _in_slices(starts: Starts, supports: Supports) -> Visible:
+def _in_slices(starts: raw_graph.Starts, supports: Supports) -> Visible:
     """Return what is seen from all inputs, explored slice by slice.
 
     Raises `SharedStates` where slices have many states in common.
@@ -141,13 +133,13 @@ def _in_slices(starts: Starts, supports: Supports) -> Visible:
     slices, names = input_slices(starts.flow, starts.inputs, starts.n_inputs)
     joined, n_known = _Joined(starts.n_inputs), 0
     for some in slices:
-        states = RawStates(starts.some(some, Apart(names, n_known)))
+        states = raw_graph.RawStates(starts.some(some, raw_graph.Apart(names, n_known)))
         joined.add(some, _contracted(*explored_runs(states, supports), starts.limits))
         n_known = states.n_counted - states.n_shared
     return joined.whole()
 
 
-def _contracted(raw_rows: Rows, raw: RawGraph, limits: Limits) -> Visible:
+def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, limits: Limits) -> Visible:
     """Return what is seen of a raw graph: states that are not silent."""
     visible = np.flatnonzero(~raw.silent[:-1])
     rows = eliminated(
@@ -162,7 +154,7 @@ def _contracted(raw_rows: Rows, raw: RawGraph, limits: Limits) -> Visible:
     number[visible] = np.arange(len(visible))
     number[raw.stopped :] = len(visible) + np.arange(2)
     shown = {
-        cut: Discovered(states.columns, number[states.numbers])
+        cut: raw_graph.Discovered(states.columns, number[states.numbers])
         for cut, states in raw.cuts.items()
         if cut[0] == "shown"
     }
@@ -178,7 +170,7 @@ class _Joined:
     def __init__(self, n_inputs: int) -> None:
         """Start with the inputs, of which no rows are known."""
         self.n_states = n_inputs
-        self.tables: dict[Cut, StatesAtPoint] = {}
+        self.tables: dict[Cut, raw_graph.StatesAtPoint] = {}
         self.spans: dict[Span, int] = {}
         self.places = [np.zeros(n_inputs, np.int64)]
         self.parts: list[_Slice] = []
@@ -189,7 +181,7 @@ class _Joined:
         number[: len(inputs)] = inputs
         place = np.array([self.spans.setdefault(span, len(self.spans)) for span in seen.spans])
         for cut, states in seen.shown.items():
-            table = self.tables.setdefault(cut, StatesAtPoint(cut, tuple(states.columns)))
+            table = self.tables.setdefault(cut, raw_graph.StatesAtPoint(cut, tuple(states.columns)))
             columns = [states.columns[name] for name in table.names]
             local, new = table.states.numbers(columns, len(states.numbers))
             table.extend(self.n_states + np.arange(len(new)))
@@ -209,7 +201,7 @@ class _Joined:
             parts.append(self.parts.pop().renumbered(n))
         rows = with_sinks(in_places(parts, n + 2, n + 1), np.arange(n + 2))
         shown = {
-            cut: Discovered(
+            cut: raw_graph.Discovered(
                 dict(zip(table.names, table.states.columns, strict=True)), table.numbers
             )
             for cut, table in self.tables.items()

@@ -5,26 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import and_
 
+from dpcheck import exact
 from dpcheck.diagnostics.params import (
     BoundForSomeValues,
     NotForAllValues,
     ParamInterval,
     ParamNotThere,
     ParamsTogether,
-)
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    Number,
-    Param,
-    ParamBudget,
-    ParamNumber,
-    Rational,
-    exponential,
-    growth_of,
-    joined,
-    line_of,
-    subtract,
 )
 from dpcheck.logic import claims
 from dpcheck.logic.formulas import is_nested, outermost_numbers
@@ -37,7 +24,7 @@ from dpcheck.resolve.expressions.expressions import interval_ends, is_within
 from dpcheck.resolve.expressions.params import ParamValue, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
 
-Condition = tuple[ExpNumber, tuple[int, ...]]
+Condition = tuple[exact.ExpNumber, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +54,7 @@ def quantified(
         return Quantified()
     asked = scope.session.asked
     found = [*params_in(targets), *(v for each in asked for v in params_in(each.value))]
-    values = [value for value in found if not isinstance(value, ExpNumber)]
+    values = [value for value in found if not isinstance(value, exact.ExpNumber)]
     params = list(dict.fromkeys(value.param for value in values))
     if question.part is not None and question.part.name.name not in [p.name for p in params]:
         name = question.part.name
@@ -95,7 +82,7 @@ def quantified(
 
 def _has_no_monomial(value: ParamValue) -> bool:
     """Return whether a value is the logarithm of more than a multiple of exp(q·eps)."""
-    if not isinstance(value, ParamBudget) or not value.is_exponential:
+    if not isinstance(value, exact.ParamBudget) or not value.is_exponential:
         return False
     return value.argument.monomial() is None
 
@@ -111,8 +98,8 @@ def _instead_of(claim: claims.Claim) -> str:
 
 def _why_not_together(
     values: Sequence[ParamValue],
-    found: Sequence[ParamValue | ExpNumber],
-    params: Sequence[Param],
+    found: Sequence[ParamValue | exact.ExpNumber],
+    params: Sequence[exact.Param],
     asked: Sequence[Asked],
 ) -> str | None:
     """Return why what a claim depends on has no common field; None if it has."""
@@ -125,7 +112,7 @@ def _why_not_together(
         return f"`exp` of a number stands beside the parameter {first}"
     for each in asked:
         budget = each.value
-        if isinstance(budget, Budget) and budget.offset != 0:
+        if isinstance(budget, exact.Budget) and budget.offset != 0:
             return f"the budget {value_text(budget)} has a rational part beside {first}"
     return None
 
@@ -182,7 +169,7 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
     known = claims.ForAll(
         param, is_exponential, question.span, tuple(conditions), has_low, has_high
     )
-    line = line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
+    line = exact.line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
     if known.asked(line).is_empty and not has_low and not has_high:
         why = f"here are none of {param.text}"
         scope.report(ParamInterval(interval.span, param.name, why))
@@ -196,21 +183,25 @@ def _ends(part: surface.Part, scope: Scope) -> tuple[Value | None, Value | None]
     return interval_ends(part.name.name, part.interval, home)
 
 
-def _difference(param: Param, end: Value, *, is_exponential: bool) -> ExpNumber | None:
+def _difference(param: exact.Param, end: Value, *, is_exponential: bool) -> exact.ExpNumber | None:
     """Return what has the sign of the parameter minus an end of a part; None for no such end."""
-    made: Number
+    made: exact.Number
     if is_exponential:
         if end == 0:
-            end = Budget.of(0)
-        if not isinstance(end, Budget) or isinstance(end, ParamBudget) or end.offset != 0:
+            end = exact.Budget.of(0)
+        if (
+            not isinstance(end, exact.Budget)
+            or isinstance(end, exact.ParamBudget)
+            or end.offset != 0
+        ):
             return None
-        growth, root = growth_of(end)
-        made = subtract(exponential(root), growth)
-    elif isinstance(end, int | Rational) and not isinstance(end, bool):
-        made = subtract(param.stand_in, end)
+        growth, root = exact.growth_of(end)
+        made = exact.subtract(exact.exponential(root), growth)
+    elif isinstance(end, int | exact.Rational) and not isinstance(end, bool):
+        made = exact.subtract(param.stand_in, end)
     else:
         return None
-    assert isinstance(made, ExpNumber), "a parameter is no number"
+    assert isinstance(made, exact.ExpNumber), "a parameter is no number"
     return made
 
 
@@ -250,9 +241,11 @@ def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> b
     for each in asked:
         numbers = list(_must_be_positive(each))
         conditions = [value for value, _ in known.part]
-        line = line_of(known.param, [*numbers, *conditions], is_exponential=known.is_exponential)
+        line = exact.line_of(
+            known.param, [*numbers, *conditions], is_exponential=known.is_exponential
+        )
         for number in numbers:
-            failing = joined(and_, [known.asked(line), line.where(number, (-1,))])
+            failing = exact.joined(and_, [known.asked(line), line.where(number, (-1,))])
             if not failing.is_empty:
                 is_pair = each.needed == "interval"
                 text = f"[{each.span.text}]" if is_pair else value_text(each.value)
@@ -263,15 +256,15 @@ def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> b
     return is_sound
 
 
-def _must_be_positive(each: Asked) -> Iterator[Number]:
+def _must_be_positive(each: Asked) -> Iterator[exact.Number]:
     """Yield what is at least 0 where a bound is as it must be."""
     match each.value:
-        case ParamBudget() as budget if each.needed == "budget":
-            yield subtract(budget.growth()[0], 1)
-        case ParamNumber(value=value) if each.needed == "probability":
+        case exact.ParamBudget() as budget if each.needed == "budget":
+            yield exact.subtract(budget.growth()[0], 1)
+        case exact.ParamNumber(value=value) if each.needed == "probability":
             yield value
-            yield subtract(1, value)
+            yield exact.subtract(1, value)
         case (first, last) if each.needed == "interval":
             room = apply("-", (last, first))
-            if isinstance(room, ParamNumber | int | Rational):
-                yield room.value if isinstance(room, ParamNumber) else room
+            if isinstance(room, exact.ParamNumber | int | exact.Rational):
+                yield room.value if isinstance(room, exact.ParamNumber) else room

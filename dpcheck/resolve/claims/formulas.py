@@ -9,15 +9,6 @@ from dpcheck import exact
 from dpcheck.diagnostics import claims
 from dpcheck.diagnostics.names import UnknownState
 from dpcheck.diagnostics.params import ParamAsValue
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    ParamBudget,
-    ParamError,
-    ParamNumber,
-    Rational,
-    parametric,
-)
 from dpcheck.logic import formulas as f
 from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES
 from dpcheck.model import surface
@@ -31,13 +22,7 @@ from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
 from dpcheck.model.words import OPERATOR_WORDS, is_plain
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
-from dpcheck.resolve.expressions.expressions import (
-    constant,
-    expression,
-    has_hole,
-    known_value,
-    whole_value,
-)
+from dpcheck.resolve.expressions import expressions
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
 from dpcheck.resolve.names.scopes import Asked, Held, Known, Scope, sound
 from dpcheck.resolve.names.syntax import descendants
@@ -182,12 +167,12 @@ def _expands(tree: surface.Binder, reader: Reader) -> bool:
     """Return whether a binder is expanded: one over a set that a run decides is an atom itself."""
     if any(isinstance(node, surface.Formula) for node in descendants(tree.body)):
         return True
-    return next(reads(expression(tree.domain, reader.scope)), None) is None
+    return next(reads(expressions.expression(tree.domain, reader.scope)), None) is None
 
 
 def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
     """Return a reader for each element of a binder's set that satisfies its condition."""
-    value = constant(tree.domain, reader.scope, "the set of a `forall` in a formula")
+    value = expressions.constant(tree.domain, reader.scope, "the set of a `forall` in a formula")
     if value is None:
         return None
     if not isinstance(value, SetValue):
@@ -205,7 +190,9 @@ def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
         return readers
     kept: list[Reader] = []
     for inner in readers:
-        condition = constant(tree.where, inner.scope, "the condition of a `forall` in a formula")
+        condition = expressions.constant(
+            tree.where, inner.scope, "the condition of a `forall` in a formula"
+        )
         if condition is None:
             return None
         if condition is True:
@@ -241,7 +228,7 @@ def is_interval(low: exact.Number, high: exact.Number, span: Span, scope: Scope)
     Of a parameter that is found out where all that was asked is known.
     """
     first, last = (each.value for each in scope.session.asked[-2:])
-    if isinstance(first, ParamNumber) or isinstance(last, ParamNumber):
+    if isinstance(first, exact.ParamNumber) or isinstance(last, exact.ParamNumber):
         scope.session.asked.append(Asked((first, last), "interval", span))
     elif exact.compare(low, high) > 0:
         scope.report(claims.EmptyInterval(span, value_text(low), value_text(high)))
@@ -261,7 +248,7 @@ def _private(tree: surface.Private, reader: Reader) -> f.StateFormula | None:
 
 def epsilon_and_delta(
     first: surface.Expression, second: surface.Expression | None, form: str, scope: Scope
-) -> tuple[Budget | None, Number | None]:
+) -> tuple[exact.Budget | None, Number | None]:
     """Return the ε and the δ (0 if none is given) of a claim written as `form`; else report it."""
     epsilon = budget(first, scope)
     if second is None:
@@ -280,11 +267,11 @@ def probability(
 
     `swapped` is what to write if this is the ε of a privacy claim, and its δ stands before it.
     """
-    value = constant(tree, scope, what)
+    value = expressions.constant(tree, scope, what)
     if value is None:
         return None
     scope.session.asked.append(Asked(value, "probability", tree.span))
-    if isinstance(value, ParamNumber):
+    if isinstance(value, exact.ParamNumber):
         return value.value
     number = as_number(value)
     if number is None or not _is_in_unit(number):
@@ -302,13 +289,15 @@ def _is_in_unit(number: Number | None) -> bool:
     return number is not None and exact.sign(number) >= 0 and exact.compare(number, 1) <= 0
 
 
-def budget(tree: surface.Expression, scope: Scope) -> Budget | None:
+def budget(tree: surface.Expression, scope: Scope) -> exact.Budget | None:
     """Return a privacy budget, at least 0 and known before any run; else report it."""
-    value = constant(tree, scope, "a budget")
+    value = expressions.constant(tree, scope, "a budget")
     if value is None:
         return None
     known = asked_budget(value, tree.span, scope)
-    if isinstance(known, ParamBudget) or (known is None and isinstance(value, ParamNumber)):
+    if isinstance(known, exact.ParamBudget) or (
+        known is None and isinstance(value, exact.ParamNumber)
+    ):
         return known
     if known is None or known.sign() < 0:
         scope.report(claims.NotABudget(tree.span, value_text(value)))
@@ -316,12 +305,12 @@ def budget(tree: surface.Expression, scope: Scope) -> Budget | None:
     return known
 
 
-def asked_budget(value: Value, span: Span, scope: Scope) -> Budget | None:
+def asked_budget(value: Value, span: Span, scope: Scope) -> exact.Budget | None:
     """Return the value as a budget, if it is one; a multiple of a parameter is one, too."""
-    if isinstance(value, ParamNumber):
+    if isinstance(value, exact.ParamNumber):
         try:
-            value = parametric.as_budget(value)
-        except ParamError as error:
+            value = exact.parametric.as_budget(value)
+        except exact.ParamError as error:
             scope.report(ParamAsValue(span, (), str(error)))
             return None
     known = as_budget(value)
@@ -332,19 +321,19 @@ def asked_budget(value: Value, span: Span, scope: Scope) -> Budget | None:
 
 def as_number(value: Value) -> Number | None:
     """Return the value if it is a number."""
-    if isinstance(value, bool) or not isinstance(value, int | Rational | ExpNumber):
+    if isinstance(value, bool) or not isinstance(value, int | exact.Rational | exact.ExpNumber):
         return None
     return value
 
 
-def as_budget(value: Value) -> Budget | None:
+def as_budget(value: Value) -> exact.Budget | None:
     """Return the value as a budget, if it is one; every rational number is."""
     match value:
         case bool():
             return None
-        case int() | Rational():
-            return Budget.of(value)
-        case Budget():
+        case int() | exact.Rational():
+            return exact.Budget.of(value)
+        case exact.Budget():
             return value
         case _:
             return None
@@ -417,7 +406,7 @@ def _temporal(
 
 def _steps(tree: surface.Expression, scope: Scope) -> int | None:
     """Return a bound of steps that is known before any run; else report it."""
-    value = constant(tree, scope, "a bound of steps")
+    value = expressions.constant(tree, scope, "a bound of steps")
     if value is None or (type(value) is int and value >= 0):
         return value
     scope.report(claims.BadStepBound(tree.span, value_text(value)))
@@ -493,14 +482,14 @@ def _label(tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
             if member is None:
                 return None
             return _collected(member.text, member, span, reader)
-    return _truth(expression(tree, scope), tree, reader)
+    return _truth(expressions.expression(tree, scope), tree, reader)
 
 
 def _condition(
     tree: surface.Expression, mechanism: Mechanism, reader: Reader
 ) -> f.StateFormula | None:
     """Return an atom of a mechanism: a condition over `output` and inputs."""
-    expr = whole_value(tree, reader.scope)
+    expr = expressions.whole_value(tree, reader.scope)
     match expr:
         case Const(value=Symbol() as symbol):
             output: Expr = Var("output", tree.span)
@@ -508,7 +497,7 @@ def _condition(
             meaning = Condition(equal, reads_output=True, inputs=())
             return _collected(_symbol_text(symbol, tree, reader), meaning, tree.span, reader)
     free = tuple(dict.fromkeys(reads(expr)))
-    if has_hole(expr):
+    if expressions.has_hole(expr):
         return None
     if not free:
         return _truth(expr, tree, reader)
@@ -541,7 +530,7 @@ def _symbol_text(symbol: Symbol, tree: surface.Expression, reader: Reader) -> st
 
 def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
     """Return the truth value of a part that reads nothing."""
-    value = known_value(expr, reader.scope, "this part of a formula")
+    value = expressions.known_value(expr, reader.scope, "this part of a formula")
     if value is None:
         return None
     if not isinstance(value, bool):
@@ -603,7 +592,7 @@ def _value_tree(value: Value, span: Span, scope: Scope) -> surface.Expression | 
         case tuple():
             items = _value_trees(value, span, scope)
             return None if items is None else surface.Tuple(items, span=span)
-        case int() | Rational():
+        case int() | exact.Rational():
             return _number_tree(value, span)
         case SetValue(items=range() as items) if items:
             ends = (_number_tree(end, span) for end in (items[0], items[-1]))
@@ -621,7 +610,7 @@ def _value_trees(
     return sound([_value_tree(value, span, scope) for value in values])
 
 
-def _number_tree(value: int | Rational, span: Span) -> surface.Expression:
+def _number_tree(value: int | exact.Rational, span: Span) -> surface.Expression:
     numerator, denominator = exact.as_fraction_parts(value)
     assert isinstance(numerator, int), "rational numbers have integer parts"
     assert isinstance(denominator, int), "rational numbers have integer parts"

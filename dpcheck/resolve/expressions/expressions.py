@@ -16,14 +16,8 @@ from itertools import chain
 from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
+from dpcheck.diagnostics import kinds
 from dpcheck.diagnostics.composition import ArgumentByName, TooManyCalls
-from dpcheck.diagnostics.kinds import (
-    DistributionAsValue,
-    FormulaAsValue,
-    NotConstant,
-    SeveralIndices,
-    WrongNumberOfArguments,
-)
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import (
     ConstantCycle,
@@ -57,17 +51,7 @@ from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import DistributionName, SetValue, Symbol, Value, value_text
 from dpcheck.resolve.expressions.calls import too_large_function
 from dpcheck.resolve.expressions.params import as_param, param_of
-from dpcheck.resolve.names.scopes import (
-    Binding,
-    File,
-    FreshNames,
-    Held,
-    Known,
-    Local,
-    Scope,
-    Session,
-    what_is,
-)
+from dpcheck.resolve.names import scopes
 from dpcheck.source import Span
 
 Result = TypeVar("Result")
@@ -103,7 +87,7 @@ BUILT_IN: Final[Mapping[str, tuple[Operator, int, int | None]]] = {
 """Built-in functions: the operator, and the least and greatest number of arguments."""
 
 
-def expression(tree: surface.Expression, scope: Scope) -> Expr:
+def expression(tree: surface.Expression, scope: scopes.Scope) -> Expr:
     """Return the core expression of a surface expression; mistakes go to the scope's session."""
     match tree:
         case surface.Number():
@@ -152,12 +136,12 @@ def _no_value(tree: surface.EndlessRange | surface.Distribution | surface.Formul
             | surface.WithPolicy()
             | surface.Unbounded()
         ):
-            return DistributionAsValue(tree.span)
+            return kinds.DistributionAsValue(tree.span)
         case _:
-            return FormulaAsValue(tree.span)
+            return kinds.FormulaAsValue(tree.span)
 
 
-def whole_value(tree: surface.Expression, scope: Scope) -> Expr:
+def whole_value(tree: surface.Expression, scope: scopes.Scope) -> Expr:
     """Return the core expression of what may well be a symbol, alone.
 
     A name that means nothing there is told how a symbol is written.
@@ -167,7 +151,7 @@ def whole_value(tree: surface.Expression, scope: Scope) -> Expr:
     return expression(tree, scope)
 
 
-def constant(tree: surface.Expression, scope: Scope, purpose: str) -> Value | None:
+def constant(tree: surface.Expression, scope: scopes.Scope, purpose: str) -> Value | None:
     """Return the value an expression has before any run; None, with a mistake, if it has none.
 
     `purpose` says what needs the value: "a parameter", "the bound of P".
@@ -175,7 +159,7 @@ def constant(tree: surface.Expression, scope: Scope, purpose: str) -> Value | No
     return known_value(expression(tree, scope), scope, purpose)
 
 
-def argument_value(tree: surface.Expression, scope: Scope, purpose: str) -> Value | None:
+def argument_value(tree: surface.Expression, scope: scopes.Scope, purpose: str) -> Value | None:
     """Return what a parameter stands for: a `dist` of the file by its name, or a constant.
 
     The `dist` may be a parameter around, or stand in the branches of an `if`.
@@ -183,7 +167,7 @@ def argument_value(tree: surface.Expression, scope: Scope, purpose: str) -> Valu
     match tree:
         case surface.Name() if not tree.quoted and not tree.primed:
             binding = scope.bindings.get(tree.name)
-            if isinstance(binding, Known) and isinstance(binding.value, DistributionName):
+            if isinstance(binding, scopes.Known) and isinstance(binding.value, DistributionName):
                 return binding.value
             _, declaration = scope.file.visible.get(tree.name, (None, None))
             if binding is None and isinstance(declaration, surface.DistributionFunction):
@@ -195,7 +179,7 @@ def argument_value(tree: surface.Expression, scope: Scope, purpose: str) -> Valu
     return constant(tree, scope, purpose)
 
 
-def known_value(expr: Expr, scope: Scope, purpose: str) -> Value | None:
+def known_value(expr: Expr, scope: scopes.Scope, purpose: str) -> Value | None:
     """Return the value of a core expression that may read no variable; else report why not."""
     if isinstance(expr, Const):
         return expr.value
@@ -203,7 +187,7 @@ def known_value(expr: Expr, scope: Scope, purpose: str) -> Value | None:
     if HOLE in free:
         return None
     if free:
-        scope.report(NotConstant(expr.span, purpose, tuple(free)))
+        scope.report(kinds.NotConstant(expr.span, purpose, tuple(free)))
         return None
     try:
         return evaluate(expr, {})
@@ -265,7 +249,7 @@ def _strict(
 # --- names ---------------------------------------------------------------------------------
 
 
-def _name(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) -> Expr:
+def _name(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> Expr:
     """Return what a name stands for: binding, constant, or symbol, in this order."""
     if scope.is_symbol(tree):
         return Const(Symbol(tree.name), tree.span)
@@ -283,13 +267,13 @@ def _name(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) -> Expr:
     if tree.name in scope.file.symbols:
         return Const(Symbol(tree.name), tree.span)
     if declaration is not None:
-        scope.report(NotAValue(tree.span, tree.name, what_is(declaration)))
+        scope.report(NotAValue(tree.span, tree.name, scopes.what_is(declaration)))
     else:
         _report_unknown(tree, scope, may_be_symbol=may_be_symbol)
     return hole(tree.span)
 
 
-def _report_unknown(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) -> None:
+def _report_unknown(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> None:
     """Report a name that means nothing, unless an item with a syntax error may introduce it."""
     if tree.name not in scope.session.lost_words:
         sinks = ("stopped", "diverged") if scope.in_formula else ()
@@ -298,13 +282,13 @@ def _report_unknown(tree: surface.Name, scope: Scope, *, may_be_symbol: bool) ->
         scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol, inputs))
 
 
-def _primed(tree: surface.Name, scope: Scope) -> Expr:
+def _primed(tree: surface.Name, scope: scopes.Scope) -> Expr:
     if scope.primed is None:
         scope.report(PrimeOutsideAdjacency(tree.span, tree.name))
         return hole(tree.span)
     held = scope.primed.get(tree.name)
     binding = scope.bindings.get(tree.name)
-    if held is None and isinstance(binding, Known) and binding.value is None:
+    if held is None and isinstance(binding, scopes.Known) and binding.value is None:
         return hole(tree.span)
     if held is None:
         candidate = scope.session.suggestion(tree.name, scope.primed)
@@ -315,26 +299,26 @@ def _primed(tree: surface.Name, scope: Scope) -> Expr:
     return _at(held.variable, tree.span)
 
 
-def _of_binding(name: str, binding: Binding, scope: Scope, span: Span) -> Expr:
+def _of_binding(name: str, binding: scopes.Binding, scope: scopes.Scope, span: Span) -> Expr:
     match binding:
-        case Known(value=DistributionName()):
+        case scopes.Known(value=DistributionName()):
             scope.report(NotAValue(span, name, "a distribution"))
             return hole(span)
-        case Known(value=value):
+        case scopes.Known(value=value):
             return _or_hole(value, span)
-        case Held(role="round"):
+        case scopes.Held(role="round"):
             scope.report(RoundAsValue(span, name))
             return hole(span)
-        case Held(role="stream"):
+        case scopes.Held(role="stream"):
             scope.report(
                 StreamMisused(
                     span, name, f"is read one value a round: `{name}[i]` in `for i in 1..`"
                 )
             )
             return hole(span)
-        case Held(variable=variable):
+        case scopes.Held(variable=variable):
             return _at(variable, span)
-        case Local(walk=walk):
+        case scopes.Local(walk=walk):
             return walk.read(name, span, certain=scope.certain)
     assert_never(binding)
 
@@ -350,19 +334,19 @@ def _or_hole(value: Value | None, span: Span) -> Expr:
     return hole(span) if value is None else Const(value, span)
 
 
-def _index(tree: surface.Index, scope: Scope) -> Expr:
+def _index(tree: surface.Index, scope: scopes.Scope) -> Expr:
     cell = _cell_of_round(tree, scope)
     if cell is not None:
         return cell
     base = expression(tree.base, scope)
     indices = [expression(index, scope) for index in tree.indices]
     if len(indices) != 1:
-        scope.report(SeveralIndices(tree.span, len(indices)))
+        scope.report(kinds.SeveralIndices(tree.span, len(indices)))
         return hole(tree.span)
     return folded("index", [base, indices[0]], tree.span)
 
 
-def _cell_of_round(tree: surface.Index, scope: Scope) -> Expr | None:
+def _cell_of_round(tree: surface.Index, scope: scopes.Scope) -> Expr | None:
     """Return the value of a stream at the round at hand, where an index asks for that."""
     match tree:
         case surface.Index(surface.Name(name=name, primed=False), (surface.Name(name=index),)):
@@ -370,9 +354,9 @@ def _cell_of_round(tree: surface.Index, scope: Scope) -> Expr | None:
         case _:
             return None
     match scope.bindings.get(name), scope.bindings.get(index):
-        case Held(ArrayVar(cells=(cell,)), role="stream"), Held(role="round"):
+        case scopes.Held(ArrayVar(cells=(cell,)), role="stream"), scopes.Held(role="round"):
             return Var(cell, tree.span)
-        case Known(value=None), Held(role="round"):
+        case scopes.Known(value=None), scopes.Held(role="round"):
             return hole(tree.span)
         case _:
             return None
@@ -381,7 +365,7 @@ def _cell_of_round(tree: surface.Index, scope: Scope) -> Expr | None:
 # --- calls ---------------------------------------------------------------------------------
 
 
-def argument_values(tree: surface.Call, scope: Scope) -> list[Expr]:
+def argument_values(tree: surface.Call, scope: scopes.Scope) -> list[Expr]:
     """Return the arguments of a call of what takes none by name; one with a name is a mistake.
 
     Where the name means something, `f(x = 1)` is a comparison that was meant.
@@ -399,14 +383,14 @@ def argument_values(tree: surface.Call, scope: Scope) -> list[Expr]:
     return values
 
 
-def _means_something(name: str, scope: Scope) -> bool:
+def _means_something(name: str, scope: scopes.Scope) -> bool:
     session, file = scope.session, scope.file
     return any(
         name in known for known in (scope.bindings, file.visible, file.symbols, session.lost_words)
     )
 
 
-def _call(tree: surface.Call, scope: Scope) -> Expr:
+def _call(tree: surface.Call, scope: scopes.Scope) -> Expr:
     """Return a call of a function of the file, inlined, or of a built-in one."""
     name = tree.function.name
     file, declaration = scope.file.visible.get(name, (None, None))
@@ -426,15 +410,15 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
             lambda variable, value, body: Let(variable, value, body, tree.span),
         )
     if declaration is not None and not isinstance(declaration, surface.Constant):
-        return _not_a_function(tree, scope, what_is(declaration))
+        return _not_a_function(tree, scope, scopes.what_is(declaration))
     if name in DISTRIBUTIONS:
-        scope.report(DistributionAsValue(tree.span))
+        scope.report(kinds.DistributionAsValue(tree.span))
         return hole(tree.span)
     args = argument_values(tree, scope)
     if name not in BUILT_IN:
         known = [*BUILT_IN, *_functions(scope)]
         match scope.bindings.get(name):
-            case Known(value=DistributionName()):
+            case scopes.Known(value=DistributionName()):
                 return _not_a_function(tree, scope, "a distribution")
         is_array = name in scope.bindings
         if name not in scope.session.lost_words:
@@ -443,7 +427,7 @@ def _call(tree: surface.Call, scope: Scope) -> Expr:
         return hole(tree.span)
     op, least, most = BUILT_IN[name]
     if len(args) < least or (most is not None and len(args) > most):
-        scope.report(WrongNumberOfArguments(tree.span, name, least, most, len(args)))
+        scope.report(kinds.WrongNumberOfArguments(tree.span, name, least, most, len(args)))
         return hole(tree.span)
     return _rounded_quotient(op, args[0], tree.span) or folded(op, args, tree.span)
 
@@ -462,29 +446,29 @@ def _rounded_quotient(op: Operator, arg: Expr, span: Span) -> Expr | None:
     return None
 
 
-def _functions(scope: Scope) -> Iterator[str]:
+def _functions(scope: scopes.Scope) -> Iterator[str]:
     for name, (_, declaration) in scope.file.visible.items():
         if isinstance(declaration, surface.Function):
             yield name
 
 
-def _not_a_function(tree: surface.Call, scope: Scope, what: str) -> Expr:
+def _not_a_function(tree: surface.Call, scope: scopes.Scope, what: str) -> Expr:
     scope.report(NotAValue(tree.span, tree.function.name, what))
     return hole(tree.span)
 
 
 def takes(
-    parameters: tuple[surface.Identifier, ...], given: int, tree: surface.Call, scope: Scope
+    parameters: tuple[surface.Identifier, ...], given: int, tree: surface.Call, scope: scopes.Scope
 ) -> bool:
     """Return whether a call gives as many arguments as there are parameters; else report it."""
     if len(parameters) == given:
         return True
     needed = len(parameters)
-    scope.report(WrongNumberOfArguments(tree.span, tree.function.name, needed, needed, given))
+    scope.report(kinds.WrongNumberOfArguments(tree.span, tree.function.name, needed, needed, given))
     return False
 
 
-def is_too_large(file: File, function: surface.Function, scope: Scope) -> bool:
+def is_too_large(file: scopes.File, function: surface.Function, scope: scopes.Scope) -> bool:
     """Return whether a call of a function, on its own, can never be written out; then report it."""
     limits = MAX_CALL_DEPTH, MAX_CALLS
     found = too_large_function(function, file, scope.session, limits)
@@ -493,7 +477,7 @@ def is_too_large(file: File, function: surface.Function, scope: Scope) -> bool:
     return found is not None
 
 
-def may_inline(tree: surface.Call, scope: Scope) -> bool:
+def may_inline(tree: surface.Call, scope: scopes.Scope) -> bool:
     """Return whether one more call may be written out here; else report it."""
     scope.names.n_calls += 1
     if scope.depth < MAX_CALL_DEPTH and scope.names.n_calls <= MAX_CALLS:
@@ -507,8 +491,8 @@ def may_inline(tree: surface.Call, scope: Scope) -> bool:
 def applied(
     parameters: tuple[surface.Identifier, ...],
     args: list[Expr],
-    scope: Scope,
-    resolved_body: Callable[[Scope], Result],
+    scope: scopes.Scope,
+    resolved_body: Callable[[scopes.Scope], Result],
     let: Callable[[str, Expr, Result], Result],
 ) -> Result:
     """Return a body with its parameters bound: to values and variables directly, else by `let`.
@@ -529,23 +513,23 @@ def applied(
 
 
 def bound_argument(
-    parameter: surface.Identifier, arg: Expr, scope: Scope
-) -> tuple[Binding, str | None]:
+    parameter: surface.Identifier, arg: Expr, scope: scopes.Scope
+) -> tuple[scopes.Binding, str | None]:
     """Return what a parameter is bound to, and the fresh variable a `Let` must introduce."""
     match arg:
         case Const(value=value):
-            return Known(value, "argument", parameter.span), None
+            return scopes.Known(value, "argument", parameter.span), None
         case Var() | ArrayVar():
-            return Held(arg, "argument", parameter.span), None
+            return scopes.Held(arg, "argument", parameter.span), None
         case _:
             variable = scope.names.fresh(parameter.name)
-            return Held(Var(variable, parameter.span), "argument", parameter.span), variable
+            return scopes.Held(Var(variable, parameter.span), "argument", parameter.span), variable
 
 
 # --- what evaluates only what it needs -----------------------------------------------------
 
 
-def _conditional(tree: surface.Conditional, scope: Scope) -> Expr:
+def _conditional(tree: surface.Conditional, scope: scopes.Scope) -> Expr:
     condition = expression(tree.condition, scope)
     if isinstance(condition, Const) and isinstance(condition.value, bool):
         chosen, other = tree.then, tree.otherwise
@@ -558,7 +542,7 @@ def _conditional(tree: surface.Conditional, scope: Scope) -> Expr:
     return If(condition, then, orelse, tree.span)
 
 
-def _logic(tree: surface.Junction | surface.Implication, scope: Scope) -> Expr:
+def _logic(tree: surface.Junction | surface.Implication, scope: scopes.Scope) -> Expr:
     """Return a lazy operation without the operands that are known not to matter."""
     if isinstance(tree, surface.Implication):
         left = expression(tree.left, scope)
@@ -599,7 +583,7 @@ def _joined_conditions(tree: surface.Junction, kept: list[Expr]) -> Expr:
     return Logic("or" if tree.operator == "|" else "and", tuple(kept), tree.span)
 
 
-def _comparison(tree: surface.Comparison, scope: Scope) -> Expr:
+def _comparison(tree: surface.Comparison, scope: scopes.Scope) -> Expr:
     """Return a comparison; a chain is a conjunction of comparisons of operands evaluated before."""
     read = whole_value if {"=", "!=", "in"} & {*tree.operators} else expression
     operands = [read(operand, scope) for operand in tree.operands]
@@ -624,10 +608,10 @@ def _conjunction(parts: list[Expr], span: Span) -> Expr:
     return Logic("and", tuple(parts), span)
 
 
-def _binder(tree: surface.Binder, scope: Scope) -> Expr:
+def _binder(tree: surface.Binder, scope: scopes.Scope) -> Expr:
     domain = expression(tree.domain, scope)
     variable = scope.names.fresh(tree.variable.name)
-    held = Held(Var(variable, tree.variable.span), "argument", tree.variable.span)
+    held = scopes.Held(Var(variable, tree.variable.span), "argument", tree.variable.span)
     inner = scope.uncertain().bound(tree.variable.name, held)
     where = None if tree.where is None else expression(tree.where, inner)
     body = expression(tree.body, inner)
@@ -644,7 +628,7 @@ def _binder(tree: surface.Binder, scope: Scope) -> Expr:
     return result
 
 
-def _first_as_written(binder: Binder, elements: Expr, n_elements: int, scope: Scope) -> Expr:
+def _first_as_written(binder: Binder, elements: Expr, n_elements: int, scope: scopes.Scope) -> Expr:
     """Return `argmax` or `argmin` over a set that is written out, of which a tuple is given.
 
     On ties the first element as written wins, which a set does not remember (equal sets are one
@@ -677,7 +661,9 @@ def _folded_binder(binder: Binder, domain: Expr) -> Expr:
 # --- constants of a file -------------------------------------------------------------------
 
 
-def constant_of_file(session: Session, file: File, declaration: surface.Constant) -> Value | None:
+def constant_of_file(
+    session: scopes.Session, file: scopes.File, declaration: surface.Constant
+) -> Value | None:
     """Return the value of a `const`, or of the `-D` that overrides it; None if it has none.
 
     The order of declarations does not matter: a constant is evaluated when it is first needed.
@@ -693,7 +679,7 @@ def constant_of_file(session: Session, file: File, declaration: surface.Constant
         session.report(ConstantCycle(cycle[0].name.span, names))
         return None
     session.in_progress.append(declaration)
-    scope = Scope(session, file, FreshNames())
+    scope = scopes.Scope(session, file, scopes.FreshNames())
     override = session.overrides.get(declaration.name.name)
     value: Value | None
     if declaration.name.name in session.chosen:
@@ -712,12 +698,12 @@ def constant_of_file(session: Session, file: File, declaration: surface.Constant
 
 
 def _overridden(
-    declaration: surface.Constant, override: surface.Expression, scope: Scope
+    declaration: surface.Constant, override: surface.Expression, scope: scopes.Scope
 ) -> Value | None:
     """Return the value that `-D` gives a constant, or chooses of a `param`."""
     assert scope.session.main is not None, "values are given after linking"
     name = declaration.name.name
-    home = Scope(scope.session, scope.session.main, FreshNames())
+    home = scopes.Scope(scope.session, scope.session.main, scopes.FreshNames())
     value = constant(override, home, f"the constant `{name}`")
     if value is None or not isinstance(declaration.value, surface.Interval):
         return value
@@ -742,14 +728,14 @@ def is_within(
     return bool(above and below)
 
 
-def interval(name: str, tree: surface.Interval, scope: Scope) -> Param | None:
+def interval(name: str, tree: surface.Interval, scope: scopes.Scope) -> Param | None:
     """Return a parameter with the values of an interval."""
     ends = interval_ends(name, tree, scope)
     return None if ends is None else param_of(name, *ends, tree, scope)
 
 
 def interval_ends(
-    name: str, tree: surface.Interval, scope: Scope
+    name: str, tree: surface.Interval, scope: scopes.Scope
 ) -> tuple[Value | None, Value | None] | None:
     """Return the ends of an interval, None for infinite ones; None, with a mistake, for none."""
     ends: list[Value | None] = []

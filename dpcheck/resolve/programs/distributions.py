@@ -9,19 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpcheck import exact
-from dpcheck.diagnostics.kinds import (
-    NoDistributionPassed,
-    ValueAsDistribution,
-    WrongNumberOfArguments,
-)
+from dpcheck.diagnostics import kinds, runs
 from dpcheck.diagnostics.names import UnknownFunction
-from dpcheck.diagnostics.runs import (
-    BadParameter,
-    NumberTooLarge,
-    ProbabilityOutsideUnit,
-    RowDoesNotSumToOne,
-    WeightsDoNotSumToOne,
-)
 from dpcheck.diagnostics.structure import MissingPolicy, PolicyNotAllowed, PolicyWithoutValues
 from dpcheck.exact import ExpNumber, Rational
 from dpcheck.model import program, surface
@@ -60,7 +49,7 @@ def distribution(tree: surface.Expression, scope: Scope) -> program.Distribution
             if _declared(tree.name, scope) is not None:
                 return _call(surface.Call(name, (), span=tree.span), scope)
     if not has_hole(expression(tree, scope)):
-        scope.report(ValueAsDistribution(tree.span))
+        scope.report(kinds.ValueAsDistribution(tree.span))
     return None
 
 
@@ -102,7 +91,7 @@ def _check_sum(tree: surface.Branches, known: list[Number | None], scope: Scope)
             for branch, weight in zip(tree.branches, known, strict=True)
             if weight is not None
         )
-        scope.report(WeightsDoNotSumToOne(tree.span, (), total, weights))
+        scope.report(runs.WeightsDoNotSumToOne(tree.span, (), total, weights))
 
 
 def _weighted(tree: surface.WeightedBranches, scope: Scope) -> program.Distribution:
@@ -150,7 +139,7 @@ def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
     if not is_visible and isinstance(binding, Known) and binding.role == "parameter":
         if binding.value is not None:
             place, value = tree.function.span, described(binding.value)
-            scope.report(NoDistributionPassed(place, name, value, binding.span))
+            scope.report(kinds.NoDistributionPassed(place, name, value, binding.span))
         return None
     if not is_visible and binding is None:
         known = [*DISTRIBUTIONS, *_callable_names(scope)]
@@ -159,7 +148,7 @@ def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
             scope.report(UnknownFunction(tree.function.span, name, candidate, False))
         return None
     if not has_hole(expression(tree, scope)):
-        scope.report(ValueAsDistribution(tree.span))
+        scope.report(kinds.ValueAsDistribution(tree.span))
     return None
 
 
@@ -199,7 +188,7 @@ def _arguments(tree: surface.Call, row: BuiltIn, scope: Scope) -> tuple[Expr, ..
     needed = len(row.parameters)
     args = argument_values(tree, scope)
     if len(args) != needed:
-        scope.report(WrongNumberOfArguments(tree.span, row.word, needed, needed, len(args)))
+        scope.report(kinds.WrongNumberOfArguments(tree.span, row.word, needed, needed, len(args)))
         return None
     for parameter, arg in zip(row.parameters, args, strict=True):
         if parameter.kind == "probability":
@@ -251,7 +240,7 @@ def _check_probability(expr: Expr, scope: Scope) -> None:
     if not scope.certain or number is None:
         return
     if exact.sign(number) < 0 or exact.compare(number, 1) > 0:
-        scope.report(ProbabilityOutsideUnit(expr.span, (), value_text(number)))
+        scope.report(runs.ProbabilityOutsideUnit(expr.span, (), value_text(number)))
 
 
 def check_row(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
@@ -266,7 +255,9 @@ def check_row(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
     total = _total(known, span, scope) if len(known) == len(weights) else None
     if total is not None and total != 1:
         places = (weight.span for weight in weights)
-        scope.report(RowDoesNotSumToOne(span, (), total, tuple(zip(places, known, strict=True))))
+        scope.report(
+            runs.RowDoesNotSumToOne(span, (), total, tuple(zip(places, known, strict=True)))
+        )
 
 
 def _total(numbers: Sequence[Number], span: Span, scope: Scope) -> Number | None:
@@ -276,7 +267,7 @@ def _total(numbers: Sequence[Number], span: Span, scope: Scope) -> Number | None
         for number in numbers:
             total = exact.add(total, number)
     except exact.TooLarge as error:
-        scope.report(NumberTooLarge(span, (), str(error)))
+        scope.report(runs.NumberTooLarge(span, (), str(error)))
         return None
     return total
 
@@ -289,7 +280,7 @@ def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
         what = f"{parameter.text} lies between 0 and 1, and {value_text(number)} does not"
         is_scale = exact.compare(number, 1) >= 0 and not scope.session.chosen
         edit = parameter.edit(expr.span.text) if is_scale else None
-        scope.report(BadParameter(expr.span, (), what, edit))
+        scope.report(runs.BadParameter(expr.span, (), what, edit))
 
 
 def _check_bounds(policy: program.Policy, scope: Scope) -> None:
@@ -305,4 +296,4 @@ def _check_bounds(policy: program.Policy, scope: Scope) -> None:
         order = "<" if policy.kind == "folded" else "<="
         bounds = f"{value_text(lo)}..{value_text(hi)}"
         what = f"`{policy.kind} lo..hi` needs lo {order} hi, which {bounds} is not"
-        scope.report(BadParameter(policy.span, (), what))
+        scope.report(runs.BadParameter(policy.span, (), what))

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from dpcheck.diagnostics.composition import FixedQueryOfSets
 from dpcheck.diagnostics.structure import EmptyDomain
+from dpcheck.model import fixed_queries
 from dpcheck.model.expressions import ArrayVar
-from dpcheck.model.fixed_queries import (
-    MOST_ANALYSTS,
-    known_lengths,
-    n_analysts,
-    named_cells,
-    open_queries,
-    with_choices,
-)
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import SetValue
 from dpcheck.resolve.names.scopes import Held, Scope
@@ -24,7 +17,7 @@ def with_known_choices(mechanism: Mechanism, scope: Scope) -> Mechanism:
     Where a loop makes histories longer and longer, as far as is known, or analysts are too many, it
     stays as it is. Mistakes are reported.
     """
-    queries = open_queries(mechanism.nodes)
+    queries = fixed_queries.open_queries(mechanism.nodes)
     sets: dict[str, SetValue] = {}
     for query in queries.values():
         name, choices, span = query.name, query.choices, query.draw.distribution.span
@@ -34,10 +27,13 @@ def with_known_choices(mechanism: Mechanism, scope: Scope) -> Mechanism:
         if choices.size == 0:
             scope.report(EmptyDomain(span, f"the set of `{name}`"))
             return mechanism
-    lengths = known_lengths(mechanism.nodes, mechanism.entry) if queries else None
-    if lengths is None or n_analysts(mechanism, lengths) > MOST_ANALYSTS:
+    lengths = fixed_queries.known_lengths(mechanism.nodes, mechanism.entry) if queries else None
+    if (
+        lengths is None
+        or fixed_queries.n_analysts(mechanism, lengths) > fixed_queries.MOST_ANALYSTS
+    ):
         return mechanism
-    return with_choices(mechanism, lengths)
+    return fixed_queries.with_choices(mechanism, lengths)
 
 
 def choice_bindings(mechanism: Mechanism) -> dict[str, Held]:
@@ -45,5 +41,5 @@ def choice_bindings(mechanism: Mechanism) -> dict[str, Held]:
     span = mechanism.span
     return {
         name: Held(ArrayVar(name, 1, cells, span), "input", span)
-        for name, cells in named_cells(mechanism).items()
+        for name, cells in fixed_queries.named_cells(mechanism).items()
     }

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from dpcheck.diagnostics import structure
 from dpcheck.diagnostics.runs import PairOutsideInput
-from dpcheck.diagnostics.structure import (
-    FreeInput,
-    MissingAdjacent,
-    PairsNeedOneInput,
-    ProgramTooLarge,
-    UnprimedInput,
-)
 from dpcheck.exact import Number
 from dpcheck.model import program, surface
 from dpcheck.model.evaluation import apply
@@ -42,7 +36,7 @@ def resolved_mechanism(
     """
     part = too_long_part(mechanism, scope.file, scope.session, MAX_STEPS)
     if part is not None:
-        scope.report(ProgramTooLarge(part.name.span, part.name.name, MAX_STEPS))
+        scope.report(structure.ProgramTooLarge(part.name.span, part.name.name, MAX_STEPS))
         return None
     shapes, broken = input_shapes(mechanism, scope)
     scope = scope.bound_all({**input_bindings(shapes, scope), **broken})
@@ -54,7 +48,7 @@ def resolved_mechanism(
     try:
         steps = (*drawn, *mechanism_steps(mechanism, scope, Size(), captured=False))
     except TooManySteps:
-        scope.report(ProgramTooLarge(mechanism.name.span, mechanism.name.name, MAX_STEPS))
+        scope.report(structure.ProgramTooLarge(mechanism.name.span, mechanism.name.name, MAX_STEPS))
         scope.session.too_long.append(mechanism)
         return None
     place = mechanism.name.span
@@ -120,7 +114,9 @@ def _adjacency(
     if not mechanism.adjacency:
         if private:
             suggestion = _suggestion(private)
-            scope.report(MissingAdjacent(mechanism.name.span, mechanism.name.name, suggestion))
+            scope.report(
+                structure.MissingAdjacent(mechanism.name.span, mechanism.name.name, suggestion)
+            )
         return ()
     clauses = [_clause(clause, mechanism, shapes, scope) for clause in mechanism.adjacency]
     known = tuple(clause for clause in clauses if clause is not None)
@@ -193,7 +189,7 @@ def _pairs(
     """Return the pairs of values of the one private input; beside public ones, as a condition."""
     private = [shape for shape in shapes if not shape.declared.is_public]
     if len(private) != 1 or private[0].indices is not None:
-        scope.report(PairsNeedOneInput(clause.span, mechanism.name.name, len(private)))
+        scope.report(structure.PairsNeedOneInput(clause.span, mechanism.name.name, len(private)))
         return None
     shape = private[0]
     bare = Scope(
@@ -249,7 +245,7 @@ def _report_free_inputs(
         variable = _variable(shape)
         cells = variable.cells if isinstance(variable, ArrayVar) else (variable.name,)
         if mentioned.isdisjoint(cells):
-            scope.report(FreeInput(shape.declared.name.span, shape.name))
+            scope.report(structure.FreeInput(shape.declared.name.span, shape.name))
 
 
 def _report_unprimed(
@@ -263,7 +259,7 @@ def _report_unprimed(
         if places and shape.name not in primed:
             first = min(places, key=lambda span: span.start)
             edit = _with_prime(condition, shape.name)
-            scope.report(UnprimedInput(first, shape.name, condition.span, edit))
+            scope.report(structure.UnprimedInput(first, shape.name, condition.span, edit))
 
 
 def _with_prime(condition: surface.Expression, name: str) -> str | None:

@@ -14,18 +14,9 @@ from operator import mul
 
 from dpcheck.diagnostics.composition import SecretWithoutWeight
 from dpcheck.exact import ParamError
+from dpcheck.model import program
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Apply, Binder, Const, Expr, If, Let, Logic, reads
-from dpcheck.model.program import (
-    Branches,
-    ChooseDistribution,
-    Distribution,
-    Input,
-    LetDistribution,
-    Mechanism,
-    Sample,
-    Weighted,
-)
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.names.scopes import Scope
@@ -34,13 +25,13 @@ MOST_TRIED = 10_000
 """Inputs that are tried; of more, one without weight is a mistake of the run that meets it."""
 
 
-def with_possible_secrets(mechanism: Mechanism, scope: Scope) -> Mechanism:
+def with_possible_secrets(mechanism: program.Mechanism, scope: Scope) -> program.Mechanism:
     """Return the mechanism without inputs that a prior gives no weight; each is warned about.
 
     Where all inputs have none, or there are too many to try, it stays as it is.
     """
     node = mechanism.nodes[mechanism.entry]
-    while isinstance(node, Sample) and node.is_prior:
+    while isinstance(node, program.Sample) and node.is_prior:
         possible = _has_weight(node.distribution)
         if possible is not None:
             mechanism = _without_impossible(mechanism, possible, scope)
@@ -48,20 +39,22 @@ def with_possible_secrets(mechanism: Mechanism, scope: Scope) -> Mechanism:
     return mechanism
 
 
-def _has_weight(distribution: Distribution) -> Expr | None:
+def _has_weight(distribution: program.Distribution) -> Expr | None:
     """Return the condition that some weight is not 0; None where none can be missing."""
     match distribution:
-        case Branches(branches=branches, normalized=True, span=span):
+        case program.Branches(branches=branches, normalized=True, span=span):
             weights = tuple(Apply("!=", (w, Const(0, span)), span) for _, w in branches)
             return Logic("or", weights, span)
-        case Weighted(name=name, domain=domain, where=where, weight=weight, normalized=True):
+        case program.Weighted(
+            name=name, domain=domain, where=where, weight=weight, normalized=True
+        ):
             span = distribution.span
             is_some = Apply("!=", (weight, Const(0, span)), span)
             return Binder("exists", name, domain, where, is_some, span)
-        case LetDistribution(name=name, value=value, body=body, span=span):
+        case program.LetDistribution(name=name, value=value, body=body, span=span):
             inner = _has_weight(body)
             return None if inner is None else Let(name, value, inner, span)
-        case ChooseDistribution(condition=condition, then=then, orelse=orelse, span=span):
+        case program.ChooseDistribution(condition=condition, then=then, orelse=orelse, span=span):
             first, second = _has_weight(then), _has_weight(orelse)
             if first is None and second is None:
                 return None
@@ -70,7 +63,9 @@ def _has_weight(distribution: Distribution) -> Expr | None:
     return None
 
 
-def _without_impossible(mechanism: Mechanism, possible: Expr, scope: Scope) -> Mechanism:
+def _without_impossible(
+    mechanism: program.Mechanism, possible: Expr, scope: Scope
+) -> program.Mechanism:
     """Return the mechanism with inputs alone of which a condition is true."""
     read = set(reads(possible))
     asked = [one for one in mechanism.inputs if read.intersection(one.cells)]
@@ -88,7 +83,7 @@ def _without_impossible(mechanism: Mechanism, possible: Expr, scope: Scope) -> M
     return replace(mechanism, inputs=_restricted(mechanism.inputs, asked, possible, missing))
 
 
-def _domains(asked: list[Input]) -> dict[str, SetValue]:
+def _domains(asked: list[program.Input]) -> dict[str, SetValue]:
     """Return the values of the cells of inputs, as far as they are known to be finitely many."""
     return {
         cell: one.domain.value
@@ -107,11 +102,11 @@ def _is_possible(possible: Expr, secret: Mapping[str, Value]) -> bool:
 
 
 def _restricted(
-    inputs: tuple[Input, ...],
-    asked: list[Input],
+    inputs: tuple[program.Input, ...],
+    asked: list[program.Input],
     possible: Expr,
     missing: list[dict[str, Value]],
-) -> tuple[Input, ...]:
+) -> tuple[program.Input, ...]:
     """Return inputs without those that are missing: one by its values, several by a condition."""
     last = asked[-1]
     if len(asked) == 1 and last.lo is None and isinstance(last.domain, Const):

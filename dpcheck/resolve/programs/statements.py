@@ -16,45 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, assert_never
 
-from dpcheck.diagnostics.composition import (
-    ChainInProgram,
-    MissingArgument,
-    NeverExactlyOnce,
-    PriorOfMechanism,
-    QueryOfSampled,
-    QueryReadsPrivate,
-)
+from dpcheck.diagnostics import composition, structure
 from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned
-from dpcheck.diagnostics.structure import (
-    ArrayWithoutValue,
-    BadRepeat,
-    EndlessInside,
-    LocalChangesShape,
-    UnequalLengths,
-)
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
 from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
 from dpcheck.records import dataclass, replace
-from dpcheck.resolve.expressions.expressions import (
-    argument_value,
-    expression,
-    folded,
-    has_hole,
-    hole,
-    whole_value,
-)
-from dpcheck.resolve.expressions.signatures import (
-    InputShape,
-    cell_names,
-    endless_start,
-    index_range,
-    input_shapes,
-    named_arguments,
-    parameter_bindings,
-)
+from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.names.scopes import (
     Binding,
     Held,
@@ -201,7 +171,7 @@ class _Walk:
         if array is not None:
             return ArrayVar(self.prefix + name, array.lo, array.cells, span)
         if turns is not None and certain:
-            return hole(span)
+            return expressions.hole(span)
         return Var(self.scalar(name).variable, span)
 
     def scalar(self, name: str) -> _Scalar:
@@ -261,7 +231,7 @@ class _Walk:
         """Return the steps of one statement."""
         match statement:
             case surface.Assign(place=place, value=value, span=span):
-                return self.assignment(place, whole_value(value, scope), scope, span)
+                return self.assignment(place, expressions.whole_value(value, scope), scope, span)
             case surface.Sample():
                 return self.sample(statement, scope)
             case surface.Var():
@@ -275,7 +245,7 @@ class _Walk:
             case surface.While():
                 return self.while_loop(statement, scope)
             case surface.Output(value=value, span=span):
-                shown = expression(value, scope)
+                shown = expressions.expression(value, scope)
                 return [
                     graph.captured(shown, span)
                     if self.captured
@@ -304,14 +274,14 @@ class _Walk:
         is `fixed`, a public input takes the draw's place: see `resolve.programs.fixed_queries`.
         """
         name, span = statement.name, statement.span
-        choices = expression(statement.choices, scope)
+        choices = expressions.expression(statement.choices, scope)
         if not self.assignable(name, scope):
             return []
         if self.captured:
-            scope.report(QueryOfSampled(span, name.name))
+            scope.report(composition.QueryOfSampled(span, name.name))
         private = self.private_reads(choices)
         if private:
-            scope.report(QueryReadsPrivate(statement.choices.span, name.name, private))
+            scope.report(composition.QueryReadsPrivate(statement.choices.span, name.name, private))
         self.assigned(name.name)
         variable = self.scalar(name.name).variable
         self.asked.add(variable)
@@ -332,9 +302,9 @@ class _Walk:
         """Return a variable that the choices read and the analyst does not know; "" if none."""
         known = set(self.asked)
         if not self.prefix:
-            for shape in input_shapes(self.mechanism, self.scope)[0]:
+            for shape in signatures.input_shapes(self.mechanism, self.scope)[0]:
                 if shape.declared.is_public and shape.indices is not None:
-                    known.update(cell_names(shape.name, shape.indices))
+                    known.update(signatures.cell_names(shape.name, shape.indices))
                 elif shape.declared.is_public:
                     known.add(shape.name)
         return next((name for name in reads(choices) if name not in known), "")
@@ -349,7 +319,7 @@ class _Walk:
         if not branches:
             return self.block(otherwise, scope)
         (tree, body), *rest = branches
-        condition = expression(tree, scope)
+        condition = expressions.expression(tree, scope)
         if isinstance(condition, Const) and isinstance(condition.value, bool):
             return (
                 self.block(body, scope) if condition.value else self.choice(rest, otherwise, scope)
@@ -384,7 +354,7 @@ class _Walk:
 
     def cell(self, place: surface.Cell, value: Expr, scope: Scope, span: Span) -> list[Step]:
         """Return `a[i] := value`; a known index names the variable at once."""
-        index = expression(place.index, scope)
+        index = expressions.expression(place.index, scope)
         if not self.assignable(place.name, scope):
             return []
         name = place.name.name
@@ -394,7 +364,7 @@ class _Walk:
             self.assigned(name)
             return []
         whole = ArrayVar(self.prefix + name, array.lo, array.cells, place.span)
-        known = folded("index", [whole, index], place.span)
+        known = expressions.folded("index", [whole, index], place.span)
         if isinstance(known, Var):
             return [assign(known.name, value, array.within, span)]
         return [
@@ -422,10 +392,12 @@ class _Walk:
         needed = len(place.names)
         given = _length_of_tuple(value)
         if given is not None and given != needed:
-            scope.report(UnequalLengths(place.span, "this pattern", needed, given))
+            scope.report(structure.UnequalLengths(place.span, "this pattern", needed, given))
         for name in place.names:
             if name.name in self.arrays:
-                scope.report(LocalChangesShape(name.span, name.name, self.arrays[name.name].span))
+                scope.report(
+                    structure.LocalChangesShape(name.span, name.name, self.arrays[name.name].span)
+                )
             self.assigned(name.name)
         scalars = [self.scalar(name.name) for name in place.names]
         steps: list[Step] = [
@@ -459,13 +431,13 @@ class _Walk:
         match value:
             case ArrayVar(lo=first, cells=items) | Const(value=ArrayValue(lo=first, items=items)):
                 if len(items) != len(cells):
-                    self.scope.report(UnequalLengths(span, what, len(cells), len(items)))
+                    self.scope.report(structure.UnequalLengths(span, what, len(cells), len(items)))
                     return
         given = _length_of_tuple(value)
         if given is not None and given != len(cells):
-            self.scope.report(UnequalLengths(span, what, len(cells), given))
+            self.scope.report(structure.UnequalLengths(span, what, len(cells), given))
             return
-        if has_hole(value):
+        if expressions.has_hole(value):
             return
         source = value
         if not isinstance(value, ArrayVar | Const):
@@ -473,7 +445,7 @@ class _Walk:
             yield assign(hidden, value, None, span)
             source = Var(hidden, value.span)
         for i, cell in enumerate(cells):
-            item = folded("index", [source, Const(first + i, span)], value.span)
+            item = expressions.folded("index", [source, Const(first + i, span)], value.span)
             if item != Var(cell, value.span) or within is not None:
                 yield assign(cell, item, within, span)
         if source is not value:
@@ -484,15 +456,17 @@ class _Walk:
 
     def declaration(self, declared: surface.Var, scope: Scope) -> list[Step]:
         """Return the steps of `var`."""
-        domain = None if declared.domain is None else expression(declared.domain, scope)
-        value = None if declared.value is None else whole_value(declared.value, scope)
+        domain = None if declared.domain is None else expressions.expression(declared.domain, scope)
+        value = None if declared.value is None else expressions.whole_value(declared.value, scope)
         name = declared.name.name
         if not self.assignable(declared.name, scope):
             return []
         if declared.indices is not None:
             return self.array(declared, domain, value, scope)
         if name in self.arrays:
-            scope.report(LocalChangesShape(declared.name.span, name, self.arrays[name].span))
+            scope.report(
+                structure.LocalChangesShape(declared.name.span, name, self.arrays[name].span)
+            )
             return []
         self.scalars[name] = replace(self.scalar(name), within=domain)
         if value is None:
@@ -504,21 +478,21 @@ class _Walk:
     ) -> list[Step]:
         """Return the steps of `var a[lo..hi] := value`: every cell gets the value."""
         name = declared.name.name
-        indices = index_range(declared.indices, name, scope)
+        indices = signatures.index_range(declared.indices, name, scope)
         if value is None:
-            scope.report(ArrayWithoutValue(declared.name.span, name))
-            value = hole(declared.span)
+            scope.report(structure.ArrayWithoutValue(declared.name.span, name))
+            value = expressions.hole(declared.span)
         if indices is None:
             self.assigned(name)
             return []
         known = self.arrays.get(name)
         if known is None and name not in self.scalars:
             base = scope.names.fresh(self.prefix + name)
-            cells = cell_names(base, indices)
+            cells = signatures.cell_names(base, indices)
             known = _Array(indices.start, cells, domain, declared.name.span)
         elif known is None or (known.lo, len(known.cells)) != (indices.start, len(indices)):
             first = declared.name.span if known is None else known.span
-            scope.report(LocalChangesShape(declared.name.span, name, first))
+            scope.report(structure.LocalChangesShape(declared.name.span, name, first))
             return []
         array = self.arrays[name] = replace(known, within=domain)
         self.assigned(name)
@@ -539,7 +513,7 @@ class _Walk:
         place, span = statement.place, statement.span
         mechanism = _mechanism_called(statement.distribution, scope)
         if mechanism is not None and statement.is_prior:
-            scope.report(PriorOfMechanism(mechanism.span, mechanism.function.name))
+            scope.report(composition.PriorOfMechanism(mechanism.span, mechanism.function.name))
             for name in place_names(place):
                 self.assigned(name.name)
             return []
@@ -583,9 +557,13 @@ class _Walk:
             return []
         counts = graph.captured_counts(body[1])
         if counts is not None and counts[1] == 0:
-            scope.report(NeverExactlyOnce(mechanism.span, name, "never outputs anything"))
+            scope.report(
+                composition.NeverExactlyOnce(mechanism.span, name, "never outputs anything")
+            )
         elif counts is not None and counts[0] > 1:
-            scope.report(NeverExactlyOnce(mechanism.span, name, "outputs more than once"))
+            scope.report(
+                composition.NeverExactlyOnce(mechanism.span, name, "outputs more than once")
+            )
         counter = scope.names.fresh(f"{name}.outputs#")
         taken = graph.sampled(body[1], name, result, counter, span)
         return [*body[0], *taken, *assignment]
@@ -608,15 +586,17 @@ class _Walk:
             return None
         parameters = [parameter.name.name for parameter in mechanism.parameters]
         inputs = [declared.name.name for declared in mechanism.inputs]
-        given = named_arguments(arguments, name.name, [*parameters, *inputs], scope)
+        given = signatures.named_arguments(arguments, name.name, [*parameters, *inputs], scope)
         values = {
-            parameter: argument_value(given[parameter].value, scope, f"the parameter `{parameter}`")
+            parameter: expressions.argument_value(
+                given[parameter].value, scope, f"the parameter `{parameter}`"
+            )
             for parameter in parameters
             if parameter in given
         }
         inner = Scope(scope.session, file, scope.names)
         inner = inner.bound_all(
-            parameter_bindings(mechanism.parameters, values, name.name, inner, span)
+            signatures.parameter_bindings(mechanism.parameters, values, name.name, inner, span)
         )
         passed = self.passed(mechanism, given, scope, inner, span)
         if passed is None:
@@ -637,15 +617,15 @@ class _Walk:
     ) -> tuple[list[Step], Scope] | None:
         """Return the steps that give a mechanism its inputs, and the scope that knows them."""
         steps: list[Step] = []
-        shapes, broken = input_shapes(mechanism, inner)
+        shapes, broken = signatures.input_shapes(mechanism, inner)
         values: dict[str, Expr] = {}
         for declared in mechanism.inputs:
             name = declared.name.name
             if name in given:
-                values[name] = expression(given[name].value, scope)
+                values[name] = expressions.expression(given[name].value, scope)
             else:
                 what = "public input" if declared.is_public else "input"
-                scope.report(MissingArgument(span, name, mechanism.name.name, what))
+                scope.report(composition.MissingArgument(span, name, mechanism.name.name, what))
         if broken or len(values) != len(mechanism.inputs):
             return None
         for shape in shapes:
@@ -654,13 +634,13 @@ class _Walk:
             steps.extend(made)
             inner = inner.bound(shape.name, binding)
             if shape.declared.where is not None:
-                condition = expression(shape.declared.where, inner)
+                condition = expressions.expression(shape.declared.where, inner)
                 reason = f"the arguments of `{mechanism.name.name}` do not satisfy its `where`"
                 steps.append(choice(condition, (), (graph.fail(reason, span),), span))
         return steps, inner
 
     def input_steps(
-        self, shape: InputShape, value: Expr, mechanism: surface.Mechanism, span: Span
+        self, shape: signatures.InputShape, value: Expr, mechanism: surface.Mechanism, span: Span
     ) -> tuple[Binding, list[Step]]:
         """Return the variables that hold an argument, and the steps that check and copy it."""
         name = f"{self.prefix}{mechanism.name.name}.{shape.name}"
@@ -668,11 +648,11 @@ class _Walk:
         within = Const(shape.domain, shape.declared.domain.span)
         declared = shape.declared.name.span
         if shape.is_stream:
-            self.scope.report(EndlessInside(span))
+            self.scope.report(structure.EndlessInside(span))
         if shape.indices is None:
             step = assign(variable, value, within, span)
             return Held(Var(variable, declared), "input", declared), [step]
-        cells = cell_names(variable, shape.indices)
+        cells = signatures.cell_names(variable, shape.indices)
         lo = shape.indices.start
         what = f"the input `{shape.name}` of `{mechanism.name.name}`"
         steps = list(self.cells_from(what, lo, cells, within, value, span))
@@ -692,7 +672,7 @@ class _Walk:
 
     def while_loop(self, loop: surface.While, scope: Scope) -> list[Step]:
         """Return a `while`; what its body assigns is not assigned after it."""
-        condition = expression(loop.condition, scope)
+        condition = expressions.expression(loop.condition, scope)
         known = condition.value if isinstance(condition, Const) else None
         if known is False:
             return []
@@ -725,7 +705,7 @@ class _Walk:
         index, *rest = indices
         if isinstance(index.domain, surface.EndlessRange):
             return self.endless(index, index.domain, partial(self.over, rest, body), scope)
-        domain = expression(index.domain, scope)
+        domain = expressions.expression(index.domain, scope)
         inside = partial(self.over, rest, body)
         return self.rounds(inside, domain, scope, index.variable, index.domain.span)
 
@@ -734,9 +714,9 @@ class _Walk:
     ) -> list[Step]:
         """Return a loop that never ends, each round of which reads the next values of streams."""
         if self.prefix or self.captured or len(self.left) > 1 or self.has_rounds:
-            scope.report(EndlessInside(index.span))
+            scope.report(structure.EndlessInside(index.span))
         self.has_rounds = True
-        endless_start(domain, scope)
+        signatures.endless_start(domain, scope)
         number = Var(scope.names.fresh(index.variable.name), index.variable.span)
         inner = scope.bound(index.variable.name, Held(number, "round", index.variable.span))
         self.missing = _turned(self.missing, domain.span, "in the first round")
@@ -747,14 +727,14 @@ class _Walk:
 
     def repetition(self, loop: surface.Repeat, scope: Scope) -> list[Step]:
         """Return a `repeat`: a loop over 1..n whose variable has no name."""
-        times = expression(loop.times, scope)
+        times = expressions.expression(loop.times, scope)
         span = loop.times.span
         if isinstance(times, Const):
             value = times.value
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                scope.report(BadRepeat(span, value_text(value)))
+                scope.report(structure.BadRepeat(span, value_text(value)))
                 return []
-        domain = folded("range", [Const(1, span), times], span)
+        domain = expressions.folded("range", [Const(1, span), times], span)
         before = self.missing
         self.left.append([])
         steps = self.rounds(partial(self.block, loop.body), domain, scope, None, span)
@@ -810,7 +790,9 @@ class _Walk:
             else:
                 skipped = _turned(here, place, "when an earlier element equals this")
                 self.missing = _merged(here, self.missing, skipped)
-                is_earlier = Apply("in", (element, folded("set", list(elements[:i]), place)), place)
+                is_earlier = Apply(
+                    "in", (element, expressions.folded("set", list(elements[:i]), place)), place
+                )
                 steps.append(choice(is_earlier, (), round_, place))
             self.size.count_rounds(start, i + 1)
             if i == 0 and self.size.is_too_long(start, len(elements)):
@@ -950,7 +932,7 @@ def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | 
 def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
     _, declaration = scope.file.visible.get(name.name, (None, None))
     if isinstance(declaration, surface.Chain):
-        scope.report(ChainInProgram(name.span, name.name))
+        scope.report(composition.ChainInProgram(name.span, name.name))
     else:
         report_no_target(name, surface.Mechanism, scope)
 

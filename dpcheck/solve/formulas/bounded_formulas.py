@@ -26,21 +26,11 @@ from functools import cmp_to_key
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
 from dpcheck.chain.graph import graph_of
 from dpcheck.chain.sets import distinct, union
 from dpcheck.chain.weights.rows import ranges
-from dpcheck.exact import (
-    Number,
-    Whole,
-    add,
-    as_fraction_parts,
-    common_multiple,
-    compare,
-    exact_quotient,
-    number,
-    subtract,
-)
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.records import dataclass
 from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, Factors
@@ -59,7 +49,7 @@ COUNTING_PAYS_FROM = 50
 STATES_A_FORMULA = 20
 """A formula that was made costs as much as so many states."""
 
-Bounds = tuple[Number, Number]
+Bounds = tuple[exact.Number, exact.Number]
 Rest = Callable[[IntArray, IntArray], list[Bounds]]
 """Bounds of the values of pairs (states, formulas) that do not count."""
 
@@ -160,14 +150,17 @@ def counted_bounds(
     scale = _exact_scale(walk, known) if bits is None else _fixed_scale(walk, bits, len(steps))
     lows = [_over(low, scale.one) for low, _ in known]
     values, one = _backward(walk, steps, others, lows, scale, limits)
-    found = [number(value, one) for value in values(starts)]
+    found = [exact.number(value, one) for value in values(starts)]
     if bits is None:
         return [(value, value) for value in found]
-    gaps = [subtract(high, low) for low, high in known]
-    slack = add(number(len(steps) + 1, one), max(gaps, key=cmp_to_key(compare), default=0))
-    highs = (add(value, slack) for value in found)
+    gaps = [exact.subtract(high, low) for low, high in known]
+    slack = exact.add(
+        exact.number(len(steps) + 1, one), max(gaps, key=cmp_to_key(exact.compare), default=0)
+    )
+    highs = (exact.add(value, slack) for value in found)
     return [
-        (low, high if compare(high, 1) < 0 else 1) for low, high in zip(found, highs, strict=True)
+        (low, high if exact.compare(high, 1) < 0 else 1)
+        for low, high in zip(found, highs, strict=True)
     ]
 
 
@@ -221,8 +214,8 @@ class _Scale:
     each step the sums are divided by the factors, here D_s, and rounded down.
     """
 
-    one: Whole
-    multiple: Whole
+    one: exact.Whole
+    multiple: exact.Whole
     factors: WeightArray
     is_exact: bool
 
@@ -233,11 +226,11 @@ class _Scale:
 
 
 def _exact_scale(walk: Walk, known: list[Bounds]) -> _Scale:
-    common = common_multiple(as_fraction_parts(value)[1] for value, _ in known)
+    common = exact.common_multiple(exact.as_fraction_parts(value)[1] for value, _ in known)
     visited = np.flatnonzero(walk.classes >= 0)
     denominators = walk.chain.denominators[visited].tolist()
-    multiple = common_multiple(set(denominators))
-    quotients = {d: exact_quotient(multiple, d) for d in set(denominators)}
+    multiple = exact.common_multiple(set(denominators))
+    quotients = {d: exact.exact_quotient(multiple, d) for d in set(denominators)}
     factors = np.zeros(walk.chain.n_states, object)
     factors[visited] = [quotients[d] for d in denominators]
     return _Scale(common, multiple, factors, is_exact=True)
@@ -252,10 +245,10 @@ def _backward(
     walk: Walk,
     steps: list[IntArray],
     others: IntArray,
-    lows: list[Whole],
+    lows: list[exact.Whole],
     scale: _Scale,
     limits: Limits,
-) -> tuple[Callable[[IntArray], list[Whole]], Whole]:
+) -> tuple[Callable[[IntArray], list[exact.Whole]], exact.Whole]:
     """Return a function that finds the values of pairs before the first step, and their scale.
 
     lows: the values of the other pairs, over `scale.one`.
@@ -264,7 +257,7 @@ def _backward(
     last = np.array([0, scale.one, *lows], object)
     later: IntArray = np.empty(0, np.int64)
     values: WeightArray = np.empty(0, object)
-    unit: Whole = 1
+    unit: exact.Whole = 1
 
     def found(keys: IntArray) -> WeightArray:
         """Return the values [n] of pairs of the step after the present one."""
@@ -297,9 +290,9 @@ def _is_in(ordered: IntArray, keys: IntArray) -> BoolArray:
     return result
 
 
-def _over(value: Number, one: Whole) -> Whole:
+def _over(value: exact.Number, one: exact.Whole) -> exact.Whole:
     """Return a value over a scale, rounded down where its denominator does not divide that."""
-    above, below = as_fraction_parts(value)
+    above, below = exact.as_fraction_parts(value)
     if isinstance(above, int) and isinstance(below, int) and isinstance(one, int):
         return above * one // below
-    return above * exact_quotient(one, below)
+    return above * exact.exact_quotient(one, below)

@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import topological_layers
 from dpcheck.chain.weights.denominators import INT64_LIMIT
-from dpcheck.exact import (
-    Number,
-    Whole,
-    common_multiple,
-    exact_quotient,
-    exact_text,
-    number,
-    whole,
-)
 from dpcheck.limits import Limits
 from dpcheck.solve.systems.solution import solution
 from dpcheck.solve.systems.system import System
 
 
-def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limits) -> list[Number]:
+def bounded_solution(
+    system: System, wanted: IntArray, bound: int, limits: Limits
+) -> list[exact.Number]:
     """Return x_bound(s) for the wanted states of x_{j+1} = Q x_j + b, x_0 = 0.
 
     >>> from dpcheck.chain.graph import Graph
@@ -38,8 +32,10 @@ def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limit
     layers = topological_layers(system.graph)
     if layers is not None and len(layers[1]) - 1 <= bound:
         return solution(system, wanted, limits)
-    scale = common_multiple(set(system.denominators.tolist()))
-    factors = np.array([exact_quotient(scale, d) for d in system.denominators.tolist()], object)
+    scale = exact.common_multiple(set(system.denominators.tolist()))
+    factors = np.array(
+        [exact.exact_quotient(scale, d) for d in system.denominators.tolist()], object
+    )
     weights = system.numerators.astype(object) * factors[system.graph.sources]
     constants = system.constants.astype(object) * factors
     small = isinstance(scale, int) and scale < INT64_LIMIT
@@ -47,7 +43,7 @@ def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limit
     if small:
         weights, constants = weights.astype(np.int64), constants.astype(np.int64)
         values = values.astype(np.int64)
-    power: Whole = 1
+    power: exact.Whole = 1
     nonempty = np.flatnonzero(system.graph.degrees)
     starts = system.graph.indptr[nonempty]
     for step in range(bound):
@@ -57,11 +53,11 @@ def bounded_solution(system: System, wanted: IntArray, bound: int, limits: Limit
                 weights.astype(object),
                 constants.astype(object),
             )
-        limits.check_time(f"{step} of {exact_text(bound)} steps")
+        limits.check_time(f"{step} of {exact.exact_text(bound)} steps")
         following = constants * power
         if len(starts):
             terms = weights * values[system.graph.targets]
             following[nonempty] += np.add.reduceat(terms, starts)
         values = following
         power = power * scale
-    return [number(whole(values.item(s)), power) for s in wanted.tolist()]
+    return [exact.number(exact.whole(values.item(s)), power) for s in wanted.tolist()]

@@ -22,21 +22,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from flint import fmpq, fmpz
 
+from dpcheck import exact
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.graph import NARROW
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import INT64_LIMIT, as_objects
-from dpcheck.exact import (
-    ExpPolynomial,
-    Number,
-    Whole,
-    add,
-    divide,
-    exact_quotient,
-    multiply,
-    number,
-    whole_lcm,
-)
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, replace
 from dpcheck.solve.systems.system import System
@@ -56,7 +46,7 @@ TIME_CHECK_INTERVAL = 1024
 
 def acyclic_solution(
     system: System, layers: tuple[IntArray, IntArray], wanted: IntArray, limits: Limits
-) -> list[Number]:
+) -> list[exact.Number]:
     """Return x_s for wanted states [n]; `layers` are the topological layers of the system."""
     order, starts = layers
     ordered = system.restricted(order)
@@ -83,14 +73,14 @@ def exact_bits(system: System, layers: tuple[IntArray, IntArray]) -> int:
 class _Scales:
     """The d_k as powers: d_k = bases[kinds[k]], and counts[k, i] of d_0 … d_k are bases[i]."""
 
-    bases: list[Whole]
+    bases: list[exact.Whole]
     kinds: IntArray
     counts: IntArray
 
-    def product(self, below: int, above: int) -> Whole:
+    def product(self, below: int, above: int) -> exact.Whole:
         """Return Δ_above / Δ_below; Δ_-1 = 1."""
         steps = self.counts[above] - (self.counts[below] if below >= 0 else 0)
-        result: Whole = 1
+        result: exact.Whole = 1
         for base, count in zip(self.bases, steps.tolist(), strict=True):
             if count and base != 1:
                 result = result * base**count
@@ -113,8 +103,8 @@ class _Scales:
 def _layer_scales(denominators: WeightArray, starts: IntArray) -> _Scales | None:
     """Return the d_k, or None where common denominators would be far larger than the rows'."""
     kinds = np.empty(len(starts) - 1, np.int64)
-    known: dict[Whole, int] = {}
-    combined: dict[frozenset[Whole], int] = {}
+    known: dict[exact.Whole, int] = {}
+    combined: dict[frozenset[exact.Whole], int] = {}
     bounds = starts.tolist()
     everything = denominators.tolist()
     for k in range(len(bounds) - 1):
@@ -137,13 +127,13 @@ def _layer_scales(denominators: WeightArray, starts: IntArray) -> _Scales | None
     return _Scales(list(known), kinds, np.cumsum(counts, axis=0))
 
 
-def _common_scale(distinct: frozenset[Whole]) -> Whole | None:
+def _common_scale(distinct: frozenset[exact.Whole]) -> exact.Whole | None:
     """Return the lcm of the denominators, None when it is far larger than each of them."""
     largest = max((d.bit_length() for d in distinct if isinstance(d, int)), default=1)
-    scale: Whole = 1
+    scale: exact.Whole = 1
     for different, denominator in enumerate(distinct):
-        scale = whole_lcm(scale, denominator)
-        if isinstance(scale, ExpPolynomial):
+        scale = exact.whole_lcm(scale, denominator)
+        if isinstance(scale, exact.ExpPolynomial):
             if different > MAX_DIFFERENT_POLYNOMIALS:
                 return None
         elif scale.bit_length() > 3 * largest + 64:
@@ -179,9 +169,9 @@ class _Pass:
             )
         )
 
-    def fractions(self, limits: Limits) -> list[Number]:
+    def fractions(self, limits: Limits) -> list[exact.Number]:
         """Run the pass and return the wanted values, reduced."""
-        below: Whole = 1
+        below: exact.Whole = 1
         starts = self.starts.tolist()
         for k in range(len(starts) - 1):
             is_narrow = starts[k + 1] - starts[k] < NARROW
@@ -190,7 +180,7 @@ class _Pass:
             scale = self.scales.bases[self.scales.kinds.item(k)]
             above = self._scale_above(below, scale)
             # From here on the denominators are flint's integers, and so are the values.
-            is_huge = not isinstance(above, int | ExpPolynomial)
+            is_huge = not isinstance(above, int | exact.ExpPolynomial)
             if is_narrow:
                 self._narrow_layer(k, scale, below, is_huge=is_huge)
             else:
@@ -198,14 +188,14 @@ class _Pass:
             below = above
         return self._reduced()
 
-    def _scale_above(self, below: Whole, scale: Whole) -> Whole:
+    def _scale_above(self, below: exact.Whole, scale: exact.Whole) -> exact.Whole:
         """Return Δ_k = d_k Δ_{k-1}, as flint's integer once it is large."""
         above = below if scale == 1 else below * scale
         if isinstance(above, int) and above.bit_length() > FLINT_PAYS_FROM_BITS:
             return _flint_integer(above)
         return above
 
-    def _wide_layer(self, k: int, scale: Whole, below: Whole, *, is_huge: bool) -> None:
+    def _wide_layer(self, k: int, scale: exact.Whole, below: exact.Whole, *, is_huge: bool) -> None:
         graph, values = self.system.graph, self.values
         first, last = int(self.starts[k]), int(self.starts[k + 1])
         total = self.system.constants[first:last] * below
@@ -223,7 +213,7 @@ class _Pass:
             values[first:last] = total * factors
             return
         denominators = self.system.denominators[first:last].tolist()
-        quotients = {d: exact_quotient(scale, d) for d in set(denominators)}
+        quotients = {d: exact.exact_quotient(scale, d) for d in set(denominators)}
         values[first:last] = total * _objects([quotients[d] for d in denominators])
         if is_huge:
             values[first:last] = _objects([_flint_integer(v) for v in values[first:last]])
@@ -231,7 +221,9 @@ class _Pass:
                 np.subtract.at(self.uses, targets, 1)
                 values[targets[self.uses[targets] == 0]] = 0
 
-    def _narrow_layer(self, k: int, scale: Whole, below: Whole, *, is_huge: bool) -> None:
+    def _narrow_layer(
+        self, k: int, scale: exact.Whole, below: exact.Whole, *, is_huge: bool
+    ) -> None:
         values, level, uses = self.values, self.level.data, self.uses.data
         indptr, targets, numerators, denominators, constants = self._rows
         for s in range(self.starts.item(k), self.starts.item(k + 1)):
@@ -245,7 +237,7 @@ class _Pass:
                     term = term * self.scales.product(level[t], k - 1)
                 total = total + term
             if denominators[s] != scale:
-                total = total * exact_quotient(scale, denominators[s])
+                total = total * exact.exact_quotient(scale, denominators[s])
             values[s] = _flint_integer(total) if is_huge else total
             if is_huge:
                 for j in row:
@@ -254,10 +246,10 @@ class _Pass:
                     if not uses[t]:
                         values[t] = 0
 
-    def _reduced(self) -> list[Number]:
+    def _reduced(self) -> list[exact.Number]:
         """Return N_s / Δ_k in lowest terms for the wanted states; equal ones are reduced once."""
-        found: dict[tuple[int, Whole], Number] = {}
-        scales: dict[int, Whole] = {}
+        found: dict[tuple[int, exact.Whole], exact.Number] = {}
+        scales: dict[int, exact.Whole] = {}
         result = []
         for s in self.wanted.tolist():
             level = self.level.item(s)
@@ -270,17 +262,17 @@ class _Pass:
         return result
 
 
-def _flint_integer(value: Whole) -> Whole:
+def _flint_integer(value: exact.Whole) -> exact.Whole:
     """Return an integer as flint's, which the arithmetic of the pass takes like Python's."""
     converted: Any = fmpz(value) if isinstance(value, int) else value
     return converted  # type: ignore[no-any-return]
 
 
-def _fraction(numerator: Whole, denominator: Whole) -> Number:
+def _fraction(numerator: exact.Whole, denominator: exact.Whole) -> exact.Number:
     """Return a quotient of wholes, either of which may be flint's integer."""
-    if isinstance(numerator, ExpPolynomial) or isinstance(denominator, ExpPolynomial):
-        return number(numerator, denominator)
-    return number(int(numerator), int(denominator))
+    if isinstance(numerator, exact.ExpPolynomial) or isinstance(denominator, exact.ExpPolynomial):
+        return exact.number(numerator, denominator)
+    return exact.number(int(numerator), int(denominator))
 
 
 def _items(weights: WeightArray) -> Sequence[Any]:
@@ -289,19 +281,19 @@ def _items(weights: WeightArray) -> Sequence[Any]:
     return cast("Sequence[Any]", found)
 
 
-def _objects(values: list[Whole]) -> NDArray[np.object_]:
+def _objects(values: list[exact.Whole]) -> NDArray[np.object_]:
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
-def _field_values(system: System, limits: Limits) -> list[Number]:
+def _field_values(system: System, limits: Limits) -> list[exact.Number]:
     """Return every x_s as a reduced fraction, states in topological order."""
     indptr, targets = system.graph.indptr.tolist(), system.graph.targets.tolist()
     numerators, constants = system.numerators.tolist(), system.constants.tolist()
     denominators = system.denominators.tolist()
     rational = system.is_rational
-    values: list[Number] = []
+    values: list[exact.Number] = []
     for s in range(system.n_states):
         if s % TIME_CHECK_INTERVAL == 0:
             limits.check_time(f"{s} of {system.n_states} states solved")
@@ -312,8 +304,10 @@ def _field_values(system: System, limits: Limits) -> list[Number]:
                 total += values[targets[j]] * numerators[j]
             values.append(total / denominators[s])
         else:
-            sum_ = number(constants[s])
+            sum_ = exact.number(constants[s])
             for j in row:
-                sum_ = add(sum_, multiply(values[targets[j]], number(numerators[j])))
-            values.append(divide(sum_, number(denominators[s])))
-    return [add(value, 0) for value in values] if rational else values
+                sum_ = exact.add(
+                    sum_, exact.multiply(values[targets[j]], exact.number(numerators[j]))
+                )
+            values.append(exact.divide(sum_, exact.number(denominators[s])))
+    return [exact.add(value, 0) for value in values] if rational else values

@@ -18,22 +18,12 @@ from functools import cached_property
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.graph import Graph, reachable, strong_components, topological_layers
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import weight_array
 from dpcheck.chain.weights.rows import indptr_of, ranges
-from dpcheck.exact import (
-    Number,
-    Whole,
-    as_fraction_parts,
-    common_multiple,
-    common_row,
-    divide,
-    exact_quotient,
-    number,
-    solve_linear,
-)
 from dpcheck.limits import Limits, too_large
 from dpcheck.solve.systems.acyclic import acyclic_solution, exact_bits
 from dpcheck.solve.systems.dixon_lifting import lifted_bounds, lifted_values
@@ -54,7 +44,7 @@ ENCLOSING_CYCLES_PAYS_FROM = 4_000
 """From so many states with cycles on, bounds are had before exact values."""
 
 
-def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
+def solution(system: System, wanted: IntArray, limits: Limits) -> list[exact.Number]:
     """Return x_s for the wanted states [n]."""
     if not len(wanted):
         return []
@@ -63,7 +53,7 @@ def solution(system: System, wanted: IntArray, limits: Limits) -> list[Number]:
 
 def solution_bounds(
     system: System, wanted: IntArray, bits: int | None, limits: Limits
-) -> list[tuple[Number, Number]]:
+) -> list[tuple[exact.Number, exact.Number]]:
     """Return certified bounds of x_s for wanted states [n], equal where exact values are cheap.
 
     They differ, by at most 2^-bits, where the system is deep or has cycles and many states, and
@@ -109,7 +99,7 @@ class _Shape:
         return forest(self._system, self._wanted)
 
 
-def _solved(system: System, shape: _Shape, wanted: IntArray, limits: Limits) -> list[Number]:
+def _solved(system: System, shape: _Shape, wanted: IntArray, limits: Limits) -> list[exact.Number]:
     """Return x_s for the wanted states [n], at least one."""
     if shape.layers is not None:
         return acyclic_solution(system, shape.layers, wanted, limits)
@@ -168,11 +158,11 @@ def _eliminated(system: System, chosen: BoolArray, inner: BoolArray, limits: Lim
     here = chosen[graph.sources]
     numerators = system.numerators
     within, leaving = np.flatnonzero(here & inner), np.flatnonzero(here & ~inner)
-    right: list[tuple[int, int, Whole]] = [
+    right: list[tuple[int, int, exact.Whole]] = [
         (i, 0, b) for i, b in enumerate(system.constants[members].tolist()) if b != 0
     ]
     right.extend(_entries(place[graph.sources], graph.targets + 1, numerators, leaving))
-    solved = solve_linear(
+    solved = exact.solve_linear(
         system.denominators[members].tolist(),
         _entries(place[graph.sources], place[graph.targets], numerators, within),
         right,
@@ -182,21 +172,21 @@ def _eliminated(system: System, chosen: BoolArray, inner: BoolArray, limits: Lim
 
 def _entries(
     sources: IntArray, targets: IntArray, numerators: object, chosen: IntArray
-) -> list[tuple[int, int, Whole]]:
+) -> list[tuple[int, int, exact.Whole]]:
     weights = numerators[chosen].tolist()  # type: ignore[index]
     return list(zip(sources[chosen].tolist(), targets[chosen].tolist(), weights, strict=True))
 
 
-def _with_rows(system: System, members: IntArray, rows: list[dict[int, Number]]) -> System:
+def _with_rows(system: System, members: IntArray, rows: list[dict[int, exact.Number]]) -> System:
     """Return the system with new rows: column 0 is the constant, column t + 1 is state t."""
     graph = system.graph
     lengths = graph.degrees.copy()
     targets: list[IntArray] = []
-    fresh: list[Whole] = []
+    fresh: list[exact.Whole] = []
     denominators = system.denominators.astype(object)
     constants = system.constants.astype(object)
     for s, row in zip(members.tolist(), rows, strict=True):
-        numerators, denominators[s] = common_row(row)
+        numerators, denominators[s] = exact.common_row(row)
         constants[s] = numerators.pop(0, 0)
         lengths[s] = len(numerators)
         targets.append(np.array(list(numerators), np.int64) - 1)
@@ -264,12 +254,12 @@ def _solved_in_numbers(
     asked = np.flatnonzero(needed[members])
     values = _component_values(part, asked, limits)
     for s, value in zip(members[asked].tolist(), values, strict=True):
-        known[s] = divide(value, number(scale))
+        known[s] = exact.divide(value, exact.number(scale))
     rows = [{0: known[s]} if s in known else {} for s in [*members.tolist(), *exits.tolist()]]
     return _with_rows(system, np.concatenate((members, exits)), rows)
 
 
-def _acyclic_values(system: System, states: IntArray, limits: Limits) -> dict[int, Number]:
+def _acyclic_values(system: System, states: IntArray, limits: Limits) -> dict[int, exact.Number]:
     """Return the values of states [n] whose rows lead to acyclic parts only."""
     below = np.flatnonzero(reachable(system.graph, states, np.ones(system.n_states, np.bool_)))
     part = system.restricted(below)
@@ -281,12 +271,14 @@ def _constants_over_one_scale(
     system: System,
     members: IntArray,
     leaving: object,
-    known: dict[int, Number],
-) -> tuple[list[Whole], Whole]:
+    known: dict[int, exact.Number],
+) -> tuple[list[exact.Whole], exact.Whole]:
     """Return b_s + Σ n_st x_t over the entries that leave, times one scale, and the scale."""
-    fractions = {t: as_fraction_parts(value) for t, value in known.items()}
-    scale = common_multiple(below for _, below in fractions.values())
-    whole = {t: above * exact_quotient(scale, below) for t, (above, below) in fractions.items()}
+    fractions = {t: exact.as_fraction_parts(value) for t, value in known.items()}
+    scale = exact.common_multiple(below for _, below in fractions.values())
+    whole = {
+        t: above * exact.exact_quotient(scale, below) for t, (above, below) in fractions.items()
+    }
     constants = {
         s: b * scale
         for s, b in zip(members.tolist(), system.constants[members].tolist(), strict=True)
@@ -296,11 +288,11 @@ def _constants_over_one_scale(
     return [constants[s] for s in members.tolist()], scale
 
 
-def _component_values(part: System, asked: IntArray, limits: Limits) -> list[Number]:
+def _component_values(part: System, asked: IntArray, limits: Limits) -> list[exact.Number]:
     """Return the asked values [n] of one strongly connected system."""
     limits.check_time(f"before solving a component of {part.n_states} states")
     everything = np.arange(len(part.graph.targets))
-    solved = solve_linear(
+    solved = exact.solve_linear(
         part.denominators.tolist(),
         _entries(part.graph.sources, part.graph.targets, part.numerators, everything),
         [(s, 0, b) for s, b in enumerate(part.constants.tolist()) if b != 0],
