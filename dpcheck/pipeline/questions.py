@@ -374,9 +374,12 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
         return _decided(ready, limits)
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
 
-    def at_value(value: Value) -> Outcome:
+    def at_value(claim: Claim, value: Value) -> Outcome:
+        one = _at_value(check, value, limits)
+        if claim is not check.claim:  # ε, which reads no parameter
+            return _decided(replace(one, check=replace(one.check, claim=claim)), limits)[0]
         try:
-            outcome, at_values[value] = _decided(_at_value(check, value, limits), limits)
+            outcome, at_values[value] = _decided(one, limits)
         except ClaimRejected as rejected:
             if not isinstance(rejected.mistake, NoExpectedValue):
                 raise
@@ -392,11 +395,11 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     vanishing = tuple(explored.table.weights.vanishing)
     has_loops = isinstance(check.target, Mechanism) and check.target.has_loops
 
-    def decide_on(chain: Chain) -> Outcome:
+    def decide_on(chain: Chain, claim: Claim) -> Outcome:
         return decide_for_all(
-            *(chain, check.claim, check.at, for_all, vanishing),
+            *(chain, claim, check.at, for_all, vanishing),
             has_loops=has_loops,
-            at_value=at_value,
+            at_value=partial(at_value, claim),
             measures=measures_of(explored, check, chain.n_states),
             limits=limits,
         )
@@ -407,7 +410,7 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
             raise undecided_beyond(explored, for_all.param)
         outcome = found
     else:
-        outcome = decide_on(chain)
+        outcome = decide_on(chain, check.claim)
         verdict = outcome.verdict
         assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at

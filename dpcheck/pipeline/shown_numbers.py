@@ -96,11 +96,18 @@ def _of_an_end(
         what = "a limit of" if _words(claim) else "a supremum over"
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
         outcome = replace(outcome, beside=(*outcome.beside, Beside(text)))
-    if len(explored.window.ratios) == 2:
-        return outcome
+    return outcome if _comes_from_an_end(explored, chain, claim, decide) else None
+
+
+def _comes_from_an_end(
+    explored: Explored, chain: Chain, claim: claims.Claim, decide: Decide
+) -> bool:
+    """Return whether ε is the same if a number beyond the window is known to be far, or near."""
+    if explored.window is not None and len(explored.window.ratios) == 2:
+        return True
     asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
     less = decide(with_less_told(explored, chain, keeps_far=True), asked)
-    return outcome if _are_alike(decide(chain, asked), less) else None
+    return _are_alike(decide(chain, asked), less)
 
 
 def _compared(
@@ -129,24 +136,22 @@ def _compared(
 
 
 def decided_for_all(
-    explored: Explored, chain: Chain, claim: claims.Claim, decide: Callable[[Chain], Outcome]
+    explored: Explored, chain: Chain, claim: claims.Claim, decide: Decide
 ) -> Outcome | None:
     """Return the outcome of a claim about all values of a parameter; None if it is not known.
 
     At each value what is claimed lies between what it is where more, and where less, is told. A
-    `dp` that fails where less is told fails, perhaps for more values. That it is far is told to
-    nobody: it does for an ε that comes out alike (see `_of_an_end`), not for what fails.
+    `dp` that fails where less is told fails, perhaps for more values.
     """
-    assert explored.window is not None, "numbers are shown"
     if not explored.has_sure_kinds:
         return None
-    outcome, is_dp = decide(chain), isinstance(claim, claims.PrivacyClaim)
-    are_ends = _is_pure(claim) and len(explored.window.ratios) == 2
-    if are_ends or (is_dp and isinstance(outcome.verdict, Holds)):
+    outcome, is_dp = decide(chain, claim), isinstance(claim, claims.PrivacyClaim)
+    if is_dp and isinstance(outcome.verdict, Holds):
         return outcome
-    is_limit = _is_pure(claim) and isinstance(claim, claims.QuantityValue)
-    less = decide(with_less_told(explored, chain, keeps_far=is_limit))
-    if _are_alike(outcome, less) and outcome.all_values == less.all_values:
+    if _is_pure(claim) and _comes_from_an_end(explored, chain, claim, decide):
+        return outcome
+    less = decide(with_less_told(explored, chain, keeps_far=False), claim)
+    if _are_alike(outcome, less):
         return None if _is_unequal(claim, less) else less
     at = less.all_values
     if not is_dp or not isinstance(less.verdict, Violated) or at is None:
@@ -221,4 +226,4 @@ def _are_alike(left: Outcome, right: Outcome) -> bool:
     if isinstance(left.verdict, Undecided) or type(left.verdict) is not type(right.verdict):
         return False
     is_same = not isinstance(left.verdict, Value) or left.verdict == right.verdict
-    return is_same and left.value == right.value
+    return is_same and left.value == right.value and left.all_values == right.all_values

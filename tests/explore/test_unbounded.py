@@ -792,21 +792,52 @@ check m(r = 1/3): dp(2 * ln 3)
     assert "`-D alpha=1/2`" in report["results"][0]["reason"]["option"]
 
 
-def test_a_claim_that_fails_only_where_less_is_told_is_no_violation():
-    """At 0 the true ε is ln 2; who knows less of numbers beyond the window learns less."""
-    text = """
+LARGER_OF_TWO = """
 param a in (-1, 1)
-mechanism m(r = (a + 1)/2) {
+mechanism larger(r = (a + 1)/2) {
   input x in 0..1
   adjacent all
   y ~ geometric(x, r) unbounded
   z ~ geometric(1 - x, r/(1 + r)) unbounded
   output max(y, z)
 }
-check m: epsilon = ln 2
-check m(r = 1/2): epsilon = ln 2
 """
-    assert verdicts(check_text(text)) == ["undecided", "holds"]
+
+
+def test_a_claim_that_fails_only_where_less_is_told_is_no_violation():
+    """Who is told less of numbers beyond the window has a smaller δ than there is."""
+    text = f"{LARGER_OF_TWO}check larger: delta(0) >= 1/10"
+    assert verdicts(check_text(text)) == ["undecided"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "fails"),
+    [
+        ("epsilon = ln 2", [("-1", "0"), ("0", "1")]),
+        ("epsilon <= ln 2", [("-1", "0")]),
+        ("epsilon < ln 3", [("-1", "-1/3")]),
+        ("dp(ln 2)", [("-1", "0")]),
+        ("dp(ln 2 - ln(a + 1))", [(None, "1")]),  # from sqrt(5) - 2 on
+    ],
+)
+def test_a_pure_epsilon_of_three_ratios_is_decided_for_all_of_them(claim, fails):
+    """Up to sqrt(5) - 2 it is ln(2/(a + 1)), from the far end; then ln((a + 3)/2)."""
+    (result,) = check_text(f"{LARGER_OF_TWO}check larger: {claim}", "--explain", "none")["results"]
+    found = [
+        (each["from"].get("exact"), each["to"].get("exact"))
+        for each in result["values"]["fails_for"]
+    ]
+    assert found == fails
+    assert "at_least" not in result["values"]
+    for value in ("-1/2", "-1/3", "-1/4", "0", "1/9", "1/4", "1/2"):
+        text = f"{LARGER_OF_TWO}check larger: {claim}"
+        (at,) = verdicts(check_text(text, "-D", f"a={value}", "--explain", "none"))
+        intervals = result["values"]["fails_for"]
+        assert (at == "violated") == any(
+            float(each["from"]["decimal"]) < float(Fraction(value)) < float(each["to"]["decimal"])
+            or (each["to"].get("exact") == value and not each["open"][1])
+            for each in intervals
+        )
 
 
 def test_delta_whose_worst_events_are_infinitely_many_is_undecided_for_all_ratios():
