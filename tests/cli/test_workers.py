@@ -121,6 +121,12 @@ def segmentation_fault():
     signal.raise_signal(signal.SIGSEGV)
 
 
+def tuples_in_tuples():
+    nested = ()
+    while True:  # until the last few bytes are taken
+        nested = (nested,)
+
+
 def no_step():
     pass
 
@@ -144,8 +150,8 @@ def test_an_exception_in_a_worker_is_told_with_its_trace():
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded by the kernel")
 @pytest.mark.parametrize(
     "step",
-    [lambda: bytearray(1 << 30), too_long_power, lambda: list(range(1 << 28))],
-    ids=["python", "gmp", "small objects"],
+    [lambda: bytearray(1 << 30), too_long_power, lambda: list(range(1 << 28)), tuples_in_tuples],
+    ids=["python", "gmp", "small objects", "to the last byte"],
 )
 def test_memory_that_is_not_given_ends_python_and_c_libraries_alike(step):
     found = stops(RunLimits(max_memory=200 << 20), step, no_step)
