@@ -231,7 +231,7 @@ class Line:
         if d.is_one():
             return over
         under = self.polynomial_text(d)
-        is_one = " " not in under and (under.isdigit() or not under[0].isdigit())
+        is_one = " " not in under and (under.isdigit() or under[0] not in "-0123456789")
         under = under if is_one else f"({under})"
         return f"({over})/{under}" if " " in over else f"{over}/{under}"
 

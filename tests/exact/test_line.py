@@ -379,6 +379,15 @@ def test_the_ends_of_a_parameter_go_to_those_of_the_line():
         assert one_side or line.t_of(param.low) is None
 
 
+@pytest.mark.parametrize("param", [Param("a", None, 0), Param("a", -2, fmpq(-1, 3))])
+@pytest.mark.parametrize("below", [[0, -2], [0, 0, 3], [0, -1], [0, 0, 0, -1], [5]])
+def test_texts_of_quotients_by_one_term_have_their_values(param, below):
+    number = divide(at([1, 1], param.stand_in), at(below, param.stand_in))
+    text = plain(param).text(number).replace("^", "**")
+    x = Fraction(-7, 9)
+    assert eval(text, {"a": x}) == (1 + x) / sum(c * x**i for i, c in enumerate(below))
+
+
 def test_the_unit_of_a_line_divides_those_of_its_numbers():
     numbers = [exponential(fmpq(1, 2)), exponential(fmpq(2, 3)), 5]
     line = line_of(EPS, numbers, is_exponential=True)
