@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cmp_to_key
 
 from dpcheck.check.values.amounts import bare, bound_amount, number_amount
 from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.verdicts import Amount, Phrase
 from dpcheck.exact import Extended, MinusInfinity, Number
-from dpcheck.explain.explanation import Remark, Tight
+from dpcheck.explain.explanation import Remark, RunKind, Tight
 from dpcheck.logic.formulas import Relation
 from dpcheck.records import dataclass
 
@@ -24,16 +24,19 @@ _WANTED = {
 
 @dataclass(frozen=True)
 class Outside:
-    """The state furthest outside of the bounds, and whether more is wanted there."""
+    """The state furthest outside of the bounds, and which runs should be fewer there."""
 
     state: int
-    wants_more: bool
+    side: RunKind
     remarks: tuple[Remark, ...]
     tight: Tight
 
 
 def outside(
-    word: str, relations: Sequence[Relation], known: Mapping[int, Extended], name: Mapping[int, str]
+    word: str,
+    relations: Sequence[Relation],
+    known: Mapping[int, Extended],
+    name: Callable[[int], str],
 ) -> Outside:
     """Return which states are outside of some bounds, `known` are all values with their states.
 
@@ -48,11 +51,11 @@ def outside(
             worst = state
     comparison, bound = failing[worst]
     told = bound_amount(known[worst]), _WANTED[comparison], number_amount(bound)
-    remarks = [Remark("from", Phrase.of(f"{name[worst]}: ", *told))]
+    remarks = [Remark("from", Phrase.of(f"{name(worst)}: ", *told))]
     if len(known) > 1:
         remarks.append(Remark("inputs", _inputs(known, set(failing), name)))
     tight = Tight(_bound(word, relations, list(known.values())))
-    return Outside(worst, wants_more, tuple(remarks), tight)
+    return Outside(worst, "outside" if wants_more else "inside", tuple(remarks), tight)
 
 
 def _wanted(relations: Sequence[Relation], value: Extended) -> Relation | None:
@@ -65,17 +68,17 @@ def _wants_more(comparison: str, value: Extended, bound: Number) -> bool:
     return comparison in (">=", ">") or (comparison == "=" and order(value, bound) < 0)
 
 
-def _inputs(known: Mapping[int, Extended], lost: set[int], name: Mapping[int, str]) -> Phrase:
+def _inputs(known: Mapping[int, Extended], lost: set[int], name: Callable[[int], str]) -> Phrase:
     """Return how many inputs fail and which values some of them, and some others, have."""
     bad = [state for state in known if state in lost]
     good = [state for state in known if state not in lost]
     parts: list[str | Amount] = [f"{len(bad):,} of {len(known):,} fail: "]
     for k, state in enumerate(bad[:_INPUTS_NAMED]):
-        parts += [", " * (k > 0) + f"{name[state]} (", bare(known[state]), ")"]
+        parts += [", " * (k > 0) + f"{name(state)} (", bare(known[state]), ")"]
     if len(bad) > _INPUTS_NAMED:
         parts.append(" and others")
     for k, state in enumerate(good[: _INPUTS_NAMED - 1]):
-        parts += [("; " if k == 0 else ", ") + f"{name[state]} has ", bare(known[state])]
+        parts += [("; " if k == 0 else ", ") + f"{name(state)} has ", bare(known[state])]
     return Phrase.of(*parts)
 
 
@@ -104,6 +107,8 @@ def kept_by(relations: Sequence[Relation], values: Sequence[Extended]) -> list[s
             return lower
         case ["<=" | "<"]:
             return upper
+        case _ if lower and upper and order(least, most) == 0:
+            return ["=", lower[1]]
         case _ if lower and upper:
             return [" in [", lower[1], ", ", upper[1], "]"]
         case _:

@@ -52,9 +52,9 @@ from dpcheck.explain.minimal import (
     violations,
     worst_pair,
 )
-from dpcheck.explain.pairs import ShownPair, Sought
+from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.rules import rules_of
-from dpcheck.explain.runs.attribution import by_input, by_output, is_over, probability_in
+from dpcheck.explain.runs.attribution import by_input, by_output, is_over
 from dpcheck.explain.runs.passed_states import passed_states
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
@@ -147,13 +147,10 @@ def _one_sided(run: TracedRun | None) -> str:
 
 def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[str, Any]:
     """Return where the ratio comes from; a run that is all of the output says it alone."""
-    target, limits = subject.target, subject.limits
-    run = None
-    if isinstance(target, Mechanism):
-        sequence, pair = shown.event.sequences[0], (shown.left, shown.right)
-        chances = (probability_in(shown, state, sequence) for state in pair)
-        sought = Sought(shown.sequences[0], *pair, *chances)
-        run = subject.part("run", lambda: traced_run(sought, cells, target, limits))
+    limits = subject.limits
+    if isinstance(subject.target, Mechanism):
+        sequence, pair = shown.sequences[0], (shown.left, shown.right)
+        run = subject.part("run", lambda: traced_run(subject, sequence, pair))
     else:
         run = subject.part("run", lambda: passed_states(shown, subject))
     if run is not None and run.share.exact == "1" and not run.elsewhere:

@@ -8,21 +8,25 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check.arrangements import at_distance
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.comparisons import as_number
-from dpcheck.check.values.verdicts import Counterexample, Outcome, Violated
+from dpcheck.check.values.verdicts import Counterexample, Outcome, OutputSequence, Violated
 from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import asked_tight, explain_event_claim, found_against
-from dpcheck.explain.explanation import Explanation, NeighborKind, Neighbors
-from dpcheck.explain.formulas import explain_expectation, explain_formula
+from dpcheck.explain.explanation import Explanation, NeighborKind, Neighbors, TracedRun
+from dpcheck.explain.formulas import explain_compared, explain_expectation, explain_formula
 from dpcheck.explain.inputs import differences, named_states
 from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
+from dpcheck.explain.runs.deciding_runs import decided
+from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import (
     ChannelQuantity,
+    Expectation,
     ExpectationClaim,
     FormulaClaim,
     LeastError,
     LossQuantity,
+    PathProbability,
     PrivacyClaim,
     QuantityClaim,
     TightDelta,
@@ -57,6 +61,7 @@ def explain(subject: Subject, outcome: Outcome) -> Explanation | None:
         tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta))
         made = replace(made, tight=tight)
     if (pair := made.neighbors) is not None:
+        made = _with_run(subject, made, pair)
         differing = pair.differences or differences(subject.explored, pair)
         kind: NeighborKind = "secrets" if _are_secrets(subject.target) else "neighbors"
         made = replace(made, neighbors=replace(pair, differences=differing, kind=kind))
@@ -66,6 +71,25 @@ def explain(subject: Subject, outcome: Outcome) -> Explanation | None:
         made = replace(made, tight=None)
     left_out = tuple(dict.fromkeys(subject.omitted))
     return replace(made, omitted=left_out, faulty=tuple(subject.faults))
+
+
+def _with_run(subject: Subject, made: Explanation, pair: Neighbors) -> Explanation:
+    """Return an explanation with the run of the first outputs that are named, if it has none."""
+    ends = named_states(subject.explored.chain, (pair.left, pair.right))
+    if made.run is not None or "run" in subject.omitted or min(ends) < 0:
+        return made
+    event = made.event if isinstance(made.event, tuple) else ()
+    named = [part for remark in made.remarks for part in remark.text.parts]
+    first = [part for part in named if isinstance(part, OutputSequence)][:1]
+
+    def told() -> TracedRun | None:
+        shown = *event, *first, *decided(subject, made.runs, ends)
+        return first_traced(subject, shown, ends)
+
+    run = subject.part("run", told)
+    if run is not None and len(event) == 1:
+        run = replace(run, shown=None)  # which is told already
+    return replace(made, run=run)
 
 
 def _are_secrets(target: Target) -> bool:
@@ -101,6 +125,8 @@ def _explain_one(subject: Subject, example: Counterexample) -> Explanation | Non
         case QuantityClaim(quantity=LeastError() as quantity, bound=bound):
             most = None if bound is None else as_number(bound)
             return explain_error(subject, quantity, most, example)
+        case QuantityClaim(quantity=PathProbability() | Expectation()) as claim:
+            return explain_compared(subject, claim)
         case _:
             return None
 

@@ -211,10 +211,11 @@ class Others:
 
 @dataclass(frozen=True)
 class Remark:
-    """A labelled line: `inputs`, `inside`, `carried by`."""
+    """A labelled line: `inputs`, `inside`, `carried by`; of a part of a claim with its run."""
 
     label: str
     text: Phrase
+    run: TracedRun | None = None
 
 
 @dataclass(frozen=True)
@@ -232,11 +233,16 @@ class WeightedRun:
 
 @dataclass(frozen=True)
 class Inner:
-    """The pair that makes a nested D false: where it is, and its own inequality."""
+    """The pair that makes a nested D false: where it is, its own inequality, and its run.
+
+    The run of a program begins at the inputs, so that it has the outputs and draws before the D,
+    too.
+    """
 
     text: Phrase
     event: ShownEvent
     inequality: Inequality
+    run: TracedRun | None = None
 
 
 @dataclass(frozen=True)
@@ -296,6 +302,13 @@ class Explanation:
     also: tuple[Setting, ...] = ()
     omitted: tuple[Omission, ...] = ()
     faulty: tuple[Omission, ...] = ()
+
+    @property
+    def all_runs(self) -> tuple[TracedRun, ...]:
+        """The run of the claim, of a nested D, and of parts, as far as there are any."""
+        inner = None if self.inner is None else self.inner.run
+        runs = (self.run, inner, *(remark.run for remark in self.remarks))
+        return tuple(run for run in runs if run is not None)
 
     @property
     def in_short(self) -> Explanation:

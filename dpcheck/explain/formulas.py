@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cmp_to_key
-from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from dpcheck.check.values.amounts import (
     number_amount,
     ratio_amount,
 )
-from dpcheck.check.values.comparisons import least_budget
+from dpcheck.check.values.comparisons import as_number, least_budget
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, Phrase
 from dpcheck.exact import (
@@ -38,16 +37,19 @@ from dpcheck.explain.explanation import (
     Remark,
     Tight,
     TracedRun,
-    WeightedRun,
     as_found,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
-from dpcheck.explain.pairs import Sought
-from dpcheck.explain.runs.passed_states import satisfying_run
-from dpcheck.explain.runs.traced_run import traced_run
+from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.claims import ExpectationClaim, FormulaClaim
+from dpcheck.logic.claims import (
+    Expectation,
+    ExpectationClaim,
+    FormulaClaim,
+    PathProbability,
+    QuantityClaim,
+)
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import (
     And,
@@ -59,13 +61,8 @@ from dpcheck.logic.formulas import (
     ProbabilityIs,
     Relation,
     StateFormula,
-    is_nested,
 )
-from dpcheck.model.program import Mechanism
 from dpcheck.records import dataclass, replace
-
-if TYPE_CHECKING:
-    from dpcheck.check.formulas.heaviest_runs import HeavyRun
 
 _NEGATED: dict[Comparison, Comparison] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
@@ -156,12 +153,12 @@ def _private(subject: Subject, formula: Private, failing: IntArray) -> Explanati
     inner = subject.part("inner", lambda: inner_of(subject, formula.path))
     n_pairs = len(truths.pairs_at(subject.selected))
     pair = shown.left, shown.right
-    heavy = _heavy(subject, formula.path, pair)
+    runs, run = deciding_runs(subject, formula.path, pair, "event")
     return replace(
         made,
         inner=None if inner is None else inner.shown,
-        runs=_weighted(heavy),
-        run=_likeliest(subject, formula.path, pair, heavy, "event"),
+        runs=runs,
+        run=run,
         others=Others(len(gaps), n_pairs, True) if n_pairs > 1 else None,
     )
 
@@ -175,11 +172,7 @@ def _smallest(gaps: Sequence[Gap], cells: InputCells, formula: Private) -> Gap:
         count, size, _ = cells.distances(ends[chosen])
         least = np.lexsort((size, count))[0]
         chosen = chosen[(count == count[least]) & (size == size[least])]
-    factor, best = ExpFactor.of(formula.epsilon), gaps[int(chosen[0])]
-    for k in chosen.tolist():
-        if _event(gaps[k]).exceeds(_event(best), factor):
-            best = gaps[k]
-    return best
+    return _worst([gaps[k] for k in chosen.tolist()], formula)
 
 
 def _event(gap: Gap) -> EventGap:
@@ -207,59 +200,6 @@ def _worst(gaps: Sequence[Gap], formula: Private) -> Gap:
 
 def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:
     return [(gap.p, gap.q) for gap in gaps]
-
-
-def _heavy(
-    subject: Subject, path: PathFormula, states: tuple[int, ...], *, is_inside: bool = True
-) -> list[HeavyRun]:
-    """Return the heaviest runs from a state that satisfy a path formula, or do not.
-
-    Of two neighbors they carry most of the difference, and have both probabilities.
-    """
-    from dpcheck.check.formulas.heaviest_runs import heavy_runs
-
-    truths = subject.truths
-    found = subject.part(
-        "run",
-        lambda: heavy_runs(
-            *(truths.chain, path, states),
-            satisfying=truths.everywhere,
-            is_satisfying=is_inside,
-        ),
-    )
-    return found or []
-
-
-def _weighted(heavy: Sequence[HeavyRun], *, is_inside: bool = True) -> tuple[WeightedRun, ...]:
-    return tuple(
-        WeightedRun(shown, number_amount(p), is_inside, *map(number_amount, more))
-        for shown, (p, *more) in heavy
-    )
-
-
-def _likeliest(
-    subject: Subject,
-    path: PathFormula,
-    states: tuple[int, ...],
-    heavy: Sequence[HeavyRun],
-    of: Literal["event", "inside", "outside"],
-) -> TracedRun | None:
-    """Return the most probable run that decides a formula, row by row or line by line.
-
-    Of a program it is one with the outputs of the heaviest runs; where a formula reads more than
-    outputs, these do not decide it.
-    """
-    target = subject.target
-    if not isinstance(target, Mechanism):
-        return subject.part("run", lambda: satisfying_run(subject, path, states, of))
-    if is_nested(path) or not heavy:
-        return None
-    shown, chances = heavy[0]
-    left, right, *_ = *states, None
-    sought = Sought(shown, left, right, chances[0], chances[-1])
-    cells = input_cells(subject.explored)
-    run = subject.part("run", lambda: traced_run(sought, cells, target, subject.limits))
-    return None if run is None else replace(run, of=of, shown=shown)
 
 
 def _negated(
@@ -299,19 +239,13 @@ def _probability(subject: Subject, formula: ProbabilityIs, selected: IntArray) -
     """
     chances = subject.truths.probabilities(formula.path, selected)
     found = _outside(subject, "P", formula.relations, chances)
-    side: Literal["inside", "outside"] = "outside" if found.wants_more else "inside"
-    state = (found.state,)
-    heavy = _heavy(subject, formula.path, state)
-    runs = _weighted(heavy)
-    if found.wants_more:
-        heavy = _heavy(subject, formula.path, state, is_inside=False)
-        runs += _weighted(heavy[:1], is_inside=False)
+    runs, run = deciding_runs(subject, formula.path, (found.state,), found.side)
     inner = subject.part("inner", lambda: inner_of(subject, formula.path))
     least = None if inner is None else inner.least
     return Explanation(
         remarks=found.remarks,
         runs=runs,
-        run=_likeliest(subject, formula.path, state, heavy, side),
+        run=run,
         inner=None if inner is None else inner.shown,
         tight=found.tight if least is None else Tight(least),
     )
@@ -324,13 +258,28 @@ def explain_expectation(subject: Subject, claim: ExpectationClaim) -> Explanatio
     return Explanation(remarks=found.remarks, tight=found.tight)
 
 
+def explain_compared(subject: Subject, claim: QuantityClaim) -> Explanation | None:
+    """Return why `P=?` or `E=?` is not as claimed, like a P or E with that bound."""
+    bound = None if claim.bound is None else as_number(claim.bound)
+    if bound is None or claim.comparison == "!=":
+        return None
+    relations: tuple[Relation, ...] = ((claim.comparison, bound),)
+    match claim.quantity:
+        case PathProbability(path=path):
+            formula = ProbabilityIs(relations, path, claim.span)
+            return _probability(subject, formula, subject.selected)
+        case Expectation() as mean:
+            return explain_expectation(subject, ExpectationClaim(mean, relations, claim.span))
+        case _:
+            return None
+
+
 def _outside(
     subject: Subject, word: str, relations: Sequence[Relation], values: Sequence[Extended]
 ) -> Outside:
     """Return which of the selected states are outside of bounds, by the values that they have."""
     known = dict(zip(subject.selected.tolist(), values, strict=True))
-    names = {state: subject.chain.state_text(state) for state in known}
-    return outside(word, relations, known, names)
+    return outside(word, relations, known, subject.chain.state_text)
 
 
 # --- disjunctions --------------------------------------------------------------------------
@@ -348,7 +297,7 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
     remarks = [Remark("from", Phrase.of(at_state))]
     wider: list[list[str | Amount]] = []
     for k, part in enumerate(formula.arguments, 1):
-        remarks.append(Remark(f"part {k}", _why_false(subject, part, state)))
+        remarks.append(replace(_why_false(subject, part, state), label=f"part {k}"))
         where = subject.selected
         for other in formula.arguments:
             where = where if other is part else where[~subject.truths.at(other, where)]
@@ -360,27 +309,30 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
     return Explanation(remarks=tuple(remarks), tight=tight)
 
 
-def _why_false(subject: Subject, part: StateFormula, state: int) -> Phrase:
+def _why_false(subject: Subject, part: StateFormula, state: int) -> Remark:
     """Return why a part is false at a state, or for other queries at it that were fixed."""
     truths, text, name = subject.truths, formula_text(part), subject.chain.state_text
     alike = np.array(truths.initial_alike(state), np.int64)
     states = alike[~truths.at(part, alike)][:1]
+    run: TracedRun | None = None
     match part:
         case ProbabilityIs():
             (p_here,) = truths.probabilities(part.path, states)
-            from_here = f" from {name(int(states[0]))}" if states[0] != state else ""
-            return Phrase.of(f"{text}: ", number_amount(p_here), from_here)
+            (own,) = states.tolist()
+            found = outside("P", part.relations, {own: p_here}, name)
+            _, run = deciding_runs(subject, part.path, (own,), found.side)
+            from_here = f" from {name(own)}" if own != state else ""
+            told: list[str | Amount] = [number_amount(p_here), from_here]
         case Private():
-            pairs = truths.violating(part, truths.pairs_at(states))
-            return Phrase.of(
-                f"{text}: ", *_against(subject, _gaps(truths, part.path, pairs)[0], part, state)
-            )
+            gap = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
+            _, run = deciding_runs(subject, part.path, (gap.left, gap.right), "event")
+            told = _against(subject, gap, part, state)
         case Not(argument=Private() as private) if len(pairs := truths.pairs_at(states)):
             worst = _worst(_gaps(truths, private.path, pairs), private)
-            told = _against(subject, worst, private, state)
-            return Phrase.of(f"{text}: ", *told, ", so D is true")
+            told = [*_against(subject, worst, private, state), ", so D is true"]
         case _:
-            return Phrase.of(f"{text} is false")
+            return Remark("", Phrase.of(f"{text} is false"))
+    return Remark("", Phrase.of(f"{text}: ", *told), run)
 
 
 def _against(subject: Subject, gap: Gap, formula: Private, state: int) -> list[str | Amount]:

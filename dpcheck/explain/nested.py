@@ -30,6 +30,7 @@ from dpcheck.exact import (
 )
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import Inner
+from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import FormulaClaim
 from dpcheck.logic.formula_text import formula_text
@@ -87,7 +88,8 @@ def inner_of(subject: Subject, path: PathFormula) -> FoundInner | None:
             continue
         found = _failing(subject, nested)
         if found is not None:
-            least = _least(subject, nested.formula) if nested.sign > 0 else None
+            is_formula = nested.sign > 0 and isinstance(subject.claim, FormulaClaim)
+            least = _least(subject, nested.formula) if is_formula else None
             return FoundInner(found, least)
     return None
 
@@ -164,8 +166,9 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
         said.append(", by equal draws")
     else:
         said.append(f"{' at the inputs' * is_program}, {left} against {right}")
-    event = Phrase.of(formula_text(formula.path))
-    return Inner(Phrase.of(*said), event, inequality_of(p, q, formula.epsilon, formula.delta))
+    event, failing_there = formula.path, inequality_of(p, q, formula.epsilon, formula.delta)
+    _, run = deciding_runs(subject, event, way[-1], "event", before=outputs, starts=way[0])
+    return Inner(Phrase.of(*said), Phrase.of(formula_text(event)), failing_there, run)
 
 
 def _in_lock_step(subject: Subject, failing: Sequence[Pair], depths: Depths) -> list[Pair] | None:

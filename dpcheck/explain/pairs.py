@@ -5,23 +5,8 @@ from __future__ import annotations
 from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import Number
 from dpcheck.explain.minimal import SmallestEvent, Violations
 from dpcheck.records import dataclass
-
-
-@dataclass(frozen=True, eq=False)
-class Sought:
-    """Outputs whose most probable run is looked for, and their probabilities from both sides.
-
-    Without a `right` state it is a run from one state.
-    """
-
-    shown: OutputSequence
-    left: int
-    right: int | None
-    p: Number
-    q: Number
 
 
 @dataclass(frozen=True, eq=False)

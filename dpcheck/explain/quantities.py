@@ -32,17 +32,12 @@ from dpcheck.exact import (
     subtract,
     whole,
 )
-from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight, TracedRun
-from dpcheck.explain.inputs import input_cells, named_states
-from dpcheck.explain.pairs import Sought
+from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight
 from dpcheck.explain.runs.attribution import Vector, mass, reached
 from dpcheck.explain.runs.likeliest import ways
-from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import LeastError, LossQuantity
-from dpcheck.model.program import Mechanism
-from dpcheck.records import replace
 
 Shown = TypeVar("Shown")
 
@@ -98,22 +93,7 @@ def explain_losses(
     outputs = weighed(*found)
     remark = _remark(quantity, outputs, found[1], found[0], names)
     pair = Neighbors(names[0], names[1])
-    if remark is None:
-        return Explanation(pair)
-    named = [part for part in remark.text.parts if isinstance(part, OutputSequence)]
-    runs = [_run(subject, each, pair) for each in outputs if each.shown in named[:1]]
-    return Explanation(pair, remarks=(remark,), run=runs[0] if runs else None)
-
-
-def _run(subject: Subject, carried: Weighed, pair: Neighbors) -> TracedRun | None:
-    """Return the most probable run of a program with some outputs that its left side shows."""
-    target, ends = subject.target, named_states(subject.chain, (pair.left, pair.right))
-    if not isinstance(target, Mechanism) or carried.p == 0 or min(ends) < 0:
-        return None
-    sought = Sought(carried.shown, *ends, carried.p, carried.q)
-    cells = input_cells(subject.explored)
-    found = subject.part("run", lambda: traced_run(sought, cells, target, subject.limits))
-    return None if found is None else replace(found, shown=carried.shown)
+    return Explanation(pair, remarks=() if remark is None else (remark,))
 
 
 def _remark(

@@ -7,7 +7,7 @@ that is small. `explore` turns them into a `Chain`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from dpcheck.model.atoms import Label
@@ -101,6 +101,22 @@ def unbounded_policy(distribution: Distribution) -> Unbounded | None:
             return unbounded_policy(then) or unbounded_policy(orelse)
         case _:
             return None
+
+
+def with_noise(
+    distribution: Distribution, changed: Callable[[Parametric], Parametric]
+) -> Distribution:
+    """Return a distribution whose built-in ones are changed."""
+    match distribution:
+        case Parametric():
+            return changed(distribution)
+        case LetDistribution(body=body):
+            return replace(distribution, body=with_noise(body, changed))
+        case ChooseDistribution(then=then, orelse=orelse):
+            then, orelse = with_noise(then, changed), with_noise(orelse, changed)
+            return replace(distribution, then=then, orelse=orelse)
+        case _:
+            return distribution
 
 
 # --- mechanisms ----------------------------------------------------------------------------

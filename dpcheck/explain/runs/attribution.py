@@ -16,7 +16,7 @@ from dpcheck.chain.chain import Chain
 from dpcheck.chain.sets import distinct
 from dpcheck.check.values.amounts import INFINITE, number_amount
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
-from dpcheck.check.values.verdicts import Amount
+from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence
 from dpcheck.exact import Number, add, divide, multiply, number, whole
 from dpcheck.explain.atoms import output_values
 from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep
@@ -28,6 +28,8 @@ from dpcheck.model.values import value_text
 
 _MAX_INPUTS = 200_000
 """Bounds the inputs among which those between two neighbors are looked for."""
+
+_ENDS: tuple[Ending, ...] = "goes on", "stopped"
 
 Vector = dict[int, Number]
 """The weight of each state, of those that are not 0."""
@@ -83,12 +85,20 @@ def reached(chain: Chain, vector: Vector, code: int | None, sink: int | None) ->
 
 def is_over(chain: Chain, source: int, outputs: Sequence[str]) -> bool:
     """Return whether every run from a state that shows some outputs then ends."""
-    shown = distinct(chain.observation[chain.observation >= 0]).tolist()
-    codes = {chain.observation_text(code): code for code in shown}
+    chances = [chance(chain, source, OutputSequence(tuple(outputs), end)) for end in _ENDS]
+    return chances[0] != 0 and chances[0] == chances[1]
+
+
+def chance(chain: Chain, source: int, shown: OutputSequence) -> Number:
+    """Return the probability of outputs from a state of a chain that shows one a transition."""
+    known = distinct(chain.observation[chain.observation >= 0]).tolist()
+    codes = {chain.observation_text(code): code for code in known}
     vector: Vector = {source: 1}
-    for text in outputs:
+    for text in shown.outputs:
         vector = reached(chain, vector, codes[text], None) if text in codes else {}
-    return bool(vector) and mass(reached(chain, vector, None, chain.stopped)) == mass(vector)
+    if shown.ending == "goes on":
+        return mass(vector)
+    return mass(reached(chain, vector, None, getattr(chain, shown.ending)))
 
 
 def step_probability(chain: Chain, state: int, transition: int) -> Number:
@@ -121,35 +131,21 @@ def by_input(shown: ShownPair, cells: InputCells) -> tuple[InputStep, ...]:
     changed = cells.changed(shown.left, shown.right)
     if len(changed) < 2 or len(cells.explored.chain.initial) > _MAX_INPUTS:
         return ()
-    columns = np.stack(list(cells.values.values()))
-    states = set(distinct(shown.seen.states).tolist())
-    sequence = shown.event.sequences[0]
+    columns, chain = np.stack(list(cells.values.values())), cells.explored.chain
     current, goal = (columns[:, cells.places[s]].copy() for s in (shown.left, shown.right))
     names = list(cells.values)
-    p = probability_in(shown, shown.left, sequence)
+    p = chance(chain, shown.left, shown.sequences[0])
     steps: list[InputStep] = []
     for name in changed:
         k = names.index(name)
         before, current[k] = int(current[k]), goal[k]
         place = np.flatnonzero((columns == current[:, None]).all(axis=0))
-        state = int(cells.explored.chain.initial[place[0]]) if len(place) else -1
-        if state not in states:
+        if not len(place):
             return ()
-        q = probability_in(shown, state, sequence)
+        q = chance(chain, int(chain.initial[place[0]]), shown.sequences[0])
         values = (value_text(cells.explored.table.value(int(c))) for c in (before, current[k]))
         steps.append(InputStep(Difference(name, *values), factor_amount(p, q)))
         if q == 0:
             break
         p = q
     return tuple(steps)
-
-
-def probability_in(shown: ShownPair, state: int, sequence: int) -> Number:
-    """Return the probability of a sequence of the table from a state of some pair."""
-    table = shown.found.evidence.rows.table
-    row = int(np.searchsorted(distinct(shown.seen.states), state))
-    low, high = int(table.indptr[row]), int(table.indptr[row + 1])
-    j = low + int(np.searchsorted(table.sequences[low:high], sequence))
-    if j == high or table.sequences[j] != sequence:
-        return 0
-    return number(whole(table.weights[j]), table.denominators[row])

@@ -7,7 +7,6 @@ other states, so its own most probable run stands beside it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -15,9 +14,9 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON
 from dpcheck.exact import Number, divide, subtract
-from dpcheck.explain.explanation import Line, RunStep, TracedRun
+from dpcheck.explain.explanation import Line, RunKind, RunStep, TracedRun
 from dpcheck.explain.pairs import ShownPair
-from dpcheck.explain.runs.attribution import probability_in, step_probability
+from dpcheck.explain.runs.attribution import chance, step_probability
 from dpcheck.explain.runs.likeliest import likeliest
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.formulas import PathFormula
@@ -39,7 +38,7 @@ def passed_states(shown: ShownPair, subject: Subject) -> TracedRun | None:
     )
     if left is None:
         return None
-    p = probability_in(shown, shown.left, sequence)
+    p = chance(shown.seen.chain, shown.sources[0], shown.sequences[0])
     return TracedRun(
         number_amount(divide(left[1], p)),
         _steps(subject, left[0]),
@@ -77,7 +76,7 @@ def satisfying_run(
     subject: Subject,
     path: PathFormula,
     states: Sequence[int],
-    of: Literal["event", "inside", "outside"],
+    of: RunKind,
 ) -> TracedRun | None:
     """Return the most probable run from the first state that satisfies a formula, or does not.
 

@@ -8,6 +8,7 @@ what is computed between them is silent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -177,7 +178,7 @@ class ProgramRuns:
             case "draw":
                 for value, probability in self.draws(place).values():
                     yield Step(place.node, value, probability)
-            case "output" if wanted and value_text(shown := self.shown(place)) == wanted[0]:
+            case "output" if wanted and _is_told(shown := self.shown(place), wanted[0]):
                 yield Step(place.node, shown, 1)
             case _:
                 pass
@@ -218,3 +219,15 @@ class ProgramRuns:
                         known.pop(name, None)
             node = made.next
         return None
+
+
+def _is_told(shown: Value, text: str) -> bool:
+    """Return whether a value is shown as a text, that of a number far out as `> 5`.
+
+    >>> _is_told(7, "> 5"), _is_told(5, "> 5"), _is_told(5, "5")
+    (True, False, True)
+    """
+    far = re.fullmatch(r"([<>]) (-?\d+)", text)
+    if far is None or not isinstance(shown, int):
+        return value_text(shown) == text
+    return shown > int(far[2]) if far[1] == ">" else shown < int(far[2])

@@ -8,52 +8,81 @@ the value, or outputs something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import groupby
 
 from dpcheck.check.values.amounts import number_amount
+from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
-from dpcheck.explain.inputs import InputCells
-from dpcheck.explain.pairs import Sought
-from dpcheck.explain.runs.attribution import factor_amount
+from dpcheck.explain.inputs import input_cells
+from dpcheck.explain.runs.attribution import chance, factor_amount
 from dpcheck.explain.runs.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
-from dpcheck.limits import Limits
+from dpcheck.explain.subject import Subject
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Const
-from dpcheck.model.program import Mechanism, Node, Output, Parametric, Policy, Sample, Unbounded
-from dpcheck.model.values import value_key, value_text
+from dpcheck.model.program import (
+    Mechanism,
+    Node,
+    Output,
+    Parametric,
+    Policy,
+    Sample,
+    Unbounded,
+    unbounded_policy,
+    with_noise,
+)
+from dpcheck.model.values import Value, value_key, value_text
 from dpcheck.records import replace
 
+_FAR = 64
+"""So far beyond what is known of it noise without bounds is drawn: a run of less is likelier."""
 
-def traced_run(
-    sought: Sought, cells: InputCells, mechanism: Mechanism, limits: Limits
+
+def first_traced(
+    subject: Subject, sequences: Iterable[OutputSequence], states: Sequence[int]
 ) -> TracedRun | None:
-    """Return the most probable run from the left that shows some outputs, or None."""
-    if any(map(_draws_without_bounds, mechanism.nodes)):
-        return None  # whose draws are intervals, known by what the program asks of them
-    outputs, ends = sought.shown.outputs, sought.shown.ending == "stopped"
-    if sought.shown.ending == "diverged":
+    """Return the most probable run with the first of some outputs that have one, and with these."""
+    for shown in sequences:
+        run = traced_run(subject, shown, states)
+        if run is not None:
+            return replace(run, shown=shown)
+    return None
+
+
+def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> TracedRun | None:
+    """Return the most probable run of a program that shows some outputs, or None.
+
+    It is from the first state; of a pair of neighbors it is priced from the second, too.
+    """
+    mechanism, chances = subject.target, [chance(subject.chain, s, shown) for s in states]
+    if not isinstance(mechanism, Mechanism) or shown.ending == "diverged" or chances[0] == 0:
         return None
-    runs = ProgramRuns(mechanism, limits)
-    left = cells.environment(sought.left)
-    right = None if sought.right is None else cells.environment(sought.right)
+    written = mechanism.nodes
+    window, cells = subject.explored.window, input_cells(subject.explored)
+    low, high = (0, 0) if window is None else window.shown
+    far = low - _FAR, high + _FAR
+    mechanism = replace(mechanism, nodes=tuple(_with_bounds(node, *far) for node in written))
+    runs = ProgramRuns(mechanism, subject.limits)
+    outputs, ends = shown.outputs, shown.ending == "stopped"
+    left, right, *_ = *map(cells.environment, states), None
     found = runs.best(left, outputs, ends=ends)
     if found is None or not found.steps:
         return None
-    if right is not None and sought.q == 0 and runs.best(right, outputs, ends=ends) is not None:
-        return None  # a formula reads more than outputs, which are possible on the right
+    ends_drawn = {step.node for step in found.steps if step.value in far}
+    if any(runs.nodes[node] != written[node] for node in ends_drawn):
+        return None  # an end stands for numbers further out, too
     begin = runs.begin(left), None if right is None else runs.begin(right)
     steps, is_same = _priced(runs, found, begin, ends=ends)
     elsewhere, cut = None, ""
-    if right is not None and sought.q == 0:
+    if right is not None and chances[1] == 0:
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), outputs, ends=ends)
     elif right is not None and not is_same:
         elsewhere = runs.best(right, outputs, ends=ends)
     return TracedRun(
-        number_amount(divide(found.probability, sought.p)),
+        number_amount(divide(found.probability, chances[0])),
         _folded([step for step in steps if not _is_equal(step)]),
         _folded([step for step in steps if _is_equal(step)]),
         () if elsewhere is None else _folded([_plain(runs, step) for step in elsewhere.steps]),
@@ -61,9 +90,24 @@ def traced_run(
     )
 
 
-def _draws_without_bounds(node: Node) -> bool:
-    distribution = node.distribution if isinstance(node, Sample) else None
-    return isinstance(distribution, Parametric) and isinstance(distribution.policy, Unbounded)
+def _between(noise: Parametric, low: int, high: int) -> Parametric:
+    """Return noise with other ends, clamped to them if it had none: as likely between these."""
+    policy = noise.policy
+    assert policy is not None, "only noise has ends"
+    kind = policy.kind if isinstance(policy, Policy) else "clamped"
+    ends = Const(low, policy.span), Const(high, policy.span)
+    return replace(noise, policy=Policy(kind, *ends, policy.span))
+
+
+def _with_bounds(node: Node, low: int, high: int) -> Node:
+    """Return a node whose noise has bounds, those given if it had none."""
+    if not isinstance(node, Sample) or unbounded_policy(node.distribution) is None:
+        return node
+
+    def bounded(noise: Parametric) -> Parametric:
+        return _between(noise, low, high) if isinstance(noise.policy, Unbounded) else noise
+
+    return replace(node, distribution=with_noise(node.distribution, bounded))
 
 
 def _cut(
@@ -84,39 +128,26 @@ def _cut(
     place = runs.begin(left)
     for step in found.steps:
         assert place is not None, "the left's own run is followed"
-        values = _range_of(runs, place)
-        if values is not None and step.value in values:
-            nodes = list(mechanism.nodes)
-            nodes[step.node] = _widened(runs.nodes[step.node], *values)
-            wider = ProgramRuns(replace(mechanism, nodes=tuple(nodes)), runs.limits)
-            if wider.best(right, outputs, ends=ends) is not None:
-                return f"{values[0]}..{values[1]}"
+        wider, text = _widened(runs.nodes[step.node], place, step.value)
+        if wider is not None:
+            nodes = (*mechanism.nodes[: step.node], wider, *mechanism.nodes[step.node + 1 :])
+            own = ProgramRuns(replace(mechanism, nodes=nodes), runs.limits)
+            if own.best(right, outputs, ends=ends) is not None:
+                return text
         place = runs.after(place, step.value)
     return ""
 
 
-def _range_of(runs: ProgramRuns, place: Place) -> tuple[int, int] | None:
-    """Return the ends of the range of the noise that is drawn at a place, if it has one."""
-    node = runs.nodes[place.node]
-    if not isinstance(node, Sample) or not isinstance(node.distribution, Parametric):
-        return None
-    policy = node.distribution.policy
-    if not isinstance(policy, Policy):
-        return None
-    lo, hi = (evaluate(end, place.environment) for end in (policy.lo, policy.hi))
-    return (lo, hi) if isinstance(lo, int) and isinstance(hi, int) else None
-
-
-def _widened(node: Node, lo: int, hi: int) -> Node:
-    """Return a draw of noise with a range three times as wide."""
-    assert isinstance(node, Sample), "only a draw has a range"
-    distribution = node.distribution
-    assert isinstance(distribution, Parametric), "only noise has a range"
-    policy, more = distribution.policy, hi - lo + 1
-    assert isinstance(policy, Policy), "only noise has a range"
-    low, high = Const(lo - more, policy.span), Const(hi + more, policy.span)
-    wider = replace(distribution, policy=replace(policy, lo=low, hi=high))
-    return replace(node, distribution=wider)
+def _widened(node: Node, place: Place, value: Value) -> tuple[Node | None, str]:
+    """Return a draw with a range three times as wide, and that at whose end a value is, if any."""
+    match node:
+        case Sample(distribution=Parametric(policy=Policy(lo=first, hi=last)) as noise):
+            lo, hi = (evaluate(end, place.environment) for end in (first, last))
+            if isinstance(lo, int) and isinstance(hi, int) and value in (lo, hi):
+                more = hi - lo + 1
+                wider = _between(noise, lo - more, hi + more)
+                return replace(node, distribution=wider), f"{lo}..{hi}"
+    return None, ""
 
 
 def _is_equal(step: RunStep) -> bool:

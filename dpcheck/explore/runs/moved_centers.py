@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import is_dataclass
+from functools import partial
 from typing import TypeVar
 
 from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of, node_reads
@@ -140,25 +141,20 @@ def _moved(node: program.Node, shift: Expr) -> program.Node:
     """Return a node that gives a variable a value, moved."""
     match node:
         case program.Sample(distribution=distribution):
-            return replace(node, distribution=_moved_noise(distribution, shift))
+            moved = partial(_moved_noise, shift=shift)
+            return replace(node, distribution=program.with_noise(distribution, moved))
         case program.Assign(value=value):
             return replace(node, value=Apply("+", (value, shift), value.span))
         case _:
             raise AssertionError("only draws and assignments are moved")
 
 
-def _moved_noise(distribution: program.Distribution, shift: Expr) -> program.Distribution:
-    match distribution:
-        case program.Parametric(policy=program.Unbounded(moved_by=before) as policy):
-            both = shift if before is None else Apply("+", (before, shift), shift.span)
-            return replace(distribution, policy=replace(policy, moved_by=both))
-        case program.LetDistribution(body=body):
-            return replace(distribution, body=_moved_noise(body, shift))
-        case program.ChooseDistribution(then=then, orelse=orelse):
-            then, orelse = _moved_noise(then, shift), _moved_noise(orelse, shift)
-            return replace(distribution, then=then, orelse=orelse)
-        case _:
-            raise AssertionError("only noise is moved")
+def _moved_noise(noise: program.Parametric, shift: Expr) -> program.Parametric:
+    policy = noise.policy
+    assert isinstance(policy, program.Unbounded), "only noise without bounds is moved"
+    before = policy.moved_by
+    both = shift if before is None else Apply("+", (before, shift), shift.span)
+    return replace(noise, policy=replace(policy, moved_by=both))
 
 
 # --- sums ----------------------------------------------------------------------------------------

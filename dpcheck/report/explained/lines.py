@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 from dpcheck.check.values.verdicts import Amount, Phrase, ShownEvent
 from dpcheck.explain.explanation import (
@@ -18,6 +19,7 @@ from dpcheck.explain.explanation import (
     Inner,
     Neighbors,
     Others,
+    Remark,
     Rule,
     TracedRun,
     WeightedRun,
@@ -62,7 +64,7 @@ def explanation_rows(found: Explanation, file: str) -> list[Row]:
 def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     """Yield the blocks in the order in which they are read."""
     first = _first_of_several(found.event)
-    remarks = (Row(remark.label, _phrase(remark.text)) for remark in found.remarks)
+    remarks = chain.from_iterable(_remark(remark, file) for remark in found.remarks)
     if found.neighbors is not None:
         yield _neighbors(found.neighbors)
     else:
@@ -87,7 +89,7 @@ def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
     if found.run is not None:
         yield _run(found.run, file, first)
     if found.inner is not None:
-        yield _inner(found.inner)
+        yield _inner(found.inner, file)
     if found.tight is not None:
         yield [Row("tight", _phrase(found.tight.text))]
     if found.attacker is not None:
@@ -117,11 +119,19 @@ def _omitted(found: Explanation) -> str:
     return "; ".join(said).replace("_", " ")
 
 
-def _inner(inner: Inner) -> Iterator[Row]:
+def _remark(remark: Remark, file: str) -> Iterator[Row]:
+    yield Row(remark.label, _phrase(remark.text))
+    if remark.run is not None:
+        yield from _run(remark.run, file, [], indent="  ")
+
+
+def _inner(inner: Inner, file: str) -> Iterator[Row]:
     yield Row("inner", _phrase(inner.text))
     yield Row("  event", event_text(inner.event))
     for row in _inequality(inner.inequality):
         yield Row(f"  {row.label}", row.text, row.role)
+    if inner.run is not None:
+        yield from _run(inner.run, file, [], indent="  ")
 
 
 def _phrase(phrase: Phrase) -> str:
@@ -210,12 +220,12 @@ def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
         yield Row("" if k else label, row, is_fixed=True)
 
 
-def _run(run: TracedRun, file: str, first: Sequence[str]) -> Iterator[Row]:
+def _run(run: TracedRun, file: str, first: Sequence[str], *, indent: str = "") -> Iterator[Row]:
     label = "the run" if run.share.exact == "1" else "a run"
     first = first if run.shown is None else [sequence_text(run.shown)]
     rows = [*((f"for {text}", False) for text in first), *run_rows(run, file, _ROOM)]
     for k, (text, is_fixed) in enumerate(rows):
-        yield Row("" if k else label, text, is_fixed=is_fixed)
+        yield Row("" if k else indent + label, text, is_fixed=is_fixed)
 
 
 def _rule(rule: Rule, told: Inequality | None) -> str:

@@ -112,9 +112,9 @@ def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
         result["locations"] = [_location(found.place, found.answer)]
     if found.answer is not None:
         result["properties"] = _properties(found.answer)
-        explained = found.answer.explanation
-        if explained is not None and explained.run is not None and found.place is not None:
-            result["codeFlows"] = [_code_flow(explained.run, explained.neighbors, found.place)]
+        why, place = found.answer.explanation, found.place
+        if why is not None and why.all_runs and place is not None:
+            result["codeFlows"] = [_code_flow(each, why.neighbors, place) for each in why.all_runs]
     return result
 
 

@@ -1,0 +1,143 @@
+"""The runs of reports have the probabilities of their outputs, which the engine is asked for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpcheck.check.values.verdicts import OutputSequence
+from tests.explain.explaining import answers, exact, explained, seeded
+
+CLAIMS = [
+    "dp(1/100)",
+    "epsilon = 1/100",
+    "delta(1/100) = 1/1000",
+    "D{1/100} [ X output >= 1 ]",
+    "P<=1/100 [ X output >= 1 ]",
+    "P>=99/100 [ X output >= 1 ]",
+    "D{1/100} [ X output = 1 ] | P<=1/100 [ X output = 0 ]",
+    "P>=1 [ X D{1/100} [ X output = 1 ] ]",
+    "total_variation <= 1/100",
+]
+
+
+def random_model(rng):
+    """Return a program that shows two numbers: sums of noise, choices of it, or what it says."""
+
+    def noise(center):
+        policy = rng.choice(["clamped 0..3", "unbounded", "folded 0..3"])
+        return f"geometric({center}, {rng.choice(['1/2', '1/3', '2/5'])}) {policy}"
+
+    first = rng.choice(
+        [
+            f"y ~ {noise('x')}\n output y",
+            f"y ~ {noise('x')}\n z ~ {noise('1')}\n output max(y, z)",
+            f"y ~ {noise('1')}\n z ~ {noise('x')}\n if y >= z {{ output 1 }} else {{ output 0 }}",
+            f"y ~ {noise('x')}\n if y > 1 {{ output 1 }} else {{ output 2 }}",
+        ]
+    )
+    second = rng.choice([noise("x"), noise("2 - x"), "{0: 1/3 + x/9, 1: 2/3 - x/9}"])
+    body = f"{first}\n w ~ {second}\n if w >= 1 {{ output 1 }} else {{ output 0 }}"
+    return f"mechanism m {{\n input x in 0..2\n adjacent abs(x - x') <= 1\n {body}\n}}\n"
+
+
+def path_of(shown):
+    """Return the path formula of outputs; numbers far out stand together as `> 5`."""
+    made = ""
+    for text in reversed(shown.outputs):
+        is_one = f"output {text}" if text[0] in "<>" else f"output = {text}"
+        made = f"X ({is_one}{' & ' * bool(made)}{made})"
+    return made
+
+
+def chance_of(model, state, shown, folder):
+    """Return the probability of outputs from an input, as the engine says when it is asked."""
+    (answer,) = answers(f"{model}compute m at {state}: P=? [ {path_of(shown)} ]", folder)
+    return Fraction(str(answer.outcome.verdict.amount.exact))
+
+
+def is_priced(run):
+    """Return the probability of a run's draws from the left, and right where all are taken."""
+    left = right = Fraction(1)
+    for step in (*run.steps, *run.same):
+        left *= 1 if step.left is None else exact(step.left) ** step.times
+        is_parting = step.note or step.right_value
+        cost = 0 if is_parting else 1 if step.right is None else exact(step.right)
+        right *= cost**step.times
+        if (
+            step.factor is not None
+            and step.right is not None
+            and exact(step.right)
+            and not step.note
+        ):
+            assert exact(step.factor) == exact(step.left) / exact(step.right)
+    return left, right
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_run_has_its_share_of_its_outputs(seed, tmp_path):
+    rng = seeded(seed)
+    model = random_model(rng)
+    claims = rng.sample(CLAIMS, 3)
+    asked = "".join(f"check m: {claim}\n" for claim in claims)
+    n_runs = 0
+    for found in explained(model + asked, tmp_path):
+        for run in found.all_runs:
+            left, right = is_priced(run)
+            shown = run.shown
+            if shown is None:
+                assert isinstance(found.event[0], OutputSequence)
+                shown = found.event[0]
+            states = [f"x = {k}" for k in range(3)]
+            chances = {state: chance_of(model, state, shown, tmp_path) for state in states}
+            if found.neighbors is not None:
+                p, q = (chances[state] for state in (found.neighbors.left, found.neighbors.right))
+                assert left == exact(run.share) * p
+                assert right <= q
+                assert bool(run.elsewhere) <= (q > 0)
+            else:
+                assert left in {exact(run.share) * p for p in chances.values()}
+            n_runs += 1
+    assert n_runs
+
+
+def test_of_noise_without_bounds_the_most_probable_run_is_shown(tmp_path):
+    model = """
+    mechanism m {
+      input x in 0..1
+      adjacent all
+      y ~ geometric(x, 1/2) unbounded
+      z ~ geometric(3, 1/3) unbounded
+      if y > z { output above } else { output below }
+    }
+    check m: dp(1/10)
+    """
+    (found,) = explained(model, tmp_path)
+
+    def likely(center, ratio, value):
+        return (1 - ratio) / (1 + ratio) * ratio ** abs(value - center)
+
+    x = int(found.neighbors.left[-1])
+    best = max(
+        likely(x, Fraction(1, 2), y) * likely(3, Fraction(1, 3), z)
+        for y in range(-30, 30)
+        for z in range(-30, 30)
+        if (y > z) == (found.event[0].outputs == ("above",))
+    )
+    assert is_priced(found.run)[0] == best
+
+
+def test_a_number_far_out_is_drawn_as_it_is_likeliest(tmp_path):
+    model = """
+    mechanism m {
+      input x in 0..1
+      adjacent all
+      y ~ geometric(x, 1/2) unbounded
+      if y > 5 { output y }
+    }
+    check m: D{1/10} [ F output >= 6 ]
+    """
+    (found,) = explained(model, tmp_path)
+    assert found.runs[0].shown.outputs[0].startswith(("6", "> "))
+    assert [step.value for step in found.run.steps] == ["6", "6"]
