@@ -120,7 +120,7 @@ class RunStep:
     `reads` are the variables whose different values the step depends on. `left` and `right` are its
     probabilities, None where there is nothing to draw, and the right one where the run got
     elsewhere. `times` equal steps stand in a row. `note` says where the right side goes instead,
-    `right_value` what it outputs there.
+    `right_value` what it outputs there, or draws on the most probable way to the same outputs.
     """
 
     line: Line | None

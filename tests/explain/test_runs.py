@@ -62,7 +62,7 @@ def is_priced(run):
     left = right = Fraction(1)
     for step in (*run.steps, *run.same):
         left *= 1 if step.left is None else exact(step.left) ** step.times
-        is_parting = step.note or step.right_value
+        is_parting = step.note or (step.kind == "output" and step.right_value)
         cost = 0 if is_parting else 1 if step.right is None else exact(step.right)
         right *= cost**step.times
         if (

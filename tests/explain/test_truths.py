@@ -387,16 +387,34 @@ def test_a_run_that_has_ended_is_not_followed_by_anything(tmp_path):
 
 def test_no_infinite_factor_stands_beside_a_finite_ratio(tmp_path):
     text = f"""mechanism m {{{TWO}
+      is_honest ~ bernoulli(1/2)
+      if is_honest {{ y := x }} else {{ y ~ {{0: 1/2, 1: 1/2}} }}
+      output y
+    }}
+    check m: dp(ln 2)"""
+    (answer,) = answers(text, tmp_path)
+    assert answer.explanation.inequality.ratio.exact == "3"
+    assert answer.explanation.run.steps[-1].factor.exact == "inf"
+    said = answer_text(answer)
+    assert re.search(r"output 0 \| output 1  y = 0 \| 1  other draws$", said, re.MULTILINE)
+    assert "from the right other draws give this output, most probably is_honest = false" in said
+
+
+def test_draws_that_have_to_differ_stand_side_by_side(tmp_path):
+    text = f"""mechanism m {{{TWO}
       noise ~ geometric(0, 1/2) clamped -4..4
+      coin ~ bernoulli(1/2)
       output x + noise
+      if coin {{ output heads }} else {{ output tails }}
     }}
     check m: dp(ln 2 / 2)"""
     (answer,) = answers(text, tmp_path)
-    assert answer.explanation.inequality.ratio.exact == "2"
-    assert answer.explanation.run.steps[-1].factor.exact == "inf"
-    said = answer_text(answer)
-    assert re.search(r"output 0 \| output 1  x = 0 \| 1  other draws$", said, re.MULTILINE)
-    assert "from the right other draws give this output, most probably noise = -1" in said
+    run = answer.explanation.run
+    assert (run.share.exact, run.elsewhere) == ("1", ())
+    factors = {(step.variable, step.value, step.right_value): step.factor for step in run.steps}
+    assert factors["noise", "0", "-1"].exact == answer.explanation.inequality.ratio.exact == "2"
+    assert [(step.variable, step.right_value) for step in run.same] == [("coin", "")]
+    assert "noise = 0 | -1  1/3   1/6    2\n" in answer_text(answer)
 
 
 def test_nobody_adds_a_name_to_a_number(tmp_path):

@@ -74,13 +74,16 @@ def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -
     if any(runs.nodes[node] != written[node] for node in ends_drawn):
         return None  # an end stands for numbers further out, too
     begin = runs.begin(left), None if right is None else runs.begin(right)
-    steps, is_same = _priced(runs, found, begin, ends=ends)
+    steps, is_same = _priced(runs, found, found, begin, ends=ends)
     elsewhere, cut = None, ""
     if right is not None and chances[1] == 0:
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), outputs, ends=ends)
     elif right is not None and not is_same:
         elsewhere = runs.best(right, outputs, ends=ends)
+        if elsewhere is not None and _nodes(elsewhere) == _nodes(found):
+            steps, _ = _priced(runs, found, elsewhere, begin, ends=ends)
+            elsewhere = None
     return TracedRun(
         number_amount(divide(found.probability, chances[0])),
         _folded([step for step in steps if not _is_equal(step)]),
@@ -151,8 +154,9 @@ def _widened(node: Node, place: Place, value: Value) -> tuple[Node | None, str]:
 
 
 def _is_equal(step: RunStep) -> bool:
-    """Return whether a draw has equal probabilities on both sides."""
-    return step.kind == "draw" and step.factor is not None and step.factor.exact == "1"
+    """Return whether a draw has equal values, and probabilities, on both sides."""
+    is_one = step.factor is not None and step.factor.exact == "1"
+    return step.kind == "draw" and is_one and not step.right_value
 
 
 def _folded(steps: list[RunStep]) -> tuple[RunStep, ...]:
@@ -179,25 +183,34 @@ def _as_written(name: str) -> str:
     return re.sub(r"^.*\.|.*#(#\d+)?$|#\d+", "", name)
 
 
+def _nodes(found: FoundRun) -> list[int]:
+    return [step.node for step in found.steps]
+
+
 def _priced(
-    runs: ProgramRuns, found: FoundRun, begin: tuple[Place | None, Place | None], *, ends: bool
+    runs: ProgramRuns,
+    found: FoundRun,
+    followed: FoundRun,
+    begin: tuple[Place | None, Place | None],
+    *,
+    ends: bool,
 ) -> tuple[list[RunStep], bool]:
     """Return the steps with what they cost on both sides, and whether the right takes them all.
 
-    With `ends`, it also ends after them.
+    On the right the values are those that are `followed`. With `ends`, it also ends after them.
     """
     left, right = begin
     steps: list[RunStep] = []
-    for step in found.steps:
+    for step, own in zip(found.steps, followed.steps, strict=True):
         assert left is not None, "the left's own run is followed"
         made = _plain(runs, step)
         if right is not None and right.node != left.node:
             note = _parting(runs, left, right)
             made, right = replace(made, reads=_different(runs, left, right), note=note), None
         elif right is not None:
-            made = _step(runs, made, step, left, right)
+            made = _step(runs, made, (step, own), left, right)
             is_over = made.factor is not None and made.factor.exact == "inf"
-            right = None if is_over else runs.after(right, step.value)
+            right = None if is_over else runs.after(right, own.value)
         steps.append(made)
         left = runs.after(left, step.value)
     return steps, right is not None and (not ends or runs.kind(right) == "end")
@@ -224,9 +237,11 @@ def _different(runs: ProgramRuns, left: Place, right: Place) -> tuple[Difference
     )
 
 
-def _step(runs: ProgramRuns, made: RunStep, step: Step, left: Place, right: Place) -> RunStep:
+def _step(
+    runs: ProgramRuns, made: RunStep, steps: tuple[Step, Step], left: Place, right: Place
+) -> RunStep:
     """Return a step of the left's run at a place where the right is as well."""
-    reads = _different(runs, left, right)
+    reads, (step, own) = _different(runs, left, right), steps
     if isinstance(runs.nodes[step.node], Output):
         there = value_text(runs.shown(right))
         if there == made.value:
@@ -234,10 +249,12 @@ def _step(runs: ProgramRuns, made: RunStep, step: Step, left: Place, right: Plac
         infinite = factor_amount(1, 0)
         return replace(made, reads=reads, factor=infinite, right_value=there)
     nothing: tuple[None, Number] = None, 0
-    _, price = runs.draws(right).get(value_key(step.value), nothing)
+    _, price = runs.draws(right).get(value_key(own.value), nothing)
+    there = value_text(own.value)
     return replace(
         made,
         reads=reads,
         right=number_amount(price),
         factor=factor_amount(step.probability, price),
+        right_value="" if there == made.value else there,
     )

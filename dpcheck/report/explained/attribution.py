@@ -222,6 +222,7 @@ def _step_cells(step: RunStep, file: str, *, is_possible: bool) -> Cells:
     match step.kind:
         case "draw":
             said = f"{step.variable} = {step.value}"
+            said += f" | {step.right_value}" if step.right_value else ""
         case "output":
             said = f"output {step.value}"
             said += f" | output {step.right_value}" if step.right_value else ""

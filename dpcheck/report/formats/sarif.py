@@ -152,11 +152,12 @@ def _followed(steps: Sequence[RunStep]) -> list[tuple[RunStep, Amount | None]]:
     """Return the steps that the right side takes as well, up to another output."""
     found: list[tuple[RunStep, Amount | None]] = []
     for step in steps:
-        if step.right_value:
-            return [*found, (replace(step, value=step.right_value), None)]
+        own = replace(step, value=step.right_value or step.value)
+        if step.right_value and step.right is None:
+            return [*found, (own, None)]
         if step.note or (step.factor is not None and step.factor.exact == "inf"):
             break
-        found.append((step, step.right))
+        found.append((own, step.right))
     return found
 
 
