@@ -21,13 +21,12 @@ from dpcheck.exact import (
     divide,
     exact_text,
     excess_sign,
-    log,
     multiply,
     power,
 )
 from dpcheck.explain.event_claims import asked_tight
 from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Rule, as_found
-from dpcheck.explain.quantities import Weighed, falling, named_block, weighed
+from dpcheck.explain.quantities import Weighed, falling, loss_text, named_block, weighed
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import QuantityClaim, TightDelta, TightEpsilon
 from dpcheck.records import dataclass
@@ -196,8 +195,7 @@ def _score(ratio: Number | None) -> str:
     """Return the loss of a class, with its sign."""
     if ratio is None:
         return "+inf"
-    text = exact_text(log(ratio)) if compare(ratio, 1) >= 0 else exact_text(log(divide(1, ratio)))
-    return f"{'+' if compare(ratio, 1) >= 0 else '-'}{text}" if ratio != 1 else "0"
+    return "+" * (compare(ratio, 1) > 0) + loss_text(ratio)
 
 
 def _least_count(high: Number, low: Number, n_runs: int, epsilon: Budget) -> int | None:

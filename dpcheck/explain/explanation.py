@@ -313,17 +313,13 @@ class Explanation:
     @property
     def in_short(self) -> Explanation:
         """What stays in `short`: neighbors, event, numbers, what is tight."""
-        return replace(
-            self,
+        return Explanation(
+            *(self.neighbors, self.event, self.inequality),
             rule=None if self.event else self.rule,
-            by_output=(),
-            by_input=(),
-            run=None,
-            runs=(),
-            inner=None,
-            attacker=None,
-            others=None,
-            also=(),
+            remarks=tuple(replace(remark, run=None) for remark in self.remarks),
+            tight=self.tight,
+            omitted=self.omitted,
+            faulty=self.faulty,
         )
 
 

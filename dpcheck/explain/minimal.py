@@ -126,9 +126,7 @@ def smallest_pair(
     pairs, sides = np.nonzero(found.is_violating)
     ends = states[pairs]
     count, size, weight = cells.distances(ends)
-    chosen = np.arange(len(pairs))
-    for column in (count, size):
-        chosen = chosen[column[chosen] == column[chosen].min()]
+    chosen = _least([count, size], np.arange(len(pairs)))
     pairs, sides, weight = pairs[chosen], sides[chosen], weight[chosen]
     ends = np.where(sides[:, None] == 1, ends[chosen][:, ::-1], ends[chosen])
     totals = found.totals[pairs, sides]

@@ -216,21 +216,14 @@ def _nearest(
             for node in filter(is_wanted, waiting):
                 return waiting[node]
             seen.update(waiting)
-        waiting = _further(waiting, following, seen)
+        waiting = {
+            after: [*way, after]
+            for node, way in waiting.items()
+            for after in following(node)
+            if after not in seen
+        }
         depth += 1
     return None
-
-
-def _further(
-    ways: dict[Node, list[Node]], following: Callable[[Node], Iterable[Node]], seen: set[Node]
-) -> dict[Node, list[Node]]:
-    """Return the ways that are one step longer, to nodes not seen yet."""
-    found: dict[Node, list[Node]] = {}
-    for node, way in ways.items():
-        for after in following(node):
-            if after not in seen:
-                found.setdefault(after, [*way, after])
-    return found
 
 
 def _following(chain: Chain, pair: Pair) -> Iterator[Pair]:

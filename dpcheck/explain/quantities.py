@@ -132,7 +132,7 @@ def _losses(outputs: Sequence[Weighed]) -> Remark:
     losses = [
         (
             each.shown,
-            f": loss {'inf' if each.q == 0 else _loss_text(divide(p, each.q))} with ",
+            f": loss {'inf' if each.q == 0 else loss_text(divide(p, each.q))} with ",
             bare(p),
         )
         for p, each in falling(possible)[:_LISTED]
@@ -149,7 +149,7 @@ def _listed(label: str, items: Iterable[Sequence[Part]], n_all: int) -> Remark:
     return Remark(label, Phrase.of(*parts, *more))
 
 
-def _loss_text(ratio: Number) -> str:
+def loss_text(ratio: Number) -> str:
     """Return ln of a ratio, as minus ln of its inverse where that is larger."""
     is_gain = compare(ratio, 1) < 0
     return f"-{exact_text(log(divide(1, ratio)))}" if is_gain else exact_text(log(ratio))

@@ -7,7 +7,7 @@ that is small. `explore` turns them into a `Chain`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from dpcheck.model.atoms import Label
@@ -90,17 +90,21 @@ class ChooseDistribution(Frozen):
 Distribution = Parametric | Branches | Weighted | LetDistribution | ChooseDistribution
 
 
+def alternatives(distribution: Distribution) -> Iterator[Parametric | Branches | Weighted]:
+    """Yield what a distribution may be, by what is let and chosen."""
+    match distribution:
+        case LetDistribution(body=body):
+            yield from alternatives(body)
+        case ChooseDistribution(then=then, orelse=orelse):
+            yield from (*alternatives(then), *alternatives(orelse))
+        case _:
+            yield distribution
+
+
 def unbounded_policy(distribution: Distribution) -> Unbounded | None:
     """Return how a distribution is said to be `unbounded`, first of several; None if it is not."""
-    match distribution:
-        case Parametric(policy=Unbounded() as policy):
-            return policy
-        case LetDistribution(body=body):
-            return unbounded_policy(body)
-        case ChooseDistribution(then=then, orelse=orelse):
-            return unbounded_policy(then) or unbounded_policy(orelse)
-        case _:
-            return None
+    policies = (getattr(each, "policy", None) for each in alternatives(distribution))
+    return next((policy for policy in policies if isinstance(policy, Unbounded)), None)
 
 
 def with_noise(

@@ -125,16 +125,10 @@ def _may_move(node: program.Node) -> bool:
 
 def noises_of(distribution: program.Distribution) -> tuple[program.Parametric, ...] | None:
     """Return which noise without bounds may be drawn, None where anything else may be."""
-    match distribution:
-        case program.Parametric(policy=program.Unbounded()):
-            return (distribution,)
-        case program.LetDistribution(body=body):
-            return noises_of(body)
-        case program.ChooseDistribution(then=then, orelse=orelse):
-            first, second = noises_of(then), noises_of(orelse)
-            return None if first is None or second is None else (*first, *second)
-        case _:
-            return None
+    found = tuple(program.alternatives(distribution))
+    noises = [each for each in found if isinstance(each, program.Parametric)]
+    is_all = all(isinstance(each.policy, program.Unbounded) for each in noises)
+    return tuple(noises) if is_all and len(noises) == len(found) else None
 
 
 def _moved(node: program.Node, shift: Expr) -> program.Node:
