@@ -10,7 +10,7 @@ Lemma 2.2).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise, product
 from math import prod
@@ -24,6 +24,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.quantities.composed_bounds import decide_by_bounds
 from dpcheck.check.quantities.decide_quantity import decide_comparison, decide_on_losses
+from dpcheck.check.quantities.endless_claims import decide_by_prefixes, decide_endless
 from dpcheck.check.quantities.grid_bounds import Composition, enclosed_sum, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
@@ -34,11 +35,24 @@ from dpcheck.check.quantities.privacy import (
     quantity_of,
     tight_epsilon,
 )
-from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
+from dpcheck.check.quantities.questions import Question
+from dpcheck.check.quantities.seen_pairs import (
+    SeenPairs,
+    complete_evidence,
+    endless_prefixes,
+    seen_pairs,
+)
 from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Amount, Beside, Coverage, Outcome, Phrase, Undecided
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Beside,
+    Coverage,
+    Outcome,
+    Phrase,
+    Undecided,
+)
 from dpcheck.exact import (
     DIGITS,
     Budget,
@@ -84,12 +98,15 @@ def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
 
 # --- compositions --------------------------------------------------------------------------
 
-ENDLESS_PART: Final = Undecided(
-    Limit(
-        "size",
-        unit="a part of it has infinitely many output sequences (outputs inside an unbounded loop)",
-        advice="ask for `dp` of each part: the sums of their ε and δ are enough for all together",
-    )
+_OF_EVENTS: Final = (claims.TightEpsilon, claims.TightDelta)
+
+MAX_OUTPUTS: Final = 64
+"""So many first outputs of endless parts are composed: of two parts, thousands of losses a pair."""
+
+ENDLESS_PART: Final = Limit(
+    "size",
+    unit="a part of it has infinitely many output sequences (outputs inside an unbounded loop)",
+    advice="ask for `dp` of each part: the sums of their ε and δ are enough for all together",
 )
 
 
@@ -146,11 +163,14 @@ def decide_composition(
     chosen = np.isin(first.neighbors.pairs, selected).any(axis=1)
     pairs = first.neighbors.pairs[chosen]
     n_initial = len(selected)
-    parts = [_part_losses(run.chain, first, pairs, limits) for run in runs]
-    if any(part is None for part in parts):
-        return Outcome(ENDLESS_PART, Coverage(n_initial, len(pairs)))
-    known_parts = [part for part in parts if part is not None]
+    seen = [_seen_in(run.chain, first, pairs, limits) for run in runs]
+    parts = [_complete_losses(each) for each in seen]
     times = [run.times for run in runs]
+    known_parts = [part for part in parts if part is not None]
+    if len(known_parts) < len(parts):
+        if isinstance(claim, EventClaim) and isinstance(quantity_of(claim), _OF_EVENTS):
+            return _decide_endless(claim, _Endless(seen, parts, times), n_initial)
+        return Outcome(Undecided(ENDLESS_PART), Coverage(n_initial, len(pairs)))
 
     def names(pair: int) -> tuple[str, str]:
         s, t = pairs[pair].tolist()
@@ -167,22 +187,73 @@ def decide_composition(
     return with_fields(outcome, beside=(*outcome.beside, *promises))
 
 
-def _part_losses(
-    chain: Chain, first: Chain, pairs: IntArray, limits: Limits
-) -> list[LossDistribution] | None:
-    """Return a part's losses for pairs of the first part's states; None for endless outputs."""
+def _seen_in(chain: Chain, first: Chain, pairs: IntArray, limits: Limits) -> SeenPairs:
+    """Return the pairs of the first part's states as those of another part."""
     if chain is not first:
         states = {chain.state_text(s): s for s in _compared_states(chain)}
         texts = [[first.state_text(s) for s in pair] for pair in pairs.tolist()]
         mapped = [[states[text] for text in pair] for pair in texts]
         pairs = np.array(mapped, np.int64).reshape(-1, 2)
     related = with_fields(chain, neighbors=NeighborRelation(pairs))
-    seen = seen_pairs(related, distinct(pairs), limits)
+    return seen_pairs(related, distinct(pairs), limits)
+
+
+def _complete_losses(seen: SeenPairs) -> list[LossDistribution] | None:
+    """Return a part's losses for all pairs; None where endless outputs have infinitely many."""
     evidence = complete_evidence(seen)
     if evidence is None:
         return None
     rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
-    return losses_of_all(rows, limits)
+    return losses_of_all(rows, seen.limits)
+
+
+@dataclass(frozen=True, eq=False)
+class _Endless:
+    """Parts of which some, those without known losses, have infinitely many losses of pairs."""
+
+    seen: Sequence[SeenPairs]
+    known: Sequence[list[LossDistribution] | None]
+    times: Sequence[int]
+
+    def prefixes(self) -> Iterator[tuple[int, ComposedEvidence]]:
+        """Yield evidence about the first outputs of these parts, twice as many each time."""
+        depth = 1
+        while depth <= MAX_OUTPUTS and (evidence := self.cut(depth, shows_state=False)):
+            yield depth, evidence
+            depth *= 2
+
+    def cut(self, depth: int, *, shows_state: bool) -> ComposedEvidence | None:
+        """Return evidence about so many first outputs of each; None where it is too large."""
+        limits, parts = self.seen[0].limits, [*self.known]
+        for k, seen in enumerate(self.seen):
+            if parts[k] is None:
+                graph = endless_prefixes(seen).cut(depth, limits, shows_state=shows_state)
+                parts[k] = None if graph is None else losses_of_all(graph, limits)
+        together = list(zip(*(part for part in parts if part is not None), strict=True))
+        are_short = all(is_short(list(zip(each, self.times, strict=False))) for each in together)
+        if None in parts or not are_short:
+            return None
+        return ComposedEvidence(tuple(enumerate(_composed(together, self.times, limits))))
+
+
+def _decide_endless(claim: EventClaim, parts: _Endless, n_initial: int) -> Outcome:
+    """Decide a claim about parts without known losses, by their first outputs.
+
+    A part whose ratios grow without end does that for all parts together: others may show anything.
+    """
+    quantity = quantity_of(claim)
+    if isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0:
+        for k, seen in enumerate(parts.seen):
+            if parts.known[k] is None and endless_prefixes(seen).growth(seen.limits) is not None:
+                outcome = decide_endless(Question(claim, seen, is_of_labels=False), n_initial)
+                alone = Beside(f"run {1 + sum(parts.times[:k])} alone shows it")
+                return with_fields(outcome, beside=(*outcome.beside, alone))
+    question = Question(claim, parts.seen[0], is_of_labels=False)
+    with_state = partial(parts.cut, shows_state=True)
+    outcome = decide_by_prefixes(question, n_initial, parts.prefixes(), with_state)
+    if isinstance(outcome.verdict, Undecided):
+        return with_fields(outcome, verdict=with_fields(outcome.verdict, limit=ENDLESS_PART))
+    return outcome
 
 
 def _composed(

@@ -127,8 +127,9 @@ def explain_composition(
         remarks = [*_likeliest(at, kinds), *_remarks(kinds)]
     return Explanation(
         neighbors=Neighbors(*example.states, note=note),
+        event=() if text else found.event,
         inequality=found.inequality,
-        rule=Rule(text, p, q, example.ratio, is_optimal=True),
+        rule=Rule(text, p, q, example.ratio, is_optimal=True) if text else None,
         remarks=tuple(remarks),
         tight=None
         if isinstance(claim, QuantityClaim)

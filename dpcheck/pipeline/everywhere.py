@@ -21,7 +21,6 @@ from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds, truth_between
 from dpcheck.check.values.verdicts import (
-    AllValues,
     Amount,
     Beside,
     Comparison,
@@ -40,11 +39,8 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     LogOf,
-    Param,
     ParamBudget,
-    Rational,
     compare_epsilon,
-    decimal,
     exact_text,
     growth_of,
     joined,
@@ -54,14 +50,12 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.explore.values.mistakes import spoken
-from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.model.expressions import Const
 from dpcheck.model.program import Input, Mechanism
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, value_text
-from dpcheck.model.values import Value as Chosen
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import ResolvedCheck
@@ -79,8 +73,8 @@ MAX_INPUTS_FOR_ALL = 30
 WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
 """The integers of windows, from the first to the last."""
 
-MAX_ROUNDS_FOR_ALL = 8
-"""Bounds the rounds where ε is told for all values of a parameter: expressions of a page."""
+MAX_ROUNDS_FOR_ALL = 10
+"""The same for all values of a parameter: 1.2 s, where each further round doubles that."""
 
 MAX_ROUNDS = 20
 """Bounds the rounds of a stream that are tried to refute a claim."""
@@ -113,8 +107,8 @@ class Seen(NamedTuple):
     worst: Callable[[], Worst | None]
 
 
-Decide = Callable[[Size, claims.Claim, Chosen | None, Limits], Seen]
-"""Decides a claim about a window of the mechanism, for one value of its parameter if given."""
+Decide = Callable[[Size, claims.Claim, Limits], Seen]
+"""Decides a claim about a window of the mechanism."""
 
 
 def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> Outcome:
@@ -141,7 +135,7 @@ class _Search:
         self.most, self.beside, self.unbounded = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
-        self.shown = self.tried = ""
+        self.shown = ""
         self.left_open: tuple[str, ...] = ("size",)
 
     def outcome(self, claim: claims.Claim) -> Outcome:
@@ -175,7 +169,7 @@ class _Search:
                 return self.proved(Holds())
             if truth is False and _is_above(self.low, epsilon, comparison):
                 at_most = _with_comparison(claim, "<" if comparison == "<" else "<=")
-                return self.decide(size, at_most, None, self.limits).outcome
+                return self.decide(size, at_most, self.limits).outcome
             if truth is False:
                 return self.proved(_too_small(self.most, comparison, epsilon))
         return self.undecided()
@@ -191,7 +185,10 @@ class _Search:
 
         An equation has two halves: one is proved, a window shows the other.
         """
-        halves, most = _halves(comparison, epsilon), self.most
+        most = self.most
+        halves: tuple[Comparison, ...] = (comparison,)
+        if comparison == "=":
+            halves = (">=",) if epsilon is None else ("<=", ">=")
         proved = [
             half
             for half in halves
@@ -201,61 +198,43 @@ class _Search:
         if proved == [*halves]:
             self.is_proved()
         left: set[Comparison] = {*halves} - {*proved}
-        for size in _sizes(self.mechanism, MAX_INPUTS_FOR_ALL) if halves else ():
+        for seen, _ in self.windows_for_all(_with_comparison(claim, halves[0]), for_all):
             for half in halves:
-                outcome = self.decided(size, _with_comparison(claim, half)).outcome
-                if half not in ("<=", "<"):
-                    left -= {half} if isinstance(outcome.verdict, Holds) else set()
-                elif isinstance(outcome.verdict, Violated):
-                    if half in proved:
-                        raise AssertionError("an alignment and a window contradict each other")
+                outcome = seen.outcome
+                if half != halves[0]:
+                    outcome = self.decided(seen.size, _with_comparison(claim, half)).outcome
+                if half in (">=", ">") and isinstance(outcome.verdict, Holds):
+                    left -= {half}
+                if half in ("<=", "<") and isinstance(outcome.verdict, Violated):
+                    assert half not in proved, "an alignment and a window contradict each other"
                     return _at_least(outcome)
             if not left:
                 return self.proved(Holds())
-            self.tried = _size_text(size, self.mechanism)
-        upper = _with_comparison(claim, halves[0]) if halves else claim
-        return self.compared_at_a_value(upper, left, for_all)
-
-    def compared_at_a_value(
-        self, claim: claims.Claim, left: set[Comparison], for_all: claims.ForAll
-    ) -> Outcome:
-        """Return what longer windows say of a claim at the simplest value of its parameter."""
-        value, param = _sample(for_all), for_all.param
-        windows = () if value is None else self.windows(claim, MAX_INPUTS_FOR_ALL, value)
-        may_fail = bool(left & {"<=", "<"})
-        for seen in self.in_time(windows):
-            assert value is not None, "there are windows"
-            if may_fail and isinstance(seen.outcome.verdict, Violated):
-                return self.around(value, seen, claim, param)
-            worst = seen.worst()
-            if worst is not None and _sign(worst.epsilon, self.low) > 0:
-                at = f"at {param.name} = {exact_text(value)} "
-                self.low, self.shown = worst.epsilon, at + _size_text(seen.size, self.mechanism)
-            if not may_fail and seen.size.n_rounds >= MAX_ROUNDS_FOR_ALL:
-                break
         return self.undecided()
 
-    def around(
-        self, value: int | Rational, seen: Seen, claim: claims.Claim, param: Param
-    ) -> Outcome:
-        """Return the outcome of a claim that a window violates at a value of a parameter.
+    def windows_for_all(
+        self, claim: claims.Claim, for_all: claims.ForAll
+    ) -> Iterator[tuple[Seen, bool]]:
+        """Yield what windows say for all values of a parameter, and whether ε is larger there.
 
-        For other values the neighbors that lose most at this one are looked at, and no others.
+        It is compared at the parameter's stand-in; there also the neighbors are found that go on.
         """
-        worst = seen.worst()
-        if worst is not None:
-            outcome = self.decided(replace(seen.size, only=worst.pair), claim).outcome
-            if isinstance(outcome.verdict, Violated):
-                return _at_least(outcome)
-        text = exact_text(value)
-        end = ParamEnd(text, None, decimal(value), is_open=False)
-        at = AllValues(param.name, param.text, (ParamInterval(end, end),), text)
-        return _at_least(replace(seen.outcome, all_values=at))
+        value = 1 if for_all.is_exponential else for_all.param.stand_in
+        growth, root = (1, 0) if self.most is None else growth_of(self.most)
+        for seen in self.in_time(self.windows(claim, MAX_INPUTS_FOR_ALL)):
+            worst = seen.worst()
+            is_larger = worst is not None and _sign(worst.epsilon, self.low) > 0
+            if worst is not None and is_larger:
+                at = f"at {for_all.param.name} = {exact_text(value)} "
+                self.low, self.shown = worst.epsilon, at + _size_text(seen.size, self.mechanism)
+            if root == 1 and _sign(self.low, log(growth)) > 0:
+                raise AssertionError("an alignment and a window contradict each other")
+            yield seen, is_larger
 
-    def decided(self, size: Size, claim: claims.Claim, value: Chosen | None = None) -> Seen:
+    def decided(self, size: Size, claim: claims.Claim) -> Seen:
         """Return what a window says of a claim; a size that is too much leaves it open."""
         try:
-            return self.decide(size, claim, value, self.limits)
+            return self.decide(size, claim, self.limits)
         except LimitReached as limit:
             if limit.limit.kind not in self.left_open:
                 raise
@@ -276,49 +255,34 @@ class _Search:
         return self.proved(Value(amount, exact), self.below)
 
     def value_for_all(self, span: Span, for_all: claims.ForAll) -> Outcome:
-        """Return ε for all values of a parameter: what a window shows, and what is proved.
-
-        The neighbors that lose most are found at the stand-in of the parameter.
-        """
+        """Return ε for all values of a parameter: what a window shows, and what is proved."""
         asked, best = claims.QuantityValue(claims.TightEpsilon(0, span), span), None
-        for seen in self.in_time(self.windows(asked, MAX_INPUTS_FOR_ALL)):
-            if isinstance(seen.outcome.verdict, Value) and (
-                best is None or _loses_more(seen, best)
-            ):
-                best = seen
-            if seen.size.n_rounds >= MAX_ROUNDS_FOR_ALL:
-                break
-        known = None if best is None else best.outcome.all_values
-        if best is None or known is None:
+        for seen, is_larger in self.windows_for_all(asked, for_all):
+            if best is None or is_larger:
+                best = seen.outcome.all_values
+                shown = Beside(f"{_size_text(seen.size, self.mechanism)} at least")
+        if best is None:
             return self.undecided()
-        worst = best.worst()
-        if worst is not None and self.most is not None:
-            growth, root = growth_of(self.most)
-            if root == 1 and _sign(worst.epsilon, log(growth)) > 0:
-                raise AssertionError("an alignment and a window contradict each other")
-        pieces = tuple(_piece_below(piece, self.most, for_all) for piece in known.pieces)
-        known = replace(known, pieces=pieces)
-        shown = Beside(f"{_size_text(best.size, self.mechanism)} at least")
+        pieces = tuple(_piece_below(piece, self.most, for_all) for piece in best.pieces)
+        known = replace(best, pieces=pieces)
         value = value_of_pieces(known, "epsilon")
         return Outcome(value, NOTHING, beside=(shown, *self.beside), all_values=known)
 
     # --- what is known ---------------------------------------------------------------------
 
-    def windows(
-        self, claim: claims.Claim, most: int, value: Chosen | None = None
-    ) -> Iterator[Seen]:
+    def windows(self, claim: claims.Claim, most: int) -> Iterator[Seen]:
         """Yield what windows say, the smallest first; then those where the worst neighbors go on.
 
         most: bounds the inputs of windows that have all of them.
         """
         worst: Worst | None = None
         for size in _sizes(self.mechanism, most):
-            seen = self.decided(size, claim, value)
+            seen = self.decided(size, claim)
             yield seen
             worst = _worse(worst, seen.worst())
         last = None
         while worst is not None and worst is not last and self.may_go_on(seen):
-            seen = self.decided(longer(self.mechanism, worst.size, worst.pair), claim, value)
+            seen = self.decided(longer(self.mechanism, worst.size, worst.pair), claim)
             yield seen
             last, worst = worst, _worse(worst, seen.worst())
 
@@ -326,7 +290,8 @@ class _Search:
         """Return whether windows longer than one are looked at, that has its neighbors."""
         n_rounds, n_sequences = seen.size.n_rounds, seen.outcome.coverage.n_sequences
         is_small = n_sequences is not None and n_sequences <= MAX_SEQUENCES
-        return self.is_stream and n_rounds < MAX_ROUNDS and is_small
+        most = MAX_ROUNDS if self.for_all is None else MAX_ROUNDS_FOR_ALL
+        return self.is_stream and n_rounds < most and is_small
 
     def bounds(self, claim: claims.Claim) -> Iterator[Size]:
         """Yield windows when their ε is known."""
@@ -383,8 +348,6 @@ class _Search:
         parts: list[str | Amount] = []
         if self.shown:
             parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
-        elif self.tried:
-            parts += [f"no violation was found {self.tried}; "]
         lead = "" if self.shown else "it is "
         match self.most:
             case None:
@@ -522,23 +485,11 @@ def _is_below_for_all(
     )
 
 
-def _sample(for_all: claims.ForAll) -> int | Rational | None:
-    """Return the simplest of the values of a parameter that are asked; None if no number is."""
-    numbers = [value for value, _ in for_all.part]
-    line = line_of(for_all.param, numbers, is_exponential=for_all.is_exponential)
-    found = line.simplest(for_all.asked(line))
-    return None if isinstance(found, Budget) else found
-
-
 def _at_least(outcome: Outcome) -> Outcome:
     """Return a violation that windows show: there may be more values where others show one."""
     at = outcome.all_values
     assert at is not None, "it is about all values of a parameter"
     return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
-
-
-def _loses_more(one: Seen, other: Seen) -> bool:
-    return (worst := one.worst()) is not None and _worse(other.worst(), worst) is worst
 
 
 def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> Piece:
@@ -584,17 +535,6 @@ def _is_above(low: Epsilon | None, bound: Budget | None, comparison: Comparison)
     return comparison in ("<=", "<", "=") and not holds(
         "<" if comparison == "<" else "<=", _sign(low, bound)
     )
-
-
-def _halves(comparison: Comparison, epsilon: Budget | None) -> tuple[Comparison, ...]:
-    """Return what is to be shown so that a comparison is true for all values of a parameter."""
-    match comparison:
-        case "=" | ">=" if epsilon is None:
-            return (">=",)
-        case "=":
-            return "<=", ">="
-        case _:
-            return () if epsilon is None or comparison == "!=" else (comparison,)
 
 
 def _with_comparison(claim: claims.Claim, comparison: Comparison) -> claims.Claim:

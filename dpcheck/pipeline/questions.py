@@ -564,8 +564,8 @@ def _everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _Ready |
 
     shown: list[tuple[Outcome, _Ready]] = []
 
-    def decide(size: Size, claim: Claim, value: Value | None, own: Limits) -> Seen:
-        outcome, ready = _on_window(check, own, size, claim, value)
+    def decide(size: Size, claim: Claim, own: Limits) -> Seen:
+        outcome, ready = _on_window(check, own, size, claim)
         shown.append((outcome, ready))
         is_decided = not isinstance(outcome.verdict, Undecided)
         worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
@@ -625,12 +625,9 @@ def _over_all_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, _
 
 
 def _on_window(
-    check: ResolvedCheck, limits: Limits, size: Size, claim: Claim, value: Value | None
+    check: ResolvedCheck, limits: Limits, size: Size, claim: Claim
 ) -> tuple[Outcome, _Ready]:
-    """Return the outcome of a claim about a window of the mechanism asked about.
-
-    With a value it is the claim that was asked, for this value of its parameter.
-    """
+    """Return the outcome of a claim about a window of the mechanism asked about."""
     from dpcheck.align.windows import window
 
     def on_window(own: ResolvedCheck) -> ResolvedCheck:
@@ -646,8 +643,6 @@ def _on_window(
         return replace(resolved, checks=tuple(map(on_window, resolved.checks)))
 
     one = replace(on_window(check), claim=claim, chosen=chosen)
-    if value is not None:
-        return _decided(_at_value(one, value, limits), limits)
     return _outcome(_ready(one, Explorations(), limits), limits)
 
 

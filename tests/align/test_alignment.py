@@ -18,7 +18,7 @@ from dpcheck.certify import certify_alignment
 from dpcheck.certify.moved import Draw, Moved
 from dpcheck.check.decide import decide
 from dpcheck.check.values.amounts import epsilon_amount
-from dpcheck.check.values.verdicts import Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Outcome, Value
 from dpcheck.exact import Budget, compare_epsilon
 from dpcheck.explore import MistakesFound, explore
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -339,8 +339,8 @@ mechanism m {
 """
 
 
-def test_a_violation_in_five_rounds_is_found_at_a_simple_value_of_a_parameter():
-    """Windows that are looked at for all values have three rounds; ε(1) of four is 0.81."""
+def test_a_violation_in_five_rounds_is_found_for_all_values_of_a_parameter():
+    """Windows that have all inputs have three rounds; ε(1) of four is 0.81."""
     [found] = check_text(f"{ANSWERS_THAT_GO_ON}check m: dp(eps)")["results"]
     assert found["verdict"] == "violated"
     assert found["values"]["sample"] == "1"
@@ -354,36 +354,21 @@ def test_the_sample_is_one_of_the_values_that_are_asked():
     assert [found["verdict"], found["values"]["sample"]] == ["violated", "3"]
 
 
-def test_where_a_window_is_too_large_for_all_values_one_is_a_sample(monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.everywhere._Search.decided", _only_at_values)
-    [found] = check_text(f"{ANSWERS_THAT_GO_ON}check m: dp(eps)")["results"]
-    one = {"exact": "1", "decimal": "1"}
-    assert found["verdict"] == "violated"
-    assert found["values"]["fails_for"] == [{"from": one, "to": one, "open": [False, False]}]
-    assert found["values"]["at_least"] is True
-
-
-def test_what_is_proved_for_all_values_is_told_when_the_time_is_over_at_one(monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.everywhere._Search.decided", _in_time_for_all)
+def test_what_is_proved_for_all_values_is_told_when_the_time_is_over(monkeypatch):
+    monkeypatch.setattr("dpcheck.pipeline.everywhere._Search.decided", _in_time_for_some)
     text = ANSWERS_THAT_GO_ON.replace("noisy_t\n", "noisy_t stop\n")
     [found] = check_text(f"{text}check m for eps in (0, ln 2): dp(6/25 * eps)")["results"]
     assert found["verdict"] == "undecided"
-    assert "it is at most 1/4*eps" in found["reason"]["progress"]
+    assert "at most 1/4*eps" in found["reason"]["progress"]
 
 
 DECIDED = _Search.decided
 
 
-def _in_time_for_all(self, size, claim, value=None):
-    if value is not None:
+def _in_time_for_some(self, size, claim):
+    if size != Size(1, 0, 0):
         raise LimitReached(Limit("time", 1))
-    return DECIDED(self, size, claim, value)
-
-
-def _only_at_values(self, size, claim, value=None):
-    if value is None:
-        return Seen(size, Outcome(Undecided(Limit("size")), NOTHING), lambda: None)
-    return DECIDED(self, size, claim, value)
+    return DECIDED(self, size, claim)
 
 
 def test_a_longer_window_has_each_round_twice_where_another_one_follows():
@@ -743,7 +728,7 @@ compute m: epsilon
     (asked,) = resolve_model(parsed.model).checks
     seen = []
 
-    def decide_one(size, _claim, _value, _limits):
+    def decide_one(size, _claim, _limits):
         if seen:
             raise LimitReached(Limit("time", 1))
         seen.append(size)
@@ -823,7 +808,7 @@ def for_all_alpha(text, values="alpha in (0, 1)"):
 
 
 def test_what_is_computed_for_all_values_lies_between_a_window_and_what_is_proved():
-    """The ε of the stream is -4 ln(alpha); eight rounds show the more of it the smaller alpha."""
+    """The ε of the stream is -4 ln(alpha); ten rounds show the more of it the smaller alpha."""
     [found] = for_all_alpha(f"{STOPS}compute m: epsilon")
     [piece] = found["pieces"]
     low, high = piece["enclosure"]
@@ -879,8 +864,8 @@ def test_comparisons_for_all_values_take_what_is_proved_and_what_a_window_shows(
 def test_what_is_left_open_for_all_values_has_both_bounds():
     [found] = for_all_alpha(f"{STOPS}check m: epsilon = -4 * ln alpha")
     progress = found["reason"]["progress"]
-    assert progress.startswith("it is at least ln(")
-    assert "at alpha = 1/2 in the first 8 outputs" in progress
+    assert progress.startswith("it is at least ")
+    assert "at alpha = exp(-1) in the first 10 outputs" in progress
     assert progress.endswith("and at most -4*ln(alpha)")
 
 

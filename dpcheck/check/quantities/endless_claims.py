@@ -9,8 +9,9 @@ that shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
@@ -89,7 +90,8 @@ def decide_endless(question: Question, n_initial: int) -> Outcome:
                 return _decide_growing(question, growth, n_initial)
             if graph is not None:
                 return _decide_by_words(question, graph, n_initial)
-    return _decide_by_prefixes(question, n_initial)
+    seen = question.seen
+    return decide_by_prefixes(question, n_initial, _prefixes(seen), partial(_with_state, seen))
 
 
 def _decide_by_words(question: Question, graph: MergedPrefixes, n_initial: int) -> Outcome:
@@ -210,9 +212,18 @@ def _sequence(labels: Sequence[Label], seen: SeenPairs) -> OutputSequence:
 # --- bounds on both sides --------------------------------------------------------------------
 
 
-def _decide_by_prefixes(question: Question, n_initial: int) -> Outcome:
-    """Decide a claim by what the first outputs show, and what more can follow them at most."""
-    seen, coverage = question.seen, Coverage(n_initial, len(question.seen.pairs))
+def decide_by_prefixes(
+    question: Question,
+    n_initial: int,
+    prefixes: Iterator[tuple[int, Evidence]],
+    with_state: Callable[[int], Evidence | None],
+) -> Outcome:
+    """Decide a claim by what the first outputs show, and what more can follow them at most.
+
+    prefixes: evidence about the first outputs, and how many; with_state: about so many, and what
+    state the run is in after them, if that is not too much.
+    """
+    coverage = Coverage(n_initial, len(question.seen.pairs))
     last, depth, shown_by = Decision(None), 0, Phrase(())
     high = greatest(question.claim)
 
@@ -224,16 +235,15 @@ def _decide_by_prefixes(question: Question, n_initial: int) -> Outcome:
             return None
         return Outcome(found.verdict, coverage, (), found.value, beside)
 
-    for depth, evidence in _prefixes(seen):
+    for depth, evidence in prefixes:
         before, last = last, decision_on(question, evidence, is_complete=False)
         if last.verdict is not None:
             beside = () if last.at_least is None else (Beside("it is at least", last.at_least),)
             return Outcome(last.verdict, coverage, (), last.value, beside)
         if last.at_least != before.at_least:
             shown_by = _shown_by(question, *_fewest_outputs(question, depth, evidence, last))
-        graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=True)
-        if graph is not None:
-            above = merged_evidence(seen, graph)
+        above = with_state(depth)
+        if above is not None:
             high = tight_quantity(quantity_of(question.claim), above).value
         if outcome := between(ENCLOSED_DIGITS):
             return outcome
@@ -272,6 +282,11 @@ def _shown_by(question: Question, evidence: Evidence, decision: Decision) -> Phr
     shown = event_parts(event.event)
     sides = number_amount(gap.p), f" from {left}, ", number_amount(gap.q), f" from {right}"
     return Phrase.of(*shown, ": ", *sides)
+
+
+def _with_state(seen: SeenPairs, depth: int) -> Evidence | None:
+    graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=True)
+    return None if graph is None else merged_evidence(seen, graph)
 
 
 def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
