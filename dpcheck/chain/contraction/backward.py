@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
-from dpcheck.chain.contraction.limb_table import LongTable, are_limbs_few
+from dpcheck.chain.contraction.limb_table import LimbTable, are_limbs_few, few_targets
 from dpcheck.chain.contraction.silent_graph import SilentGraph
-from dpcheck.chain.contraction.target_table import TargetTable, are_short, few_targets
 from dpcheck.chain.weights.denominators import as_objects, concatenated, multiplied, repeated
 from dpcheck.chain.weights.rows import Rows, Scaled, ranges, rows_of_scaled
 from dpcheck.limits import Tick
@@ -20,19 +18,16 @@ BLOCK_ENTRIES = 1 << 18
 """How many entries of whole rows are expanded at once: what is made on the way fits a cache."""
 
 
-def candidate_tables(
-    graph: SilentGraph, levels: list[IntArray]
-) -> Iterator[TargetTable | LongTable]:
-    """Yield tables for levels[n_levels][n_states], the fastest first; none for many targets."""
+def possible_table(graph: SilentGraph, levels: list[IntArray]) -> LimbTable | None:
+    """Return a table for levels[n_levels][n_states], None for many targets or long numbers."""
     targets = few_targets(graph) if levels else None
-    if targets is not None and are_short(graph, levels):
-        yield TargetTable(graph, targets)
-    if targets is not None and are_limbs_few(graph, levels):
-        yield LongTable(graph, targets)
+    return (
+        None if targets is None or not are_limbs_few(graph, levels) else LimbTable(graph, targets)
+    )
 
 
 def backward_rows(
-    store: RowStore | TargetTable | LongTable, wanted: IntArray, levels: list[IntArray], tick: Tick
+    store: RowStore | LimbTable, wanted: IntArray, levels: list[IntArray], tick: Tick
 ) -> list[Rows]:
     """Build the rows of levels[n_levels][n_states], one by one, then return those of wanted[n]."""
     n_kept = 0

@@ -13,7 +13,7 @@ distribution of the first non-silent state after it; runs that stay silent forev
    row(t). Forward: levels from the sources, the mass of each source pushed along. Backward costs
    about one output row per silent transition and is shared by all sources; forward costs one
    transition per source that gets there. Both are estimated by counting, and the cheaper is taken.
-   Where all lead to few targets, backward is a few operations on columns (see `target_table`).
+   Where all lead to few targets, backward is a few operations on columns (see `limb_table`).
 
 Everything is exact; see `denominators` for why int64 products are safe.
 """
@@ -24,11 +24,11 @@ import numpy as np
 
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.chain.contraction.backward import RowStore, backward_rows, candidate_tables
+from dpcheck.chain.contraction.backward import RowStore, backward_rows, possible_table
 from dpcheck.chain.contraction.cycles import acyclic
 from dpcheck.chain.contraction.forward import forward_rows
+from dpcheck.chain.contraction.limb_table import NoTable
 from dpcheck.chain.contraction.silent_graph import SilentGraph, peeling_levels, silent_edges
-from dpcheck.chain.contraction.target_table import NoTable
 from dpcheck.chain.graph import STATES_AT_ONCE
 from dpcheck.chain.sets import in_order
 from dpcheck.chain.weights.rows import Rows, as_slice, in_lowest_terms, in_places, indptr_of, ranges
@@ -82,10 +82,11 @@ def _eliminated(
     """Return the rows of wanted states [n] over non-silent states, some after the others."""
     if not len(wanted):
         return []
-    for store in candidate_tables(graph, levels):
+    table = possible_table(graph, levels)
+    if table is not None:
         tick("summing states without output")
         try:
-            return backward_rows(store, wanted, levels, tick)
+            return backward_rows(table, wanted, levels, tick)
         except NoTable:
             tick("summing large numbers")
     if forward_is_cheaper(graph, wanted, levels):

@@ -1,7 +1,9 @@
-"""Rows of silent states over few targets, as a table of numbers longer than a machine word.
+"""Rows of silent states over few targets, as a table: a column of numerators for each target.
 
-As in `target_table`, each step adds multiples of lines of the table to each other, here limb by
-limb (`limbs`). Lines that are added up are over one scale, so that weights are short: those of a
+A mechanism that shows one of a few values (a winner, yes or no) has few targets but perhaps
+millions of silent steps. Each step then adds a multiple of one line of the table to another, and
+whole columns are gathered, multiplied and summed, limb by limb (`limbs`): no targets are sorted or
+looked up. Lines that are added up are over one scale, so that weights are short: those of a
 row sum to at most the least common multiple of the denominators of the rows added up together.
 Nothing is reduced on the way. Numbers of a few limbs take a tenth of the time and of the memory of
 Python's.
@@ -16,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
-from dpcheck.chain.contraction.target_table import NoTable
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import Scales, is_uniform, multiplied, repeated
 from dpcheck.chain.weights.limbs import LIMB_BITS, as_weights, carried, n_limbs_for, scaled
@@ -26,8 +27,20 @@ from dpcheck.exact import exact_quotient
 if TYPE_CHECKING:
     from dpcheck.chain.contraction.silent_graph import SilentGraph
 
+MAX_WIDTH = 16
+"""With so many targets at most there is a table."""
 MAX_LONG_BITS = 256
 """Common denominators of all levels together have so many bits at most."""
+
+
+class NoTable(Exception):
+    """The table cannot hold the rows: a common multiple is too long, or a state leads nowhere."""
+
+
+def few_targets(graph: SilentGraph) -> IntArray | None:
+    """Return the states [n], not silent, that edges lead to, None if a table is no use."""
+    targets = np.flatnonzero(graph.is_met & ~graph.silent)
+    return targets if graph.numerators.dtype == np.int64 and len(targets) <= MAX_WIDTH else None
 
 
 def are_limbs_few(graph: SilentGraph, levels: Sequence[IntArray]) -> bool:
@@ -40,7 +53,7 @@ def are_limbs_few(graph: SilentGraph, levels: Sequence[IntArray]) -> bool:
     return None not in multiples and max(n_bits) <= LIMB_BITS and sum(n_bits) <= MAX_LONG_BITS
 
 
-class LongTable:
+class LimbTable:
     """The rows found so far: line of each state [n_targets], scale of each line [n_lines].
 
     `columns` [width][n_limbs][n_lines]; a target has a line as well: it is where it is, with
