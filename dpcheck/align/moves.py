@@ -21,20 +21,8 @@ from dpcheck.align.neighbors import Unreadable
 from dpcheck.certify.moved import Items, Mixed, Moved
 from dpcheck.diagnostics.align import MayFail, OpenRange, OutsideAlignment
 from dpcheck.exact import Rational
+from dpcheck.model import expressions
 from dpcheck.model.evaluation import Fault, apply, described, elements_of, evaluate
-from dpcheck.model.expressions import (
-    Apply,
-    ArrayVar,
-    Binder,
-    Const,
-    Expr,
-    If,
-    Let,
-    Logic,
-    Operator,
-    Var,
-    reads,
-)
 from dpcheck.model.values import SetValue, Value
 from dpcheck.source import Span
 
@@ -54,7 +42,7 @@ Branches = Sequence[tuple[Mixed, Sequence[Need]]]
 IF_TRUE = {">=": 1, ">": 1, "<": -1, "<=": -1, "=": 0, "!=": 0}
 """The need of a difference that compares so with 0; where it does not, the opposite."""
 
-WORDS: Mapping[Operator, str] = {
+WORDS: Mapping[expressions.Operator, str] = {
     "index": "an index that depends on inputs or noise",
     "set": "a set of what depends on inputs",
 }
@@ -88,39 +76,39 @@ class Reader:
         """Start with the values of all variables that may be read."""
         self.environment = environment
 
-    def cases(self, expr: Expr) -> Cases:
+    def cases(self, expr: expressions.Expr) -> Cases:
         """Return all ways an expression may be evaluated; raises `Unreadable`."""
         known = self.environment
-        if not any(is_mixed(known[name]) for name in reads(expr) if name in known):
+        if not any(is_mixed(known[name]) for name in expressions.reads(expr) if name in known):
             return [(self._alike(expr), ())]
         match expr:
-            case Var(name=name):
+            case expressions.Var(name=name):
                 return [(known[name], ())]
-            case ArrayVar(lo=lo, cells=cells):
+            case expressions.ArrayVar(lo=lo, cells=cells):
                 return [(Items(lo, tuple(known[cell] for cell in cells)), ())]
-            case Apply(args=args):
+            case expressions.Apply(args=args):
                 return [
                     (result, (*needs, *more))
                     for values, needs in self.each(args)
                     for result, more in self._applied(expr, values)
                 ]
-            case Logic():
+            case expressions.Logic():
                 return self._logic(expr.op, expr.args)
-            case If(condition=condition, then=then, orelse=orelse):
+            case expressions.If(condition=condition, then=then, orelse=orelse):
                 return [
                     (result, (*needs, *more))
                     for truth, needs in self.truths(condition)
                     for result, more in self.cases(then if truth else orelse)
                 ]
-            case Let(name=name, value=value, body=body):
+            case expressions.Let(name=name, value=value, body=body):
                 return [
                     (result, (*needs, *more))
                     for bound, needs in self.cases(value)
                     for result, more in self.where(name, bound).cases(body)
                 ]
-            case Binder():
+            case expressions.Binder():
                 return self._binder(expr)
-            case Const():
+            case expressions.Const():
                 return [(expr.value, ())]
         assert_never(expr)
 
@@ -128,7 +116,7 @@ class Reader:
         """Return the reader that knows one more variable."""
         return Reader({**self.environment, name: value})
 
-    def alike(self, expr: Expr) -> Value:
+    def alike(self, expr: expressions.Expr) -> Value:
         """Return the value of what has to be alike in both runs."""
         found = self.cases(expr)
         value = found[0][0]
@@ -136,7 +124,7 @@ class Reader:
             raise outside(expr.span, "a value here that depends on inputs")
         return cast("Value", value)
 
-    def truths(self, condition: Expr) -> list[tuple[bool, tuple[Need, ...]]]:
+    def truths(self, condition: expressions.Expr) -> list[tuple[bool, tuple[Need, ...]]]:
         """Return all ways a condition may be evaluated; raises `Unreadable`."""
         found = []
         for value, needs in self.cases(condition):
@@ -148,7 +136,7 @@ class Reader:
 
     # --- parts -----------------------------------------------------------------------------
 
-    def _alike(self, expr: Expr) -> Value:
+    def _alike(self, expr: expressions.Expr) -> Value:
         """Return a value that both runs have."""
         try:
             return evaluate(expr, cast("Mapping[str, Value]", self.environment))
@@ -157,7 +145,7 @@ class Reader:
         except KeyError as name:
             raise may_fail(expr.span, f"`{name.args[0]}` may have no value here") from None
 
-    def each(self, args: Sequence[Expr]) -> list[tuple[list[Mixed], tuple[Need, ...]]]:
+    def each(self, args: Sequence[expressions.Expr]) -> list[tuple[list[Mixed], tuple[Need, ...]]]:
         """Return the values of all operands together."""
         found: list[tuple[list[Mixed], tuple[Need, ...]]] = [([], ())]
         for arg in args:
@@ -169,7 +157,7 @@ class Reader:
             ]
         return found
 
-    def _logic(self, op: str, args: Sequence[Expr]) -> Cases:
+    def _logic(self, op: str, args: Sequence[expressions.Expr]) -> Cases:
         """Return the cases of `and`, `or`, `implies`, which read only what they need."""
         first, *rest = args
         if not rest:
@@ -182,7 +170,7 @@ class Reader:
             for whole, more in ([(result, ())] if truth is ends_at else self._logic(op, rest))
         ]
 
-    def _applied(self, expr: Apply, values: Sequence[Mixed]) -> Cases:
+    def _applied(self, expr: expressions.Apply, values: Sequence[Mixed]) -> Cases:
         """Return the cases of an operator on values of which some may differ."""
         match expr.op, values:
             case op, _ if not any(map(is_mixed, values)):
@@ -224,7 +212,7 @@ class Reader:
                     raise Unreadable(OpenRange(expr.span, what))
                 raise outside(expr.span, WORDS.get(op, f"`{op}`"))
 
-    def _number(self, value: Mixed, expr: Expr) -> Moved:
+    def _number(self, value: Mixed, expr: expressions.Expr) -> Moved:
         """Return how a number is moved; one that both runs have is not."""
         if isinstance(value, Moved):
             return value
@@ -232,7 +220,7 @@ class Reader:
             return STILL
         raise outside(expr.span, "what compares or computes with other values than numbers")
 
-    def _sum(self, values: Sequence[Mixed], expr: Apply) -> Moved:
+    def _sum(self, values: Sequence[Mixed], expr: expressions.Apply) -> Moved:
         """Return how a sum or difference of integers is moved."""
         total = STILL
         for i, item in enumerate(_items(values)):
@@ -243,7 +231,11 @@ class Reader:
         return total
 
     def _best(
-        self, is_greatest: bool, items: Sequence[Mixed], labels: Sequence[Mixed], expr: Expr
+        self,
+        is_greatest: bool,
+        items: Sequence[Mixed],
+        labels: Sequence[Mixed],
+        expr: expressions.Expr,
     ) -> Cases:
         """Return the cases in which each item is the first of the greatest, or of the least."""
         numbers = [self._number(item, expr) for item in items]
@@ -258,7 +250,7 @@ class Reader:
             for j, own in enumerate(numbers)
         ]
 
-    def _binder(self, expr: Binder) -> Cases:
+    def _binder(self, expr: expressions.Binder) -> Cases:
         """Return the cases of a binder over a set that both runs have, element by element."""
         elements = list(elements_in(self.alike(expr.domain), expr.domain.span))
         if expr.where is not None:
@@ -276,7 +268,7 @@ class Reader:
             for result, more in self._collected(expr, elements, values)
         ]
 
-    def _any(self, expr: Binder, elements: Sequence[Value], *, ends_at: bool) -> Cases:
+    def _any(self, expr: expressions.Binder, elements: Sequence[Value], *, ends_at: bool) -> Cases:
         if not elements:
             return [(not ends_at, ())]
         first, rest = self.where(expr.name, elements[0]).truths(expr.body), elements[1:]
@@ -288,7 +280,9 @@ class Reader:
             )
         ]
 
-    def _collected(self, expr: Binder, elements: Sequence[Value], values: list[Mixed]) -> Cases:
+    def _collected(
+        self, expr: expressions.Binder, elements: Sequence[Value], values: list[Mixed]
+    ) -> Cases:
         """Return the cases of a binder whose bodies have these values."""
         match expr.kind:
             case "count":
@@ -296,7 +290,7 @@ class Reader:
             case "argmax" | "argmin":
                 return self._best(expr.kind == "argmax", values, elements, expr)
             case "max" | "min" | "sum":
-                return self._applied(Apply(expr.kind, (), expr.span), [tuple(values)])
+                return self._applied(expressions.Apply(expr.kind, (), expr.span), [tuple(values)])
             case _:
                 raise outside(expr.span, f"`{expr.kind}`")
 
@@ -310,19 +304,19 @@ def _items(values: Sequence[Mixed]) -> Sequence[Mixed]:
             return values
 
 
-def _compared(difference: Moved, need: int, expr: Expr) -> Cases:
+def _compared(difference: Moved, need: int, expr: expressions.Expr) -> Cases:
     """Return both outcomes of a comparison of a difference with 0."""
     _need_noise(difference, expr)
     return [(True, ((difference, need),)), (False, ((difference, -need),))]
 
 
-def _need_noise(number: Moved, expr: Expr) -> None:
+def _need_noise(number: Moved, expr: expressions.Expr) -> None:
     """Refuse to compare inputs that differ without noise: the outcomes may differ for certain."""
     if not number.is_noisy and number.by != 0:
         raise outside(expr.span, "a comparison without noise")
 
 
-def _value_of(op: Operator, values: Sequence[Value], expr: Expr) -> Value:
+def _value_of(op: expressions.Operator, values: Sequence[Value], expr: expressions.Expr) -> Value:
     """Return the value of an operator on values that both runs have."""
     try:
         return apply(op, values)

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dpcheck.diagnostics.align import (
-    FreeDifference,
-    OutsideAlignment,
-    RelationOutside,
-    SumOverStream,
-)
+from dpcheck.diagnostics import align
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Rational, ceil, floor
 from dpcheck.explore.inputs.adjacency_patterns import substituted
@@ -55,7 +50,7 @@ def differences(mechanism: Mechanism) -> tuple[Differences, ...]:
     cases: list[Differences] = []
     for clause in mechanism.adjacency:
         if not isinstance(clause, AdjacentWhere):
-            raise Unreadable(RelationOutside(clause.span, "this relation"))
+            raise Unreadable(align.RelationOutside(clause.span, "this relation"))
         cases.append(_of_clause(clause.condition, mechanism))
     return tuple(dict.fromkeys(case for one in cases for case in (one, one.mirrored)))
 
@@ -87,7 +82,7 @@ def _of_clause(condition: Expr, mechanism: Mechanism) -> Differences:
     ranges = []
     for cell, (low, high) in ends.items():
         if low is None or high is None:
-            raise Unreadable(FreeDifference(condition.span, private[cell].name))
+            raise Unreadable(align.FreeDifference(condition.span, private[cell].name))
         ranges.append((cell, low, high))
     public = [
         c for one in mechanism.inputs if one.is_public and one.is_unbounded for c in one.cells
@@ -105,7 +100,7 @@ def _free(one: Input) -> Ends:
     assert isinstance(one.domain, Const), "sets of inputs are known"
     values = [v for v in elements_of(one.domain.value) if type(v) is int]
     if len(values) < elements_of(one.domain.value).size:
-        raise Unreadable(OutsideAlignment(one.span, "a private input that is no number"))
+        raise Unreadable(align.OutsideAlignment(one.span, "a private input that is no number"))
     far = max(values) - min(values)
     return -far, far
 
@@ -143,7 +138,7 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
         case Apply(op=("linf" | "l1") as word, args=(ArrayVar() as one, ArrayVar() as other)):
             if word == "l1" and any(private[c].is_stream for c in one.cells if c in private):
                 sides = f"{one.name}, {other.name}"
-                raise Unreadable(SumOverStream(part.span, "`l1` of a stream", sides, most))
+                raise Unreadable(align.SumOverStream(part.span, "`l1` of a stream", sides, most))
             return _of_arrays(word, (one, other), most, private)
         case Apply(op="abs", args=(difference,)):
             cell = _difference(difference, private)
@@ -179,7 +174,7 @@ def _of_arrays(
 
 def _of_cell(part: Expr, private: dict[str, Input]) -> tuple[str, Ends]:
     """Return what one comparison lets the neighbor's value of a cell differ by."""
-    outside = Unreadable(RelationOutside(part.span, _word(part)))
+    outside = Unreadable(align.RelationOutside(part.span, _word(part)))
     op, whole, bound = _compared(part)
     found = _difference(whole, private)
     if found is None or not op:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
+from dpcheck import exact
 from dpcheck.align.bound import Alignment
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.align.ways import Cost, Ratios
 from dpcheck.certify import certify_alignment
 from dpcheck.certify.shifts import Answer, Place, certify_shifts
 from dpcheck.diagnostics.align import NoCommonRate
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    LogOf,
-    Number,
-    Param,
-    ParamBudget,
-    ParamNumber,
-    Rational,
-    log,
-    power,
-)
 from dpcheck.model.evaluation import apply
 from dpcheck.model.values import Value
 from dpcheck.records import dataclass
@@ -36,14 +25,14 @@ class Rates:
     With a parameter they are multiples of `unit`, which is positive for all its values.
     """
 
-    prices: tuple[Budget, ...]
-    unit: ParamBudget | None = None
+    prices: tuple[exact.Budget, ...]
+    unit: exact.ParamBudget | None = None
 
 
 def rates_of(found: Ratios) -> Rates:
     """Return -ln r for all ratios r; raises `Unreadable` where they have no common measure."""
     ratios, spans = found.values, found.spans
-    with_param = [ratio for ratio in ratios if isinstance(ratio, ParamNumber)]
+    with_param = [ratio for ratio in ratios if isinstance(ratio, exact.ParamNumber)]
     if not with_param:
         return Rates(tuple(map(_price, ratios, spans)))
     multiples = [_multiple(ratio) for ratio in with_param]
@@ -54,21 +43,21 @@ def rates_of(found: Ratios) -> Rates:
         raise Unreadable(NoCommonRate(spans[wrong], with_param[0].param.name))
     least = min(known)
     first = apply("neg", (apply("ln", (with_param[known.index(least)],)),))
-    assert isinstance(first, ParamBudget), "the logarithm of a parameter depends on it"
+    assert isinstance(first, exact.ParamBudget), "the logarithm of a parameter depends on it"
     unit = first / least
-    assert isinstance(unit, ParamBudget), "it is not 0"
-    return Rates(tuple(Budget.of(multiple) for multiple in known), unit)
+    assert isinstance(unit, exact.ParamBudget), "it is not 0"
+    return Rates(tuple(exact.Budget.of(multiple) for multiple in known), unit)
 
 
-def _price(ratio: Value, span: Span) -> Budget:
-    assert isinstance(ratio, int | Rational | ExpNumber), "ratios are numbers"
-    price = log(ratio)
-    if isinstance(price, LogOf):
+def _price(ratio: Value, span: Span) -> exact.Budget:
+    assert isinstance(ratio, int | exact.Rational | exact.ExpNumber), "ratios are numbers"
+    price = exact.log(ratio)
+    if isinstance(price, exact.LogOf):
         raise Unreadable(NoCommonRate(span, ""))
     return -price
 
 
-def _multiple(ratio: ParamNumber) -> int | Rational | None:
+def _multiple(ratio: exact.ParamNumber) -> int | exact.Rational | None:
     """Return k where a ratio is the k-th power of a parameter, or of exp(-eps); None if none."""
     if ratio.is_exponential:
         factor, exponent = ratio.value.monomial() or (0, 0)
@@ -76,14 +65,14 @@ def _multiple(ratio: ParamNumber) -> int | Rational | None:
     return _exponent(ratio.value, ratio.param)
 
 
-def _exponent(value: Number, param: Param) -> int | None:
+def _exponent(value: exact.Number, param: exact.Param) -> int | None:
     """Return k where a number is the k-th power of a parameter's stand-in, if it is small."""
-    found = (k for k in range(1, MOST + 1) if power(param.stand_in, k) == value)
+    found = (k for k in range(1, MOST + 1) if exact.power(param.stand_in, k) == value)
     return next(found, None)
 
 
-def _total(cost: Cost, rates: Rates) -> Budget:
-    return sum((rates.prices[ratio] * n for ratio, n in cost), Budget.of(0))
+def _total(cost: Cost, rates: Rates) -> exact.Budget:
+    return sum((rates.prices[ratio] * n for ratio, n in cost), exact.Budget.of(0))
 
 
 def keeps_paths(alignment: Alignment) -> bool:
@@ -100,7 +89,7 @@ def keeps_paths(alignment: Alignment) -> bool:
     return certify_shifts(arena.mechanism, places, answers, arena.starts, ratios, drawn)
 
 
-def bound_of(alignment: Alignment, rates: Rates) -> Budget | None:
+def bound_of(alignment: Alignment, rates: Rates) -> exact.Budget | None:
     """Return what ε is at most by an alignment, checked again; None where nothing is proved."""
     moves = [[(option.cost, option.target) for option in answers] for answers in alignment.answers]
     arena, cost = alignment.arena, alignment.cost
@@ -112,7 +101,7 @@ def bound_of(alignment: Alignment, rates: Rates) -> Budget | None:
     if cost is None or not is_sound:
         return None
     at_starts = (alignment.costs[start] or () for start in arena.starts)
-    total = max((_total(each, rates) for each in at_starts), default=Budget.of(0))
+    total = max((_total(each, rates) for each in at_starts), default=exact.Budget.of(0))
     if rates.unit is None:
         return total
     multiple = total.as_number()

@@ -35,26 +35,9 @@ from dpcheck.diagnostics.runs import OutsideDeclaredSet
 from dpcheck.exact import Number, ParamNumber, log
 from dpcheck.explore.runs.liveness import Flow, flow_of, node_reads
 from dpcheck.explore.values.mistakes import spoken
+from dpcheck.model import program
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Expr
-from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    Branch,
-    ChooseDistribution,
-    Distribution,
-    Fail,
-    Forget,
-    LetDistribution,
-    Mechanism,
-    Node,
-    Output,
-    Parametric,
-    Sample,
-    Stop,
-    Unbounded,
-    Unpack,
-)
 from dpcheck.model.values import INTEGERS, Value, value_key, value_text
 from dpcheck.records import dataclass, field
 from dpcheck.source import Span
@@ -159,7 +142,7 @@ class Ways:
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        mechanism: program.Mechanism,
         case: Differences,
         ratios: Ratios,
         drawing: Drawing,
@@ -206,43 +189,43 @@ class Ways:
         for cell in node_reads(node):
             if cell in self.ranges and cell not in known:
                 draw = self._open_draw(node, read)
-                if isinstance(node, Sample) and draw is not None:
+                if isinstance(node, program.Sample) and draw is not None:
                     yield self._with_noise(state, node, draw, ())
                 else:
                     yield from self._differences(state, cell)
                 return
         match node:
-            case Stop():
+            case program.Stop():
                 pass
-            case Fail(reason=reason):
+            case program.Fail(reason=reason):
                 raise may_fail(node.span, reason)
-            case Assign(target=target, value=value):
+            case program.Assign(target=target, value=value):
                 for result, needs in read.cases(value):
                     check_declared(result, node.within, target, read)
                     after = {**known, target: result}
                     yield self._goes_on(state, node.next, after, needs, node.span)
-            case AssignCell():
+            case program.AssignCell():
                 yield from self._cell_assigned(state, node, read)
-            case Unpack(targets=targets, value=value):
+            case program.Unpack(targets=targets, value=value):
                 for result, needs in read.cases(value):
                     if not isinstance(result, tuple) or len(result) != len(targets):
                         raise outside(node.span, "taking this apart")
                     after = {**known, **dict(zip(targets, result, strict=True))}
                     yield self._goes_on(state, node.next, after, needs, node.span)
-            case Forget(targets=targets):
+            case program.Forget(targets=targets):
                 after = {name: value for name, value in known.items() if name not in targets}
                 yield self._goes_on(state, node.next, after, (), node.span)
-            case Branch(condition=condition, then=then, orelse=orelse):
+            case program.Branch(condition=condition, then=then, orelse=orelse):
                 for truth, needs in read.truths(condition):
                     following, text = (then, "true") if truth else (orelse, "false")
                     yield self._goes_on(state, following, known, needs, node.span, text)
-            case Output(value=value):
+            case program.Output(value=value):
                 for result, needs in read.cases(value):
                     shown = [(number, sign) for number in numbers_in(result) for sign in (1, -1)]
                     yield self._goes_on(
                         state, node.next, known, (*needs, *shown), node.span, "shown"
                     )
-            case Sample(target=target, distribution=distribution):
+            case program.Sample(target=target, distribution=distribution):
                 yield from self._drawn(state, node, target, distribution, read, ())
             case _:
                 assert_never(node)
@@ -261,7 +244,9 @@ class Ways:
             after = State(state.node, dict(sorted(known.items())), state.draws, tuple(left))
             yield [Way((), after, (), state.draws, tuple(range(len(state.draws))))]
 
-    def _cell_assigned(self, state: State, node: AssignCell, read: Reader) -> Iterator[list[Way]]:
+    def _cell_assigned(
+        self, state: State, node: program.AssignCell, read: Reader
+    ) -> Iterator[list[Way]]:
         for index, needs in read.cases(node.index):
             if not isinstance(index, int) or not 0 <= index - node.lo < len(node.cells):
                 raise outside(node.index.span, "this index")
@@ -273,26 +258,26 @@ class Ways:
     def _drawn(
         self,
         state: State,
-        node: Sample,
+        node: program.Sample,
         target: str,
-        distribution: Distribution,
+        distribution: program.Distribution,
         read: Reader,
         needs: tuple[Need, ...],
     ) -> Iterator[list[Way]]:
         """Yield the ways on after `target ~ distribution`."""
         match distribution:
-            case Parametric(policy=Unbounded(), word=word, arguments=arguments):
+            case program.Parametric(policy=program.Unbounded(), word=word, arguments=arguments):
                 *centers, ratio = arguments
                 for values, more in read.each((*centers, ratio)):
                     *center, r = values
                     check_declared(Moved(), node.within, target, read)
                     draw = self._noise(center, r, word, target, distribution.span)
                     yield self._with_noise(state, node, draw, (*needs, *more))
-            case LetDistribution(name=name, value=value, body=body):
+            case program.LetDistribution(name=name, value=value, body=body):
                 for bound, more in read.cases(value):
                     inner = read.where(name, bound)
                     yield from self._drawn(state, node, target, body, inner, (*needs, *more))
-            case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+            case program.ChooseDistribution(condition=condition, then=then, orelse=orelse):
                 for truth, more in read.truths(condition):
                     body = then if truth else orelse
                     yield from self._drawn(state, node, target, body, read, (*needs, *more))
@@ -303,7 +288,7 @@ class Ways:
                     yield self._goes_on(state, node.next, after, needs, node.span)
 
     def _with_noise(
-        self, state: State, node: Sample, draw: Draw, needs: Sequence[Need]
+        self, state: State, node: program.Sample, draw: Draw, needs: Sequence[Need]
     ) -> list[Way]:
         """Return the ways on after noise was drawn."""
         noise = Moved(((len(state.draws), 1),), 0, True)
@@ -314,13 +299,15 @@ class Ways:
         after = {**state.known, node.target: noise}
         return self._goes_on(state_with, node.next, after, needs, node.span)
 
-    def _open_draw(self, node: Node, read: Reader) -> Draw | None:
+    def _open_draw(self, node: program.Node, read: Reader) -> Draw | None:
         """Return noise around inputs whose differences stay open; None where that is not so.
 
         A sum of inputs differs by least and most where each of them is at one of its ends.
         """
         match node:
-            case Sample(distribution=Parametric(policy=Unbounded()) as noise):
+            case program.Sample(
+                distribution=program.Parametric(policy=program.Unbounded()) as noise
+            ):
                 pass
             case _:
                 return None

@@ -10,90 +10,86 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from dpcheck import exact
 from dpcheck.chain.chain import Chain
-from dpcheck.exact import (
-    Budget,
-    Number,
-    TooLarge,
-    add,
-    compare,
-    exp_bounds,
-    multiply,
-    number,
-    subtract,
-    whole,
-)
 
 End = Literal["stopped", "diverged", "goes on"]
 Shown = tuple[Sequence[int], End]
 _BITS = (64, 256, 1024, 4096)
 
 
-def sequence_probability(chain: Chain, state: int, outputs: Sequence[int], end: End) -> Number:
+def sequence_probability(
+    chain: Chain, state: int, outputs: Sequence[int], end: End
+) -> exact.Number:
     """Return the probability that a run from a state shows the outputs and then ends so.
 
     The chain shows one output per transition. `goes on` stands for any continuation.
     """
-    reached: dict[int, Number] = {state: 1}
+    reached: dict[int, exact.Number] = {state: 1}
     for code in outputs:
-        following: dict[int, Number] = {}
+        following: dict[int, exact.Number] = {}
         for s, weight in reached.items():
             for t, p in _row(chain, s):
                 if chain.observation[t] == code and not _is_sink(chain, t):
-                    following[t] = add(following.get(t, 0), multiply(weight, p))
+                    following[t] = exact.add(following.get(t, 0), exact.multiply(weight, p))
         reached = following
-    total: Number = 0
+    total: exact.Number = 0
     for s, weight in reached.items():
         if end == "goes on":
-            total = add(total, weight)
+            total = exact.add(total, weight)
             continue
         sink = chain.stopped if end == "stopped" else chain.diverged
         for t, p in _row(chain, s):
             if t == sink:
-                total = add(total, multiply(weight, p))
+                total = exact.add(total, exact.multiply(weight, p))
     return total
 
 
-def certify_event(chain: Chain, state: int, event: Iterable[Shown], probability: Number) -> None:
+def certify_event(
+    chain: Chain, state: int, event: Iterable[Shown], probability: exact.Number
+) -> None:
     """Check that a set of output sequences has the given probability from a state."""
-    total: Number = 0
+    total: exact.Number = 0
     seen: set[tuple[tuple[int, ...], End]] = set()
     for outputs, end in event:
         key = (tuple(outputs), end)
         assert key not in seen, "an event lists a sequence once"
         seen.add(key)
-        total = add(total, sequence_probability(chain, state, outputs, end))
-    assert compare(total, probability) == 0, "an event has the probability it is shown with"
+        total = exact.add(total, sequence_probability(chain, state, outputs, end))
+    assert exact.compare(total, probability) == 0, "an event has the probability it is shown with"
 
 
-def certify_violation(p: Number, q: Number, epsilon: Budget, delta: Number) -> None:
+def certify_violation(
+    p: exact.Number, q: exact.Number, epsilon: exact.Budget, delta: exact.Number
+) -> None:
     """Check that p > e^ε q + δ, by a rational upper bound of e^ε that shows it."""
-    assert compare(p, 0) >= 0, "probabilities are not negative"
-    assert compare(q, 0) >= 0, "probabilities are not negative"
-    over = subtract(p, delta)
-    if compare(q, 0) == 0:
-        assert compare(over, 0) > 0, "a violation exceeds its budget"
+    assert exact.compare(p, 0) >= 0, "probabilities are not negative"
+    assert exact.compare(q, 0) >= 0, "probabilities are not negative"
+    over = exact.subtract(p, delta)
+    if exact.compare(q, 0) == 0:
+        assert exact.compare(over, 0) > 0, "a violation exceeds its budget"
         return
     factor = epsilon.factor() if epsilon.offset == 0 else None
     if factor is not None:
-        assert compare(over, multiply(factor, q)) > 0, "a violation exceeds its budget"
+        assert exact.compare(over, exact.multiply(factor, q)) > 0, "a violation exceeds its budget"
         return
     for bits in _BITS:
         try:
-            _, upper = exp_bounds(epsilon, bits)
-        except TooLarge:
+            _, upper = exact.exp_bounds(epsilon, bits)
+        except exact.TooLarge:
             return
-        if compare(over, multiply(upper, q)) > 0:
+        if exact.compare(over, exact.multiply(upper, q)) > 0:
             return
     # Closer than 4096 bits: equality is excluded by the decision law, not by bounds.
 
 
-def _row(chain: Chain, state: int) -> list[tuple[int, Number]]:
+def _row(chain: Chain, state: int) -> list[tuple[int, exact.Number]]:
     """Return the successors of a state with their probabilities."""
     low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
-    below = whole(chain.denominators[state])
+    below = exact.whole(chain.denominators[state])
     return [
-        (int(chain.targets[j]), number(whole(chain.numerators[j]), below)) for j in range(low, high)
+        (int(chain.targets[j]), exact.number(exact.whole(chain.numerators[j]), below))
+        for j in range(low, high)
     ]
 
 

@@ -11,21 +11,14 @@ from __future__ import annotations
 import decimal
 from collections.abc import Sequence
 
-from dpcheck.exact import (
-    Budget,
-    Number,
-    ceil,
-    excess_sign,
-    floor,
-    multiply,
-    number,
-    subtract,
-)
+from dpcheck import exact
 
-ScoredRun = tuple[Sequence[tuple[int, Number, Number]], tuple[Number, Number], int]
+ScoredRun = tuple[
+    Sequence[tuple[int, exact.Number, exact.Number]], tuple[exact.Number, exact.Number], int
+]
 """The score, P and Q of each output of one run; the mass that only P, and only Q, shows; times."""
 
-Ends = tuple[Number, Number]
+Ends = tuple[exact.Number, exact.Number]
 """What a probability lies between."""
 
 _Masses = tuple[list[int], int]
@@ -42,7 +35,7 @@ _EXACT = decimal.Context(
 
 
 def certify_score_event(
-    runs: Sequence[ScoredRun], least: int, epsilon: Budget, delta: Number
+    runs: Sequence[ScoredRun], least: int, epsilon: exact.Budget, delta: exact.Number
 ) -> tuple[Ends, Ends]:
     """Check P(S) > e^ε Q(S) + δ, and return what P(S) and Q(S) lie between.
 
@@ -52,13 +45,15 @@ def certify_score_event(
     growth = abs(int(float(epsilon.ball(64).mid()) / 2))
     digits = _DIGITS + growth + _leading_zeros(delta)
     p, q = (_probability(runs, side, least, digits) for side in (0, 1))
-    assert excess_sign(p[0], q[1], epsilon, delta) > 0, "a violation exceeds its budget"
+    assert exact.excess_sign(p[0], q[1], epsilon, delta) > 0, "a violation exceeds its budget"
     return p, q
 
 
-def _leading_zeros(value: Number) -> int:
+def _leading_zeros(value: exact.Number) -> int:
     """Return how many digits after the point of a number are 0; 1000 if those all are."""
-    return next((n for n in range(1000) if floor(multiply(value, 10 ** (n + 1))) > 0), 1000)
+    return next(
+        (n for n in range(1000) if exact.floor(exact.multiply(value, 10 ** (n + 1))) > 0), 1000
+    )
 
 
 def _probability(runs: Sequence[ScoredRun], side: int, least: int, digits: int) -> Ends:
@@ -69,10 +64,10 @@ def _probability(runs: Sequence[ScoredRun], side: int, least: int, digits: int) 
     for outputs, only, times in runs:
         found: dict[int, int] = {}
         for score, *chances in outputs:
-            found[score] = found.get(score, 0) + floor(multiply(chances[side], one))
+            found[score] = found.get(score, 0) + exact.floor(exact.multiply(chances[side], one))
         low, high = min(found, default=0), max(found, default=0)
         square: _Masses = [found.get(score, 0) for score in range(high, low - 1, -1)], low
-        finite_run = ceil(multiply(subtract(1, only[side]), one))
+        finite_run = exact.ceil(exact.multiply(exact.subtract(1, only[side]), one))
         for n in range(times.bit_length()):
             if n:
                 square = _product(square, square, digits)
@@ -84,7 +79,7 @@ def _probability(runs: Sequence[ScoredRun], side: int, least: int, digits: int) 
     place = max(0, low + len(masses) - least)
     infinite = one - finite if side == 0 else 0
     above, below = sum(masses[:place]), sum(masses[place:])
-    return number(above + infinite, one), number(finite + infinite - below, one)
+    return exact.number(above + infinite, one), exact.number(finite + infinite - below, one)
 
 
 def _product(left: _Masses, right: _Masses, digits: int) -> _Masses:

@@ -17,38 +17,12 @@ from itertools import product
 from typing import NamedTuple, cast
 
 from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, mapped
+from dpcheck.model import expressions, program
 from dpcheck.model.evaluation import Fault, apply, elements_of, evaluate
-from dpcheck.model.expressions import (
-    Apply,
-    ArrayVar,
-    Binder,
-    Expr,
-    If,
-    Let,
-    Logic,
-    Var,
-    reads,
-)
-from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    Branch,
-    ChooseDistribution,
-    Distribution,
-    Forget,
-    LetDistribution,
-    Mechanism,
-    Output,
-    Parametric,
-    Sample,
-    Stop,
-    Unbounded,
-    Unpack,
-)
 from dpcheck.model.values import SetValue, Value, same_value
 from dpcheck.records import dataclass
 
-Draws = Callable[[Distribution, Mapping[str, Mixed]], Sequence[Value]]
+Draws = Callable[[program.Distribution, Mapping[str, Mixed]], Sequence[Value]]
 """All values that a distribution may draw, where it is alike in both runs."""
 
 
@@ -84,7 +58,7 @@ class NotKeptError(Exception):
 
 
 def certify_shifts(
-    mechanism: Mechanism,
+    mechanism: program.Mechanism,
     places: Mapping[int, Place],
     answers: Mapping[int, Sequence[Answer]],
     starts: Sequence[int],
@@ -101,7 +75,7 @@ def certify_shifts(
     return True
 
 
-def _check_starts(mechanism: Mechanism, starts: Sequence[Place]) -> None:
+def _check_starts(mechanism: program.Mechanism, starts: Sequence[Place]) -> None:
     """Require a start for all values of public inputs from finite sets."""
     public = [one for one in mechanism.inputs if one.is_public and not one.is_unbounded]
     cells = [cell for one in public for cell in one.cells]
@@ -132,7 +106,7 @@ class _Step:
     """What may happen at one state. A statement is followed once for every list of choices."""
 
     def __init__(
-        self, mechanism: Mechanism, place: Place, ratios: Sequence[Value], drawn: Draws
+        self, mechanism: program.Mechanism, place: Place, ratios: Sequence[Value], drawn: Draws
     ) -> None:
         self.mechanism, self.place, self.ratios, self.drawn = mechanism, place, ratios, drawn
         self.script: list[int] = []
@@ -157,7 +131,7 @@ class _Step:
     def _ways(self) -> Iterator[tuple[_After, Sequence[tuple[Moved, int]]]]:
         """Yield what may follow, with what it needs of shifts: every list of choices once."""
         node = self.mechanism.nodes[self.place.node]
-        if isinstance(node, Stop):
+        if isinstance(node, program.Stop):
             return
         self.script = []
         while True:
@@ -237,26 +211,26 @@ class _Step:
     def _after(self, node: object) -> _After:
         known = self.place.known
         match node:
-            case Assign(target=name, value=value, next=following):
+            case program.Assign(target=name, value=value, next=following):
                 return _After(following, {**known, name: self._value(value, known)})
-            case AssignCell(lo=lo, cells=cells, index=index, value=value, next=following):
+            case program.AssignCell(lo=lo, cells=cells, index=index, value=value, next=following):
                 place = self._value(index, known)
                 if not isinstance(place, int) or not 0 <= place - lo < len(cells):
                     raise NotKeptError
                 return _After(following, {**known, cells[place - lo]: self._value(value, known)})
-            case Unpack(targets=names, value=value, next=following):
+            case program.Unpack(targets=names, value=value, next=following):
                 items = self._value(value, known)
                 if not isinstance(items, tuple) or len(items) != len(names):
                     raise NotKeptError
                 return _After(following, {**known, **dict(zip(names, items, strict=True))})
-            case Forget(targets=names, next=following):
+            case program.Forget(targets=names, next=following):
                 return _After(following, {n: v for n, v in known.items() if n not in names})
-            case Branch(condition=condition, then=then, orelse=orelse):
+            case program.Branch(condition=condition, then=then, orelse=orelse):
                 return _After(then if self._truth(condition, known) else orelse, known)
-            case Output(value=value, next=following):
+            case program.Output(value=value, next=following):
                 self._shown(self._value(value, known))
                 return _After(following, known)
-            case Sample(target=name, distribution=distribution, next=following):
+            case program.Sample(target=name, distribution=distribution, next=following):
                 draw = self._drawn(distribution, known)
                 if isinstance(draw, Draw):
                     noise = Moved(((len(self.place.draws), 1),), 0, True)
@@ -274,14 +248,16 @@ class _Step:
                 for item in items:
                     self._shown(cast("Mixed", item))
 
-    def _drawn(self, distribution: Distribution, known: Mapping[str, Mixed]) -> Mixed | Draw:
+    def _drawn(
+        self, distribution: program.Distribution, known: Mapping[str, Mixed]
+    ) -> Mixed | Draw:
         """Return noise that may be moved, or what else is drawn."""
         match distribution:
-            case LetDistribution(name=name, value=value, body=body):
+            case program.LetDistribution(name=name, value=value, body=body):
                 return self._drawn(body, {**known, name: self._value(value, known)})
-            case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+            case program.ChooseDistribution(condition=condition, then=then, orelse=orelse):
                 return self._drawn(then if self._truth(condition, known) else orelse, known)
-            case Parametric(policy=Unbounded(), word=word, arguments=arguments):
+            case program.Parametric(policy=program.Unbounded(), word=word, arguments=arguments):
                 ratio = self._value(arguments[-1], known)
                 low, high = self._center(arguments[:-1], known)
                 number = next((i for i, r in enumerate(self.ratios) if _same(ratio, r)), None)
@@ -293,12 +269,14 @@ class _Step:
                 values = self.drawn(distribution, known)
                 return values[self._choice(len(values))]
 
-    def _center(self, centers: Sequence[Expr], known: Mapping[str, Mixed]) -> tuple[int, int]:
+    def _center(
+        self, centers: Sequence[expressions.Expr], known: Mapping[str, Mixed]
+    ) -> tuple[int, int]:
         """Return by how much a center is moved, at least and at most.
 
         Sums are least and greatest where each difference that is open is at one of its ends.
         """
-        names = {name for each in centers for name in reads(each)}
+        names = {name for each in centers for name in expressions.reads(each)}
         ranges = self.place.ranges if self.is_open else {}
         missing = sorted((names & ranges.keys()) - known.keys())
         n_choices = len(self.counts)
@@ -316,41 +294,41 @@ class _Step:
 
     # --- expressions -----------------------------------------------------------------------
 
-    def _truth(self, condition: Expr, known: Mapping[str, Mixed]) -> bool:
+    def _truth(self, condition: expressions.Expr, known: Mapping[str, Mixed]) -> bool:
         value = self._value(condition, known)
         if not isinstance(value, bool):
             raise NotKeptError
         return value
 
-    def _value(self, expr: Expr, known: Mapping[str, Mixed]) -> Mixed:
+    def _value(self, expr: expressions.Expr, known: Mapping[str, Mixed]) -> Mixed:
         """Return the value on one path, where the choices so far say how comparisons come out."""
-        names = list(reads(expr))
+        names = list(expressions.reads(expr))
         if any(name not in known and name in self.place.ranges for name in names):
             raise _MissingError
         if not any(_is_mixed(known[name]) for name in names if name in known):
             return evaluate(expr, cast("Mapping[str, Value]", known))
         match expr:
-            case Var(name=name):
+            case expressions.Var(name=name):
                 return known[name]
-            case ArrayVar(lo=lo, cells=cells):
+            case expressions.ArrayVar(lo=lo, cells=cells):
                 return Items(lo, tuple(known[cell] for cell in cells))
-            case If(condition=condition, then=then, orelse=orelse):
+            case expressions.If(condition=condition, then=then, orelse=orelse):
                 return self._value(then if self._truth(condition, known) else orelse, known)
-            case Let(name=name, value=value, body=body):
+            case expressions.Let(name=name, value=value, body=body):
                 return self._value(body, {**known, name: self._value(value, known)})
-            case Logic(op=op, args=args):
+            case expressions.Logic(op=op, args=args):
                 for arg in args[:-1]:
                     if self._truth(arg, known) is (op == "or"):
                         return op != "and"
                 return self._truth(args[-1], known)
-            case Apply(args=args):
+            case expressions.Apply(args=args):
                 return self._applied(expr, [self._value(arg, known) for arg in args])
-            case Binder():
+            case expressions.Binder():
                 return self._bound(expr, known)
             case _:
                 raise NotKeptError
 
-    def _bound(self, expr: Binder, known: Mapping[str, Mixed]) -> Mixed:
+    def _bound(self, expr: expressions.Binder, known: Mapping[str, Mixed]) -> Mixed:
         """Return the value of a binder, element by element of a set that both runs have."""
         elements = list(elements_of(_alike(self._value(expr.domain, known))))
         inner = [{**known, expr.name: element} for element in elements]
@@ -371,9 +349,9 @@ class _Step:
             return elements[self._best(values, is_greatest=expr.kind == "argmax")]
         if expr.kind not in ("max", "min", "sum", "count"):
             raise NotKeptError
-        return self._applied(Apply(expr.kind, (), expr.span), [tuple(values)])
+        return self._applied(expressions.Apply(expr.kind, (), expr.span), [tuple(values)])
 
-    def _applied(self, expr: Apply, values: Sequence[Mixed]) -> Mixed:
+    def _applied(self, expr: expressions.Apply, values: Sequence[Mixed]) -> Mixed:
         """Return the value of an operator, by what it means for numbers."""
         if not any(map(_is_mixed, values)):
             return apply(expr.op, cast("Sequence[Value]", values))

@@ -47,14 +47,8 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.exact import Number, compare
-from dpcheck.explore import Explored, explore, labelled
+from dpcheck.explore import Explored, explore, labelled, open_queries
 from dpcheck.explore.explored import at_end
-from dpcheck.explore.open_queries import (
-    UNBOUNDED,
-    check_named,
-    explored_lengths,
-    n_named,
-)
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
 from dpcheck.logic.claims import (
@@ -101,14 +95,14 @@ def over_all_analysts(
     kind that these bounds say nothing of.
     """
     if check.leaves_out is not None or any(one.target is not check.target for one in check.parts):
-        raise LimitReached(UNBOUNDED)
+        raise LimitReached(open_queries.UNBOUNDED)
     given = _given(check, limits)
     for one in _steady(check, limits) if _is_refuted_by_one(check.claim) else ():
         outcome = decide(one)
         if isinstance(outcome.verdict, Violated):
             return replace(outcome, beside=(*outcome.beside, Beside(AGAIN))), one
     if check.for_all is not None:
-        raise LimitReached(UNBOUNDED)
+        raise LimitReached(open_queries.UNBOUNDED)
     is_one_run = sum(part.times for part in check.parts) <= 1
     match check.claim:
         case (
@@ -118,7 +112,7 @@ def over_all_analysts(
         ) as claim if is_one_run:
             return _of_events(check, claim, given, decide, limits), None
         case _ if check.parts:
-            raise LimitReached(UNBOUNDED)
+            raise LimitReached(open_queries.UNBOUNDED)
         case FormulaClaim(formula=formula):
             return _of_formula(check, formula, given, limits), None
         case (
@@ -127,7 +121,7 @@ def over_all_analysts(
             | ExpectationClaim(quantity=quantity)
         ):
             return _between(check, quantity, given, limits), None
-    raise LimitReached(UNBOUNDED)
+    raise LimitReached(open_queries.UNBOUNDED)
 
 
 # --- one analyst violates it ---------------------------------------------------------------
@@ -136,7 +130,10 @@ def over_all_analysts(
 def _steady(check: ResolvedCheck, limits: Limits) -> Iterator[ResolvedCheck]:
     """Yield the claim about analysts who fix the first queries, and make the last one for ever."""
     assert isinstance(check.target, Mechanism), "it has queries"
-    lengths, named = explored_lengths(check.target, limits), n_named(check.atoms, check.target)
+    lengths, named = (
+        open_queries.explored_lengths(check.target, limits),
+        open_queries.n_named(check.atoms, check.target),
+    )
     for n in (max(1, named) << k for k in range(MOST_TRIED.bit_length())):
         first = {node: sorted(each)[:n] for node, each in lengths.items()}
         if n > max(1, named) and n_analysts(check.target, first) > MOST_TRIED:
@@ -146,7 +143,7 @@ def _steady(check: ResolvedCheck, limits: Limits) -> Iterator[ResolvedCheck]:
 
 def _again(target: Mechanism, *, n_first: int, limits: Limits) -> Mechanism:
     """Return the target where the first choices are fixed, and the last of them made for ever."""
-    lengths = explored_lengths(target, limits)
+    lengths = open_queries.explored_lengths(target, limits)
     first = {node: sorted(each)[:n_first] for node, each in lengths.items()}
     return with_choices(target, first, "again")
 
@@ -172,12 +169,12 @@ def _given(check: ResolvedCheck, limits: Limits) -> Mechanism:
     is not there.
     """
     assert isinstance(check.target, Mechanism), "it has queries"
-    named, given = n_named(check.atoms, check.target), check.target
+    named, given = open_queries.n_named(check.atoms, check.target), check.target
     if named:
-        lengths = explored_lengths(given, limits)
+        lengths = open_queries.explored_lengths(given, limits)
         first = {node: sorted(each - {MOST_LENGTHS})[:named] for node, each in lengths.items()}
         given = with_choices(given, first, "open")
-        check_named(check.atoms, check.target, given, check.span)
+        open_queries.check_named(check.atoms, check.target, given, check.span)
     return adaptive(given)
 
 

@@ -9,16 +9,10 @@ from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
+from dpcheck.pipeline import run
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.portraits import stated_budgets
 from dpcheck.pipeline.questions import Explorations, answered, asked_of
-from dpcheck.pipeline.run import (
-    Definitions,
-    read_definitions,
-    resolved,
-    resolved_questions,
-    undeclared,
-)
 from dpcheck.pipeline.sources.files import model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.records import dataclass, replace
@@ -85,7 +79,7 @@ def _all_events(
     known: _Known,
 ) -> Iterator[Event | Overview]:
     paths, mistakes = model_paths([argument])
-    definitions, found = read_definitions(options.definitions)
+    definitions, found = run.read_definitions(options.definitions)
     mistakes += found
     library = Library()
     closures = []
@@ -93,7 +87,7 @@ def _all_events(
         if path.shown not in known.done:
             yield Reading(path.shown)
             closures.append(library.closure(path))
-    mistakes += undeclared(definitions, closures) if definitions and not known.done else ()
+    mistakes += run.undeclared(definitions, closures) if definitions and not known.done else ()
     if mistakes:
         yield Overview(argument, {}, (), mistakes)
     if has_errors(mistakes):
@@ -108,11 +102,11 @@ def _of_file(
     quantities: Sequence[str],
     target: str | None,
     distance: int,
-    definitions: Definitions,
+    definitions: run.Definitions,
     options: Options,
     known: _Known,
 ) -> Iterator[Event | Overview]:
-    checks, mistakes = resolved(closure, definitions)
+    checks, mistakes = run.resolved(closure, definitions)
     if mistakes:
         yield Overview(closure.file.path.shown, {}, (), tuple(mistakes))
     if closure.file.model is None or has_errors(mistakes):
@@ -208,7 +202,7 @@ def _targets(model: surface.SurfaceModel, checks: Sequence[ResolvedCheck]) -> li
 
 
 def _asked(
-    closure: Closure, target: str, quantities: Sequence[str], definitions: Definitions
+    closure: Closure, target: str, quantities: Sequence[str], definitions: run.Definitions
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
     """Return the questions about a target; a mistake in its name stands in the user's own text."""
     alone = parse_expression(SourceText("--target", target))
@@ -218,5 +212,5 @@ def _asked(
     parsed = parse_model(SourceText("--target", text))
     if parsed.mistakes:
         return (), parsed.mistakes
-    checks, mistakes = resolved_questions(closure, parsed.model, definitions)
+    checks, mistakes = run.resolved_questions(closure, parsed.model, definitions)
     return checks, tuple(m for m in mistakes if m.severity == "error")

@@ -9,6 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
+from dpcheck import report
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
     NoClaims,
@@ -32,17 +33,6 @@ from dpcheck.pipeline.questions import (
 from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file
-from dpcheck.report import (
-    Answer,
-    Asked,
-    Crash,
-    Decided,
-    Event,
-    FileDone,
-    FileRead,
-    Reading,
-    Started,
-)
 from dpcheck.report.answers import OPTIONS
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
@@ -51,8 +41,8 @@ Definitions = Mapping[str, surface.Expression]
 
 
 def check_paths(
-    arguments: Sequence[str], options: Options, after: Sequence[Event] = ()
-) -> Iterator[Event]:
+    arguments: Sequence[str], options: Options, after: Sequence[report.Event] = ()
+) -> Iterator[report.Event]:
     """Yield what is found while every claim of every file is answered.
 
     A mistake or a bug costs the claim, or at most the file, it shows in; all else goes on. A run
@@ -62,18 +52,18 @@ def check_paths(
     yield from mistakes
     is_sound = not mistakes and not any(map(is_error, after))
     library = library_of(options)
-    done = {event.file for event in after if isinstance(event, FileDone)}
+    done = {event.file for event in after if isinstance(event, report.FileDone)}
     definitions, mistakes = read_definitions(options.definitions)
     if definitions and not done:  # else they were seen to be declared, or a file was given up
         closures = []
         for path in paths:
-            yield Reading(path.shown)
+            yield report.Reading(path.shown)
             closures.append(library.closure(path))
         mistakes += undeclared(definitions, closures, options.optional)
     yield from mistakes
     if has_errors(mistakes):
         return
-    read = [event for event in after if isinstance(event, FileRead) and event.file in done]
+    read = [event for event in after if isinstance(event, report.FileRead) and event.file in done]
     for path in paths:
         if path.shown in done:
             continue
@@ -81,7 +71,7 @@ def check_paths(
             yield not_read([path.shown for path in paths if path.shown not in done], options)
             return
         for event in known_events(path, library, definitions, options, after):
-            if isinstance(event, FileRead):
+            if isinstance(event, report.FileRead):
                 read.append(event)
             is_sound &= not is_error(event)
             yield event
@@ -100,7 +90,7 @@ def library_of(options: Options) -> Library:
 
 def closing_events(
     paths: Sequence[ModelPath],
-    read: Sequence[FileRead],
+    read: Sequence[report.FileRead],
     options: Options,
     library: Library,
     *,
@@ -115,9 +105,11 @@ def closing_events(
         yield NoClaims(None, len(paths), target)
 
 
-def is_error(event: Event) -> bool:
+def is_error(event: report.Event) -> bool:
     """Return whether something was found that may have cost claims."""
-    return isinstance(event, Crash) or (isinstance(event, Mistake) and event.severity != "warning")
+    return isinstance(event, report.Crash) or (
+        isinstance(event, Mistake) and event.severity != "warning"
+    )
 
 
 def _first_target(closure: Closure) -> str | None:
@@ -140,15 +132,15 @@ def known_events(
     library: Library,
     definitions: Definitions,
     options: Options,
-    after: Sequence[Event],
+    after: Sequence[report.Event],
     part: Part = WHOLE,
-) -> Iterator[Event]:
+) -> Iterator[report.Event]:
     """Yield what is found in a part of one file, or was found in it by an earlier run."""
     told = since_last_file(after)
     if options.changed is not None:
-        yield Reading(path.shown)
+        yield report.Reading(path.shown)
         if not _has_changed(path, library, options.changed):
-            yield FileDone(path.shown)
+            yield report.FileDone(path.shown)
             return
     is_kept = part is WHOLE and options.cache is not None and path.shown != input_path().shown
     is_kept = is_kept and not options.has_witnesses and not options.has_opinions
@@ -162,9 +154,9 @@ def known_events(
     if known is not None:
         yield from known.events
         return
-    found: list[Event] = []
+    found: list[report.Event] = []
     for event in file_events(path, library, definitions, options, ()):
-        if not isinstance(event, Decided):
+        if not isinstance(event, report.Decided):
             found.append(event)
         yield event
     if is_final(found):
@@ -191,11 +183,11 @@ def file_events(
     library: Library,
     definitions: Definitions,
     options: Options,
-    told: Sequence[Event],
+    told: Sequence[report.Event],
     part: Part = WHOLE,
-) -> Iterator[Event]:
+) -> Iterator[report.Event]:
     """Yield what is found in a part of one file, of which some may have been told before."""
-    yield Reading(path.shown)
+    yield report.Reading(path.shown)
     checks, found = _checks_of(path, library, definitions)
     yield from found
     witnesses: Sequence[Heading | None] = [None] * len(checks)
@@ -209,8 +201,8 @@ def file_events(
     targets = [question.asked.target for question in questions]
     first, last = part.bounds(targets)
     asked = tuple(question.asked for question in questions)
-    yield FileRead(path.shown, asked, len(checks), first, last)
-    start = first + sum(isinstance(event, Started) for event in told)
+    yield report.FileRead(path.shown, asked, len(checks), first, last)
+    start = first + sum(isinstance(event, report.Started) for event in told)
     # Evidence that a claim holds, pictures and costs are of whole chains.
     is_whole = options.has_witnesses or options.has_portraits or options.measures is not None
     to_answer = () if is_whole else [question.check for question in questions[first:last]]
@@ -220,14 +212,14 @@ def file_events(
     if part.is_last:
         selected = [question.check for question in questions]
         yield from _of_targets(selected, explorations, path, library, definitions, options)
-    yield FileDone(path.shown)
+    yield report.FileDone(path.shown)
 
 
 class _Question(NamedTuple):
     """A claim, as people see it, and the heading of its witness where one is wanted."""
 
     check: ResolvedCheck
-    asked: Asked
+    asked: report.Asked
     heading: Heading | None
 
 
@@ -235,8 +227,8 @@ def _answers(
     questions: Sequence[_Question],
     explorations: Explorations,
     options: Options,
-    told: Sequence[Event],
-) -> Iterator[Event]:
+    told: Sequence[report.Event],
+) -> Iterator[report.Event]:
     """Yield answers in turn; of each target the first few are explained in full."""
     target, n_explained = _latest(told)
     for check, asked, heading in questions:
@@ -244,18 +236,20 @@ def _answers(
             target, n_explained = asked.target, 0
         detail = options.detail(n_explained)
         for event in answered(check, asked, explorations, options.limits, detail, heading):
-            n_explained += isinstance(event, Answer) and event.explanation is not None
+            n_explained += isinstance(event, report.Answer) and event.explanation is not None
             yield event
 
 
-def _with_opinions(events: Iterator[Event], path: ModelPath, options: Options) -> Iterator[Event]:
+def _with_opinions(
+    events: Iterator[report.Event], path: ModelPath, options: Options
+) -> Iterator[report.Event]:
     """Yield what is told, beside every answer what the reference interpreter says of it."""
     from dpcheck.pipeline.evidence.second_opinion import SecondOpinions
 
     opinions = SecondOpinions(path, options.definitions, options.limits)
     for event in events:
-        if isinstance(event, Answer):
-            yield Decided(event)
+        if isinstance(event, report.Answer):
+            yield report.Decided(event)
             yield from opinions.beside(event)
         else:
             yield event
@@ -268,7 +262,7 @@ def _of_targets(
     library: Library,
     definitions: Definitions,
     options: Options,
-) -> Iterator[Event]:
+) -> Iterator[report.Event]:
     """Yield what a run asks of every target by itself: what it costs, its pictures."""
     if options.measures is not None:
         from dpcheck.pipeline.measures import measured
@@ -285,9 +279,9 @@ def _of_targets(
         yield from portraits(selected, explorations, options.limits)
 
 
-def _latest(told: Sequence[Event]) -> tuple[str | None, int]:
+def _latest(told: Sequence[report.Event]) -> tuple[str | None, int]:
     """Return the target of the last answers, and how many of them are explained."""
-    answers = [event for event in told if isinstance(event, Answer)]
+    answers = [event for event in told if isinstance(event, report.Answer)]
     if not answers:
         return None, 0
     target = answers[-1].target
@@ -297,7 +291,7 @@ def _latest(told: Sequence[Event]) -> tuple[str | None, int]:
 
 def _checks_of(
     path: ModelPath, library: Library, definitions: Definitions
-) -> tuple[Sequence[ResolvedCheck], tuple[Mistake | Crash, ...]]:
+) -> tuple[Sequence[ResolvedCheck], tuple[Mistake | report.Crash, ...]]:
     """Return the claims of a file that make sense, and the mistakes of all its text."""
     try:
         closure = library.closure(path)
@@ -305,7 +299,7 @@ def _checks_of(
     except Exception:  # noqa: BLE001 - a bug costs this file and no other
         import traceback
 
-        return (), (Crash(path.shown, traceback.format_exc()),)
+        return (), (report.Crash(path.shown, traceback.format_exc()),)
 
 
 def resolved(

@@ -17,12 +17,7 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import ends_at_once
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities.privacy import (
-    EventClaim,
-    budget_of,
-    quantity_of,
-    tight_quantity,
-)
+from dpcheck.check.quantities import privacy
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.exact import excess_sign
@@ -68,7 +63,7 @@ class Unsifted:
     is_mistaken: bool = False
 
 
-def sifted_claim(check: ResolvedCheck) -> EventClaim | None:
+def sifted_claim(check: ResolvedCheck) -> privacy.EventClaim | None:
     """Return the claim if worst pairs decide it, and the chain of its target is all it needs."""
     claim, target = check.claim, check.target
     is_plain = not (check.at or check.parts or check.for_all or check.leaves_out or check.atoms)
@@ -92,7 +87,7 @@ def sifted_claim(check: ResolvedCheck) -> EventClaim | None:
 
 def sieved(
     target: Mechanism,
-    claims: Sequence[EventClaim],
+    claims: Sequence[privacy.EventClaim],
     window: Window | None,
     limits: Limits,
     spread: Spread,
@@ -131,7 +126,9 @@ def _in_order(pairs: Sequence[tuple[int, int]]) -> IntArray:
     return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
 
 
-def _sifted(parted: PartedInputs, number: int, claims: Sequence[EventClaim]) -> Sifted | Unsifted:
+def _sifted(
+    parted: PartedInputs, number: int, claims: Sequence[privacy.EventClaim]
+) -> Sifted | Unsifted:
     """Return what is kept of a block."""
     try:
         return _kept(parted.block(number), claims, parted.given.limits)
@@ -141,7 +138,7 @@ def _sifted(parted: PartedInputs, number: int, claims: Sequence[EventClaim]) -> 
         return Unsifted(is_mistaken=True)
 
 
-def _kept(block: Block, claims: Sequence[EventClaim], limits: Limits) -> Sifted | Unsifted:
+def _kept(block: Block, claims: Sequence[privacy.EventClaim], limits: Limits) -> Sifted | Unsifted:
     chain = block.explored.chain
     if not ends_at_once(chain, chain.initial):
         return Unsifted()
@@ -163,10 +160,10 @@ def _kept(block: Block, claims: Sequence[EventClaim], limits: Limits) -> Sifted 
     )
 
 
-def _deciding(claim: EventClaim, evidence: TableEvidence) -> Iterator[EventGap]:
+def _deciding(claim: privacy.EventClaim, evidence: TableEvidence) -> Iterator[EventGap]:
     """Yield the worst event of what a claim bounds; where it is too bad, those that explain it."""
-    asked, budget = quantity_of(claim), budget_of(claim)
-    gap = tight_quantity(asked, evidence).gap
+    asked, budget = privacy.quantity_of(claim), privacy.budget_of(claim)
+    gap = privacy.tight_quantity(asked, evidence).gap
     if gap is None:
         return
     yield gap
@@ -174,6 +171,6 @@ def _deciding(claim: EventClaim, evidence: TableEvidence) -> Iterator[EventGap]:
         return
     epsilon, delta = budget
     for other in (TightEpsilon(delta, claim.span), TightDelta(epsilon, claim.span)):
-        found = tight_quantity(other, evidence).gap
+        found = privacy.tight_quantity(other, evidence).gap
         if found is not None:
             yield found

@@ -12,13 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-from dpcheck.diagnostics.commands import (
-    MalformedSet,
-    NothingReadsSet,
-    SetRangeOfNoIntegers,
-    SetTwice,
-    TooManyUnits,
-)
+from dpcheck.diagnostics import commands
 from dpcheck.diagnostics.files import SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake, has_errors, similar
 from dpcheck.limits import RunLimits
@@ -83,7 +77,7 @@ def planned(asked: Asked) -> tuple[Plan | None, tuple[Mistake, ...]]:
         mistakes += (SeveralFiles(None, asked.path, len(paths), paths[0].shown),)
     n_units = prod(map(len, values.values()))
     if n_units > MAX_UNITS:
-        mistakes += (TooManyUnits(None, n_units, MAX_UNITS),)
+        mistakes += (commands.TooManyUnits(None, n_units, MAX_UNITS),)
     if has_errors(mistakes):
         return None, mistakes
     library = Library()
@@ -120,11 +114,11 @@ def read_sets(texts: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], tuple[M
     for text in texts:
         match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=(.*)", text, flags=re.DOTALL)
         if match is None or not match[2].strip():
-            mistakes.append(MalformedSet(None, text))
+            mistakes.append(commands.MalformedSet(None, text))
             continue
         name, pieces = match[1], [piece.strip() for piece in _pieces(match[2])]
         if name in found:
-            mistakes.append(SetTwice(None, name, ",".join((*found[name], *pieces))))
+            mistakes.append(commands.SetTwice(None, name, ",".join((*found[name], *pieces))))
             continue
         values: dict[str, None] = {}
         for piece in pieces:
@@ -154,9 +148,9 @@ def _values(piece: str, option: str) -> Sequence[str | Mistake]:
     ends = re.fullmatch(r"\s*(-?[0-9]{1,18})\s*\.\.\s*(-?[0-9]{1,18})\s*", piece)
     low, high = (int(ends[1]), int(ends[2])) if ends else (1, 0)
     if low > high:
-        return (SetRangeOfNoIntegers(parsed.expression.span, piece),)
+        return (commands.SetRangeOfNoIntegers(parsed.expression.span, piece),)
     if high - low >= MAX_UNITS:
-        return (TooManyUnits(None, high - low + 1, MAX_UNITS),)
+        return (commands.TooManyUnits(None, high - low + 1, MAX_UNITS),)
     return [str(value) for value in range(low, high + 1)]
 
 
@@ -214,7 +208,7 @@ def _scheme(
     read = " ".join((target, *computes, *asked.checks))
     known = tuple(dict.fromkeys((*parameters, *constants)))
     mistakes = tuple(
-        NothingReadsSet(None, name, asked.target, similar(name, known), known)
+        commands.NothingReadsSet(None, name, asked.target, similar(name, known), known)
         for name in names
         if name not in constants and not re.search(rf"\b{re.escape(name)}\b", read)
     )

@@ -6,17 +6,8 @@ import re
 from collections.abc import Sequence
 
 from dpcheck.exact import Rational
+from dpcheck.model import program
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, children
-from dpcheck.model.program import (
-    AdjacentAll,
-    AdjacentPairs,
-    AdjacentWhere,
-    ExplicitChain,
-    Input,
-    Mechanism,
-    Sample,
-    Target,
-)
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, Symbol, Value, value_text
 
@@ -28,26 +19,26 @@ _LONGEST_VALUE = 40
 """Characters of a parameter with its value; longer ones, tables, are not shown."""
 
 
-def covered_by(target: Target) -> tuple[str, ...]:
+def covered_by(target: program.Target) -> tuple[str, ...]:
     """Return the facts to put beside every verdict: the box of inputs, then the adjacency."""
-    if isinstance(target, Mechanism):
+    if isinstance(target, program.Mechanism):
         return (*_inputs(target), *_adjacency(target), *_priors(target))
     return _chain_facts(target)
 
 
-def _inputs(mechanism: Mechanism) -> tuple[str, ...]:
+def _inputs(mechanism: program.Mechanism) -> tuple[str, ...]:
     """Return `for x in 0..5, public t in 0..3`."""
     taken = _names(mechanism)
     inputs = ", ".join(_input_text(declared, taken) for declared in mechanism.inputs)
     return (f"for {inputs}",) if inputs else ()
 
 
-def _names(mechanism: Mechanism) -> frozenset[str]:
+def _names(mechanism: program.Mechanism) -> frozenset[str]:
     """Return the names of the inputs: a symbol of such a name is written in quotes."""
     return frozenset(declared.name for declared in mechanism.inputs)
 
 
-def _input_text(declared: Input, taken: frozenset[str]) -> str:
+def _input_text(declared: program.Input, taken: frozenset[str]) -> str:
     public = "public " if declared.is_public else ""
     index = ""
     if declared.lo is not None:
@@ -145,29 +136,31 @@ def _operands(args: Sequence[Expr], outer: int, taken: frozenset[str]) -> list[s
     return texts
 
 
-def _adjacency(mechanism: Mechanism) -> tuple[str, ...]:
+def _adjacency(mechanism: program.Mechanism) -> tuple[str, ...]:
     taken = _names(mechanism)
     texts: list[str] = []
     for clause in mechanism.adjacency:
         match clause:
-            case AdjacentAll():
+            case program.AdjacentAll():
                 texts.append("all")
-            case AdjacentWhere(condition=condition):
+            case program.AdjacentWhere(condition=condition):
                 texts.append(_condition_text(condition, taken))
-            case AdjacentPairs(pairs=pairs):
+            case program.AdjacentPairs(pairs=pairs):
                 shown = [value_text(pair, taken) for pair in pairs[:_PAIRS_SHOWN]]
                 more = ["..."] if len(pairs) > _PAIRS_SHOWN else []
                 texts.append(", ".join(shown + more))
     return ("adjacent " + " or ".join(texts),) if texts else ()
 
 
-def _priors(mechanism: Mechanism) -> tuple[str, ...]:
+def _priors(mechanism: program.Mechanism) -> tuple[str, ...]:
     """Return `prior others ~ binomial(2, p)` for each, as written."""
-    priors = [node for node in mechanism.nodes if isinstance(node, Sample) and node.is_prior]
+    priors = [
+        node for node in mechanism.nodes if isinstance(node, program.Sample) and node.is_prior
+    ]
     return tuple(one_line(node.span.text) for node in priors)
 
 
-def _chain_facts(chain: ExplicitChain) -> tuple[str, ...]:
+def _chain_facts(chain: program.ExplicitChain) -> tuple[str, ...]:
     """Return the initial states and the adjacency of an explicit chain, as written."""
     facts = []
     if chain.initial is not None:

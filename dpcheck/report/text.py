@@ -16,29 +16,10 @@ from functools import partial
 from itertools import groupby
 from typing import assert_never
 
-from dpcheck.check.values.verdicts import (
-    AllValues,
-    Counterexample,
-    Holds,
-    OutputSequence,
-    Situation,
-    Strategy,
-    Switch,
-    Undecided,
-    Value,
-    Violated,
-)
+from dpcheck.check.values import verdicts
+from dpcheck.report import notation
 from dpcheck.report.answers import OPTIONS, Answer, Asked, Change, Crash, Summary
 from dpcheck.report.characters import visible, width
-from dpcheck.report.notation import (
-    amount_text,
-    equation_text,
-    event_text,
-    phrase_text,
-    requirement_text,
-    sequence_text,
-    shortened,
-)
 from dpcheck.report.styled import WIDTH, Line, Piece, Role, laid_out, line, plain
 from dpcheck.report.tables import Row, aligned_lines, beside_text, row_lines, table_lines
 
@@ -104,7 +85,7 @@ def _is_worth_saying(answer: Answer) -> bool:
 
 def _heading(first: Answer) -> Line:
     """Return the target of an answer, and what every verdict below it covers."""
-    facts = [shortened(visible(text)) for text in first.covers]
+    facts = [notation.shortened(visible(text)) for text in first.covers]
     if first.n_states is not None:
         facts.append(_counted(first.n_states, "state"))
         facts.append(_pairs(first))
@@ -123,7 +104,7 @@ def _pairs(answer: Answer) -> str:
 def _claim_text(answer: Asked) -> str:
     name = "" if answer.name is None else f'"{answer.name}" '
     where = "" if answer.at is None else f"at {answer.at}: "
-    return f"{answer.kind:<7} {visible(name)}{shortened(visible(where + answer.claim))}"
+    return f"{answer.kind:<7} {visible(name)}{notation.shortened(visible(where + answer.claim))}"
 
 
 def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
@@ -135,21 +116,21 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
     place = None if answer.is_ok else Piece(visible(f"{answer.file}:{answer.line}"), "faint")
     said = partial(line, *lead, hang=width(symbol + claim + gap) + 5, place=place)
     match verdict:
-        case Holds():
+        case verdicts.Holds():
             word = "holds" if answer.is_as_claimed else "holds, yet it is to be refuted"
             yield said(Piece(word, role), *_quantity(answer), *_values(answer), *_beside(answer))
-        case Value(amount=amount, table=None):
-            yield said(Piece(amount_text(amount), "number"), *_beside(answer))
-        case Value(table=table):
+        case verdicts.Value(amount=amount, table=None):
+            yield said(Piece(notation.amount_text(amount), "number"), *_beside(answer))
+        case verdicts.Value(table=table):
             assert table is not None, "the case before has no table"
             yield said(Piece(_counted(len(table.rows), "row"), "number"), *_beside(answer))
             yield from table_lines(table, "        ")
-        case Violated(counterexample=counterexample) if answer.is_as_claimed:
+        case verdicts.Violated(counterexample=counterexample) if answer.is_as_claimed:
             quantity = _quantity(answer)
             why = "" if quantity and not counterexample.probabilities else in_short(counterexample)
             words = (*_values(answer), *quantity, f": {why}" if why else "")
             yield said(Piece("violated, as claimed", role), *words)
-        case Violated(counterexample=counterexample):
+        case verdicts.Violated(counterexample=counterexample):
             yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
             from dpcheck.explain.explanation import as_found
             from dpcheck.report.explained.lines import explanation_rows
@@ -158,8 +139,8 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
                 answer.explanation or as_found(counterexample), answer.file
             )
             yield from row_lines([*_value_rows(answer), *explained])
-        case Undecided():
-            yield said(Piece("undecided", role), f": {shortened(visible(verdict.reason))}")
+        case verdicts.Undecided():
+            yield said(Piece("undecided", role), f": {notation.shortened(visible(verdict.reason))}")
             yield from undecided_lines(verdict)
         case _ as never:
             assert_never(never)
@@ -170,7 +151,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
         yield line("        ", Piece("vacuous: ", tone), visible(reason.text), hang=8 + 9)
     if (opinion := answer.opinion) is not None:
         tone = "bad" if opinion.word == "differs" else "faint"
-        told = Piece(f"{opinion.word}: {shortened(visible(opinion.text))}", tone)
+        told = Piece(f"{opinion.word}: {notation.shortened(visible(opinion.text))}", tone)
         yield line("        ", Piece("second opinion  ", "faint"), told, hang=8 + 16)
 
 
@@ -186,24 +167,26 @@ def quantity_text(answer: Answer) -> str:
     """Return what the quantity of a claim is, where there is one to be told."""
     verdict = answer.outcome.verdict
     known = answer.outcome.all_values
-    if known is not None and isinstance(verdict, Value) and verdict.table is not None:
-        return shortened(", ".join(f"{each.text} in {each.interval.text}" for each in known.pieces))
-    if isinstance(verdict, Value):
-        return amount_text(verdict.amount) if verdict.table is None else "a table"
+    if known is not None and isinstance(verdict, verdicts.Value) and verdict.table is not None:
+        return notation.shortened(
+            ", ".join(f"{each.text} in {each.interval.text}" for each in known.pieces)
+        )
+    if isinstance(verdict, verdicts.Value):
+        return notation.amount_text(verdict.amount) if verdict.table is None else "a table"
     return "".join(piece if isinstance(piece, str) else piece.text for piece in _quantity(answer))
 
 
 def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
     """Return what the quantity of a comparison is, where it is not just what was claimed."""
     value = answer.outcome.value
-    if value is None or isinstance(answer.outcome.verdict, Value):
+    if value is None or isinstance(answer.outcome.verdict, verdicts.Value):
         return ()
-    if isinstance(answer.outcome.verdict, Holds) and _compact(answer.claim).endswith(
+    if isinstance(answer.outcome.verdict, verdicts.Holds) and _compact(answer.claim).endswith(
         "=" + _compact(value.exact)
     ):
         return ()
     name = "epsilon" if answer.claim.startswith("dp(") else "it"
-    return (f": {name} is ", Piece(amount_text(value), "number"))
+    return (f": {name} is ", Piece(notation.amount_text(value), "number"))
 
 
 def _values(answer: Answer) -> tuple[Piece, ...]:
@@ -216,7 +199,7 @@ def _values(answer: Answer) -> tuple[Piece, ...]:
 def values_text(answer: Answer) -> str:
     """Return for which values of a parameter a claim holds, or fails and where that is shown."""
     known = answer.outcome.all_values
-    if known is None or isinstance(answer.outcome.verdict, Value):
+    if known is None or isinstance(answer.outcome.verdict, verdicts.Value):
         return ""
     if not known.fails_for:
         return f" for all {known.param} in {known.asked}"
@@ -224,7 +207,7 @@ def values_text(answer: Answer) -> str:
     return f" for {_values_that_fail(known)}{at}"
 
 
-def _values_that_fail(known: AllValues) -> str:
+def _values_that_fail(known: verdicts.AllValues) -> str:
     least = "" if known.is_exact else " at least"
     return f"{known.param} in {_intervals(known)}{least}"
 
@@ -242,7 +225,7 @@ def _value_rows(answer: Answer) -> list[Row]:
         if end.equation is not None
     }
     rows += [
-        Row("where", f"{text} is a root of {equation_text(root)}", "faint")
+        Row("where", f"{text} is a root of {notation.equation_text(root)}", "faint")
         for text, root in roots.items()
     ]
     if known.sample is not None:
@@ -250,7 +233,7 @@ def _value_rows(answer: Answer) -> list[Row]:
     return rows
 
 
-def _intervals(known: AllValues) -> str:
+def _intervals(known: verdicts.AllValues) -> str:
     texts = [interval.text for interval in known.fails_for[:_INTERVALS_SHOWN]]
     n_more = len(known.fails_for) - len(texts)
     return " and ".join(texts) + (f" and {n_more} more" if n_more else "")
@@ -267,15 +250,15 @@ def _compact(text: str) -> str:
     return text.translate({ord(char): None for char in " ()"})
 
 
-def undecided_lines(verdict: Undecided, indent: int = 8) -> Iterator[Line]:
+def undecided_lines(verdict: verdicts.Undecided, indent: int = 8) -> Iterator[Line]:
     """Yield what stands below an undecided claim: how far the work got, and what to raise."""
     option = OPTIONS.get(verdict.limit.kind)
     advice = verdict.limit.advice or (f"raise `{option}`" if option else "")
-    shown_by = phrase_text(verdict.bounds.shown_by) if verdict.bounds is not None else ""
+    shown_by = notation.phrase_text(verdict.bounds.shown_by) if verdict.bounds is not None else ""
     rows = [
-        Row("so far", phrase_text(verdict.progress)),
+        Row("so far", notation.phrase_text(verdict.progress)),
         Row("shown by", shown_by),
-        Row("help", shortened(visible(advice))),
+        Row("help", notation.shortened(visible(advice))),
     ]
     yield from row_lines([row for row in rows if row.text], indent)
 
@@ -283,31 +266,33 @@ def undecided_lines(verdict: Undecided, indent: int = 8) -> Iterator[Line]:
 # --- counterexamples -----------------------------------------------------------------------
 
 
-def in_short(found: Counterexample) -> str:
+def in_short(found: verdicts.Counterexample) -> str:
     """Return a counterexample in one line, for a claim that was to be refuted."""
     sides = [
-        f"{amount_text(amount)} from {visible(state)}"
+        f"{notation.amount_text(amount)} from {visible(state)}"
         for state, amount in zip(found.states, found.probabilities, strict=False)
     ]
     if not sides:
         return _failing(found) or " and ".join(map(visible, found.states))
-    event = event_text(found.event)
+    event = notation.event_text(found.event)
 
     has = "have" if event.startswith("the output sequences") else "has"
     return f"{event} {has} {', '.join(sides)}"
 
 
-def _failing(found: Counterexample) -> str:
-    return requirement_text(found.requirement, found.sides)
+def _failing(found: verdicts.Counterexample) -> str:
+    return notation.requirement_text(found.requirement, found.sides)
 
 
-def _strategy_rows(strategy: Strategy) -> Iterator[Row]:
+def _strategy_rows(strategy: verdicts.Strategy) -> Iterator[Row]:
     """Yield what an analyst asks: a table of what was seen and what is asked next.
 
     Of many situations those are told in which something else is asked than before.
     """
     is_long = len(strategy.situations) + strategy.n_more > _SITUATIONS_TOLD and strategy.switches
-    told: Sequence[Situation | Switch] = strategy.switches if is_long else strategy.situations
+    told: Sequence[verdicts.Situation | verdicts.Switch] = (
+        strategy.switches if is_long else strategy.situations
+    )
     first = "at first" if len(told) > 1 else ""
     whens = [_when(each, first) for each in told]
     reach = max(map(width, whens), default=0)
@@ -322,12 +307,12 @@ def _strategy_rows(strategy: Strategy) -> Iterator[Row]:
         yield Row("", "elsewhere what was asked last is asked again", "faint")
 
 
-def _when(situation: Situation | Switch, first: str) -> str:
+def _when(situation: verdicts.Situation | verdicts.Switch, first: str) -> str:
     """Return after which outputs something is asked; `first` where there is none yet."""
     if not situation.seen:
         return first
-    seen = sequence_text(OutputSequence(situation.seen)).replace(", then ", ", ")
-    n_others = situation.n_alike - 1 if isinstance(situation, Switch) else 0
+    seen = notation.sequence_text(verdicts.OutputSequence(situation.seen)).replace(", then ", ", ")
+    n_others = situation.n_alike - 1 if isinstance(situation, verdicts.Switch) else 0
     return f"after {seen}" + f", or {_counted(n_others, 'other')} alike" * bool(n_others)
 
 
@@ -343,8 +328,8 @@ def change_lines(changes: Sequence[Change], baseline: str) -> Iterator[Line]:
     rows = [
         [
             visible(f"{each.target}: {each.what}"),
-            shortened(visible(each.before)),
-            shortened(visible(each.after or "gone")),
+            notation.shortened(visible(each.before)),
+            notation.shortened(visible(each.after or "gone")),
             visible(f"{each.file}:{each.line}"),
         ]
         for each in changes

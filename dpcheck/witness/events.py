@@ -15,18 +15,7 @@ from dpcheck.check.values.verdicts import Counterexample
 from dpcheck.exact import ExpPolynomial, Number, Whole, add, excess_sign, multiply, number, subtract
 from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.records import dataclass
-from dpcheck.witness.writing import (
-    Fields,
-    Lacking,
-    Quotient,
-    Row,
-    budget_fields,
-    ends_first,
-    merged,
-    row_of,
-    rows_fields,
-    shown_ends,
-)
+from dpcheck.witness import writing
 
 MAX_STATES = 100_000
 """Bounds the rows of a file."""
@@ -55,7 +44,7 @@ class Member:
     q: Number
 
 
-def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) -> Fields:
+def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) -> writing.Fields:
     """Return the pair of a counterexample and few sequences that exceed the budget."""
     first, second = _pair(seen, found.states)
     event = _enough(claim, _members(seen, found, (first, second)))
@@ -63,18 +52,18 @@ def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) 
     for member in event:
         p, q = add(p, member.p), add(q, member.q)
     shown = [member.shown for member in event]
-    rows, same = merged(_rows_of_event(seen.chain, (first, second), shown))
+    rows, same = writing.merged(_rows_of_event(seen.chain, (first, second), shown))
     sides = [
-        {"input": text, "state": same[state], "probability": Quotient(chance)}
+        {"input": text, "state": same[state], "probability": writing.Quotient(chance)}
         for text, state, chance in zip(found.states, (first, second), (p, q), strict=True)
     ]
     return {
         "says": "violated",
         "proof": "event",
-        **budget_fields(claim.epsilon, claim.delta),
+        **writing.budget_fields(claim.epsilon, claim.delta),
         "sides": sides,
         "event": [list(each) for each in shown],
-        **rows_fields(rows, {same[first], same[second]}),
+        **writing.rows_fields(rows, {same[first], same[second]}),
     }
 
 
@@ -97,7 +86,7 @@ def _members(seen: SeenPairs, found: Counterexample, pair: tuple[int, int]) -> l
         seen.limits.check_time("evidence is written")
         outputs = [codes[text] for text in sequence.outputs]
         p, q = (sequence_probability(seen.chain, state, outputs, sequence.ending) for state in pair)
-        members.append(Member((*sequence.outputs, *shown_ends(sequence.ending)), p, q))
+        members.append(Member((*sequence.outputs, *writing.shown_ends(sequence.ending)), p, q))
     return members
 
 
@@ -109,7 +98,7 @@ def _codes(chain: Chain) -> list[int]:
 def _enough(claim: PrivacyClaim, members: list[Member]) -> list[Member]:
     """Return sequences, those with the largest gaps first, until they exceed the budget."""
     if not members:
-        raise Lacking("the outputs of its event are too many to be written")
+        raise writing.Lacking("the outputs of its event are too many to be written")
     factor = ExpFactor.of(claim.epsilon).bounds()[0]
     gaps = [subtract(member.p, multiply(factor, member.q)) for member in members]
     order = sorted(range(len(members)), key=lambda k: gaps[k], reverse=True)
@@ -120,12 +109,14 @@ def _enough(claim: PrivacyClaim, members: list[Member]) -> list[Member]:
         p, q = add(p, member.p), add(q, member.q)
         if excess_sign(p, q, claim.epsilon, claim.delta) > 0:
             return taken
-    raise Lacking(f"its event has more than {len(members)} sequences")
+    raise writing.Lacking(f"its event has more than {len(members)} sequences")
 
 
-def _rows_of_event(chain: Chain, starts: tuple[int, int], event: Sequence[Ends]) -> dict[int, Row]:
+def _rows_of_event(
+    chain: Chain, starts: tuple[int, int], event: Sequence[Ends]
+) -> dict[int, writing.Row]:
     """Return the rows on the way of some sequences, with the edges that can complete one."""
-    rows: dict[int, Row] = {}
+    rows: dict[int, writing.Row] = {}
     kept: dict[int, set[tuple[int | None, str | None]]] = {s: set() for s in starts}
     for sequence in event:
         levels: list[set[int | None]] = [set(starts)]
@@ -133,7 +124,7 @@ def _rows_of_event(chain: Chain, starts: tuple[int, int], event: Sequence[Ends])
             following: set[int | None] = set()
             for s in levels[-1]:
                 if s is not None:
-                    rows.setdefault(s, row_of(chain, s))
+                    rows.setdefault(s, writing.row_of(chain, s))
                     following |= {t for _, t, seen in rows[s][1] if seen == shown}
             levels.append(following)
         alive = levels.pop()
@@ -157,14 +148,14 @@ def _rows_of_event(chain: Chain, starts: tuple[int, int], event: Sequence[Ends])
     }
 
 
-def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> Fields:
+def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> writing.Fields:
     """Return the rows behind the laws of all inputs, and the pairs whose laws differ.
 
     Raises `Lacking` where runs show outputs without end, or the chain is too large.
     """
     if not seen.are_finite:
-        raise Lacking(ENDLESS)
-    rows, same = merged(_all_rows(seen))
+        raise writing.Lacking(ENDLESS)
+    rows, same = writing.merged(_all_rows(seen))
     texts: dict[int, str] = {}
     for k, pair in enumerate(seen.pairs.tolist()):
         ends = [int(seen.sources[end]) for end in pair]
@@ -174,12 +165,12 @@ def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> Fields:
     # Equal laws exceed a budget only if it is negative.
     is_asked = claim.epsilon.sign() < 0
     asked = [list(pair) for pair in sorted(pairs) if is_asked or pair[0] != pair[1]]
-    length, written = _longest(rows), rows_fields(rows, {same[s] for s in texts})
+    length, written = _longest(rows), writing.rows_fields(rows, {same[s] for s in texts})
     _check_work(rows, asked, length, written)
     return {
         "says": "holds",
         "proof": "laws",
-        **budget_fields(claim.epsilon, claim.delta),
+        **writing.budget_fields(claim.epsilon, claim.delta),
         "inputs": {text: same[s] for s, text in texts.items()},
         "pairs": asked,
         "length": length,
@@ -187,10 +178,12 @@ def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> Fields:
     }
 
 
-def _check_work(rows: dict[int, Row], pairs: list[list[int]], length: int, written: Fields) -> None:
+def _check_work(
+    rows: dict[int, writing.Row], pairs: list[list[int]], length: int, written: writing.Fields
+) -> None:
     """Raise `Lacking` where laws have too many sequences, or too long numbers, to be compared."""
     counts: dict[int | None, int] = {None: 1}
-    for s in ends_first(rows):
+    for s in writing.ends_first(rows):
         counts[s] = sum(counts[target] for _, target, _ in rows[s][1])
     n_all = sum(counts[s] for s in rows)
     n_compared = sum(counts[s] for pair in pairs for s in pair)
@@ -201,7 +194,7 @@ def _check_work(rows: dict[int, Row], pairs: list[list[int]], length: int, writt
     n_of_run = min(own_degree + length * degree + 1, n_own * n_terms**length)
     n_products = (n_all + n_compared) * n_of_run * n_own
     if n_all > MAX_SEQUENCES or n_products > MAX_PRODUCTS:
-        raise Lacking(
+        raise writing.Lacking(
             f"its laws have {n_all:,} output sequences, whose comparison takes {n_products:,}"
             f" products: more than {MAX_SEQUENCES:,}, or {MAX_PRODUCTS:,}"
         )
@@ -214,7 +207,7 @@ def _size(x: Whole) -> tuple[int, int]:
     return x.coefficients.degree(), sum(c != 0 for c in x.coefficients.coeffs())
 
 
-def _all_rows(seen: SeenPairs) -> dict[int, Row]:
+def _all_rows(seen: SeenPairs) -> dict[int, writing.Row]:
     """Return the rows of all states that the inputs of pairs reach."""
     chain = seen.chain
     sources = seen.sources[np.unique(seen.pairs)]
@@ -224,20 +217,20 @@ def _all_rows(seen: SeenPairs) -> dict[int, Row]:
     n_edges = int((chain.indptr[states + 1] - chain.indptr[states]).sum())
     if len(states) > MAX_STATES or n_edges > MAX_EDGES:
         most = f"{MAX_STATES:,} rows, or {MAX_EDGES:,} transitions"
-        raise Lacking(f"a certificate of {len(states):,} rows would have more than {most}")
-    rows: dict[int, Row] = {}
+        raise writing.Lacking(f"a certificate of {len(states):,} rows would have more than {most}")
+    rows: dict[int, writing.Row] = {}
     for s in states.tolist():
         seen.limits.check_time(f"{len(rows)} rows of evidence written")
-        rows[s] = row_of(chain, s)
+        rows[s] = writing.row_of(chain, s)
     return rows
 
 
-def _longest(rows: dict[int, Row]) -> int:
+def _longest(rows: dict[int, writing.Row]) -> int:
     """Return how many steps the longest run takes, its end among them."""
     lengths: dict[int | None, int] = {None: 0}
-    for s in ends_first(rows):
+    for s in writing.ends_first(rows):
         lengths[s] = 1 + max(lengths[target] for _, target, _ in rows[s][1])
     longest = max(lengths.values())
     if longest > MAX_LENGTH:
-        raise Lacking(f"its longest run has {longest:,} steps, more than {MAX_LENGTH:,}")
+        raise writing.Lacking(f"its longest run has {longest:,} steps, more than {MAX_LENGTH:,}")
     return longest

@@ -11,19 +11,9 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, assert_never
 
+from dpcheck import exact
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.verdicts import Ending
-from dpcheck.exact import (
-    Budget,
-    ExpPolynomial,
-    Number,
-    Whole,
-    as_fraction,
-    as_fraction_parts,
-    exact_quotient,
-    whole,
-    whole_lcm,
-)
 from dpcheck.model.postorder import postorder
 from dpcheck.records import dataclass
 
@@ -36,7 +26,7 @@ MAX_EXPONENT = 500_000
 """`verify` compares powers of e up to twice that: those of weights come to that of a budget."""
 
 Fields = dict[str, Any]
-Row = tuple[Whole, list[tuple[Whole, int | None, str | None]]]
+Row = tuple[exact.Whole, list[tuple[exact.Whole, int | None, str | None]]]
 """The denominator of a row, and its edges: weight, target (None at the end), what is shown."""
 
 
@@ -48,7 +38,7 @@ class Lacking(Exception):
 class Quotient:
     """A number that is written as a fraction, and not as a whole number."""
 
-    value: Number
+    value: exact.Number
 
 
 def witness_json(head: Fields, evidence: Fields) -> str:
@@ -78,7 +68,7 @@ def _numbers_of_any_length() -> Iterator[None]:
         sys.set_int_max_str_digits(before)
 
 
-def budget_fields(epsilon: Budget, delta: Number) -> Fields:
+def budget_fields(epsilon: exact.Budget, delta: exact.Number) -> Fields:
     """Return a budget r + sum of m ln a, and δ; raises `Lacking` where `verify` takes it for none.
 
     That is where r, or an m over the common denominator of all, is too large.
@@ -96,14 +86,14 @@ def budget_fields(epsilon: Budget, delta: Number) -> Fields:
 
 def row_of(chain: Chain, state: int) -> Row:
     """Return a row of a chain that shows an output a transition, as a run is seen."""
-    edges: list[tuple[Whole, int | None, str | None]] = []
+    edges: list[tuple[exact.Whole, int | None, str | None]] = []
     for j in range(int(chain.indptr[state]), int(chain.indptr[state + 1])):
-        target, weight = int(chain.targets[j]), whole(chain.numerators[j])
+        target, weight = int(chain.targets[j]), exact.whole(chain.numerators[j])
         if target in (chain.stopped, chain.diverged):
             edges.append((weight, None, None if target == chain.stopped else "diverged"))
         else:
             edges.append((weight, target, chain.observation_text(int(chain.observation[target]))))
-    return whole(chain.denominators[state]), edges
+    return exact.whole(chain.denominators[state]), edges
 
 
 def shown_ends(ending: Ending) -> tuple[str | None, ...]:
@@ -135,7 +125,7 @@ def merged(rows: Mapping[int, Row]) -> tuple[dict[int, Row], dict[int | None, in
     first: dict[str, int] = {}
     for state in ends_first(rows):
         below, edges = rows[state]
-        weights: dict[tuple[int | None, str | None], Whole] = {}
+        weights: dict[tuple[int | None, str | None], exact.Whole] = {}
         for weight, target, shown in edges:
             way = same.get(target, target), shown
             weights[way] = weights.get(way, 0) + weight
@@ -155,24 +145,24 @@ def rows_fields(rows: Mapping[int, Row], starts: Collection[int] = ()) -> Fields
     under = common_multiple(below for s, (below, _) in rows.items() if s not in unders)
     found = {}
     for state, (below, edges) in sorted(rows.items()):
-        scale = 1 if state in unders else exact_quotient(under, below)
+        scale = 1 if state in unders else exact.exact_quotient(under, below)
         found[str(state)] = [[scale * weight, target, shown] for weight, target, shown in edges]
     own = {str(s): below for s, below in unders.items() if below != under}
     return {"denominator": under, **({"unders": own} if own else {}), "rows": found}
 
 
-def common_multiple(denominators: Iterable[Whole]) -> Whole:
+def common_multiple(denominators: Iterable[exact.Whole]) -> exact.Whole:
     """Return the least common multiple; raises `Lacking` where it is too long."""
-    found: Whole = 1
+    found: exact.Whole = 1
     for denominator in set(denominators):
-        found = whole_lcm(found, denominator)
+        found = exact.whole_lcm(found, denominator)
         if isinstance(found, int) and found.bit_length() > MAX_BITS:
             raise Lacking("its numbers are too long")
     return found
 
 
-def _fraction(value: Number) -> Fraction:
-    found = as_fraction(value)
+def _fraction(value: exact.Number) -> Fraction:
+    found = exact.as_fraction(value)
     assert isinstance(found, Fraction), "units, and what a budget is made of, are rational"
     return found
 
@@ -193,14 +183,14 @@ def _over_one_unit(evidence: Fields) -> Fields:
     return {"unit": str(unit), **{k: _written(value, unit) for k, value in evidence.items()}}
 
 
-def _polynomials(value: object) -> Iterator[ExpPolynomial]:
+def _polynomials(value: object) -> Iterator[exact.ExpPolynomial]:
     """Yield the polynomials in some evidence that are no integers."""
     match value:
-        case ExpPolynomial():
+        case exact.ExpPolynomial():
             if not value.is_constant:
                 yield value
         case Quotient():
-            yield from _polynomials(as_fraction_parts(value.value))
+            yield from _polynomials(exact.as_fraction_parts(value.value))
         case dict():
             yield from _polynomials(list(value.values()))
         case list() | tuple():
@@ -212,11 +202,11 @@ def _written(value: object, unit: Fraction) -> object:
     """Return a value as JSON."""
     match value:
         case Quotient():
-            over, under = as_fraction_parts(value.value)
+            over, under = exact.as_fraction_parts(value.value)
             if isinstance(over, int) and isinstance(under, int):
                 return str(over) if under == 1 else f"{over}/{under}"
             return [_written(over, unit), _written(under, unit)]
-        case ExpPolynomial():
+        case exact.ExpPolynomial():
             step = 1 if value.is_constant else int(_fraction(value.unit) / unit)
             coefficients = enumerate(value.coefficients.coeffs())
             return [[int(c), n * step] for n, c in coefficients if c]

@@ -12,27 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dpcheck import exact
 from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.check.evidence.directions import EQUAL, Directions
 from dpcheck.check.evidence.futures import Label
-from dpcheck.exact import (
-    Budget,
-    Number,
-    compare,
-    compare_epsilon,
-    divide,
-    excess_sign,
-    log,
-    multiply,
-    number,
-    power,
-)
 from dpcheck.records import dataclass
 
 MAX_BITS = 1 << 20
 """Probabilities of longer numerators are not written out."""
 
-Sides = tuple[Number, Number]
+Sides = tuple[exact.Number, exact.Number]
 Way = tuple[tuple[Label, ...], Sides]
 """Outputs, and the factors by which they multiply the weights of both sides."""
 
@@ -61,21 +50,21 @@ class GrowingRatio:
     def probabilities(self, n_turns: int) -> Sides:
         """Return the probabilities from both sides with so many turns; raises `TooLarge`."""
         p, q = (
-            multiply(first, power(factor, n_turns, MAX_BITS))
+            exact.multiply(first, exact.power(factor, n_turns, MAX_BITS))
             for first, factor in zip(self.start, self.factor, strict=True)
         )
         return p, q
 
-    def least_turns(self, epsilon: Budget) -> int:
+    def least_turns(self, epsilon: exact.Budget) -> int:
         """Return the fewest turns with p > e^ε q; raises `TooLarge` for long numbers in ℚ(e^r)."""
         p, q = self.start
-        base = None if q == 0 else log(divide(p, q))
-        factor = log(divide(*self.factor))
+        base = None if q == 0 else exact.log(exact.divide(p, q))
+        factor = exact.log(exact.divide(*self.factor))
 
         def exceeds(n_turns: int) -> bool:
-            if isinstance(base, Budget) and isinstance(factor, Budget):
-                return compare_epsilon(base + factor * n_turns, epsilon) > 0
-            return excess_sign(*self.probabilities(n_turns), epsilon) > 0
+            if isinstance(base, exact.Budget) and isinstance(factor, exact.Budget):
+                return exact.compare_epsilon(base + factor * n_turns, epsilon) > 0
+            return exact.excess_sign(*self.probabilities(n_turns), epsilon) > 0
 
         high = 0
         while not exceeds(high):
@@ -104,7 +93,7 @@ def growing_ratio(directions: Directions, roots: Sequence[int]) -> GrowingRatio 
 
 def _is_faster(left: GrowingRatio, right: GrowingRatio) -> bool:
     """Return whether a turn of the left one multiplies the ratio by more."""
-    return compare(divide(*left.factor), divide(*right.factor)) > 0
+    return exact.compare(exact.divide(*left.factor), exact.divide(*right.factor)) > 0
 
 
 class _Search:
@@ -124,7 +113,10 @@ class _Search:
         """Yield the steps of a direction, with one output each."""
         scale, steps = self.directions.steps(node)
         for label, weight, child, a, b in steps:
-            yield ((label,), (number(weight * a, scale), number(weight * b, scale))), child
+            yield (
+                ((label,), (exact.number(weight * a, scale), exact.number(weight * b, scale))),
+                child,
+            )
 
     def from_pairs(self, roots: Sequence[int]) -> dict[int, tuple[int, Way]]:
         """Return for every direction a pair, and the fewest outputs that lead there from it."""
@@ -184,7 +176,7 @@ class _Search:
 
     def growing(self, pair: int, lead: Way, node: int, turn: Way) -> GrowingRatio:
         """Return a turn with what leads to it, and after it what shows most."""
-        is_forward = compare(*turn[1]) > 0
+        is_forward = exact.compare(*turn[1]) > 0
         tail: Way = (), self._masses(node)
         for step, child in self.steps(node):
             longer = _joined(step, ((), self._masses(child)))
@@ -201,23 +193,23 @@ class _Search:
         if node == EQUAL:
             return 1, 1
         mu, nu = self.directions.masses[node]
-        return number(mu, 1), number(nu, 1)
+        return exact.number(mu, 1), exact.number(nu, 1)
 
 
 def _joined(first: Way, second: Way) -> Way:
     """Return outputs after others."""
     (p, q), (a, b) = first[1], second[1]
-    return (*first[0], *second[0]), (multiply(p, a), multiply(q, b))
+    return (*first[0], *second[0]), (exact.multiply(p, a), exact.multiply(q, b))
 
 
-def _ratio(way: Way) -> Number:
-    return divide(*way[1])
+def _ratio(way: Way) -> exact.Number:
+    return exact.divide(*way[1])
 
 
 def _changes(way: Way) -> bool:
-    return compare(*way[1]) != 0
+    return exact.compare(*way[1]) != 0
 
 
 def _exceeds(left: Sides, right: Sides) -> bool:
     """Return whether p/q is larger on the left; 0/0 is not."""
-    return compare(multiply(left[0], right[1]), multiply(right[0], left[1])) > 0
+    return exact.compare(exact.multiply(left[0], right[1]), exact.multiply(right[0], left[1])) > 0

@@ -39,14 +39,8 @@ from typing import Any
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import Graph, graph_from, strong_components, topological_layers
 from dpcheck.chain.sets import distinct
+from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.directions import EQUAL, Directions
-from dpcheck.check.evidence.futures import (
-    CHECKED_EVERY,
-    GOES_SILENT,
-    STOPS,
-    Label,
-    futures_of,
-)
 from dpcheck.check.values.event_text import (
     DIVERGED,
     GOES_ON,
@@ -79,7 +73,7 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass, field
 
-Edge = tuple[Label, Whole, int]
+Edge = tuple[futures.Label, Whole, int]
 Scaled = tuple[Whole, Whole, Whole]
 Wanted = Callable[[Whole, Whole], bool]
 Better = Callable[[EventGap, EventGap], bool]
@@ -190,7 +184,7 @@ class MergedPrefixes:
         """Return per node the weights of an event's leaves below it, from both sides, scaled."""
         found: dict[int, Scaled] = {}
         for at, node in enumerate(self.order.tolist()):
-            if at % CHECKED_EVERY == 0:
+            if at % futures.CHECKED_EVERY == 0:
                 limits.check_time("privacy losses added up")
             leaf = self.leaves[node]
             if leaf is not None:
@@ -233,7 +227,7 @@ def merge_prefixes(
     With `depth`, sequences are cut after so many outputs; without, the caller knows that they are
     finitely many.
     """
-    directions = Directions(futures_of(chain, distinct(pairs), limits))
+    directions = Directions(futures.futures_of(chain, distinct(pairs), limits))
     found = merged(directions, pairs, limits, depth=depth, shows_cut=shows_cut)
     assert found is not None, "finitely many output sequences have no cycle"
     return found
@@ -343,7 +337,7 @@ class _Builder:
         """Fill in the edges of all nodes, found ones included."""
         node = 0
         while node < len(self.found):
-            if node % CHECKED_EVERY == 0:
+            if node % futures.CHECKED_EVERY == 0:
                 self.limits.check_time(f"{len(self.found)} merged prefixes found")
                 check_number(len(self.found), self.limits)
             direction, p, q, level = self.found[node]
@@ -497,7 +491,7 @@ class MergedEvidence:
 
     def _sequences(self, root: int, event: AbstractSet[int]) -> Iterator[OutputSequence]:
         """Yield the sequences that lead to an event."""
-        reaching, waiting = self._reaching(event), [(tuple[Label, ...](), root)]
+        reaching, waiting = self._reaching(event), [(tuple[futures.Label, ...](), root)]
         for shown, node in waiting:
             if node in event:
                 yield self._shown(shown)
@@ -545,10 +539,10 @@ class MergedEvidence:
     ) -> tuple[tuple[OutputSequence, Number, Number], ...]:
         """Return heavy sequences of an event: a beam search along prefixes that can reach it."""
         reaching = self._reaching(event)
-        beam: list[tuple[tuple[Label, ...], Number, int]] = [((), 1, root)]
+        beam: list[tuple[tuple[futures.Label, ...], Number, int]] = [((), 1, root)]
         found: list[tuple[OutputSequence, Number, Number]] = []
         for _ in range(len(self.graph.edges) + _TURNS):
-            following: list[tuple[tuple[Label, ...], Number, int]] = []
+            following: list[tuple[tuple[futures.Label, ...], Number, int]] = []
             for shown, weight, node in beam:
                 leaf = self.graph.leaves[node]
                 if leaf is not None:
@@ -590,12 +584,12 @@ class MergedEvidence:
             )
         return reaching
 
-    def _shown(self, labels: tuple[Label, ...]) -> OutputSequence:
+    def _shown(self, labels: tuple[futures.Label, ...]) -> OutputSequence:
         """Return a sequence of labels as outputs and an ending."""
         outputs = [self.output_text(label) for label in labels if label >= 0]
-        if labels and labels[-1] == STOPS:
+        if labels and labels[-1] == futures.STOPS:
             return output_sequence(outputs, STOPPED)
-        if labels and labels[-1] == GOES_SILENT:
+        if labels and labels[-1] == futures.GOES_SILENT:
             return output_sequence(outputs, DIVERGED)
         return output_sequence(outputs, GOES_ON)
 

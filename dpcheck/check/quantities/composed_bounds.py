@@ -43,43 +43,12 @@ from dpcheck.check.quantities.grid_bounds import (
 )
 from dpcheck.check.quantities.loss_values import Measured
 from dpcheck.check.quantities.privacy import as_comparison, false_comparison, quantity_text
-from dpcheck.check.values.amounts import (
-    INFINITE_EPSILON,
-    bounds_amount,
-    growth_amount,
-    number_amount,
-)
+from dpcheck.check.values import amounts, verdicts
 from dpcheck.check.values.comparisons import as_budget, as_number, holds
-from dpcheck.check.values.verdicts import (
-    Amount,
-    Beside,
-    Cell,
-    Counterexample,
-    Coverage,
-    Holds,
-    Outcome,
-    Phrase,
-    Sides,
-    Table,
-    Value,
-    Verdict,
-    Violated,
-)
 from dpcheck.exact import DIGITS, Budget, Extended, Number, decimal
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import LimitReached, Limits, too_large
-from dpcheck.logic.claims import (
-    Claim,
-    LossQuantity,
-    LossTable,
-    PrivacyClaim,
-    Quantity,
-    QuantityClaim,
-    QuantityComparison,
-    QuantityValue,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.privacy.concentrated import zcdp
 from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of, compare_measures
 from dpcheck.privacy.grid import GridLosses, scores
@@ -89,69 +58,77 @@ from dpcheck.records import replace as with_fields
 from dpcheck.source import Span
 
 
-def decide_by_bounds(claim: Claim, runs: Composition, limits: Limits) -> Outcome:
+def decide_by_bounds(claim: claims.Claim, runs: Composition, limits: Limits) -> verdicts.Outcome:
     """Return the outcome of a claim about runs that are not composed exactly."""
-    coverage = Coverage(runs.n_initial, len(runs.pairs))
+    coverage = verdicts.Coverage(runs.n_initial, len(runs.pairs))
     match claim:
-        case QuantityComparison():
+        case claims.QuantityComparison():
             return decide_comparison(claim, lambda side: decide_by_bounds(side, runs, limits))
-        case PrivacyClaim():
+        case claims.PrivacyClaim():
             asked = as_comparison(claim)
-            assert isinstance(asked, QuantityClaim), "dp(ε, δ) is one"
-            if not isinstance(asked.quantity, TightDelta):
-                return Outcome(_pure_privacy(asked, runs), coverage)
+            assert isinstance(asked, claims.QuantityClaim), "dp(ε, δ) is one"
+            if not isinstance(asked.quantity, claims.TightDelta):
+                return verdicts.Outcome(_pure_privacy(asked, runs), coverage)
             verdict, _ = _compared(asked, asked.quantity, runs, limits, of_quantity=False)
-            return Outcome(verdict, coverage)
-        case QuantityClaim(quantity=quantity) | QuantityValue(quantity=quantity):
+            return verdicts.Outcome(verdict, coverage)
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
             return _decide_quantity(claim, quantity, runs, coverage, limits)
         case _:
             raise AssertionError("formulas are not asked about compositions")
 
 
 def _decide_quantity(
-    claim: QuantityClaim | QuantityValue,
-    quantity: Quantity,
+    claim: claims.QuantityClaim | claims.QuantityValue,
+    quantity: claims.Quantity,
     runs: Composition,
-    coverage: Coverage,
+    coverage: verdicts.Coverage,
     limits: Limits,
-) -> Outcome:
-    if isinstance(quantity, LossQuantity) and quantity.word == "total_variation":
-        quantity = TightDelta(Budget.of(0), quantity.span)
+) -> verdicts.Outcome:
+    if isinstance(quantity, claims.LossQuantity) and quantity.word == "total_variation":
+        quantity = claims.TightDelta(Budget.of(0), quantity.span)
     match quantity:
-        case LossTable():
+        case claims.LossTable():
             table = _bounds_table(quantity, runs, limits)
-            n_rows = number_amount(len(table.rows))
-            return Outcome(Value(n_rows, len(table.rows), table), coverage, (), n_rows)
-        case TightEpsilon(delta=0):
+            n_rows = amounts.number_amount(len(table.rows))
+            return verdicts.Outcome(
+                verdicts.Value(n_rows, len(table.rows), table), coverage, (), n_rows
+            )
+        case claims.TightEpsilon(delta=0):
             found, direction = _largest([(each.epsilon, each) for each in runs.directions])
-        case TightEpsilon() | TightDelta() | LossQuantity(word="loss_tail" | "tradeoff"):
-            if isinstance(claim, QuantityValue):
+        case (
+            claims.TightEpsilon()
+            | claims.TightDelta()
+            | claims.LossQuantity(word="loss_tail" | "tradeoff")
+        ):
+            if isinstance(claim, claims.QuantityValue):
                 return _enclosed_value(quantity, runs, coverage, limits)
             verdict, amount = _compared(claim, quantity, runs, limits)
-            return Outcome(verdict, coverage, (), amount)
+            return verdicts.Outcome(verdict, coverage, (), amount)
         case _:
             found, direction = _sum(quantity, runs)
-    word = quantity.word if isinstance(quantity, LossQuantity) else ""
+    word = quantity.word if isinstance(quantity, claims.LossQuantity) else ""
     amount = Measured(found, None, is_loss=word != "zcdp").amount(DIGITS)
     names = runs.names_of(direction)
-    of_pair = Beside(f"between {names[0]} and {names[1]}", names_states=True)
+    of_pair = verdicts.Beside(f"between {names[0]} and {names[1]}", names_states=True)
     name = quantity_text(quantity)
-    return Outcome(verdict_on(claim, name, found, amount, names), coverage, (), amount, (of_pair,))
+    return verdicts.Outcome(
+        verdict_on(claim, name, found, amount, names), coverage, (), amount, (of_pair,)
+    )
 
 
 # --- what adds up --------------------------------------------------------------------------
 
 
-def _sum(quantity: Quantity, runs: Composition) -> tuple[Divergence | None, Direction]:
+def _sum(quantity: claims.Quantity, runs: Composition) -> tuple[Divergence | None, Direction]:
     """Return the largest Σ times · value of one run, and which direction has it."""
     match quantity:
-        case LossQuantity(word="renyi", arguments=(int() | fmpq() as order,)):
+        case claims.LossQuantity(word="renyi", arguments=(int() | fmpq() as order,)):
             sums = [
                 total([(renyi(losses, order), times) for losses, times in each.parts])
                 for each in runs.directions
             ]
             return _largest(list(zip(sums, runs.directions, strict=True)))
-        case LossQuantity(word="zcdp") if len(runs.times) == 1:
+        case claims.LossQuantity(word="zcdp") if len(runs.times) == 1:
             found = zcdp([each.parts[0][0] for each in runs.directions])
             assert found is not None, "some pair has different rows"
             return total([(found.rho, runs.times[0])]), runs.directions[found.index]
@@ -170,43 +147,47 @@ def _largest(
     )
 
 
-def _pure_privacy(asked: QuantityClaim, runs: Composition) -> Verdict:
+def _pure_privacy(asked: claims.QuantityClaim, runs: Composition) -> verdicts.Verdict:
     """Decide dp(ε, 0), asked as `epsilon <= ε`, by the largest loss of all runs together."""
     value, direction = _largest([(each.epsilon, each) for each in runs.directions])
     amount = Measured(value, None).amount(DIGITS)
     verdict = verdict_on(asked, "epsilon", value, amount, runs.names_of(direction))
-    if not isinstance(verdict, Violated):
+    if not isinstance(verdict, verdicts.Violated):
         return verdict
-    return Violated(with_fields(verdict.counterexample, event=_worst_outputs(value)))
+    return verdicts.Violated(with_fields(verdict.counterexample, event=_worst_outputs(value)))
 
 
-def _worst_outputs(value: Measure) -> Phrase:
+def _worst_outputs(value: Measure) -> verdicts.Phrase:
     if value is None:
-        return Phrase.of("the outputs that are possible on one side only")
-    return Phrase.of("the outputs with the largest loss in every run")
+        return verdicts.Phrase.of("the outputs that are possible on one side only")
+    return verdicts.Phrase.of("the outputs with the largest loss in every run")
 
 
 # --- values ------------------------------------------------------------------------------
 
 
 def _enclosed_value(
-    quantity: OnGrid, runs: Composition, coverage: Coverage, limits: Limits
-) -> Outcome:
+    quantity: OnGrid, runs: Composition, coverage: verdicts.Coverage, limits: Limits
+) -> verdicts.Outcome:
     """Return the bounds of a quantity, and which end is safe: the lower one of an error."""
     directions = concerned(quantity, runs)
     if not directions:
-        return Outcome(Value(number_amount(0), 0), coverage, (), number_amount(0))
+        return verdicts.Outcome(
+            verdicts.Value(amounts.number_amount(0), 0), coverage, (), amounts.number_amount(0)
+        )
     found = narrow(quantity, directions, limits)
     if not found.low.is_finite():
-        return Outcome(Value(INFINITE_EPSILON, None), coverage, (), INFINITE_EPSILON)
+        return verdicts.Outcome(
+            verdicts.Value(amounts.INFINITE_EPSILON, None), coverage, (), amounts.INFINITE_EPSILON
+        )
     low, high = ends_of(quantity, found)
-    amount, value = bounds_amount(low, high), Enclosed(lambda _: low.union(high))
+    amount, value = amounts.bounds_amount(low, high), Enclosed(lambda _: low.union(high))
     if amount.enclosure is None:
-        return Outcome(Value(amount, value), coverage, (), amount)
-    is_error = isinstance(quantity, LossQuantity) and quantity.word == "tradeoff"
+        return verdicts.Outcome(verdicts.Value(amount, value), coverage, (), amount)
+    is_error = isinstance(quantity, claims.LossQuantity) and quantity.word == "tradeoff"
     end = amount.enclosure[0 if is_error else 1]
-    safe = Beside("safe to use is", Amount(end, end))
-    return Outcome(Value(amount, value), coverage, (), amount, (safe,))
+    safe = verdicts.Beside("safe to use is", verdicts.Amount(end, end))
+    return verdicts.Outcome(verdicts.Value(amount, value), coverage, (), amount, (safe,))
 
 
 # --- tables --------------------------------------------------------------------------------
@@ -232,14 +213,14 @@ _HEADS = {
 def _at_budget(word: str, epsilon: Budget, span: Span) -> OnGrid:
     """Return what a table has at a budget: δ of a profile, the tail of the losses."""
     if word == "profile":
-        return TightDelta(epsilon, span)
-    return LossQuantity("loss_tail", (epsilon,), DIGITS, span)
+        return claims.TightDelta(epsilon, span)
+    return claims.LossQuantity("loss_tail", (epsilon,), DIGITS, span)
 
 
-def _bounds_table(function: LossTable, runs: Composition, limits: Limits) -> Table:
+def _bounds_table(function: claims.LossTable, runs: Composition, limits: Limits) -> verdicts.Table:
     """Return bounds of a function at some places, from the grid that bounds ε(10^-9) narrowly."""
     word, span = function.word, function.span
-    last = narrow(TightEpsilon(TABLE_DELTA, span), runs.directions, limits)
+    last = narrow(claims.TightEpsilon(TABLE_DELTA, span), runs.directions, limits)
     made, finer = last.top.grid.like, FINER_TAILS if word == "losses" else 1
     grids = [(each, made(each.parts, finer, limits)) for each in runs.directions]
     asked: list[tuple[fmpq, OnGrid]]
@@ -250,39 +231,39 @@ def _bounds_table(function: LossTable, runs: Composition, limits: Limits) -> Tab
         places = places_up_to(end.max(arb(last.top.grid.step)), TABLE_ROWS)
         asked = [(place, _at_budget(word, Budget.of(place), span)) for place in places]
     else:
-        asked = [(a, LossQuantity(word, (a,), DIGITS, span)) for a in TABLE_ERRORS]
-    rows: list[tuple[Cell, ...]] = []
+        asked = [(a, claims.LossQuantity(word, (a,), DIGITS, span)) for a in TABLE_ERRORS]
+    rows: list[tuple[verdicts.Cell, ...]] = []
     for place, quantity in asked:
         limits.check_time(f"{len(rows)} of {len(asked)} rows of the table")
         bounds = largest_bounds([on_grid(quantity, *each) for each in grids])
-        amount = bounds_amount(*ends_of(quantity, bounds))
+        amount = amounts.bounds_amount(*ends_of(quantity, bounds))
         shown_ends = amount.enclosure or (amount.exact, amount.exact)
-        shown = [Amount(text, text) for text in (decimal(place), *shown_ends)]
+        shown = [verdicts.Amount(text, text) for text in (decimal(place), *shown_ends)]
         names = runs.names_of(bounds.top.direction)
         rows.append((*shown, *(names if word != "tradeoff" else names[::-1])))
     what, of = _HEADS[word]
     columns = (what, f"{of} at least", f"{of} at most", "P from", "Q from")
-    return Table(f"bounds of the {word}", columns, tuple(rows))
+    return verdicts.Table(f"bounds of the {word}", columns, tuple(rows))
 
 
 # --- claims --------------------------------------------------------------------------------
 
 
 def _compared(
-    claim: QuantityClaim,
+    claim: claims.QuantityClaim,
     quantity: OnGrid,
     runs: Composition,
     limits: Limits,
     *,
     of_quantity: bool = True,
-) -> tuple[Verdict, Amount | None]:
+) -> tuple[verdicts.Verdict, verdicts.Amount | None]:
     """Decide whether ε(δ) or δ(ε) compares with the bound as claimed; return its bounds too.
 
     Else than `of_quantity`, the claim was dp(ε, δ), and its counterexample speaks of the event.
     """
     name, directions = quantity_text(quantity), concerned(quantity, runs)
     if not directions:
-        return verdict_on(claim, name, 0, number_amount(0), ()), number_amount(0)
+        return verdict_on(claim, name, 0, amounts.number_amount(0), ()), amounts.number_amount(0)
     budget = _budget(quantity, claim.bound)
     bound = ball_of(claim.bound, BOUND_BITS)
 
@@ -294,28 +275,28 @@ def _compared(
             return 1
         return 0 if low == high == bound else None
 
-    delta = quantity.delta if isinstance(quantity, TightEpsilon) else as_number(claim.bound)
+    delta = quantity.delta if isinstance(quantity, claims.TightEpsilon) else as_number(claim.bound)
     found = refined(quantity, directions, delta, lambda bounds: sign(bounds) is not None, limits)
-    amount, decided = bounds_amount(*ends_of(quantity, found)), sign(found)
+    amount, decided = amounts.bounds_amount(*ends_of(quantity, found)), sign(found)
     if decided is None:
         return undecided_between(name, claim.bound, amount, found.limit), None
     if holds(claim.comparison, decided):
-        return Holds(), amount
-    has_pair = decided > 0 or isinstance(quantity, LossQuantity)
+        return verdicts.Holds(), amount
+    has_pair = decided > 0 or isinstance(quantity, claims.LossQuantity)
     names = runs.names_of(found.top.direction) if has_pair else ()
     plain, example = _plain_example(name, claim, amount, decided, names), None
     if decided > 0 and budget is not None:
         example = _shown_event(
-            TightDelta(budget[0], claim.span), found.top, runs, budget[1], limits
+            claims.TightDelta(budget[0], claim.span), found.top, runs, budget[1], limits
         )
     if example is not None and of_quantity:
         example = with_fields(example, requirement=plain.requirement, sides=plain.sides)
-    return Violated(example or plain), amount
+    return verdicts.Violated(example or plain), amount
 
 
 def _shown_event(
-    quantity: TightDelta, found: Bounded, runs: Composition, delta: Number, limits: Limits
-) -> Counterexample | None:
+    quantity: claims.TightDelta, found: Bounded, runs: Composition, delta: Number, limits: Limits
+) -> verdicts.Counterexample | None:
     """Return the event of a violation, on a uniform grid: sums on coarser ones are no scores.
 
     None where no grid that is worth its time has one; the violation is proved without it.
@@ -333,20 +314,26 @@ def _shown_event(
 
 
 def _plain_example(
-    name: str, claim: QuantityClaim, amount: Amount, sign: int, names: tuple[str, ...]
-) -> Counterexample:
+    name: str,
+    claim: claims.QuantityClaim,
+    amount: verdicts.Amount,
+    sign: int,
+    names: tuple[str, ...],
+) -> verdicts.Counterexample:
     """Return what a claim says and the end of the bounds that says otherwise."""
     if amount.enclosure is None:
         return false_comparison(name, claim, amount, states=names)
     end = amount.enclosure[0 if sign > 0 else 1]
-    return false_comparison(name, claim, Amount(end, end), ">=" if sign > 0 else "<=", names)
+    return false_comparison(
+        name, claim, verdicts.Amount(end, end), ">=" if sign > 0 else "<=", names
+    )
 
 
 def _budget(quantity: OnGrid, bound: Budget | Extended) -> tuple[Budget, Number] | None:
     """Return the (ε, δ) that an event exceeds where the quantity exceeds the bound, if one does."""
-    if isinstance(quantity, LossQuantity):
+    if isinstance(quantity, claims.LossQuantity):
         return None
-    if isinstance(quantity, TightDelta):
+    if isinstance(quantity, claims.TightDelta):
         return quantity.epsilon, as_number(bound)
     budget = None if bound is None else as_budget(bound)
     return None if budget is None or budget < Budget.of(0) else (budget, quantity.delta)
@@ -362,7 +349,7 @@ def _is_surely_violated(grid: GridLosses, budget: tuple[Budget, Number]) -> bool
 
 def _event_example(
     found: Bounded, runs: Composition, epsilon: Budget, delta: Number
-) -> Counterexample:
+) -> verdicts.Counterexample:
     """Return the event with P(S) > e^ε Q(S) + δ that a grid shows, checked again."""
     step, least = found.grid.step, found.grid.delta_below(epsilon)[1]
     p_ends, q_ends = certify_score_event(
@@ -372,21 +359,21 @@ def _event_example(
         p, q = ([ball_of(end, BOUND_BITS) for end in ends] for ends in (p_ends, q_ends))
         factor, room = epsilon.exp_ball(BOUND_BITS), number_ball(delta, BOUND_BITS)
         right = [factor * end + room for end in q]
-        p_amount, q_amount, right_amount = (bounds_amount(*ends) for ends in (p, q, right))
-        over = bounds_amount(p[0] - right[1], p[1] - right[0])
-        ratio = bounds_amount(p[0] / q[1], p[1] / q[0] if q[0] > 0 else arb("inf"))
+        p_amount, q_amount, right_amount = (amounts.bounds_amount(*ends) for ends in (p, q, right))
+        over = amounts.bounds_amount(p[0] - right[1], p[1] - right[0])
+        ratio = amounts.bounds_amount(p[0] / q[1], p[1] / q[0] if q[0] > 0 else arb("inf"))
     event = (
         f"the outputs of all runs whose scores add up to at least {least}: the score of an output "
         f"is its privacy loss in units of {decimal(step)}, rounded"
     )
-    plus = (" + ", number_amount(delta))
-    times = growth_amount(epsilon)
-    return Counterexample(
+    plus = (" + ", amounts.number_amount(delta))
+    times = amounts.growth_amount(epsilon)
+    return verdicts.Counterexample(
         runs.names_of(found.direction),
-        Phrase.of(event),
+        verdicts.Phrase.of(event),
         (p_amount, q_amount),
-        Phrase.of(p_amount, " <= ", times, " * ", q_amount, *plus),
-        Sides(p_amount, "<=", right_amount),
+        verdicts.Phrase.of(p_amount, " <= ", times, " * ", q_amount, *plus),
+        verdicts.Sides(p_amount, "<=", right_amount),
         ratio,
         over,
     )

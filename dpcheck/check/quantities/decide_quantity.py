@@ -8,6 +8,7 @@ from typing import assert_never
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import graph_of
 from dpcheck.chain.sets import distinct
@@ -24,39 +25,12 @@ from dpcheck.check.quantities.loss_values import (
 from dpcheck.check.quantities.pair_losses import pair_losses
 from dpcheck.check.quantities.privacy import INFINITELY_MANY, false_comparison, quantity_text
 from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
+from dpcheck.check.values import verdicts
 from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import compared, holds
 from dpcheck.check.values.event_text import EventText, many_sequences
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.measures import TOO_FAR, Measures
-from dpcheck.check.values.verdicts import (
-    Amount,
-    Beside,
-    Counterexample,
-    Coverage,
-    Holds,
-    Outcome,
-    Phrase,
-    Sides,
-    Table,
-    Undecided,
-    Value,
-    Violated,
-)
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    Extended,
-    Number,
-    add,
-    compare,
-    divide,
-    log,
-    multiply,
-    number,
-    subtract,
-    whole,
-)
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import (
     ChannelQuantity,
@@ -73,7 +47,7 @@ from dpcheck.privacy.losses import sum_of
 Question = QuantityClaim | QuantityValue
 OtherQuantity = LossQuantity | LossTable | ChannelQuantity | LeastError
 
-UNBOUNDED = Undecided(
+UNBOUNDED = verdicts.Undecided(
     Limit(
         "size",
         unit=INFINITELY_MANY,
@@ -96,7 +70,7 @@ def decide_quantity(
     selected: IntArray,
     measures: Measures,
     limits: Limits,
-) -> Outcome:
+) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity of a chain, at selected[n_selected]."""
     if chain.offers:
         return _profile_of_strategies(quantity, chain, selected, limits)
@@ -105,7 +79,7 @@ def decide_quantity(
             known = known_losses(chain, selected, limits)
             if known is None:
                 n_pairs = len(seen_pairs(chain, selected, limits).pairs)
-                return Outcome(UNBOUNDED, Coverage(len(selected), n_pairs))
+                return verdicts.Outcome(UNBOUNDED, verdicts.Coverage(len(selected), n_pairs))
             return decide_on_losses(claim, quantity, known, len(selected))
         case ChannelQuantity():
             return _decide_channel(claim, quantity, chain, selected, limits)
@@ -117,14 +91,14 @@ def decide_quantity(
 
 def _profile_of_strategies(
     quantity: OtherQuantity, chain: Chain, selected: IntArray, limits: Limits
-) -> Outcome:
+) -> verdicts.Outcome:
     """Return the profile for an analyst who adapts, who has one strategy for each ε."""
     if not isinstance(quantity, LossTable) or quantity.word != "profile":
         raise LimitReached(NO_STRATEGY)
     seen = seen_pairs(chain, selected, limits)
     evidence = complete_evidence(seen)
     if evidence is None:
-        return Outcome(UNBOUNDED, Coverage(len(selected), len(seen.pairs)))
+        return verdicts.Outcome(UNBOUNDED, verdicts.Coverage(len(selected), len(seen.pairs)))
     assert isinstance(evidence, StrategyEvidence), "there are choices"
     known = KnownLosses((), len(seen.pairs), None, seen.names, _counted_event)
     table = profile_table(evidence.profile(), known)
@@ -136,10 +110,12 @@ def _counted_event(gap: EventGap, factor: ExpFactor | None) -> EventText:
     return EventText(many_sequences(None, gap, factor), ())
 
 
-def _tabulated(table: Table, known: KnownLosses, n_initial: int) -> Outcome:
-    coverage = Coverage(n_initial, known.n_pairs, known.n_sequences)
+def _tabulated(table: verdicts.Table, known: KnownLosses, n_initial: int) -> verdicts.Outcome:
+    coverage = verdicts.Coverage(n_initial, known.n_pairs, known.n_sequences)
     amount = number_amount(len(table.rows))
-    return Outcome(Value(amount, len(table.rows), table), coverage, known.vacuity, amount)
+    return verdicts.Outcome(
+        verdicts.Value(amount, len(table.rows), table), coverage, known.vacuity, amount
+    )
 
 
 def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosses | None:
@@ -155,105 +131,112 @@ def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosse
 
 def decide_on_losses(
     claim: Question, quantity: LossQuantity | LossTable, known: KnownLosses, n_initial: int
-) -> Outcome:
+) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity that privacy losses determine."""
     if isinstance(quantity, LossTable):
         return _tabulated(table_of(quantity, known), known, n_initial)
-    coverage = Coverage(n_initial, known.n_pairs, known.n_sequences)
+    coverage = verdicts.Coverage(n_initial, known.n_pairs, known.n_sequences)
     found = measured(quantity, known)
     amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)
-    pair = (Beside(f"between {names[0]} and {names[1]}", names_states=True),) if names else ()
+    pair = (
+        (verdicts.Beside(f"between {names[0]} and {names[1]}", names_states=True),) if names else ()
+    )
     outcome = verdict_on(claim, quantity_text(quantity), found.value, amount, names)
-    return Outcome(outcome, coverage, known.vacuity, amount, (*found.beside, *pair))
+    return verdicts.Outcome(outcome, coverage, known.vacuity, amount, (*found.beside, *pair))
 
 
 def verdict_on(
-    claim: Question, name: str, value: Measure, amount: Amount, states: tuple[str, ...]
-) -> Value | Holds | Violated | Undecided:
+    claim: Question, name: str, value: Measure, amount: verdicts.Amount, states: tuple[str, ...]
+) -> verdicts.Value | verdicts.Holds | verdicts.Violated | verdicts.Undecided:
     """Return the verdict on a value: report it, or compare it with the bound."""
     if isinstance(claim, QuantityValue):
-        return Value(amount, value)
+        return verdicts.Value(amount, value)
     sign = compared(value, claim.bound)
     if sign is None:
         return undecided_between(name, claim.bound, amount)
     if holds(claim.comparison, sign):
-        return Holds()
-    return Violated(false_comparison(name, claim, amount, states=states))
+        return verdicts.Holds()
+    return verdicts.Violated(false_comparison(name, claim, amount, states=states))
 
 
 def undecided_between(
-    name: str, bound: Budget | Extended, amount: Amount, limit: Limit | None = None
-) -> Undecided:
+    name: str,
+    bound: exact.Budget | exact.Extended,
+    amount: verdicts.Amount,
+    limit: Limit | None = None,
+) -> verdicts.Undecided:
     """Return that enclosures of a value contain its bound, after a limit or without any."""
     unsure = f"no enclosure separates {name} from {bound_amount(bound).exact}"
     size = Limit("size", unit=unsure, advice="a bound that differs from it")
-    return Undecided(limit or size, Phrase.of("it is ", amount))
+    return verdicts.Undecided(limit or size, verdicts.Phrase.of("it is ", amount))
 
 
 def decide_comparison(
-    claim: QuantityComparison, decided: Callable[[QuantityValue], Outcome]
-) -> Outcome:
+    claim: QuantityComparison, decided: Callable[[QuantityValue], verdicts.Outcome]
+) -> verdicts.Outcome:
     """Return the outcome of `left comparison right` from the values of both sides."""
     sides = [decided(QuantityValue(each, claim.span)) for each in (claim.left, claim.right)]
     coverage = sides[0].coverage
     vacuity = tuple(dict.fromkeys(reason for side in sides for reason in side.vacuity))
-    values = [side.verdict for side in sides if isinstance(side.verdict, Value)]
+    values = [side.verdict for side in sides if isinstance(side.verdict, verdicts.Value)]
     if len(values) < len(sides):
-        unknown = next(side for side in sides if not isinstance(side.verdict, Value))
-        return Outcome(unknown.verdict, coverage, vacuity)
+        unknown = next(side for side in sides if not isinstance(side.verdict, verdicts.Value))
+        return verdicts.Outcome(unknown.verdict, coverage, vacuity)
     left, right = quantity_text(claim.left), quantity_text(claim.right)
     named = list(zip((left, right), (value.amount for value in values), strict=True))
     sign = compare_measures(values[0].exact, values[1].exact)
-    verdict: Holds | Violated | Undecided
+    verdict: verdicts.Holds | verdicts.Violated | verdicts.Undecided
     if sign is None:
         unsure = f"no enclosure separates {left} from {right}"
-        verdict = Undecided(Limit("size", unit=unsure, advice="compare each of them with a number"))
+        verdict = verdicts.Undecided(
+            Limit("size", unit=unsure, advice="compare each of them with a number")
+        )
     elif holds(claim.comparison, sign):
-        verdict = Holds()
+        verdict = verdicts.Holds()
     else:
         first, second = (value.amount for value in values)
-        requirement = Phrase.of(
+        requirement = verdicts.Phrase.of(
             *(f"{left} {claim.comparison} {right}, but {left} = ", first),
             *(f" and {right} = ", second),
         )
-        difference = Sides(first, claim.comparison, second)
-        verdict = Violated(Counterexample((), (), (), requirement, difference))
-    beside = tuple(Beside(f"{text} is", amount) for text, amount in named)
-    return Outcome(verdict, coverage, vacuity, beside=beside)
+        difference = verdicts.Sides(first, claim.comparison, second)
+        verdict = verdicts.Violated(verdicts.Counterexample((), (), (), requirement, difference))
+    beside = tuple(verdicts.Beside(f"{text} is", amount) for text, amount in named)
+    return verdicts.Outcome(verdict, coverage, vacuity, beside=beside)
 
 
 # --- the whole channel ---------------------------------------------------------------------
 
 
-CHANNEL_VALUES: Mapping[str, Callable[[Number, int], Number | Epsilon]] = {
-    "bayes_vulnerability": divide,
-    "min_entropy_leakage": lambda total, _: log(total),
+CHANNEL_VALUES: Mapping[str, Callable[[exact.Number, int], exact.Number | exact.Epsilon]] = {
+    "bayes_vulnerability": exact.divide,
+    "min_entropy_leakage": lambda total, _: exact.log(total),
 }
 """What Σ_o max_s P(o|s) and the number of inputs, all equally likely, say about guessing them."""
 
 
 def _decide_channel(
     claim: Question, quantity: ChannelQuantity, chain: Chain, selected: IntArray, limits: Limits
-) -> Outcome:
+) -> verdicts.Outcome:
     """Decide a claim about guessing which of the selected states, equally likely, it was.
 
     Whoever guesses knows the public inputs; the answer is the greatest for all of these.
     """
     n_states = len(distinct(selected))
-    coverage = Coverage(n_states, len(seen_pairs(chain, selected, limits).pairs))
+    coverage = verdicts.Coverage(n_states, len(seen_pairs(chain, selected, limits).pairs))
     found = most_guessable(chain, selected, limits)
     if found is None:
-        return Outcome(UNBOUNDED, coverage)
+        return verdicts.Outcome(UNBOUNDED, coverage)
     states, total = found[quantity.word == "min_entropy_leakage"]
     value = CHANNEL_VALUES[quantity.word](total, len(states))
     amount = quantity_amount(value)
     verdict = verdict_on(claim, quantity.word, value, amount, ())
-    beside = (Beside(f"for {len(states)} equally likely inputs"),)
-    return Outcome(verdict, coverage, (), amount, beside)
+    beside = (verdicts.Beside(f"for {len(states)} equally likely inputs"),)
+    return verdicts.Outcome(verdict, coverage, (), amount, beside)
 
 
-Guessed = tuple[IntArray, Number]
+Guessed = tuple[IntArray, exact.Number]
 """States that agree in what everybody knows, and Σ_o max_s P(o|s) over them."""
 
 
@@ -268,10 +251,13 @@ def most_guessable(
         if has_output_cycle(seen, sources):
             return None
         total = _sum_of_maxima(seen, sources, limits)
-        chance = divide(total, len(states))
-        if likeliest is None or compare(chance, divide(likeliest[1], len(likeliest[0]))) > 0:
+        chance = exact.divide(total, len(states))
+        if (
+            likeliest is None
+            or exact.compare(chance, exact.divide(likeliest[1], len(likeliest[0]))) > 0
+        ):
             likeliest = states, total
-        if clearest is None or compare(total, clearest[1]) > 0:
+        if clearest is None or exact.compare(total, clearest[1]) > 0:
             clearest = states, total
     assert likeliest is not None, "claims are about some state"
     assert clearest is not None, "claims are about some state"
@@ -287,18 +273,18 @@ def alike_in_public(chain: Chain, selected: IntArray) -> list[IntArray]:
     return [states[known == value] for value in distinct(known)]
 
 
-def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> Number:
+def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> exact.Number:
     """Return Σ_o max_s P(o|s) over output sequences o and the states s of sources[n]."""
     table = sequence_table(chain, sources, limits=limits)
     assert table is not None, "without a bound on its size there is a table"
-    best: dict[int, Number] = {}
+    best: dict[int, exact.Number] = {}
     for i, below in enumerate(table.denominators):
         limits.check_time(f"{i} of {len(sources)} inputs compared")
         for j in range(int(table.indptr[i]), int(table.indptr[i + 1])):
-            p = number(whole(table.weights[j]), below)
+            p = exact.number(exact.whole(table.weights[j]), below)
             sequence = int(table.sequences[j])
             known = best.get(sequence)
-            if known is None or compare(p, known) > 0:
+            if known is None or exact.compare(p, known) > 0:
                 best[sequence] = p
     return sum_of(best.values())
 
@@ -313,7 +299,7 @@ def _decide_least_error(
     selected: IntArray,
     measures: Measures,
     limits: Limits,
-) -> Outcome:
+) -> verdicts.Outcome:
     """Decide a claim about the least α that all errors keep with probability 1 - β."""
     value, state = _worst_error(quantity, measures.at_outputs, chain, selected, limits)
     least, most = measures.at_least, measures.at_outputs
@@ -324,22 +310,22 @@ def _decide_least_error(
             raise LimitReached(TOO_FAR)
     amount = INFINITE if value is None else number_amount(value)
     verdict = verdict_on(claim, quantity.text, value, amount, (chain.state_text(state),))
-    beside = (Beside(f"reached from {chain.state_text(state)}", names_states=True),)
+    beside = (verdicts.Beside(f"reached from {chain.state_text(state)}", names_states=True),)
     n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
-    return Outcome(verdict, Coverage(len(selected), n_pairs), (), amount, beside)
+    return verdicts.Outcome(verdict, verdicts.Coverage(len(selected), n_pairs), (), amount, beside)
 
 
 def _worst_error(
     quantity: LeastError,
-    known: Mapping[str, Sequence[Number | None]],
+    known: Mapping[str, Sequence[exact.Number | None]],
     chain: Chain,
     selected: IntArray,
     limits: Limits,
-) -> tuple[Number | None, int]:
+) -> tuple[exact.Number | None, int]:
     """Return the least α for errors by key, [n_states] each, and the state that needs it."""
     laws = error_laws(chain, selected, largest_errors(quantity, known, chain), limits)
-    needed = subtract(1, quantity.failure)
-    worst: tuple[Number | None, int] | None = None
+    needed = exact.subtract(1, quantity.failure)
+    worst: tuple[exact.Number | None, int] | None = None
     for state in selected.tolist():
         error = _quantile(laws[state], needed)
         if worst is None or compare_measures(error, worst[0]) == 1:
@@ -349,10 +335,10 @@ def _worst_error(
 
 
 def largest_errors(
-    quantity: LeastError, known: Mapping[str, Sequence[Number | None]], chain: Chain
-) -> dict[int, list[Number | None]]:
+    quantity: LeastError, known: Mapping[str, Sequence[exact.Number | None]], chain: Chain
+) -> dict[int, list[exact.Number | None]]:
     """Return by the number of an output its largest error at each state, [n_states] each."""
-    errors: dict[int, list[Sequence[Number | None]]] = {}
+    errors: dict[int, list[Sequence[exact.Number | None]]] = {}
     for position, key in quantity.errors:
         errors.setdefault(position, []).append(known[key])
     return {position: _largest(each, chain.n_states) for position, each in errors.items()}
@@ -361,9 +347,9 @@ def largest_errors(
 def error_laws(
     chain: Chain,
     sources: IntArray,
-    errors: Mapping[int, Sequence[Number | None]],
+    errors: Mapping[int, Sequence[exact.Number | None]],
     limits: Limits,
-) -> dict[int, dict[Number, Number]]:
+) -> dict[int, dict[exact.Number, exact.Number]]:
     """Return P(largest error = e) for every source and every e; the rest of 1 is infinitely far.
 
     `errors` has for the number of an output its error, [n_states]. One transition is one output, so
@@ -374,51 +360,55 @@ def error_laws(
     for _ in range(last - 1):
         limits.check_time(f"{len(layers)} outputs followed")
         layers.append(distinct(graph.successors(layers[-1])))
-    laws: dict[int, dict[Number, Number]] = {}
-    nothing: dict[Number, Number] = {0: 1}
+    laws: dict[int, dict[exact.Number, exact.Number]] = {}
+    nothing: dict[exact.Number, exact.Number] = {0: 1}
     for position in range(last, 0, -1):
         limits.check_time(f"{last - position} of {last} outputs compared")
         worst = errors.get(position, [0] * chain.n_states)
         later, laws = laws, {}
         for state in layers[position - 1].tolist():
-            law: dict[Number, Number] = {}
+            law: dict[exact.Number, exact.Number] = {}
             for target, p in _row(chain, state):
                 error = worst[target]
                 if error is None:
                     continue
                 for largest, q in later.get(target, nothing).items():
-                    key = error if compare(error, largest) > 0 else largest
-                    law[key] = add(law.get(key, 0), multiply(p, q))
+                    key = error if exact.compare(error, largest) > 0 else largest
+                    law[key] = exact.add(law.get(key, 0), exact.multiply(p, q))
             laws[state] = law
     return laws
 
 
-def _largest(errors: Sequence[Sequence[Number | None]], n_states: int) -> list[Number | None]:
+def _largest(
+    errors: Sequence[Sequence[exact.Number | None]], n_states: int
+) -> list[exact.Number | None]:
     """Return the largest of several errors at each state, [n_states]; None where one is."""
-    largest: list[Number | None] = [0] * n_states
+    largest: list[exact.Number | None] = [0] * n_states
     for error in errors:
         pairs = zip(largest, error, strict=True)
         largest = [right if compare_measures(left, right) == -1 else left for left, right in pairs]
     return largest
 
 
-def _row(chain: Chain, state: int) -> Iterator[tuple[int, Number]]:
+def _row(chain: Chain, state: int) -> Iterator[tuple[int, exact.Number]]:
     """Yield the successors of a state with their probabilities."""
     row = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
     below = chain.denominators[state : state + 1].tolist()[0]
     for target, weight in zip(
         chain.targets[row].tolist(), chain.numerators[row].tolist(), strict=True
     ):
-        yield target, number(weight, below)
+        yield target, exact.number(weight, below)
 
 
-def _quantile(law: Mapping[Number, Number], needed: Number) -> Number | None:
+def _quantile(
+    law: Mapping[exact.Number, exact.Number], needed: exact.Number
+) -> exact.Number | None:
     """Return the least α with P(error <= α) >= needed; None for no α."""
     if needed == 0:
         return 0
-    reached: Number = 0
-    for error in sorted(law, key=cmp_to_key(compare)):
-        reached = add(reached, law[error])
-        if compare(reached, needed) >= 0:
+    reached: exact.Number = 0
+    for error in sorted(law, key=cmp_to_key(exact.compare)):
+        reached = exact.add(reached, law[error])
+        if exact.compare(reached, needed) >= 0:
             return error
     return None

@@ -13,29 +13,20 @@ from dpcheck.check.quantities.privacy import (
 )
 from dpcheck.check.quantities.questions import Question, decision_on
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence, seen_pairs
-from dpcheck.check.values.verdicts import (
-    Beside,
-    Coverage,
-    Outcome,
-    OutputSequence,
-    Phrase,
-    Strategy,
-    Vacuity,
-    Violated,
-)
+from dpcheck.check.values import verdicts
 from dpcheck.exact import TooLarge
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import PrivacyClaim
 from dpcheck.records import replace
 
-SURE = Vacuity(
+SURE = verdicts.Vacuity(
     "trivial probability", "one and the same output sequence is certain on both sides of every pair"
 )
 
 
 def decide_on_sequences(
     claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
-) -> Outcome:
+) -> verdicts.Outcome:
     """Return the outcome of an event-level claim about the pairs with an end in selected[n]."""
     own = chain if chain.with_one_end is None else chain.with_one_end
     seen = seen_pairs(chain, selected, limits)
@@ -46,16 +37,16 @@ def decide_on_sequences(
 
         return decide_endless(question, len(selected))
     decision = decision_on(question, evidence, is_complete=True)
-    if isinstance(decision.verdict, Violated) and not seen.are_finite:
+    if isinstance(decision.verdict, verdicts.Violated) and not seen.are_finite:
         # A few outputs are easier to follow than all that merged prefixes stand for.
         from dpcheck.check.quantities.endless_claims import violating_prefixes
 
         short = violating_prefixes(question)
         decision = decision if short is None else replace(decision, verdict=short[1].verdict)
     assert decision.verdict is not None, "complete evidence decides"
-    return Outcome(
+    return verdicts.Outcome(
         decision.verdict,
-        Coverage(len(selected), len(question.seen.pairs), n_listed(evidence)),
+        verdicts.Coverage(len(selected), len(question.seen.pairs), n_listed(evidence)),
         _vacuity(evidence, len(question.seen.pairs)),
         decision.value,
         (
@@ -66,10 +57,12 @@ def decide_on_sequences(
     )
 
 
-def _why_infinite(question: Question, decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:
+def _why_infinite(
+    question: Question, decision: Decision, evidence: Evidence
+) -> tuple[verdicts.Beside, ...]:
     """Return an output that is possible on one side only, where that makes an ε infinite."""
     shown, value = decision.shown, decision.value
-    if isinstance(decision.verdict, Violated) or value is None or value.exact != "inf":
+    if isinstance(decision.verdict, verdicts.Violated) or value is None or value.exact != "inf":
         return ()
     if shown is None or shown.gap is None or not isinstance(evidence, TableEvidence):
         return ()
@@ -77,26 +70,30 @@ def _why_infinite(question: Question, decision: Decision, evidence: Evidence) ->
     left, right = names if shown.gap.is_forward else names[::-1]
     (outputs, _, _), *_ = evidence.event_text(shown.gap, shown.factor).runs
     said = f" is possible from {left}, and not from {right}"
-    return (Beside(Phrase.of("output " * (len(outputs.outputs) == 1), outputs, said)),)
+    return (
+        verdicts.Beside(verdicts.Phrase.of("output " * (len(outputs.outputs) == 1), outputs, said)),
+    )
 
 
-def _closest(question: Question, decision: Decision, evidence: Evidence) -> tuple[Beside, ...]:
+def _closest(
+    question: Question, decision: Decision, evidence: Evidence
+) -> tuple[verdicts.Beside, ...]:
     """Return the pair that comes closest to the budget of a claim that holds, with an output."""
     claim, found = question.claim, decision.closest
     if found is None or found.gap is None or not isinstance(claim, PrivacyClaim):
         return ()
     left, right = question.seen.names(found.gap.pair)
     pair = (left, right) if found.gap.is_forward else (right, left)
-    shown: OutputSequence | None = None
+    shown: verdicts.OutputSequence | None = None
     try:
         if isinstance(evidence, TableEvidence):
             (shown, _, _), *_ = evidence.event_text(found.gap, found.factor).runs
-        return (Beside(closest_text(claim, found.gap, pair, shown)),)
+        return (verdicts.Beside(closest_text(claim, found.gap, pair, shown)),)
     except (LimitReached, TooLarge):  # which costs the words, and no verdict
         return ()
 
 
-def _strategy(decision: Decision, evidence: Evidence) -> Strategy | None:
+def _strategy(decision: Decision, evidence: Evidence) -> verdicts.Strategy | None:
     """Return what the worst analyst asks, where one adapts and there is an event to gain."""
     shown = decision.shown or decision.closest
     if isinstance(evidence, TableEvidence) or shown is None or shown.gap is None:
@@ -131,7 +128,7 @@ def evidence_against(
     return seen, evidence_of_prefixes(question) if complete is None else complete
 
 
-def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[Vacuity, ...]:
+def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[verdicts.Vacuity, ...]:
     """Return why an event-level claim says little."""
     if n_pairs == 0:
         return (NO_NEIGHBORS,)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from dpcheck import exact
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.pair_losses import NumberedLosses
 from dpcheck.check.values.amounts import (
@@ -20,18 +21,6 @@ from dpcheck.check.values.amounts import (
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table, Vacuity
-from dpcheck.exact import (
-    Budget,
-    LogOf,
-    Number,
-    Rational,
-    compare,
-    decimal,
-    divide,
-    excess_sign,
-    log,
-    subtract,
-)
 from dpcheck.logic.claims import LossQuantity, LossTable
 from dpcheck.privacy.concentrated import zcdp
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
@@ -94,7 +83,7 @@ class Measured:
         match self.value:
             case Enclosed():
                 return enclosed_amount(self.value, digits)
-            case None | Budget() | LogOf() if self.is_loss:
+            case None | exact.Budget() | exact.LogOf() if self.is_loss:
                 return epsilon_amount(self.value)
             case _:
                 return bound_amount(self.value)
@@ -169,57 +158,57 @@ def _total_variation(sides: Sequence[Side]) -> Measured:
 
 
 @computes("loss_tail")
-def _loss_tail(sides: Sequence[Side], epsilon: Budget) -> Measured:
+def _loss_tail(sides: Sequence[Side], epsilon: exact.Budget) -> Measured:
     return _greatest(sides, lambda losses: loss_tail(losses, epsilon), 0)
 
 
-def loss_tail(losses: LossDistribution, epsilon: Budget) -> Number:
+def loss_tail(losses: LossDistribution, epsilon: exact.Budget) -> exact.Number:
     """Return P(loss > ε), which is often taken for δ(ε) and is never smaller."""
-    above = (loss.p for loss in losses.losses if excess_sign(loss.p, loss.q, epsilon) > 0)
+    above = (loss.p for loss in losses.losses if exact.excess_sign(loss.p, loss.q, epsilon) > 0)
     return sum_of([losses.p_only, *above])
 
 
 @computes("tradeoff")
-def _least_error(sides: Sequence[Side], type_one: Number) -> Measured:
-    best, found = subtract(1, type_one), None
+def _least_error(sides: Sequence[Side], type_one: exact.Number) -> Measured:
+    best, found = exact.subtract(1, type_one), None
     for side in sides:
         error = type_two_error(side.losses, type_one)
-        if compare(error, best) < 0:
+        if exact.compare(error, best) < 0:
             best, found = error, side
     return Measured(best, found)
 
 
 @computes("posterior_max")
-def _greatest_posterior(sides: Sequence[Side], prior: Number) -> Measured:
+def _greatest_posterior(sides: Sequence[Side], prior: exact.Number) -> Measured:
     ratio, found = _largest_ratio(sides)
     return Measured(posterior(prior, ratio), found)
 
 
 @computes("posterior_min")
-def _least_posterior(sides: Sequence[Side], prior: Number) -> Measured:
+def _least_posterior(sides: Sequence[Side], prior: exact.Number) -> Measured:
     ratio, found = _largest_ratio(sides)
     if ratio is None:
         return Measured(1 if prior == 1 else 0, found)
-    return Measured(posterior(prior, divide(1, ratio)), found)
+    return Measured(posterior(prior, exact.divide(1, ratio)), found)
 
 
-def _largest_ratio(sides: Sequence[Side]) -> tuple[Number | None, Side | None]:
+def _largest_ratio(sides: Sequence[Side]) -> tuple[exact.Number | None, Side | None]:
     """Return the largest likelihood ratio, None for infinity, and the side that has it."""
     found = _greatest(sides, lambda losses: losses.largest_ratio, 1)
-    assert found.value is None or isinstance(found.value, Number), "a ratio is a number"
+    assert found.value is None or isinstance(found.value, exact.Number), "a ratio is a number"
     return found.value, found.side
 
 
 @computes("renyi")
-def _largest_divergence(sides: Sequence[Side], order: int | Rational) -> Measured:
-    return _greatest(sides, lambda losses: renyi(losses, order), Budget.of(0))
+def _largest_divergence(sides: Sequence[Side], order: int | exact.Rational) -> Measured:
+    return _greatest(sides, lambda losses: renyi(losses, order), exact.Budget.of(0))
 
 
 @computes("zcdp")
 def _least_rho(sides: Sequence[Side]) -> Measured:
     found = zcdp([side.losses for side in sides])
     if found is None:
-        return Measured(Budget.of(0), None, is_loss=False)
+        return Measured(exact.Budget.of(0), None, is_loss=False)
     side = sides[found.index]
     if found.rho is None:
         return Measured(None, side, is_loss=False)
@@ -227,8 +216,8 @@ def _least_rho(sides: Sequence[Side]) -> Measured:
     if low == high:
         beside = Beside("attained as the order approaches 1")
     else:
-        bounds = (decimal(low, 6), decimal(high, 6))
-        middle = Amount(f"in [{bounds[0]}, {bounds[1]}]", decimal((low + high) / 2, 4))
+        bounds = (exact.decimal(low, 6), exact.decimal(high, 6))
+        middle = Amount(f"in [{bounds[0]}, {bounds[1]}]", exact.decimal((low + high) / 2, 4))
         beside = Beside("attained at the order", middle)
     return Measured(found.rho, side, (beside,), is_loss=False)
 
@@ -276,7 +265,7 @@ def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
             yield (*names, epsilon_amount(None), number_amount(losses.p_only), number_amount(0))
         for loss in losses.losses:
             numbers = (number_amount(loss.p), number_amount(loss.q))
-            yield (*names, epsilon_amount(log(loss.ratio)), *numbers)
+            yield (*names, epsilon_amount(exact.log(loss.ratio)), *numbers)
 
 
 @tabulates("tradeoff")
@@ -320,7 +309,7 @@ def _is_worse(left: LossDistribution, right: LossDistribution) -> bool:
     one, other = left.largest_ratio, right.largest_ratio
     if one is None or other is None:
         if one is None and other is None:
-            return compare(left.p_only, right.p_only) > 0
+            return exact.compare(left.p_only, right.p_only) > 0
         return one is None
-    sign = compare(one, other)
-    return sign > 0 or (sign == 0 and compare(left.losses[0].p, right.losses[0].p) > 0)
+    sign = exact.compare(one, other)
+    return sign > 0 or (sign == 0 and exact.compare(left.losses[0].p, right.losses[0].p) > 0)

@@ -24,6 +24,7 @@ from typing import Protocol, assert_never
 from flint import arb, ctx
 
 from dpcheck.certify import certify_violation
+from dpcheck.check.values import comparisons, verdicts
 from dpcheck.check.values.amounts import (
     INFINITE_EPSILON,
     between_amount,
@@ -35,33 +36,8 @@ from dpcheck.check.values.amounts import (
     quantity_amount,
     ratio_amount,
 )
-from dpcheck.check.values.comparisons import (
-    as_budget,
-    as_number,
-    compared,
-    holds,
-    inequality,
-    inequality_sides,
-    truth_between,
-)
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import (
-    Amount,
-    Bounds,
-    Comparison,
-    Counterexample,
-    Holds,
-    OutputSequence,
-    Phrase,
-    Run,
-    ShownEvent,
-    Sides,
-    Undecided,
-    Value,
-    Verdict,
-    Violated,
-)
 from dpcheck.exact import (
     Budget,
     Epsilon,
@@ -130,9 +106,9 @@ class Decision:
     claim that holds.
     """
 
-    verdict: Verdict | None
-    value: Amount | None = None
-    at_least: Amount | None = None
+    verdict: verdicts.Verdict | None
+    value: verdicts.Amount | None = None
+    at_least: verdicts.Amount | None = None
     shown: Found | None = None
     closest: Found | None = None
 
@@ -156,7 +132,7 @@ def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
             found = tight_quantity(claim.quantity, setting.evidence)
             amount = quantity_amount(found.value)
             if setting.is_complete or _is_greatest(found.value, claim.quantity):
-                return Decision(Value(amount, found.value), amount, shown=found)
+                return Decision(verdicts.Value(amount, found.value), amount, shown=found)
             return Decision(None, None, amount, found)
         case claims.QuantityClaim():
             return _decide_comparison(claim, setting)
@@ -172,37 +148,39 @@ def _decide_privacy(claim: claims.PrivacyClaim, setting: Setting) -> Decision:
     gap = _at_least_everything(gap, claim.epsilon, setting)
     if gap is None or excess_sign(gap.p, gap.q, claim.epsilon, claim.delta) <= 0:
         if setting.is_complete:
-            return Decision(Holds(), closest=Found(None, gap, factor))
+            return Decision(verdicts.Holds(), closest=Found(None, gap, factor))
         found = tight_quantity(quantity_of(claim), evidence)
         return Decision(None, None, quantity_amount(found.value), found)
     example = _counterexample(gap, factor, claim.epsilon, claim.delta, setting)
     certify_violation(gap.p, gap.q, claim.epsilon, claim.delta)
-    return Decision(Violated(example), shown=Found(None, gap, factor))
+    return Decision(verdicts.Violated(example), shown=Found(None, gap, factor))
 
 
 def closest_text(
     claim: claims.PrivacyClaim | Private,
     gap: EventGap,
     pair: tuple[str, str],
-    shown: OutputSequence | None,
-) -> Phrase:
+    shown: verdicts.OutputSequence | None,
+) -> verdicts.Phrase:
     """Return how close a gap of a pair comes to the budget of a claim that holds.
 
     `shown` is a sequence of outputs in its event.
     """
     lead = f"tightest: {pair[0]} against {pair[1]}, "
-    at: tuple[str | OutputSequence, ...] = ()
+    at: tuple[str | verdicts.OutputSequence, ...] = ()
     if shown is not None:
         at = " at output " if len(shown.outputs) == 1 else " at ", shown
     if claim.delta == 0 and compare_epsilon(claim.epsilon, _TOLD_AS_FACTOR) > 0:
         least = epsilon_amount(log(divide(gap.p, gap.q)))
-        return Phrase.of(f"{lead}epsilon ", least, " of ", epsilon_amount(claim.epsilon), *at)
+        return verdicts.Phrase.of(
+            f"{lead}epsilon ", least, " of ", epsilon_amount(claim.epsilon), *at
+        )
     if claim.delta == 0:
         ratio = number_amount(divide(gap.p, gap.q))
-        return Phrase.of(f"{lead}ratio ", ratio, " of ", growth_amount(claim.epsilon), *at)
+        return verdicts.Phrase.of(f"{lead}ratio ", ratio, " of ", growth_amount(claim.epsilon), *at)
     is_needed = excess_sign(gap.p, gap.q, claim.epsilon) > 0
     needed = number_amount(excess(gap.p, gap.q, claim.epsilon) if is_needed else 0)
-    return Phrase.of(f"{lead}delta ", needed, " of ", number_amount(claim.delta), *at)
+    return verdicts.Phrase.of(f"{lead}delta ", needed, " of ", number_amount(claim.delta), *at)
 
 
 def as_comparison(claim: EventClaim) -> claims.QuantityClaim | claims.QuantityValue:
@@ -227,9 +205,9 @@ def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
         case claims.QuantityClaim(comparison=">=" | ">" | "!=") | claims.QuantityClaim(bound=None):
             return None
         case claims.QuantityClaim(quantity=claims.TightEpsilon(delta=delta), bound=bound):
-            return as_budget(bound), delta
+            return comparisons.as_budget(bound), delta
         case claims.QuantityClaim(quantity=claims.TightDelta(epsilon=epsilon), bound=bound):
-            return epsilon, as_number(bound)
+            return epsilon, comparisons.as_number(bound)
         case _:
             return None
 
@@ -291,16 +269,18 @@ def _decide_comparison(claim: claims.QuantityClaim, setting: Setting) -> Decisio
     found = tight_quantity(claim.quantity, setting.evidence)
     amount = quantity_amount(found.value)
     sign = _compared(found.value, claim.bound)
-    truth: bool | None = holds(claim.comparison, sign)
+    truth: bool | None = comparisons.holds(claim.comparison, sign)
     if not setting.is_complete:
         is_greatest = _is_greatest(found.value, claim.quantity)
         truth = _bounded_below(claim.comparison, sign, is_greatest=is_greatest)
         if truth is None or (truth and not is_greatest):
-            return Decision(Holds() if truth else None, None, amount, found)
+            return Decision(verdicts.Holds() if truth else None, None, amount, found)
     if truth:
-        return Decision(Holds(), amount, closest=found)
+        return Decision(verdicts.Holds(), amount, closest=found)
     example = _quantity_counterexample(claim, found, setting)
-    return Decision(Violated(example), amount if setting.is_complete else None, shown=found)
+    return Decision(
+        verdicts.Violated(example), amount if setting.is_complete else None, shown=found
+    )
 
 
 def _is_greatest(value: Epsilon | Number | Excess | None, quantity: claims.Quantity) -> bool:
@@ -316,13 +296,13 @@ def _is_greatest(value: Epsilon | Number | Excess | None, quantity: claims.Quant
     return compare_values(value, 1) == 0
 
 
-def _bounded_below(comparison: Comparison, sign: int, *, is_greatest: bool) -> bool | None:
+def _bounded_below(comparison: verdicts.Comparison, sign: int, *, is_greatest: bool) -> bool | None:
     """Return the truth of a comparison for every value from a lower bound on, None if it varies.
 
     `sign` compares the lower bound with the claim's bound; with `is_greatest` it is the value.
     """
     if is_greatest or sign > 0:
-        return holds(comparison, sign)
+        return comparisons.holds(comparison, sign)
     if sign == 0 and comparison in (">=", "<"):
         return comparison == ">="
     return None
@@ -330,21 +310,21 @@ def _bounded_below(comparison: Comparison, sign: int, *, is_greatest: bool) -> b
 
 def _compared(value: Epsilon | Number | Excess | None, bound: Budget | Extended) -> int:
     """Return -1, 0 or 1 as an ε or δ is less than, equal to or greater than a bound."""
-    sign = compared(value, bound)
+    sign = comparisons.compared(value, bound)
     assert sign is not None, "only enclosures stay undecided"
     return sign
 
 
 def _counterexample(
     gap: EventGap, factor: ExpFactor | None, epsilon: Budget, delta: Number, setting: Setting
-) -> Counterexample:
+) -> verdicts.Counterexample:
     """Return the counterexample to p <= e^ε q + δ that a gap is."""
     return _example(
         gap,
         factor,
         setting,
-        requirement=inequality(gap.p, gap.q, epsilon, delta),
-        sides=inequality_sides(gap.p, gap.q, epsilon, delta),
+        requirement=comparisons.inequality(gap.p, gap.q, epsilon, delta),
+        sides=comparisons.inequality_sides(gap.p, gap.q, epsilon, delta),
         over=excess(subtract(gap.p, delta), gap.q, epsilon),
     )
 
@@ -354,14 +334,14 @@ def _example(
     factor: ExpFactor | None,
     setting: Setting,
     *,
-    requirement: Phrase,
+    requirement: verdicts.Phrase,
     over: Number | Excess | None,
-    sides: Sides | None = None,
-) -> Counterexample:
+    sides: verdicts.Sides | None = None,
+) -> verdicts.Counterexample:
     """Return a gap as a counterexample."""
     names = setting.names(gap.pair)
     event = setting.evidence.event_text(gap, factor)
-    return Counterexample(
+    return verdicts.Counterexample(
         states=names if gap.is_forward else (names[1], names[0]),
         event=event.event,
         probabilities=(number_amount(gap.p), number_amount(gap.q)),
@@ -369,7 +349,9 @@ def _example(
         sides=sides,
         ratio=ratio_amount(gap),
         excess=None if over is None else number_amount(over),
-        runs=tuple(Run(run, (number_amount(p), number_amount(q))) for run, p, q in event.runs),
+        runs=tuple(
+            verdicts.Run(run, (number_amount(p), number_amount(q))) for run, p, q in event.runs
+        ),
         n_sequences=event.n_sequences,
     )
 
@@ -395,7 +377,7 @@ def quantity_text(quantity: claims.Quantity) -> str:
 
 def _quantity_counterexample(
     claim: claims.QuantityClaim, found: Found, setting: Setting
-) -> Counterexample:
+) -> verdicts.Counterexample:
     """Return why a comparison is false: the value, and the event that shows it if there is one."""
     value, relation = quantity_amount(found.value), "=" if setting.is_complete else ">="
     plain = false_comparison(quantity_text(claim.quantity), claim, value, relation)
@@ -414,17 +396,19 @@ def _quantity_counterexample(
 def false_comparison(
     name: str,
     claim: claims.QuantityClaim,
-    value: Amount,
+    value: verdicts.Amount,
     relation: str = "=",
     states: tuple[str, ...] = (),
-) -> Counterexample:
+) -> verdicts.Counterexample:
     """Return that a quantity is this, or not less or more, so that a comparison is false.
 
     The requirement says both: `ε <= 1, but ε = ln(3)`.
     """
     bound = bound_amount(claim.bound)
     said = f"{name} {claim.comparison} ", bound, f", but {name} {relation} ", value
-    return Counterexample(states, (), (), Phrase.of(*said), Sides(value, claim.comparison, bound))
+    return verdicts.Counterexample(
+        states, (), (), verdicts.Phrase.of(*said), verdicts.Sides(value, claim.comparison, bound)
+    )
 
 
 INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an unbounded loop)"
@@ -436,15 +420,17 @@ def asked_bound(claim: EventClaim) -> Budget | Extended:
     return asked.bound if isinstance(asked, claims.QuantityClaim) else None
 
 
-def decide_infinite(claim: EventClaim, states: tuple[str, ...], event: ShownEvent) -> Decision:
+def decide_infinite(
+    claim: EventClaim, states: tuple[str, ...], event: verdicts.ShownEvent
+) -> Decision:
     """Decide a claim about an ε that is infinite because ratios grow, as an event shows."""
     asked = as_comparison(claim)
     if isinstance(asked, claims.QuantityValue):
-        return Decision(Value(INFINITE_EPSILON, None), INFINITE_EPSILON)
-    if holds(asked.comparison, _compared(None, asked.bound)):
-        return Decision(Holds())
+        return Decision(verdicts.Value(INFINITE_EPSILON, None), INFINITE_EPSILON)
+    if comparisons.holds(asked.comparison, _compared(None, asked.bound)):
+        return Decision(verdicts.Holds())
     example = false_comparison(quantity_text(asked.quantity), asked, INFINITE_EPSILON)
-    return Decision(Violated(replace(example, states=states, event=event)))
+    return Decision(verdicts.Violated(replace(example, states=states, event=event)))
 
 
 def greatest(claim: EventClaim) -> Epsilon | Number | Excess | None:
@@ -466,12 +452,12 @@ def decide_between(
     if isinstance(claim, claims.PrivacyClaim) and claim.epsilon.sign() < 0:
         return low
     signs = _compared(least, asked.bound), _compared(high, asked.bound)
-    truth = truth_between(asked.comparison, *signs)
+    truth = comparisons.truth_between(asked.comparison, *signs)
     if truth is True:
-        return Decision(Holds())
+        return Decision(verdicts.Holds())
     if truth is False and isinstance(claim, claims.QuantityClaim):
         name, most = quantity_text(claim.quantity), quantity_amount(high)
-        return Decision(Violated(false_comparison(name, claim, most, "<=")))
+        return Decision(verdicts.Violated(false_comparison(name, claim, most, "<=")))
     return low
 
 
@@ -483,7 +469,7 @@ def _value_between(
         return Decision(None)
     amount, value = quantity_amount(high), Enclosed(lambda bits: _ball_between(low, high, bits))
     if compare_measures(low, high) == 0:
-        return Decision(Value(amount, high), amount)
+        return Decision(verdicts.Value(amount, high), amount)
     found = value.ball(_BITS)
     is_known = found.rel_accuracy_bits() > n_digits * 10 // 3
     if not is_known and not found < arb(10) ** (-_SMALL_DIGITS * n_digits):
@@ -494,7 +480,7 @@ def _value_between(
     else:
         assert not isinstance(high, Budget | LogOf), "both are a δ"
         amount = between_amount(low, high)
-    return Decision(Value(amount, value), amount)
+    return Decision(verdicts.Value(amount, value), amount)
 
 
 def _ball_between(
@@ -507,12 +493,12 @@ def _ball_between(
 
 def undecided_sequences(
     claim: EventClaim,
-    at_least: Amount | None,
+    at_least: verdicts.Amount | None,
     high: Epsilon | Number | Excess | None,
     depth: int,
     path: str | None,
-    shown_by: Phrase,
-) -> Undecided:
+    shown_by: verdicts.Phrase,
+) -> verdicts.Undecided:
     """Return the verdict on a claim about infinitely many sequences that no prefix decides.
 
     `path` is a formula about some outputs, to show what can be asked, if there is one; `shown_by`
@@ -522,11 +508,11 @@ def undecided_sequences(
     advice = f"ask about some outputs{some}; with more states allowed more are followed"
     limit = Limit("size", unit=INFINITELY_MANY, advice=advice)
     if at_least is None:
-        return Undecided(limit)
+        return verdicts.Undecided(limit)
     most = quantity_amount(high)
-    bounds = Bounds(quantity_text(quantity_of(claim)), at_least, most, shown_by)
+    bounds = verdicts.Bounds(quantity_text(quantity_of(claim)), at_least, most, shown_by)
     lead, end = f"{bounds.quantity} is between ", f" ({depth:,} outputs of a run were followed)"
-    return Undecided(limit, Phrase.of(lead, at_least, " and ", most, end), bounds)
+    return verdicts.Undecided(limit, verdicts.Phrase.of(lead, at_least, " and ", most, end), bounds)
 
 
 def _budget_text(claim: EventClaim) -> str:

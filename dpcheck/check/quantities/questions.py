@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.quantities.privacy import (
-    Decision,
-    EventClaim,
-    Evidence,
-    Setting,
-    decide_event_claim,
-)
+from dpcheck.check.quantities import privacy
 from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Violated
@@ -24,15 +18,17 @@ _MAX_CERTIFIED = 64
 class Question:
     """A claim about some pairs; with `is_of_labels`, what is observed are labels of states."""
 
-    claim: EventClaim
+    claim: privacy.EventClaim
     seen: SeenPairs
     is_of_labels: bool
 
 
-def decision_on(question: Question, evidence: Evidence, *, is_complete: bool) -> Decision:
+def decision_on(
+    question: Question, evidence: privacy.Evidence, *, is_complete: bool
+) -> privacy.Decision:
     """Return what evidence says about the claim of a question."""
-    setting = Setting(evidence, len(question.seen.pairs), question.seen.names, is_complete)
-    decision = decide_event_claim(question.claim, setting)
+    setting = privacy.Setting(evidence, len(question.seen.pairs), question.seen.names, is_complete)
+    decision = privacy.decide_event_claim(question.claim, setting)
     shown = decision.shown if isinstance(decision.verdict, Violated) else None
     if shown is not None and shown.gap is not None and isinstance(evidence, TableEvidence):
         _certify(question, evidence, shown.gap, shown.factor)

@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from dpcheck import exact
 from dpcheck.check.values.amounts import growth_amount, number_amount
 from dpcheck.check.values.verdicts import Comparison, Phrase, Sides
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    ExpNumber,
-    Extended,
-    LogOf,
-    MinusInfinity,
-    Number,
-    compare,
-    compare_epsilon,
-    divide,
-    excess,
-    log,
-    subtract,
-)
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
 
 
@@ -60,49 +46,51 @@ def truth_between(comparison: Comparison, low: int, high: int) -> bool | None:
     return truths.pop() if len(truths) == 1 else None
 
 
-def as_extended(bound: Budget | Extended) -> Extended:
+def as_extended(bound: exact.Budget | exact.Extended) -> exact.Extended:
     """Return the bound of a number, which is one itself or infinite."""
-    number = bound.as_number() if isinstance(bound, Budget) else bound
+    number = bound.as_number() if isinstance(bound, exact.Budget) else bound
     assert bound is None or number is not None, "a number is compared with a number"
     return number
 
 
-def as_number(bound: Budget | Extended) -> Number:
+def as_number(bound: exact.Budget | exact.Extended) -> exact.Number:
     """Return the bound of a δ or a probability, which is a number."""
     number = as_extended(bound)
-    assert not isinstance(number, MinusInfinity | None), "no δ or probability is infinite"
+    assert not isinstance(number, exact.MinusInfinity | None), "no δ or probability is infinite"
     return number
 
 
-def as_budget(bound: Budget | Extended) -> Budget:
+def as_budget(bound: exact.Budget | exact.Extended) -> exact.Budget:
     """Return the bound of an ε, which is a budget unless it is infinite."""
-    if isinstance(bound, Budget):
+    if isinstance(bound, exact.Budget):
         return bound
-    assert not isinstance(bound, MinusInfinity | None), "an infinite bound is no budget"
-    assert not isinstance(bound, ExpNumber), "an ε is compared with a budget"
-    return Budget.of(bound)
+    assert not isinstance(bound, exact.MinusInfinity | None), "an infinite bound is no budget"
+    assert not isinstance(bound, exact.ExpNumber), "an ε is compared with a budget"
+    return exact.Budget.of(bound)
 
 
-def order(left: Extended, right: Extended) -> int:
+def order(left: exact.Extended, right: exact.Extended) -> int:
     """Return -1, 0 or 1 as left is less than, equal to or greater than right."""
     found = compare_measures(left, right)
     assert found is not None, "numbers are told apart"
     return found
 
 
-def compared(value: Measure, bound: Budget | Extended) -> int | None:
+def compared(value: Measure, bound: exact.Budget | exact.Extended) -> int | None:
     """Return -1, 0 or 1 as a value is less than, equal to or greater than its bound, if decided."""
-    if value is None or bound is None or isinstance(value, Enclosed | MinusInfinity):
+    if value is None or bound is None or isinstance(value, Enclosed | exact.MinusInfinity):
         return compare_measures(value, bound)
-    is_budget = isinstance(value, Budget | LogOf)
+    is_budget = isinstance(value, exact.Budget | exact.LogOf)
     return compare_measures(value, as_budget(bound) if is_budget else as_number(bound))
 
 
-def inequality(p: Number, q: Number, epsilon: Budget, delta: Number) -> Phrase:
+def inequality(
+    p: exact.Number, q: exact.Number, epsilon: exact.Budget, delta: exact.Number
+) -> Phrase:
     """Return p <= e^ε q + δ with the numbers filled in.
 
     >>> from dpcheck.exact import number
-    >>> str(inequality(number(3, 4), number(1, 4), Budget.ln(2), 0))
+    >>> str(inequality(number(3, 4), number(1, 4), exact.Budget.ln(2), 0))
     '3/4 <= 2 * 1/4'
     """
     plus = () if delta == 0 else (" + ", number_amount(delta))
@@ -110,21 +98,27 @@ def inequality(p: Number, q: Number, epsilon: Budget, delta: Number) -> Phrase:
     return Phrase.of(number_amount(p), " <= ", times, " * ", number_amount(q), *plus)
 
 
-def inequality_sides(p: Number, q: Number, epsilon: Budget, delta: Number) -> Sides:
+def inequality_sides(
+    p: exact.Number, q: exact.Number, epsilon: exact.Budget, delta: exact.Number
+) -> Sides:
     """Return the values of p and e^ε q + δ."""
-    return Sides(number_amount(p), "<=", number_amount(excess(delta, subtract(0, q), epsilon)))
+    return Sides(
+        number_amount(p), "<=", number_amount(exact.excess(delta, exact.subtract(0, q), epsilon))
+    )
 
 
-def least_budget(chances: Iterable[tuple[Number, Number]], delta: Number) -> Epsilon | None:
+def least_budget(
+    chances: Iterable[tuple[exact.Number, exact.Number]], delta: exact.Number
+) -> exact.Epsilon | None:
     """Return the least ε >= 0 with p <= e^ε q + δ for all (p, q); None where there is none."""
-    best: Epsilon = Budget.of(0)
+    best: exact.Epsilon = exact.Budget.of(0)
     for p, q in chances:
-        over = subtract(p, delta)
-        if compare(over, 0) <= 0:
+        over = exact.subtract(p, delta)
+        if exact.compare(over, 0) <= 0:
             continue
         if q == 0:
             return None
-        needed = log(divide(over, q))
-        if compare_epsilon(needed, best) > 0:
+        needed = exact.log(exact.divide(over, q))
+        if exact.compare_epsilon(needed, best) > 0:
             best = needed
     return best

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    ExpNumber,
-    IrrationalExponential,
-    Number,
-    TooLarge,
-    excess_sign,
-    exp_bounds,
-    log,
-    subtract,
-)
+from dpcheck import exact
 from dpcheck.records import dataclass
 
 _LARGE = 2**4096
@@ -24,42 +13,42 @@ _LARGE = 2**4096
 class ExpFactor:
     """E = e^ε; `value` is None where E lies in no ℚ(e^r), as √2, or is too long to write down."""
 
-    epsilon: Epsilon
-    value: Number | None
+    epsilon: exact.Epsilon
+    value: exact.Number | None
 
     @staticmethod
-    def of(epsilon: Budget) -> ExpFactor:
+    def of(epsilon: exact.Budget) -> ExpFactor:
         """Return e^ε for a budget.
 
-        >>> ExpFactor.of(Budget.ln(3)).value
+        >>> ExpFactor.of(exact.Budget.ln(3)).value
         3
         """
         try:
             return ExpFactor(epsilon, epsilon.exp())
-        except (IrrationalExponential, TooLarge):
+        except (exact.IrrationalExponential, exact.TooLarge):
             return ExpFactor(epsilon, None)
 
     @staticmethod
-    def of_number(value: Number) -> ExpFactor:
+    def of_number(value: exact.Number) -> ExpFactor:
         """Return a positive number as e^ε with ε = ln value."""
-        return ExpFactor(log(value), value)
+        return ExpFactor(exact.log(value), value)
 
     @property
     def is_rational(self) -> bool:
         """Return whether E is rational and written down."""
-        return self.value is not None and not isinstance(self.value, ExpNumber)
+        return self.value is not None and not isinstance(self.value, exact.ExpNumber)
 
-    def bounds(self) -> tuple[Number, Number | None]:
+    def bounds(self) -> tuple[exact.Number, exact.Number | None]:
         """Return numbers below and above E; None where there is no short upper one.
 
         Above 2^4096 a lower one is enough: hardly any event exceeds that.
         """
-        if excess_sign(_LARGE, 1, self.epsilon) <= 0:
+        if exact.excess_sign(_LARGE, 1, self.epsilon) <= 0:
             return _LARGE, None
         try:
-            return exp_bounds(self.epsilon, 128)
-        except TooLarge:
-            return (0, 1) if excess_sign(1, 1, self.epsilon) > 0 else (1, None)
+            return exact.exp_bounds(self.epsilon, 128)
+        except exact.TooLarge:
+            return (0, 1) if exact.excess_sign(1, 1, self.epsilon) > 0 else (1, None)
 
 
 @dataclass(frozen=True)
@@ -70,15 +59,15 @@ class EventGap:
     state and q to its second.
     """
 
-    p: Number
-    q: Number
+    p: exact.Number
+    q: exact.Number
     pair: int
     is_forward: bool
 
     def exceeds(self, other: EventGap, factor: ExpFactor) -> bool:
         """Return whether p - E q is greater than for the other."""
-        p, q = subtract(self.p, other.p), subtract(self.q, other.q)
-        return excess_sign(p, q, factor.epsilon) > 0
+        p, q = exact.subtract(self.p, other.p), exact.subtract(self.q, other.q)
+        return exact.excess_sign(p, q, factor.epsilon) > 0
 
     def is_before(self, other: EventGap) -> bool:
         """Return whether of equals this one is taken: the first pair, and forward before back."""

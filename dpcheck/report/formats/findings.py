@@ -17,16 +17,10 @@ from typing import Final, Literal, assert_never
 from dpcheck.check.values.verdicts import Counterexample, Holds, Undecided, Value, Violated
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass
+from dpcheck.report import notation
 from dpcheck.report.answers import Answer, Change, Region, Summary, region_of
 from dpcheck.report.characters import visible, with_short_numbers
 from dpcheck.report.drawing import draw_mistake, mistake_text
-from dpcheck.report.notation import (
-    amount_text,
-    event_text,
-    phrase_text,
-    short_text,
-    shortened,
-)
 from dpcheck.report.styled import WIDTH, Line, laid_out, line, plain
 from dpcheck.report.text import (
     AnswerLines,
@@ -131,8 +125,10 @@ def findings(summary: Summary, checkout: Checkout) -> Iterator[Finding]:
 
 def change_sentence(change: Change) -> str:
     """Return what became worse since the baseline, in one sentence."""
-    target, what = visible(change.target), shortened(visible(change.what))
-    before, after = (shortened(visible(text or "")) for text in (change.before, change.after))
+    target, what = visible(change.target), notation.shortened(visible(change.what))
+    before, after = (
+        notation.shortened(visible(text or "")) for text in (change.before, change.after)
+    )
     match change.rule:
         case "budget-grew":
             return f"{target}: {what} grew from {before} to {after}"
@@ -183,7 +179,7 @@ def sentence(answer: Answer) -> str:
             why = _why(answer, found)
             return f"{said}: {why}" if why else said
         case Undecided() as verdict:
-            return f"{claim} is undecided: {shortened(visible(verdict.reason))}"
+            return f"{claim} is undecided: {notation.shortened(visible(verdict.reason))}"
         case Holds() if not answer.is_as_claimed:
             values = values_text(answer)
             return f"{claim} holds{values}, yet it is to be refuted{quantity_text(answer)}"
@@ -210,13 +206,13 @@ def _why(answer: Answer, found: Counterexample) -> str:
     if ratio is None or ratio.exact == "inf" or len(states) != 2 or len(probabilities) != 2:
         return in_short(found)
     left, right = (
-        f"from {shortened(visible(state))} ({amount_text(amount)})"
+        f"from {notation.shortened(visible(state))} ({notation.amount_text(amount)})"
         for state, amount in zip(states, probabilities, strict=True)
     )
-    times = short_text(ratio)
-    said = f"`{event_text(event)}` is {times} times as likely {left} as {right}"
+    times = notation.short_text(ratio)
+    said = f"`{notation.event_text(event)}` is {times} times as likely {left} as {right}"
     if shown is not None and shown.tight is not None:
-        said += f"; tight: {phrase_text(shown.tight.text)}"
+        said += f"; tight: {notation.phrase_text(shown.tight.text)}"
     return said
 
 
@@ -225,7 +221,7 @@ def claim_text(answer: Answer) -> str:
     known = answer.outcome.all_values
     where = "" if known is None else f" for {known.param} in {known.asked}"
     where += "" if answer.at is None else f" at {answer.at}"
-    return shortened(visible(f"{answer.target}{where}: {answer.claim}"))
+    return notation.shortened(visible(f"{answer.target}{where}: {answer.claim}"))
 
 
 def report_text(summary: Summary, _: object = None) -> str:
